@@ -1,0 +1,69 @@
+# SPDX-License-Identifier: Apache-2.0
+"""trueup audit: say what is wrong, write nothing."""
+
+import argparse
+from pathlib import Path
+
+from trueup.cli.exits import ExitCode
+from trueup.cli.progress import progress, say
+from trueup.cli.verb import CloudVerb
+from trueup.reconcile.audit import Audit, audit, save
+from trueup.reconcile.collect import collect
+from trueup.reconcile.report.tables import Table, audit_table
+from trueup.reconcile.rules import Rules
+
+
+class AuditCommand(CloudVerb):
+    """Compare Placement with Nova's databases and name every defect, with its evidence."""
+
+    def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
+        parser = super().get_parser(prog_name)
+        add_grace_option(parser)
+        parser.add_argument(
+            "--all", action="store_true", help="also show what was left alone, and why"
+        )
+        parser.add_argument(
+            "--save", metavar="FILE", type=Path, help="keep this look, for 'trueup plan --first'"
+        )
+        return parser
+
+    def act(self, arguments: argparse.Namespace) -> Table:
+        with self.cloud(arguments) as cloud, progress() as report:
+            result = audit(collect(cloud, report), Rules(arguments.grace))
+        if arguments.save:
+            save(result, arguments.save)
+        summarize(result)
+        if result.findings:
+            say("Next: trueup plan --out plan.json")
+        self.exit_code = verdict(result, bool(result.findings))
+        return audit_table(result, arguments.all)
+
+
+def verdict(result: Audit, work: bool) -> ExitCode:
+    """The exit code of a look: incomplete evidence first, lest it be taken for the whole."""
+    if result.incomplete:
+        return ExitCode.INCOMPLETE
+    return ExitCode.FINDINGS if work else ExitCode.CLEAN
+
+
+def summarize(result: Audit) -> None:
+    """Two lines: who answered, and how many verdicts of each kind."""
+    answered = [answer for answer in result.coverage.answers if answer.answered]
+    say("Answered: " + ", ".join(f"{row.source} ({row.rows} rows)" for row in answered))
+    for answer in result.coverage.missing:
+        say(f"Did not answer: {answer.source}: {answer.reason}")
+    say(
+        f"{len(result.findings)} findings, {len(result.unchecked)} could not be checked, "
+        f"{len(result.left_alone)} left alone."
+    )
+
+
+def add_grace_option(parser: argparse.ArgumentParser) -> None:
+    """--grace, for the commands that judge."""
+    parser.add_argument(
+        "--grace",
+        metavar="SECONDS",
+        type=int,
+        default=Rules().grace_seconds,
+        help="how long a deleted instance is left to nova-compute (default: %(default)s)",
+    )

@@ -1,0 +1,151 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The one table of exit codes, and the words for every error an operator may meet."""
+
+from collections.abc import Callable
+from enum import IntEnum
+from typing import Any
+
+from trueup.reconcile import audit, journal, plan
+from trueup.reconcile.cloud import errors as cloud
+
+
+class ExitCode(IntEnum):
+    """What every command's exit code means."""
+
+    CLEAN = 0, "clean, or done"
+    INTERNAL_ERROR = 1, "an error inside Trueup"
+    USAGE = 2, "the command line, a file or the configuration is wrong; nothing was written"
+    FINDINGS = 3, "there are findings, or there is work to do"
+    SOME_REFUSED = 4, "done, but some steps were refused"
+    INCOMPLETE = 5, "the evidence is incomplete: something did not answer or could not be checked"
+    LIMIT_EXCEEDED = 6, "a limit was exceeded; nothing was written"
+
+    meaning: str
+
+    def __new__(cls, value: int, meaning: str) -> "ExitCode":
+        code = int.__new__(cls, value)
+        code._value_ = value
+        code.meaning = meaning
+        return code
+
+
+# Error type → exit code, and its sentence: what is wrong, and what to do.
+_WORDS: dict[type[Exception], tuple[ExitCode, Callable[[Any], str]]] = {
+    cloud.Unreachable: (
+        ExitCode.INCOMPLETE,
+        lambda e: (
+            f"{e.source} does not answer: {e.reason}. "
+            "Check its address and that it runs, then try again."
+        ),
+    ),
+    cloud.AccessDenied: (
+        ExitCode.INCOMPLETE,
+        lambda e: (
+            f"{e.source} refuses our credentials: {e.reason}. "
+            "An account with the admin role (or the service role) is needed."
+        ),
+    ),
+    cloud.MicroversionTooOld: (
+        ExitCode.INCOMPLETE,
+        lambda e: (
+            f"Placement speaks microversions up to {e.newest}, {e.needed} is needed "
+            "to write safely. Upgrade it to Rocky or later."
+        ),
+    ),
+    cloud.SettingMissing: (
+        ExitCode.USAGE,
+        lambda e: (
+            f"{e.path} has no option '{e.option}' in [{e.section}]. "
+            "Name the nova.conf that nova-api or nova-conductor uses with --nova-conf."
+        ),
+    ),
+    cloud.SettingsUnreadable: (
+        ExitCode.USAGE,
+        lambda e: (
+            f"{e.path} cannot be used: {e.reason}. "
+            "Name a nova.conf with --nova-conf, or give --nova-database and --os-cloud."
+        ),
+    ),
+    cloud.DatabaseUnusable: (
+        ExitCode.USAGE,
+        lambda e: (
+            f"{e.source} cannot be opened: {e.reason}. "
+            "Correct the connection URL, or install its driver (extras 'mysql', 'postgresql')."
+        ),
+    ),
+    audit.LookUnusable: (
+        ExitCode.USAGE,
+        lambda e: f"{e.path} cannot be used: {e.reason}. Keep one with 'trueup audit --save FILE'.",
+    ),
+    plan.PlanUnreadable: (
+        ExitCode.USAGE,
+        lambda e: (
+            f"{e.path} cannot be read as a plan: {e.reason}. "
+            "Make one with 'trueup plan --out FILE'."
+        ),
+    ),
+    plan.PlanEdited: (
+        ExitCode.USAGE,
+        lambda e: (
+            f"{e.path} was changed after it was made, and nothing of it is applied. "
+            "Make a new one with 'trueup plan --out FILE'."
+        ),
+    ),
+    plan.PlanStale: (
+        ExitCode.USAGE,
+        lambda e: (
+            f"the plan is stale: it was made at {e.made_at:%Y-%m-%d %H:%M} UTC, "
+            f"and may be {e.age_max.total_seconds() / 3600:g} hours old. "
+            "Make a new one with 'trueup plan --out FILE', or raise --max-age."
+        ),
+    ),
+    plan.PlanUnwritable: (
+        ExitCode.USAGE,
+        lambda e: (
+            f"the plan cannot be written to {e.path}: {e.reason}. Name another file with --out."
+        ),
+    ),
+    plan.PlanForeign: (
+        ExitCode.USAGE,
+        lambda e: (
+            f"the plan is for another cloud: its cells are {', '.join(e.planned)}, "
+            f"here are {', '.join(e.found)}. Name the right nova.conf with --nova-conf."
+        ),
+    ),
+    plan.LimitExceeded: (
+        ExitCode.LIMIT_EXCEEDED,
+        lambda e: (
+            f"the plan has {e.steps} steps, and may have {e.limit}. "
+            f"Read it once more, then raise the limit: --limit {e.steps}."
+        ),
+    ),
+    journal.RunUnknown: (
+        ExitCode.USAGE,
+        lambda e: (
+            f"there is no run '{e.run}' in {e.folder}. "
+            "List the runs with 'trueup journal', or name the folder with --state-dir."
+        ),
+    ),
+    journal.RunBusy: (
+        ExitCode.USAGE,
+        lambda e: f"run '{e.run}' is being applied by another process. Wait for it to end.",
+    ),
+    journal.JournalUnwritable: (
+        ExitCode.USAGE,
+        lambda e: (
+            f"the journal cannot be written to {e.folder}: {e.reason}. "
+            "Name another folder with --state-dir."
+        ),
+    ),
+}
+
+
+def explained(error: Exception) -> tuple[ExitCode, str] | None:
+    """The exit code and the sentence for an error; None for one that nobody foresaw."""
+    entry = _WORDS.get(type(error))
+    return None if entry is None else (entry[0], entry[1](error))
+
+
+def table() -> str:
+    """The exit codes as lines of text, for --help."""
+    return "\n".join(["exit codes:", *(f"  {code.value}  {code.meaning}" for code in ExitCode)])

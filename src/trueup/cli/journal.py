@@ -1,0 +1,23 @@
+# SPDX-License-Identifier: Apache-2.0
+"""trueup journal: which runs there were, and how the steps of one ended."""
+
+import argparse
+
+from trueup.cli.verb import Verb, add_state_option
+from trueup.reconcile.journal import read, runs
+from trueup.reconcile.report.tables import Table, run_table, runs_table
+
+
+class JournalCommand(Verb):
+    """List the runs there is a journal of, or the steps of one run."""
+
+    def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
+        parser = super().get_parser(prog_name)
+        parser.add_argument("run", metavar="RUN", nargs="?", help="one run")
+        add_state_option(parser)
+        return parser
+
+    def act(self, arguments: argparse.Namespace) -> Table:
+        if arguments.run:
+            return run_table(read(arguments.run, arguments.state_dir))
+        return runs_table(runs(arguments.state_dir))

@@ -1,0 +1,54 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The `trueup` program: its commands, by name."""
+
+import sys
+from importlib.metadata import EntryPoint, version
+from typing import Any
+
+from cliff.app import App
+from cliff.commandmanager import CommandManager
+
+from trueup.cli.progress import say
+
+# Loaded when called, so that each half works without what the other needs.
+COMMANDS = {
+    "audit": "trueup.cli.audit:AuditCommand",
+    "plan": "trueup.cli.plan:PlanCommand",
+    "apply": "trueup.cli.apply:ApplyCommand",
+    "undo": "trueup.cli.undo:UndoCommand",
+    "journal": "trueup.cli.journal:JournalCommand",
+    "defects": "trueup.cli.defects:DefectsCommand",
+    "demo": "trueup.cli.demo:DemoCommand",
+}
+
+
+class Commands(CommandManager):
+    """Our own commands, and no plugins."""
+
+    def load_commands(self, namespace: str) -> None:
+        for name, target in COMMANDS.items():
+            self.commands[name] = EntryPoint(name, target, namespace)
+
+
+class Trueup(App):
+    """The program."""
+
+    def __init__(self) -> None:
+        super().__init__(
+            description="Keeps the ledger of an OpenStack cloud true: audit, plan, apply, undo.",
+            version=version("trueup"),
+            command_manager=Commands("trueup"),
+            deferred_help=True,
+        )
+
+
+def main(arguments: list[str] | None = None) -> Any:
+    """Run one command; the return value is its exit code."""
+    try:
+        return Trueup().run(sys.argv[1:] if arguments is None else arguments)
+    except ModuleNotFoundError as missing:
+        half = (
+            "reconcile" if missing.name in {"keystoneauth1", "openstack", "msgspec"} else "service"
+        )
+        say(f"trueup: this command needs '{missing.name}': pip install 'trueup[{half}]'.")
+        return 2

@@ -1,0 +1,49 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Progress of long work: a bar on a terminal, nothing in a pipe."""
+
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+
+Report = Callable[[str, int, int], None]
+
+
+@contextmanager
+def progress() -> Iterator[Report]:
+    """A function to call with (stage, done, total), as often as one likes."""
+    console = Console(stderr=True)
+    bars = Progress(
+        TextColumn("{task.description}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TimeElapsedColumn(),
+        console=console,
+        disable=not console.is_terminal,
+        transient=True,
+    )
+    tasks = {}
+
+    def report(stage: str, done: int, total: int) -> None:
+        if stage not in tasks:
+            tasks[stage] = bars.add_task(stage, total=total)
+        bars.update(tasks[stage], completed=done, total=total)
+
+    with bars:
+        yield report
+
+
+def wait(seconds: float, report: Report) -> None:
+    """Let time pass between two looks, and show it."""
+    started = time.monotonic()
+    while (passed := time.monotonic() - started) < seconds:
+        report("waiting for the second look", int(passed), int(seconds))
+        time.sleep(min(1.0, seconds - passed))
+
+
+def say(line: str) -> None:
+    """A line for people, beside the output that programs read."""
+    print(line, file=sys.stderr, flush=True)  # noqa: T201 - this is the one place that prints

@@ -1,0 +1,118 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What every command has: a cloud, one table, one exit code, errors in one line."""
+
+import argparse
+import os
+from abc import abstractmethod
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from cliff.columns import FormattableColumn
+from cliff.lister import Lister
+
+from trueup.cli.exits import ExitCode, explained, table
+from trueup.cli.progress import say
+from trueup.reconcile.cloud import Cloud
+from trueup.reconcile.cloud.settings import from_names, from_nova_conf
+from trueup.reconcile.report.tables import Table
+
+NOVA_CONF = "/etc/nova/nova.conf"
+
+
+class Labelled(FormattableColumn[Mapping[str, str]]):
+    """A cell with several labelled values: one line each in text, a mapping in JSON."""
+
+    def human_readable(self) -> str:
+        return "\n".join(f"{label}: {value}" for label, value in self._value.items())
+
+    def machine_readable(self) -> Mapping[str, str]:
+        return dict(self._value)
+
+
+class Verb(Lister):
+    """A command that prints one table and ends with a code of the table."""
+
+    def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
+        parser = super().get_parser(prog_name)
+        parser.epilog = table()
+        parser.formatter_class = argparse.RawDescriptionHelpFormatter
+        return parser
+
+    def run(self, parsed_args: argparse.Namespace) -> int:
+        self.exit_code = ExitCode.CLEAN
+        try:
+            super().run(parsed_args)
+        except Exception as error:
+            known = explained(error)
+            if known is None:
+                raise
+            self.exit_code, sentence = known
+            say(f"trueup: {sentence}")
+        return int(self.exit_code)
+
+    def take_action(self, parsed_args: argparse.Namespace) -> tuple[Any, Any]:
+        columns, rows = self.act(parsed_args)
+        return columns, [
+            tuple(Labelled(cell) if isinstance(cell, Mapping) else cell for cell in row)
+            for row in rows
+        ]
+
+    @abstractmethod
+    def act(self, arguments: argparse.Namespace) -> Table:
+        """Do the work, set `exit_code`, return the table."""
+
+
+class CloudVerb(Verb):
+    """A command that talks to a cloud."""
+
+    def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
+        parser = super().get_parser(prog_name)
+        where = parser.add_argument_group("which cloud")
+        where.add_argument(
+            "--nova-conf",
+            metavar="FILE",
+            type=Path,
+            default=Path(os.environ.get("TRUEUP_NOVA_CONF", NOVA_CONF)),
+            help="nova.conf with [api_database] and [placement], as nova-conductor has it "
+            f"(default: $TRUEUP_NOVA_CONF or {NOVA_CONF})",
+        )
+        where.add_argument(
+            "--nova-database",
+            metavar="URL",
+            help="Nova's API database, in place of nova.conf; Placement then comes from "
+            "--os-cloud or the OS_* environment",
+        )
+        where.add_argument("--os-cloud", metavar="NAME", help="a cloud of clouds.yaml")
+        return parser
+
+    @contextmanager
+    def cloud(self, arguments: argparse.Namespace) -> Iterator[Cloud]:
+        """The cloud that the options name, connected."""
+        if arguments.nova_database:
+            cloud = from_names(arguments.nova_database, arguments.os_cloud)
+        else:
+            cloud = from_nova_conf(arguments.nova_conf)
+        try:
+            yield cloud
+        finally:
+            cloud.close()
+
+
+def add_state_option(parser: argparse.ArgumentParser) -> None:
+    """--state-dir, for the commands that read or write journals."""
+    parser.add_argument(
+        "--state-dir",
+        metavar="DIR",
+        type=Path,
+        default=_state_folder(),
+        help="where journals are kept (default: $TRUEUP_STATE_DIR, or trueup in $XDG_STATE_HOME)",
+    )
+
+
+def _state_folder() -> Path:
+    if named := os.environ.get("TRUEUP_STATE_DIR"):
+        return Path(named)
+    home = os.environ.get("XDG_STATE_HOME") or Path.home() / ".local" / "state"
+    return Path(home) / "trueup"

@@ -1,0 +1,105 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Apply: a plan → the cloud. Each step: re-read its guard, journal the intent, write, settle."""
+
+from collections.abc import Iterator
+
+from trueup.reconcile.cloud import Cloud
+from trueup.reconcile.cloud.placement import WriteRefused
+from trueup.reconcile.facts import Holding
+from trueup.reconcile.journal import Journal, Settled
+from trueup.reconcile.plan import Plan
+from trueup.reconcile.steps import InstanceMark, Step
+
+
+def require_answers(plan: Plan, cloud: Cloud) -> None:
+    """Ask every source that the plan's guards will ask, before anything is written.
+
+    Raises Unreachable, so that a plan is not left half applied for a reason known beforehand.
+    """
+    marks = (step.guard.instance for step in plan.steps if step.guard.instance)
+    for planned in {mark.cell: mark for mark in marks}.values():
+        cloud.nova.mark(planned.cell, planned.uuid)
+    for step in plan.steps[:1]:
+        cloud.placement.holding(step.consumer)
+
+
+def apply(plan: Plan, cloud: Cloud, journal: Journal) -> Iterator[tuple[Step, Settled]]:
+    """Settle each step in turn, going on where an earlier, killed run of the same plan stopped.
+
+    Raises what the cloud raises when a source stops answering: the step at hand stays unsettled,
+    and applying the plan again decides it.
+    """
+    written = journal.provider_generations
+    for step in plan.steps:
+        settled = journal.settled(step)
+        # Only what is done is final: a guard that moved may have moved back.
+        if settled is None or settled.result != "done":
+            settled = _attempt(step, cloud, journal, written)
+            journal.settle(settled)
+        written.update(settled.provider_generations)
+        yield step, settled
+
+
+def _attempt(step: Step, cloud: Cloud, journal: Journal, written: dict[str, int]) -> Settled:
+    holding = cloud.placement.holding(step.consumer)
+    if journal.was_intended(step) and holding.allocations == step.after:
+        # The process died between the write and its settling: it is done, once.
+        return _done(step, holding, cloud)
+    moved = [*_moved_in_placement(step, holding, cloud, written), *_moved_in_nova(step, cloud)]
+    if moved:
+        return Settled(step.id, "refused", "; ".join(moved))
+    journal.intend(step)
+    try:
+        cloud.placement.replace(step.consumer, step.before, step.after, holding.generation)
+    except WriteRefused as refusal:
+        return Settled(step.id, "refused", refusal.reason)
+    return _done(step, cloud.placement.holding(step.consumer), cloud)
+
+
+def _done(step: Step, holding: Holding, cloud: Cloud) -> Settled:
+    gaining = step.guard.provider_generations
+    generations = {uuid: cloud.placement.provider_generation(uuid) for uuid in gaining}
+    return Settled(
+        step.id,
+        "done",
+        generation=holding.generation,
+        provider_generations={uuid: gen for uuid, gen in generations.items() if gen is not None},
+    )
+
+
+def _moved_in_placement(
+    step: Step, holding: Holding, cloud: Cloud, written: dict[str, int]
+) -> Iterator[str]:
+    if holding.allocations != step.before:
+        yield "its allocations are not what they were"
+    elif holding.generation != step.guard.consumer_generation:
+        yield (
+            f"its consumer generation was {step.guard.consumer_generation}, "
+            f"it is {holding.generation}"
+        )
+    for uuid, planned in step.guard.provider_generations.items():
+        # Our own steps move a provider's generation too: what this run wrote is expected.
+        expected = written.get(uuid, planned)
+        found = cloud.placement.provider_generation(uuid)
+        if found is None:
+            yield f"provider {uuid} is gone"
+        elif found != expected:
+            yield f"the generation of provider {uuid} was {expected}, it is {found}"
+
+
+def _moved_in_nova(step: Step, cloud: Cloud) -> Iterator[str]:
+    planned = step.guard.instance
+    if planned is None:
+        return
+    found = cloud.nova.mark(planned.cell, planned.uuid)
+    if found is None:
+        yield f"instance {planned.uuid} is gone from its cell"
+        return
+    for name in ("host", "node", "vm_state", "task_state", "deleted", "moving", "updated_at"):
+        was, now = getattr(planned, name), getattr(found, name)
+        if was != now and not _not_compared(planned, name):
+            yield f"the instance's {name} was {was}, it is {now}"
+
+
+def _not_compared(planned: InstanceMark, name: str) -> bool:
+    return name == "updated_at" and planned.updated_at is None

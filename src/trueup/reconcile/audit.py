@@ -1,0 +1,116 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Audit: facts → what is wrong, what could not be checked, what was left alone. Pure."""
+
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+
+import msgspec
+
+from trueup.reconcile.defects import DEFECTS
+from trueup.reconcile.facts import Coverage, Facts
+from trueup.reconcile.findings import Finding, LeftAlone, Unchecked
+from trueup.reconcile.rules import Rules
+from trueup.reconcile.standing import InMotion, Untold, provider_of, standing
+
+
+@dataclass(eq=False)
+class LookUnusable(Exception):
+    """The file of a kept audit cannot be read or written."""
+
+    path: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Audit:
+    """Everything one look at a cloud says, in a fixed order."""
+
+    taken_at: datetime
+    coverage: Coverage
+    findings: tuple[Finding, ...]
+    unchecked: tuple[Unchecked, ...]
+    left_alone: tuple[LeftAlone, ...]
+
+    @property
+    def incomplete(self) -> bool:
+        """Whether the evidence leaves something open: a silent source, or a subject not checked."""
+        return not self.coverage.complete or bool(self.unchecked)
+
+
+def audit(facts: Facts, rules: Rules) -> Audit:
+    """Ask every defect."""
+    verdicts = [verdict for defect in DEFECTS for verdict in defect.find(facts, rules)]
+    return Audit(
+        taken_at=facts.taken_at,
+        coverage=facts.coverage,
+        findings=tuple(row for row in verdicts if isinstance(row, Finding)),
+        unchecked=(
+            *_untold_hosts(facts),
+            *_homeless(facts),
+            *(row for row in verdicts if isinstance(row, Unchecked)),
+        ),
+        left_alone=(
+            *_in_motion(facts),
+            *(row for row in verdicts if isinstance(row, LeftAlone)),
+        ),
+    )
+
+
+def seen_twice(first: Audit, second: Audit) -> tuple[Finding, ...]:
+    """The findings of the second look that the first look had too, with the same evidence.
+
+    SAFETY: what is there at two moments is drift; what is there at one may be a move under way.
+    """
+    return tuple(finding for finding in second.findings if finding in first.findings)
+
+
+def _untold_hosts(facts: Facts) -> Iterator[Unchecked]:
+    instances = Counter((row.cell, row.host, row.node) for row in facts.alive.values())
+    for node in sorted(facts.compute_nodes, key=lambda row: (row.cell, row.host, row.node)):
+        provider = provider_of(node, facts)
+        if isinstance(provider, Untold):
+            count = instances[node.cell, node.host, node.node]
+            yield Unchecked(
+                f"host {node.host}",
+                facts.cells[node.cell],
+                f"{provider.reason}; {count} instances on it were not checked",
+            )
+
+
+def _homeless(facts: Facts) -> Iterator[Unchecked]:
+    """Instances whose compute node is not there, or not the only one."""
+    for uuid, instance in sorted(facts.alive.items()):
+        place = standing(instance, facts)
+        known = facts.nodes_by_place.get(
+            (instance.cell, instance.host or "", instance.node or ""), ()
+        )
+        if isinstance(place, Untold) and len(known) != 1:
+            yield Unchecked(f"instance {uuid}", instance.host or "", place.reason)
+
+
+def _in_motion(facts: Facts) -> Iterator[LeftAlone]:
+    for uuid, instance in sorted(facts.alive.items()):
+        place = standing(instance, facts)
+        if isinstance(place, InMotion):
+            yield LeftAlone(f"instance {uuid}", instance.host or "", place.reason)
+
+
+def save(result: Audit, path: Path) -> None:
+    """Keep one look in a file. Raises LookUnusable."""
+    try:
+        path.write_bytes(msgspec.json.format(msgspec.json.encode(result), indent=2) + b"\n")
+    except OSError as error:
+        raise LookUnusable(str(path), error.strerror or str(error)) from error
+
+
+def load(path: Path) -> Audit:
+    """A look that was kept. Raises LookUnusable."""
+    try:
+        return msgspec.json.decode(path.read_bytes(), type=Audit)
+    except OSError as error:
+        raise LookUnusable(str(path), error.strerror or str(error)) from error
+    except msgspec.DecodeError as error:
+        raise LookUnusable(str(path), f"it is not an audit ({error})") from error

@@ -1,0 +1,214 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Placement over HTTP, any implementation: read providers and allocations, write allocations."""
+
+from collections.abc import Callable, Iterable, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import Any
+
+from keystoneauth1 import exceptions
+from keystoneauth1.adapter import Adapter
+
+from trueup.reconcile.cloud.errors import AccessDenied, MicroversionTooOld, Unreachable
+from trueup.reconcile.facts import Allocations, Amounts, Holding, Inventory, Provider
+
+# Consumer generations, which guard every write, came with 1.28 (Rocky).
+NEEDED = 28
+# Consumer types came with 1.38; nothing newer is asked for.
+NEWEST_USED = 38
+# What Placement's API calls a consumer without a type; it does not accept the word in a write.
+UNKNOWN_TYPE = "unknown"
+PARALLEL_REQUESTS = 8
+
+Progress = Callable[[int, int], None]
+
+
+@dataclass(eq=False)
+class WriteRefused(Exception):
+    """Placement refused a write and nothing was changed."""
+
+    status: int
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Ledger:
+    """Everything that Placement holds: providers, and amounts by consumer."""
+
+    providers: Mapping[str, Provider]
+    consumers: Mapping[str, Amounts]
+
+
+class Placement:
+    """A client of one Placement service. Every method raises Unreachable or AccessDenied."""
+
+    def __init__(self, adapter: Adapter) -> None:
+        self._adapter = adapter
+        self._newest: int | None = None
+
+    def newest_minor(self) -> int:
+        """The newest microversion that both sides speak. Raises MicroversionTooOld."""
+        if self._newest is None:
+            root = self._json("GET", "/", authenticated=False)
+            try:
+                word = str(root["versions"][0]["max_version"])
+                newest = int(word.split(".")[1])
+            except (LookupError, ValueError, TypeError) as error:
+                raise Unreachable("Placement", "what answers there is not Placement") from error
+            if newest < NEEDED:
+                raise MicroversionTooOld(word, f"1.{NEEDED}")
+            self._newest = min(newest, NEWEST_USED)
+        return self._newest
+
+    def ledger(self, progress: Progress) -> Ledger:
+        """All providers with their inventories, and all that is allocated of them."""
+        rows = self._get("/resource_providers")["resource_providers"]
+        shared = self._get("/resource_providers?required=MISC_SHARES_VIA_AGGREGATE")
+        sharing = {row["uuid"] for row in shared["resource_providers"]}
+        providers: dict[str, Provider] = {}
+        consumers: dict[str, dict[str, dict[str, int]]] = {}
+        with ThreadPoolExecutor(PARALLEL_REQUESTS) as pool:
+            contents = pool.map(self._content, [row["uuid"] for row in rows])
+            for row, (inventories, allocations) in zip(rows, contents, strict=True):
+                uuid = row["uuid"]
+                providers[uuid] = Provider(
+                    uuid=uuid,
+                    name=row["name"],
+                    generation=row["generation"],
+                    root=row["root_provider_uuid"],
+                    inventories=inventories,
+                    sharing=uuid in sharing,
+                )
+                for consumer, held in allocations.items():
+                    consumers.setdefault(consumer, {})[uuid] = held
+                progress(len(providers), len(rows))
+        return Ledger(providers, consumers)
+
+    def holdings(self, consumers: Iterable[str]) -> dict[str, Holding]:
+        """What each of these consumers holds, with its owner and generation."""
+        wanted = tuple(consumers)
+        with ThreadPoolExecutor(PARALLEL_REQUESTS) as pool:
+            return dict(zip(wanted, pool.map(self.holding, wanted), strict=True))
+
+    def holding(self, consumer: str) -> Holding:
+        """What this consumer holds now."""
+        answer = self._get(f"/allocations/{consumer}")
+        if not answer["allocations"]:
+            return Holding(None, None)
+        amounts = {uuid: row["resources"] for uuid, row in answer["allocations"].items()}
+        kind = answer.get("consumer_type")
+        return Holding(
+            Allocations(
+                amounts=amounts,
+                project=answer["project_id"],
+                user=answer["user_id"],
+                consumer_type=None if kind == UNKNOWN_TYPE else kind,
+            ),
+            answer["consumer_generation"],
+        )
+
+    def provider_generation(self, uuid: str) -> int | None:
+        """The provider's generation now; None when there is no such provider."""
+        response = self._request("GET", f"/resource_providers/{uuid}")
+        if response.status_code == 404:
+            return None
+        return int(_checked(response)["generation"])
+
+    def replace(
+        self,
+        consumer: str,
+        before: Allocations | None,
+        after: Allocations | None,
+        generation: int | None,
+    ) -> None:
+        """Replace all that a consumer holds, if its generation still is this one.
+
+        Raises WriteRefused.
+        """
+        response = self._put(consumer, before, after, generation)
+        if response.status_code == 409 and before is None and generation is None:
+            # A refused write of upstream leaves a consumer that holds nothing, at generation 0, and
+            # says "no such consumer" when asked (nova-facts, Placement 4). A consumer that someone
+            # else has meanwhile filled is past 0, so this stays guarded.
+            retried = self._put(consumer, before, after, 0)
+            response = retried if retried.status_code == 204 else response
+        if response.status_code != 204:
+            raise WriteRefused(response.status_code, _detail(response))
+
+    def _put(
+        self,
+        consumer: str,
+        before: Allocations | None,
+        after: Allocations | None,
+        generation: int | None,
+    ) -> Any:
+        owner = after or before
+        assert owner is not None, "a step changes something"
+        body: dict[str, Any] = {
+            "allocations": {
+                uuid: {"resources": dict(held)}
+                for uuid, held in (after.amounts if after else {}).items()
+            },
+            "project_id": owner.project,
+            "user_id": owner.user,
+            "consumer_generation": generation,
+        }
+        # Up to 1.37 the type of a consumer is kept as it is, and a new one has none.
+        minor = min(self.newest_minor(), 37)
+        if owner.consumer_type is not None and self.newest_minor() >= 38:
+            minor, body["consumer_type"] = 38, owner.consumer_type
+        return self._request("PUT", f"/allocations/{consumer}", minor=minor, json=body)
+
+    def _content(self, uuid: str) -> tuple[dict[str, Inventory], dict[str, dict[str, int]]]:
+        """The inventories of one provider and what each consumer holds of it."""
+        inventories = self._get(f"/resource_providers/{uuid}/inventories")["inventories"]
+        allocations = self._get(f"/resource_providers/{uuid}/allocations")["allocations"]
+        return (
+            {
+                name: Inventory(row["total"], row["reserved"], row["allocation_ratio"])
+                for name, row in inventories.items()
+            },
+            {consumer: row["resources"] for consumer, row in allocations.items()},
+        )
+
+    def _get(self, path: str) -> Any:
+        return self._json("GET", path, minor=self.newest_minor())
+
+    def _json(self, method: str, path: str, **options: Any) -> Any:
+        return _checked(self._request(method, path, **options))
+
+    def _request(self, method: str, path: str, minor: int | None = None, **options: Any) -> Any:
+        chosen = self.newest_minor() if minor is None and path != "/" else minor
+        try:
+            return self._adapter.request(
+                path,
+                method,
+                raise_exc=False,
+                microversion=None if chosen is None else f"1.{chosen}",
+                headers={"Accept": "application/json"},
+                **options,
+            )
+        except (exceptions.Unauthorized, exceptions.MissingAuthPlugin) as error:
+            raise AccessDenied("Placement", str(error)) from error
+        except exceptions.ClientException as error:
+            raise Unreachable("Placement", str(error)) from error
+
+
+def _checked(response: Any) -> Any:
+    if response.status_code in (401, 403):
+        raise AccessDenied("Placement", _detail(response))
+    if response.status_code >= 400:
+        raise Unreachable("Placement", f"HTTP {response.status_code}: {_detail(response)}")
+    try:
+        return response.json()
+    except ValueError as error:
+        raise Unreachable("Placement", "what answers there is not Placement") from error
+
+
+def _detail(response: Any) -> str:
+    """The first sentence of an error document, whatever shape it has."""
+    try:
+        [error, *_] = response.json()["errors"]
+        return " ".join(str(error["detail"]).split())
+    except (ValueError, LookupError, TypeError):
+        return f"HTTP {response.status_code}"

@@ -1,0 +1,116 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Residue of an evacuation: an evacuated instance still holds resources of the host it left.
+
+Seed 001, drift B.1, Launchpad 1829479: the source's claim stays until its nova-compute comes back,
+which it may never do.
+"""
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+from trueup.reconcile.facts import Amounts, Facts, Instance, Migration
+from trueup.reconcile.findings import Finding, Unchecked, Verdict, amounts_in_words
+from trueup.reconcile.rules import Rules
+from trueup.reconcile.standing import Placed, source_is_up, standing
+from trueup.reconcile.steps import Step, step_on
+
+NAME = "evacuation_residue"
+TITLE = "It was evacuated, and still holds resources of the host it left"
+REMEDY = "Keep what it holds elsewhere, release what it holds on the host it left"
+
+
+def find(facts: Facts, rules: Rules) -> Iterator[Verdict]:
+    """Settled instances that hold on their own host and on one they were evacuated from."""
+    for uuid in sorted(facts.evacuations.keys() & facts.consumers.keys() & facts.alive.keys()):
+        instance = facts.alive[uuid]
+        place = standing(instance, facts)
+        if isinstance(place, Placed):
+            yield from _judge(instance, place, facts)
+
+
+def remedy(finding: Finding, facts: Facts) -> tuple[Step, ...]:
+    """One full replace that keeps every provider outside the trees it was evacuated from."""
+    instance = facts.alive[finding.subject]
+    place = standing(instance, facts)
+    held = facts.holdings[finding.subject].allocations
+    if held is None or not isinstance(place, Placed):
+        return ()
+    left = _left_roots(instance, place, facts)
+    kept = {
+        u: amounts
+        for u, amounts in held.amounts.items()
+        if u not in _within(held.amounts, left, facts)
+    }
+    if not kept:
+        return ()
+    return (step_on(finding.subject, facts, replace(held, amounts=kept), finding.id, instance),)
+
+
+def _judge(instance: Instance, place: Placed, facts: Facts) -> Iterator[Verdict]:
+    held = facts.consumers[instance.uuid]
+    left = _left_roots(instance, place, facts)
+    if not left or place.provider.root not in facts.roots_of(held):
+        return
+    names = {uuid: provider.name for uuid, provider in facts.providers.items()}
+    where = ", ".join(sorted(names[root] for root in left))
+    for root, evacuation in left.items():
+        if evacuation.status == "done" and source_is_up(root, facts):
+            # SAFETY: that host may still run the guest; freeing its capacity would hide it.
+            yield Unchecked(
+                f"instance {instance.uuid}",
+                where,
+                f"evacuated from {names[root]}, whose nova-compute is up but has not "
+                "cleaned up: restart it, or force the service down",
+            )
+            return
+    if not facts.coverage.complete:
+        silent = ", ".join(answer.source for answer in facts.coverage.missing)
+        yield Unchecked(
+            f"instance {instance.uuid}",
+            where,
+            f"holds resources of a host it was evacuated from, but {silent} did not answer",
+        )
+        return
+    yield Finding(
+        NAME,
+        instance.uuid,
+        where,
+        {
+            "instance": f"runs on {instance.host}, {facts.cells[instance.cell]}",
+            "evacuation": ", ".join(
+                f"{row.status} from {row.source_host}" for row in left.values()
+            ),
+            "holds": amounts_in_words(_within(held, left, facts), names),
+        },
+    )
+
+
+def _left_roots(instance: Instance, place: Placed, facts: Facts) -> dict[str, Migration]:
+    """The roots the instance was evacuated from and still holds something of."""
+    held = facts.roots_of(facts.consumers[instance.uuid])
+    left = {}
+    for evacuation in facts.evacuations.get(instance.uuid, ()):
+        root = _source_root(evacuation, facts)
+        if root in held and root != place.provider.root:
+            left[root] = evacuation
+    return left
+
+
+def _source_root(evacuation: Migration, facts: Facts) -> str | None:
+    """The source's root provider: by its compute node, or by name when that row is deleted."""
+    place = (evacuation.cell, evacuation.source_host or "", evacuation.source_node or "")
+    nodes = facts.nodes_by_place.get(place, ())
+    if len(nodes) == 1 and (provider := facts.providers.get(nodes[0].uuid)):
+        return provider.root
+    namesakes = facts.providers_by_name.get(evacuation.source_node or "", ())
+    return namesakes[0].root if not nodes and len(namesakes) == 1 else None
+
+
+def _within(amounts: Amounts, roots: dict[str, Migration], facts: Facts) -> Amounts:
+    return {
+        uuid: held
+        for uuid, held in amounts.items()
+        if (provider := facts.providers.get(uuid))
+        and provider.root in roots
+        and not provider.sharing
+    }

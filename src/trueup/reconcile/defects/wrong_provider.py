@@ -1,0 +1,87 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Allocation on the wrong provider: a settled instance holds its host's share on another host.
+
+Drift B.16 and A.2a: heal_allocations calls this "up-to-date".
+"""
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+from trueup.reconcile.facts import Amounts, Facts, Instance
+from trueup.reconcile.findings import Finding, Unchecked, Verdict, amounts_in_words
+from trueup.reconcile.rules import Rules
+from trueup.reconcile.standing import Placed, source_is_up, standing
+from trueup.reconcile.steps import Step, step_on
+
+NAME = "wrong_provider"
+TITLE = "It holds its resources on a host where it is not"
+REMEDY = "Move what it holds to the provider of its own host"
+
+
+def find(facts: Facts, rules: Rules) -> Iterator[Verdict]:
+    """Settled instances that hold something on hosts, but nothing on their own."""
+    for uuid in sorted(facts.alive.keys() & facts.consumers.keys()):
+        instance = facts.alive[uuid]
+        roots = facts.roots_of(facts.consumers[uuid])
+        place = standing(instance, facts)
+        if isinstance(place, Placed) and roots and place.provider.root not in roots:
+            yield _judge(instance, place, facts)
+
+
+def remedy(finding: Finding, facts: Facts) -> tuple[Step, ...]:
+    """One full replace: the same amounts on its own host's provider, the rest as it is."""
+    instance = facts.alive[finding.subject]
+    place = standing(instance, facts)
+    held = facts.holdings[finding.subject].allocations
+    if held is None or not isinstance(place, Placed):
+        return ()
+    [root] = facts.roots_of(held.amounts)
+    moved = {uuid: amounts for uuid, amounts in held.amounts.items() if uuid != root}
+    moved[place.provider.uuid] = held.amounts[root]
+    return (step_on(finding.subject, facts, replace(held, amounts=moved), finding.id, instance),)
+
+
+def _judge(instance: Instance, place: Placed, facts: Facts) -> Verdict:
+    held = facts.consumers[instance.uuid]
+    names = {uuid: provider.name for uuid, provider in facts.providers.items()}
+    where = ", ".join(sorted(names[root] for root in facts.roots_of(held)))
+    if reason := _obstacle(instance, held, place, facts):
+        return Unchecked(
+            f"instance {instance.uuid}",
+            where,
+            f"holds nothing on its host {instance.host}, but "
+            f"{amounts_in_words(held, names)}; {reason}",
+        )
+    return Finding(
+        NAME,
+        instance.uuid,
+        where,
+        {
+            "instance": f"runs on {instance.host}, {facts.cells[instance.cell]}",
+            "holds": amounts_in_words(held, names),
+            "should hold": f"the same on {place.provider.name}",
+        },
+    )
+
+
+def _obstacle(instance: Instance, held: Amounts, place: Placed, facts: Facts) -> str | None:
+    """Why the move cannot be told to be right, if so."""
+    roots = facts.roots_of(held)
+    on_hosts = {
+        uuid for uuid in held if uuid in facts.providers and not facts.providers[uuid].sharing
+    }
+    if len(roots) > 1:
+        return "which of them was its own cannot be told"
+    if on_hosts != roots:
+        return "the counterpart of a nested provider on its own host cannot be told"
+    [root] = roots
+    if root not in facts.nodes_by_uuid:
+        return "that provider is of no compute node that any cell knows"
+    if instance.uuid in facts.evacuations and source_is_up(root, facts):
+        return "it was evacuated, and that host is up and may still run it"
+    absent = sorted(held[root].keys() - place.provider.inventories.keys())
+    if absent:
+        return f"its own host has no inventory of {', '.join(absent)} on its root provider"
+    if not facts.coverage.complete:
+        return f"{', '.join(answer.source for answer in facts.coverage.missing)} did not answer"
+    return None

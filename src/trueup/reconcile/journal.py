@@ -1,0 +1,198 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Journal: the append-only record of one run of a plan, on disk before anything is written.
+
+A file of JSON lines: the plan, then for each step what was intended and how it was settled. A run
+has the name of its plan, so that applying the same plan again goes on where it stopped.
+"""
+
+import fcntl
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import IO, Literal
+
+import msgspec
+
+from trueup.reconcile.plan import Plan
+from trueup.reconcile.steps import Step
+
+Result = Literal["done", "refused", "failed"]
+
+
+@dataclass(eq=False)
+class RunUnknown(Exception):
+    """There is no journal of that name."""
+
+    run: str
+    folder: str
+
+
+@dataclass(eq=False)
+class RunBusy(Exception):
+    """Another process is applying the same run."""
+
+    run: str
+
+
+@dataclass(eq=False)
+class JournalUnwritable(Exception):
+    """The journal's folder cannot be written; without a journal nothing is applied."""
+
+    folder: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Settled:
+    """How a step ended. `generation` is the consumer's afterwards (None: it is gone)."""
+
+    step: str
+    result: Result
+    reason: str = ""
+    generation: int | None = None
+    provider_generations: dict[str, int] = field(default_factory=dict)
+
+
+class _Opened(msgspec.Struct, tag="plan"):
+    at: datetime
+    plan: Plan
+
+
+class _Intended(msgspec.Struct, tag="intended"):
+    at: datetime
+    step: str
+
+
+class _Settled(msgspec.Struct, tag="settled"):
+    at: datetime
+    settled: Settled
+
+
+_Entry = _Opened | _Intended | _Settled
+
+
+class Journal:
+    """One run's journal, open for appending; also what it said before."""
+
+    def __init__(self, plan: Plan, file: IO[bytes], entries: tuple[_Entry, ...]) -> None:
+        self.plan = plan
+        self.run = plan.id
+        self._file = file
+        self._intended = {entry.step for entry in entries if isinstance(entry, _Intended)}
+        self._settled = {
+            entry.settled.step: entry.settled for entry in entries if isinstance(entry, _Settled)
+        }
+
+    def settled(self, step: Step) -> Settled | None:
+        return self._settled.get(step.id)
+
+    def was_intended(self, step: Step) -> bool:
+        return step.id in self._intended
+
+    @property
+    def done(self) -> tuple[tuple[Step, Settled], ...]:
+        """The steps that were written, in order, each with how it was settled."""
+        pairs = ((step, self._settled.get(step.id)) for step in self.plan.steps)
+        return tuple((step, ended) for step, ended in pairs if ended and ended.result == "done")
+
+    @property
+    def provider_generations(self) -> dict[str, int]:
+        """The newest generation of each provider that this run itself has written to."""
+        newest: dict[str, int] = {}
+        for ended in self._settled.values():
+            newest.update(ended.provider_generations)
+        return newest
+
+    def intend(self, step: Step) -> None:
+        """Put on disk that this step is about to be written."""
+        self._append(_Intended(at=_now(), step=step.id))
+        self._intended.add(step.id)
+
+    def settle(self, settled: Settled) -> None:
+        """Put on disk how a step ended."""
+        self._append(_Settled(at=_now(), settled=settled))
+        self._settled[settled.step] = settled
+
+    def _append(self, entry: _Entry) -> None:
+        _write(self._file, entry)
+
+
+@contextmanager
+def opened(plan: Plan, folder: Path) -> Iterator[Journal]:
+    """The journal of this plan's run, begun or gone on with, for one process at a time.
+
+    Raises RunBusy, JournalUnwritable.
+    """
+    path = _path(folder, plan.id)
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        file = path.open("a+b")
+    except OSError as error:
+        raise JournalUnwritable(str(folder), error.strerror or str(error)) from error
+    with file:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError as error:
+            raise RunBusy(plan.id) from error
+        entries = _entries(file)
+        if not entries:
+            _write(file, _Opened(at=_now(), plan=plan))
+            _sync_folder(folder)
+        yield Journal(plan, file, entries)
+
+
+def read(run: str, folder: Path) -> Journal:
+    """What the journal of a run says, for looking at. Raises RunUnknown."""
+    path = _path(folder, run)
+    if not path.is_file():
+        raise RunUnknown(run, str(folder))
+    with path.open("rb") as file:
+        entries = _entries(file)
+        if not entries or not isinstance(entries[0], _Opened):
+            raise RunUnknown(run, str(folder))
+        return Journal(entries[0].plan, file, entries)
+
+
+def runs(folder: Path) -> tuple[Journal, ...]:
+    """Every run there is a journal of, oldest first."""
+    return tuple(read(path.stem, folder) for path in sorted(folder.glob("*.jsonl")))
+
+
+def _path(folder: Path, run: str) -> Path:
+    return folder / f"{run}.jsonl"
+
+
+def _entries(file: IO[bytes]) -> tuple[_Entry, ...]:
+    """The entries; a last line without its end was being written when the process died: no entry.
+
+    It is cut off, so that what is appended next stands on a line of its own.
+    """
+    file.seek(0)
+    content = file.read()
+    whole, _, half = content.rpartition(b"\n")
+    if half and file.writable():
+        file.truncate(len(content) - len(half))
+    lines = whole.split(b"\n") if whole else []
+    return tuple(msgspec.json.decode(line, type=_Entry) for line in lines)
+
+
+def _write(file: IO[bytes], entry: _Entry) -> None:
+    file.write(msgspec.json.encode(entry) + b"\n")
+    file.flush()
+    # SAFETY: on disk before the call goes out, so that a crash never leaves an unknown write.
+    os.fsync(file.fileno())
+
+
+def _sync_folder(folder: Path) -> None:
+    handle = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
+
+
+def _now() -> datetime:
+    return datetime.now(UTC).replace(tzinfo=None)

@@ -1,0 +1,120 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Audits, plans and runs as tables: column names, and rows of plain values.
+
+One report for every output: the commands print it as text or JSON, others may show it elsewhere.
+A cell is a string, a number, or a mapping that text flattens.
+"""
+
+from collections.abc import Iterable, Mapping
+
+from trueup.reconcile.audit import Audit
+from trueup.reconcile.defects import DEFECTS
+from trueup.reconcile.facts import Allocations
+from trueup.reconcile.findings import LeftAlone, Unchecked, plain_words
+from trueup.reconcile.journal import Journal, Settled
+from trueup.reconcile.plan import Plan
+from trueup.reconcile.steps import Step
+
+Cell = str | int | Mapping[str, str] | None
+Table = tuple[tuple[str, ...], list[tuple[Cell, ...]]]
+
+
+def audit_table(audit: Audit, everything: bool) -> Table:
+    """Findings, then what could not be checked; with `everything`, also what was left alone."""
+    columns = ("Verdict", "Defect", "Subject", "Where", "Evidence")
+    rows: list[tuple[Cell, ...]] = [
+        ("finding", row.defect, row.subject, row.where, dict(row.evidence))
+        for row in audit.findings
+    ]
+    rows += [
+        (
+            "could not check",
+            None,
+            answer.source,
+            None,
+            {"reason": f"did not answer: {answer.reason}"},
+        )
+        for answer in audit.coverage.missing
+    ]
+    rows += [_reasoned("could not check", row) for row in audit.unchecked]
+    if everything:
+        rows += [_reasoned("left alone", row) for row in audit.left_alone]
+    return columns, rows
+
+
+def plan_table(plan: Plan, names: Mapping[str, str]) -> Table:
+    """The steps in order; `names` are the providers' names by uuid, where known."""
+    columns = ("Step", "Consumer", "Before", "After", "Because")
+    return columns, [
+        (
+            number,
+            step.consumer,
+            _held(step.before, names),
+            _held(step.after, names),
+            ", ".join(step.because),
+        )
+        for number, step in enumerate(plan.steps, 1)
+    ]
+
+
+def outcome_table(outcomes: Iterable[tuple[Step, Settled]]) -> Table:
+    """How each step of a run ended."""
+    columns = ("Consumer", "Result", "Because", "Reason")
+    return columns, [
+        (step.consumer, settled.result, ", ".join(step.because), settled.reason)
+        for step, settled in outcomes
+    ]
+
+
+def runs_table(journals: Iterable[Journal]) -> Table:
+    """Every run there is a journal of."""
+    columns = ("Run", "Made at", "Undoes", "Steps", "Done", "Refused", "Open")
+    rows: list[tuple[Cell, ...]] = []
+    for journal in journals:
+        ended = [journal.settled(step) for step in journal.plan.steps]
+        done = sum(1 for settled in ended if settled and settled.result == "done")
+        open_steps = sum(1 for settled in ended if settled is None)
+        rows.append(
+            (
+                journal.run,
+                journal.plan.made_at.isoformat(sep=" ", timespec="seconds"),
+                journal.plan.undoes,
+                len(ended),
+                done,
+                len(ended) - done - open_steps,
+                open_steps,
+            )
+        )
+    return columns, rows
+
+
+def run_table(journal: Journal) -> Table:
+    """The steps of one run, also those that were never settled."""
+    columns = ("Consumer", "Result", "Because", "Reason")
+    rows: list[tuple[Cell, ...]] = []
+    for step in journal.plan.steps:
+        settled = journal.settled(step)
+        result = settled.result if settled else "open"
+        reason = settled.reason if settled else ""
+        rows.append((step.consumer, result, ", ".join(step.because), reason))
+    return columns, rows
+
+
+def defects_table() -> Table:
+    """Every defect Trueup knows."""
+    return ("Defect", "What it is", "Remedy"), [
+        (defect.NAME, defect.TITLE, defect.REMEDY) for defect in DEFECTS
+    ]
+
+
+def _reasoned(verdict: str, row: Unchecked | LeftAlone) -> tuple[Cell, ...]:
+    return verdict, None, row.subject, row.where, {"reason": row.reason}
+
+
+def _held(allocations: Allocations | None, names: Mapping[str, str]) -> Mapping[str, str]:
+    if allocations is None:
+        return {}
+    return {
+        names.get(uuid, uuid): plain_words(amounts)
+        for uuid, amounts in sorted(allocations.amounts.items())
+    }
