@@ -1,0 +1,95 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A private PostgreSQL."""
+
+import contextlib
+import glob
+import secrets
+import shutil
+import signal
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from sqlalchemy.engine import URL
+
+from tests.servers.databases import DatabaseServer, answers
+from tests.servers.processes import (
+    ServerProgram,
+    find_program,
+    private_folder,
+    run_as,
+    serving,
+    unprivileged_account,
+)
+
+PACKAGE = "postgresql"
+ACCOUNT = "trueup"
+# What is lost in a power cut does not matter here; waiting for the disk does.
+TUNED = (
+    "fsync=off",
+    "synchronous_commit=off",
+    "full_page_writes=off",
+    "shared_buffers=64MB",
+    "max_connections=200",
+    "autovacuum=off",
+)
+
+
+@contextlib.contextmanager
+def private_postgresql() -> Iterator[DatabaseServer]:
+    """A server of its own, on a free loopback port; its files go when it stops."""
+    folders = _program_folders()
+    server = find_program("postgres", PACKAGE, *folders)
+    installer = find_program("initdb", PACKAGE, *folders)
+    account = unprivileged_account("postgres")
+    password = secrets.token_urlsafe(16)
+    with private_folder("postgresql", account) as folder:
+        files = folder / "files"
+        run_as(account, _install(installer, files, _password_file(folder, account, password)))
+
+        def url(port: int) -> URL:
+            return URL.create("postgresql+psycopg", ACCOUNT, password, "127.0.0.1", port)
+
+        program = ServerProgram(
+            command=lambda port: _serve(server, files, port),
+            ready=lambda port: answers(url(port)),
+            log=folder / "server.log",
+            account=account,
+            # "Immediate shutdown": it also ends the sessions, and nothing is worth saving.
+            stop_signal=signal.SIGQUIT,
+        )
+        with serving(program) as port:
+            yield DatabaseServer(url(port))
+
+
+def _program_folders() -> list[str]:
+    """Debian keeps each major version's programs apart; the newest first."""
+    found = glob.glob("/usr/lib/postgresql/*/bin")
+    return sorted(found, key=lambda path: int(path.split("/")[-2]), reverse=True)
+
+
+def _password_file(folder: Path, account: str | None, password: str) -> Path:
+    file = folder / "password"
+    file.write_text(password)
+    file.chmod(0o600)
+    if account:
+        shutil.chown(file, account)
+    return file
+
+
+def _install(installer: str, files: Path, password_file: Path) -> Sequence[str]:
+    return (
+        installer,
+        f"--pgdata={files}",
+        f"--username={ACCOUNT}",
+        f"--pwfile={password_file}",
+        "--auth=password",
+        "--encoding=UTF8",
+        "--no-locale",
+        "--no-sync",
+    )
+
+
+def _serve(server: str, files: Path, port: int) -> Sequence[str]:
+    settings = (*TUNED, "listen_addresses=127.0.0.1", f"unix_socket_directories={files}")
+    options = [part for setting in settings for part in ("-c", setting)]
+    return (server, "-D", str(files), "-p", str(port), *options)
