@@ -52,6 +52,8 @@ def run(plan: Plan, cloud: Cloud, folder: Path, report: Report) -> list[tuple[St
     require_answers(plan, cloud)
     outcomes = []
     with opened(plan, folder) as journal:
+        if journal.finished:
+            say(f"Run {plan.id} was finished before; nothing is written now.")
         for outcome in apply(plan, cloud, journal):
             outcomes.append(outcome)
             report("steps", len(outcomes), len(plan.steps))

@@ -6,7 +6,8 @@ import argparse
 from trueup.cli.apply import add_limit_option, conclude, run
 from trueup.cli.progress import progress
 from trueup.cli.verb import CloudVerb, add_state_option
-from trueup.reconcile.journal import read
+from trueup.reconcile.apply import settle_interrupted
+from trueup.reconcile.journal import opened, read
 from trueup.reconcile.plan import refuse_foreign, refuse_too_large
 from trueup.reconcile.report.tables import Table, outcome_table
 from trueup.reconcile.undo import inverse
@@ -23,10 +24,13 @@ class UndoCommand(CloudVerb):
         return parser
 
     def act(self, arguments: argparse.Namespace) -> Table:
-        plan = inverse(read(arguments.run, arguments.state_dir))
-        refuse_too_large(plan, arguments.limit)
+        undone = read(arguments.run, arguments.state_dir).plan
         with self.cloud(arguments) as cloud, progress() as report:
-            refuse_foreign(plan, [cell.uuid for cell in cloud.nova.cells()])
+            refuse_foreign(undone, [cell.uuid for cell in cloud.nova.cells()])
+            with opened(undone, arguments.state_dir) as journal:
+                settle_interrupted(cloud, journal)
+                plan = inverse(journal)
+            refuse_too_large(plan, arguments.limit)
             outcomes = run(plan, cloud, arguments.state_dir, report)
         self.exit_code = conclude(plan, outcomes)
         return outcome_table(outcomes)

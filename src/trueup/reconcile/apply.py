@@ -40,6 +40,18 @@ def apply(plan: Plan, cloud: Cloud, journal: Journal) -> Iterator[tuple[Step, Se
         yield step, settled
 
 
+def settle_interrupted(cloud: Cloud, journal: Journal) -> None:
+    """Settle what a killed run intended and never settled, by what the cloud holds now."""
+    for step in journal.plan.steps:
+        if not journal.was_intended(step) or journal.settled(step):
+            continue
+        holding = cloud.placement.holding(step.consumer)
+        if holding.allocations == step.after:
+            journal.settle(_done(step, holding, cloud))
+        else:
+            journal.settle(Settled(step.id, "refused", "interrupted before it was written"))
+
+
 def _attempt(step: Step, cloud: Cloud, journal: Journal, written: dict[str, int]) -> Settled:
     holding = cloud.placement.holding(step.consumer)
     if journal.was_intended(step) and holding.allocations == step.after:

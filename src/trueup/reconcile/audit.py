@@ -69,7 +69,9 @@ def seen_twice(first: Audit, second: Audit) -> tuple[Finding, ...]:
 
 def _untold_hosts(facts: Facts) -> Iterator[Unchecked]:
     instances = Counter((row.cell, row.host, row.node) for row in facts.alive.values())
-    for node in sorted(facts.compute_nodes, key=lambda row: (row.cell, row.host, row.node)):
+    for node in sorted(
+        facts.compute_nodes, key=lambda row: (facts.cells[row.cell], row.host, row.node)
+    ):
         provider = provider_of(node, facts)
         if isinstance(provider, Untold):
             count = instances[node.cell, node.host, node.node]

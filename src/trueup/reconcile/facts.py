@@ -113,6 +113,7 @@ class Instance:
     """
 
     uuid: str
+    name: str
     cell: str
     project: str
     user: str

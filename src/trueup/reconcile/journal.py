@@ -19,7 +19,7 @@ import msgspec
 from trueup.reconcile.plan import Plan
 from trueup.reconcile.steps import Step
 
-Result = Literal["done", "refused", "failed"]
+Result = Literal["done", "refused"]
 
 
 @dataclass(eq=False)
@@ -91,6 +91,11 @@ class Journal:
 
     def was_intended(self, step: Step) -> bool:
         return step.id in self._intended
+
+    @property
+    def finished(self) -> bool:
+        """Whether every step is done already."""
+        return len(self.done) == len(self.plan.steps)
 
     @property
     def done(self) -> tuple[tuple[Step, Settled], ...]:

@@ -2,11 +2,13 @@
 """Nova from its own databases: the API database, and every cell it maps. Read-only."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import closing
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from sqlalchemy import Connection, Engine, RowMapping, Select, create_engine
 from sqlalchemy.engine import URL, make_url
+from sqlalchemy.event import listens_for
 from sqlalchemy.exc import ArgumentError, NoSuchModuleError, SQLAlchemyError
 from sqlalchemy.pool import NullPool
 
@@ -17,6 +19,7 @@ from trueup.reconcile.steps import InstanceMark, mark
 
 # A cell that does not answer within this many seconds is down for this run.
 CONNECT_TIMEOUT_SECONDS = 10
+READ_TIMEOUT_SECONDS = 60
 BATCH_ROWS = 2000
 # SQLite takes at most 999 parameters in older builds.
 UUIDS_IN_QUERY = 500
@@ -26,10 +29,19 @@ Fetched = TypeVar("Fetched")
 # What a site's URL names → the driver that comes with the extras.
 _DRIVERS = {"mysql": "mysql+pymysql", "postgresql": "postgresql+psycopg"}
 _CONNECT_ARGUMENTS: Mapping[str, Mapping[str, int]] = {
-    "pymysql": {"connect_timeout": CONNECT_TIMEOUT_SECONDS},
+    "pymysql": {"connect_timeout": CONNECT_TIMEOUT_SECONDS, "read_timeout": READ_TIMEOUT_SECONDS},
     "psycopg": {"connect_timeout": CONNECT_TIMEOUT_SECONDS},
     "psycopg2": {"connect_timeout": CONNECT_TIMEOUT_SECONDS},
 }
+# SAFETY: what makes a session unable to write, whatever its account may do.
+_READ_ONLY = {
+    "mysql": "SET SESSION TRANSACTION READ ONLY",
+    "mariadb": "SET SESSION TRANSACTION READ ONLY",
+    "postgresql": "SET SESSION CHARACTERISTICS AS TRANSACTION READ ONLY",
+    "sqlite": "PRAGMA query_only = ON",
+}
+# The weakest isolation level under which all queries of a transaction see the same moment.
+_ONE_PICTURE = {"mysql": "REPEATABLE READ", "postgresql": "REPEATABLE READ"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -175,12 +187,8 @@ class NovaDatabases:
 
     def _engine(self, source: str, url: str) -> Engine:
         if url not in self._engines:
-            parsed = _url(url, source)
-            arguments = _CONNECT_ARGUMENTS.get(parsed.get_driver_name(), {})
             try:
-                self._engines[url] = create_engine(
-                    parsed, poolclass=NullPool, connect_args=dict(arguments)
-                )
+                self._engines[url] = _read_only_engine(_url(url, source))
             except (ImportError, NoSuchModuleError, ArgumentError) as error:
                 raise DatabaseUnusable(source, str(error)) from error
         return self._engines[url]
@@ -212,6 +220,27 @@ def _url(text: str, source: str) -> URL:
     except ArgumentError as error:
         raise DatabaseUnusable(source, "its connection is not a database URL") from error
     return url.set(drivername=_DRIVERS.get(url.drivername, url.drivername))
+
+
+def _read_only_engine(url: URL) -> Engine:
+    """An engine whose sessions see one picture and cannot write."""
+    if url.get_backend_name() == "sqlite":
+        # Opened by URI, since a plain path would create a file that is not there.
+        url = url.set(database=f"file:{url.database}", query={"mode": "rw", "uri": "true"})
+    engine = create_engine(
+        url,
+        poolclass=NullPool,
+        connect_args=dict(_CONNECT_ARGUMENTS.get(url.get_driver_name(), {})),
+        isolation_level=_ONE_PICTURE.get(url.get_backend_name(), "SERIALIZABLE"),
+    )
+    statement = _READ_ONLY[engine.dialect.name]
+
+    @listens_for(engine, "connect")
+    def forbid_writes(connection: Any, _record: Any) -> None:
+        with closing(connection.cursor()) as cursor:
+            cursor.execute(statement)
+
+    return engine
 
 
 def _alive(connection: Connection) -> Iterator[RowMapping]:

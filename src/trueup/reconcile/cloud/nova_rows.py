@@ -34,6 +34,7 @@ def instance(row: Row, cell: str, volume_backed: bool, image: Mapping[str, str])
     flavor = parse_flavor(row["flavor"]) if row["flavor"] else None
     return Instance(
         uuid=row["uuid"],
+        name=row["display_name"] or "",
         cell=cell,
         project=row["project_id"] or "",
         user=row["user_id"] or "",

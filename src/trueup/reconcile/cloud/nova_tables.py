@@ -28,6 +28,7 @@ instances = table(
     "instances",
     column("id"),
     column("uuid"),
+    column("display_name"),
     column("project_id"),
     column("user_id"),
     column("host"),

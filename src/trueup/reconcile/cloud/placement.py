@@ -69,8 +69,11 @@ class Placement:
         consumers: dict[str, dict[str, dict[str, int]]] = {}
         with ThreadPoolExecutor(PARALLEL_REQUESTS) as pool:
             contents = pool.map(self._content, [row["uuid"] for row in rows])
-            for row, (inventories, allocations) in zip(rows, contents, strict=True):
-                uuid = row["uuid"]
+            for done, (row, content) in enumerate(zip(rows, contents, strict=True), 1):
+                progress(done, len(rows))
+                if content is None:
+                    continue
+                uuid, (inventories, allocations) = row["uuid"], content
                 providers[uuid] = Provider(
                     uuid=uuid,
                     name=row["name"],
@@ -81,7 +84,6 @@ class Placement:
                 )
                 for consumer, held in allocations.items():
                     consumers.setdefault(consumer, {})[uuid] = held
-                progress(len(providers), len(rows))
         return Ledger(providers, consumers)
 
     def holdings(self, consumers: Iterable[str]) -> dict[str, Holding]:
@@ -109,10 +111,8 @@ class Placement:
 
     def provider_generation(self, uuid: str) -> int | None:
         """The provider's generation now; None when there is no such provider."""
-        response = self._request("GET", f"/resource_providers/{uuid}")
-        if response.status_code == 404:
-            return None
-        return int(_checked(response)["generation"])
+        provider = self._found(f"/resource_providers/{uuid}")
+        return None if provider is None else int(provider["generation"])
 
     def replace(
         self,
@@ -159,20 +159,27 @@ class Placement:
             minor, body["consumer_type"] = 38, owner.consumer_type
         return self._request("PUT", f"/allocations/{consumer}", minor=minor, json=body)
 
-    def _content(self, uuid: str) -> tuple[dict[str, Inventory], dict[str, dict[str, int]]]:
-        """The inventories of one provider and what each consumer holds of it."""
-        inventories = self._get(f"/resource_providers/{uuid}/inventories")["inventories"]
-        allocations = self._get(f"/resource_providers/{uuid}/allocations")["allocations"]
+    def _content(self, uuid: str) -> tuple[dict[str, Inventory], dict[str, dict[str, int]]] | None:
+        """A provider's inventories, and what each consumer holds of it; None: it is gone by now."""
+        inventories = self._found(f"/resource_providers/{uuid}/inventories")
+        allocations = self._found(f"/resource_providers/{uuid}/allocations")
+        if inventories is None or allocations is None:
+            return None
         return (
             {
                 name: Inventory(row["total"], row["reserved"], row["allocation_ratio"])
-                for name, row in inventories.items()
+                for name, row in inventories["inventories"].items()
             },
-            {consumer: row["resources"] for consumer, row in allocations.items()},
+            {consumer: row["resources"] for consumer, row in allocations["allocations"].items()},
         )
 
+    def _found(self, path: str) -> Any:
+        """The document at a path, or None when there is none."""
+        response = self._request("GET", path)
+        return None if response.status_code == 404 else _checked(response)
+
     def _get(self, path: str) -> Any:
-        return self._json("GET", path, minor=self.newest_minor())
+        return self._json("GET", path)
 
     def _json(self, method: str, path: str, **options: Any) -> Any:
         return _checked(self._request(method, path, **options))

@@ -76,7 +76,7 @@ def _judge(instance: Instance, place: Placed, facts: Facts) -> Iterator[Verdict]
         instance.uuid,
         where,
         {
-            "instance": f"runs on {instance.host}, {facts.cells[instance.cell]}",
+            "instance": f"{instance.name}, on {instance.host}, {facts.cells[instance.cell]}",
             "evacuation": ", ".join(
                 f"{row.status} from {row.source_host}" for row in left.values()
             ),

@@ -57,7 +57,8 @@ def _judge(instance: Instance, place: Placed, facts: Facts) -> Verdict:
         instance.uuid,
         where,
         {
-            "instance": f"{instance.vm_state} on {instance.host}, {facts.cells[instance.cell]}",
+            "instance": f"{instance.name}, {instance.vm_state} on {instance.host}, "
+            f"{facts.cells[instance.cell]}",
             "holds": "nothing",
             "should hold": f"{plain_words(amounts)} on {where}",
         },

@@ -51,7 +51,7 @@ def _judge(instance: Instance, facts: Facts, rules: Rules) -> Verdict:
             f"its instance is deleted in {facts.cells[instance.cell]}, but {silent} did not answer",
         )
     evidence = {
-        "instance": f"deleted in {facts.cells[instance.cell]}"
+        "instance": f"{instance.name}, deleted in {facts.cells[instance.cell]}"
         + (f" at {instance.deleted_at:%Y-%m-%d %H:%M:%S}" if instance.deleted_at else ""),
         "holds": amounts_in_words(_releasable(held, facts), names),
     }

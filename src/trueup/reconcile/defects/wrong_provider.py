@@ -57,7 +57,7 @@ def _judge(instance: Instance, place: Placed, facts: Facts) -> Verdict:
         instance.uuid,
         where,
         {
-            "instance": f"runs on {instance.host}, {facts.cells[instance.cell]}",
+            "instance": f"{instance.name}, on {instance.host}, {facts.cells[instance.cell]}",
             "holds": amounts_in_words(held, names),
             "should hold": f"the same on {place.provider.name}",
         },

@@ -15,7 +15,7 @@ from trueup.reconcile.journal import Journal, Settled
 from trueup.reconcile.plan import Plan
 from trueup.reconcile.steps import Step
 
-Cell = str | int | Mapping[str, str] | None
+Cell = str | int | Mapping[str, str]
 Table = tuple[tuple[str, ...], list[tuple[Cell, ...]]]
 
 
@@ -29,9 +29,9 @@ def audit_table(audit: Audit, everything: bool) -> Table:
     rows += [
         (
             "could not check",
-            None,
+            "",
             answer.source,
-            None,
+            "",
             {"reason": f"did not answer: {answer.reason}"},
         )
         for answer in audit.coverage.missing
@@ -78,7 +78,7 @@ def runs_table(journals: Iterable[Journal]) -> Table:
             (
                 journal.run,
                 journal.plan.made_at.isoformat(sep=" ", timespec="seconds"),
-                journal.plan.undoes,
+                journal.plan.undoes or "",
                 len(ended),
                 done,
                 len(ended) - done - open_steps,
@@ -108,7 +108,7 @@ def defects_table() -> Table:
 
 
 def _reasoned(verdict: str, row: Unchecked | LeftAlone) -> tuple[Cell, ...]:
-    return verdict, None, row.subject, row.where, {"reason": row.reason}
+    return verdict, "", row.subject, row.where, {"reason": row.reason}
 
 
 def _held(allocations: Allocations | None, names: Mapping[str, str]) -> Mapping[str, str]:
