@@ -1,0 +1,243 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Plants drift into a healthy lab cloud, and says what it planted.
+
+Nova's side goes wrong by SQL (`incidents`), Placement's side over its API.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from enum import StrEnum
+from random import Random
+from typing import Any
+from uuid import UUID
+
+from trueup.lab.incidents import Evacuation, delete_as_nova, delete_by_hand, lose_host
+from trueup.lab.nova.databases import NovaDatabases
+from trueup.lab.placement_client import PlacementClient
+from trueup.lab.survey import ComputeNode, OrderlyInstance, Survey, survey
+
+_DIED_HOURS_AGO = 9
+
+
+class Kind(StrEnum):
+    """The kinds of drift, by the names of the defects that find them."""
+
+    ORPHANED_ALLOCATION = "orphaned_allocation"
+    EVACUATION_RESIDUE = "evacuation_residue"
+    MISSING_ALLOCATION = "missing_allocation"
+    WRONG_PROVIDER = "wrong_provider"
+
+
+@dataclass(frozen=True, slots=True)
+class Drift:
+    """How many of each kind to plant."""
+
+    orphaned: int = 5
+    evacuated: int = 5
+    missing: int = 5
+    misplaced: int = 5
+
+
+@dataclass(frozen=True, slots=True)
+class Planted:
+    """One thing that is now wrong.
+
+    `host` is where Nova has the instance (or had it, when it is deleted); `provider_uuid` is the
+    provider that holds too much, or, where an allocation is missing, too little.
+    """
+
+    kind: Kind
+    consumer_uuid: str
+    instance_name: str
+    cell: str
+    host: str
+    provider_uuid: str
+    story: str
+
+
+class NotEnoughInstances(Exception):
+    """Too few instances in perfect order, or too little room, for the drift asked for."""
+
+    def __init__(self, kind: Kind, wanted: int) -> None:
+        super().__init__(
+            f"there is no room for {wanted} of {kind}: ask for less, or for more hosts"
+        )
+        self.kind = kind
+        self.wanted = wanted
+
+
+@dataclass(frozen=True, slots=True)
+class Ground:
+    """The cloud that drift is planted into; `now` is its moment, in UTC without a zone."""
+
+    databases: NovaDatabases
+    placement: PlacementClient
+    now: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class _Orphan:
+    instance: OrderlyInstance
+    deleted_at: datetime
+    by_hand: bool
+
+
+@dataclass(frozen=True, slots=True)
+class _Misplaced:
+    instance: OrderlyInstance
+    elsewhere: ComputeNode
+
+
+@dataclass(frozen=True, slots=True)
+class _Plot:
+    """Everything that will be planted, decided before anything is written."""
+
+    orphans: tuple[_Orphan, ...]
+    dead: ComputeNode | None
+    evacuations: tuple[Evacuation, ...]
+    missing: tuple[OrderlyInstance, ...]
+    misplaced: tuple[_Misplaced, ...]
+
+
+def plant(ground: Ground, drift: Drift, seed: int) -> tuple[Planted, ...]:
+    """Plant all of `drift`, each in another instance; raises `NotEnoughInstances` before writing.
+
+    The same cloud and seed give the same drift; planting again adds to it.
+    """
+    plot = _Plotter(survey(ground.databases, ground.placement), seed, ground.now).plot(drift)
+
+    allocations = dict(_allocations(plot))
+    if allocations:
+        ground.placement.post("/allocations", allocations)
+    for orphan in plot.orphans:
+        if orphan.by_hand:
+            delete_by_hand(orphan.instance, orphan.deleted_at)
+        else:
+            delete_as_nova(ground.databases, orphan.instance, orphan.deleted_at)
+    if plot.dead is not None:
+        died_at = ground.now - timedelta(hours=_DIED_HOURS_AGO)
+        lose_host(plot.dead, plot.evacuations, died_at)
+
+    return tuple(_planted(plot))
+
+
+class _Plotter:
+    """Draws victims by lot, none twice, and keeps count of the room that targets have left."""
+
+    def __init__(self, surveyed: Survey, seed: int, now: datetime) -> None:
+        self._rng = Random(seed)
+        self._now = now
+        self._nodes = surveyed.nodes
+        self._left = list(surveyed.instances)
+        self._free = {node.uuid: dict(node.free) for node in surveyed.nodes}
+
+    def plot(self, drift: Drift) -> _Plot:
+        dead = self._dying(drift.evacuated) if drift.evacuated else None
+        evacuations: tuple[Evacuation, ...] = ()
+        if dead is not None:
+            on_it = [one for one in self._left if one.node == dead]
+            # What stays on the dead host is left alone: one story for each host.
+            self._left = [one for one in self._left if one.node != dead]
+            self._nodes = tuple(node for node in self._nodes if node != dead)
+            evacuations = tuple(
+                self._evacuated(one) for one in self._rng.sample(on_it, drift.evacuated)
+            )
+        orphaned = self._draw(Kind.ORPHANED_ALLOCATION, drift.orphaned)
+        return _Plot(
+            orphans=tuple(self._orphaned(one, nth) for nth, one in enumerate(orphaned)),
+            dead=dead,
+            evacuations=evacuations,
+            missing=tuple(self._draw(Kind.MISSING_ALLOCATION, drift.missing)),
+            misplaced=tuple(
+                _Misplaced(one, self._target(Kind.WRONG_PROVIDER, one))
+                for one in self._draw(Kind.WRONG_PROVIDER, drift.misplaced)
+            ),
+        )
+
+    def _draw(self, kind: Kind, wanted: int) -> list[OrderlyInstance]:
+        if wanted > len(self._left):
+            raise NotEnoughInstances(kind, wanted)
+        drawn = self._rng.sample(self._left, wanted)
+        self._left = [one for one in self._left if one not in drawn]
+        return drawn
+
+    def _dying(self, wanted: int) -> ComputeNode:
+        """A host with enough orderly instances, and with as few other consumers as can be."""
+        orderly = {one.uuid for one in self._left}
+        able = [node for node in self._nodes if len(node.consumers & orderly) >= wanted]
+        if not able:
+            raise NotEnoughInstances(Kind.EVACUATION_RESIDUE, wanted)
+        fewest = min(len(node.consumers - orderly) for node in able)
+        return self._rng.choice([n for n in able if len(n.consumers - orderly) == fewest])
+
+    def _evacuated(self, instance: OrderlyInstance) -> Evacuation:
+        uuid = str(UUID(int=self._rng.getrandbits(128), version=4))
+        return Evacuation(uuid, instance, self._target(Kind.EVACUATION_RESIDUE, instance))
+
+    def _orphaned(self, instance: OrderlyInstance, nth: int) -> _Orphan:
+        deleted_at = self._now - timedelta(minutes=self._rng.randrange(2 * 60, 30 * 60))
+        return _Orphan(instance, deleted_at, by_hand=nth % 2 == 1)
+
+    def _target(self, kind: Kind, instance: OrderlyInstance) -> ComputeNode:
+        """Another host of the same cell with room for all that the instance holds."""
+        fitting = [
+            node
+            for node in self._nodes
+            if node.cell == instance.node.cell
+            and node != instance.node
+            and all(n <= self._free[node.uuid][name] for name, n in instance.resources.items())
+        ]
+        if not fitting:
+            raise NotEnoughInstances(kind, 1)
+        target = self._rng.choice(fitting)
+        for name, amount in instance.resources.items():
+            self._free[target.uuid][name] -= amount
+        return target
+
+
+def _allocations(plot: _Plot) -> Iterator[tuple[str, Mapping[str, Any]]]:
+    """The body of one POST /allocations that writes Placement's share of the drift."""
+    for evacuation in plot.evacuations:
+        one = evacuation.instance
+        yield one.uuid, _consumer(one, (one.node, evacuation.target))
+    for one in plot.missing:
+        yield one.uuid, _consumer(one, ())
+    for misplaced in plot.misplaced:
+        one = misplaced.instance
+        yield one.uuid, _consumer(one, (misplaced.elsewhere,))
+
+
+def _consumer(one: OrderlyInstance, nodes: Sequence[ComputeNode]) -> Mapping[str, Any]:
+    return {
+        "allocations": {node.uuid: {"resources": one.resources} for node in nodes},
+        "project_id": one.project_id,
+        "user_id": one.user_id,
+        "consumer_generation": one.consumer_generation,
+    }
+
+
+def _planted(plot: _Plot) -> Iterator[Planted]:
+    for orphan in plot.orphans:
+        home = orphan.instance.node
+        how = "by SQL, deleted = 1" if orphan.by_hand else "while its host was down"
+        story = f"deleted {how}, {orphan.deleted_at:%Y-%m-%d %H:%M}; its allocation stayed"
+        yield _entry(Kind.ORPHANED_ALLOCATION, orphan.instance, (home, home), story)
+    for evacuation in plot.evacuations:
+        source, target = evacuation.instance.node, evacuation.target
+        story = f"evacuated from dead {source.host} to {target.host}; holds both"
+        yield _entry(Kind.EVACUATION_RESIDUE, evacuation.instance, (target, source), story)
+    for one in plot.missing:
+        story = f"runs on {one.node.host} and holds nothing"
+        yield _entry(Kind.MISSING_ALLOCATION, one, (one.node, one.node), story)
+    for misplaced in plot.misplaced:
+        home, elsewhere = misplaced.instance.node, misplaced.elsewhere
+        story = f"runs on {home.host} and holds its share of {elsewhere.host}"
+        yield _entry(Kind.WRONG_PROVIDER, misplaced.instance, (home, elsewhere), story)
+
+
+def _entry(
+    kind: Kind, one: OrderlyInstance, places: tuple[ComputeNode, ComputeNode], story: str
+) -> Planted:
+    host, provider = places
+    return Planted(kind, one.uuid, one.name, host.cell.name, host.host, provider.uuid, story)

@@ -1,0 +1,129 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What happens to rows of Nova when something goes wrong: SQL that leaves Placement alone."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from sqlalchemy import Table, insert, update
+
+from trueup.lab.nova import cell_tables as tables
+from trueup.lab.nova.api_tables import INSTANCE_MAPPINGS
+from trueup.lab.nova.databases import NovaDatabases, transaction
+from trueup.lab.survey import ComputeNode, OrderlyInstance
+
+_NO_POWER = 0
+# Nova deletes these together with the instance.
+_DELETED_WITH_AN_INSTANCE: tuple[Table, ...] = (
+    tables.INSTANCE_EXTRA,
+    tables.INSTANCE_INFO_CACHES,
+    tables.INSTANCE_SYSTEM_METADATA,
+    tables.BLOCK_DEVICE_MAPPING,
+    tables.MIGRATIONS,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Evacuation:
+    """An instance rebuilt on `target` after its host died; `uuid` is the migration's."""
+
+    uuid: str
+    instance: OrderlyInstance
+    target: ComputeNode
+
+
+def delete_as_nova(
+    databases: NovaDatabases, instance: OrderlyInstance, deleted_at: datetime
+) -> None:
+    """Delete as Nova does while the host is down: every row marked with its own id."""
+    gone = {"deleted_at": deleted_at, "updated_at": deleted_at}
+    with transaction(instance.node.cell.url) as connection:
+        connection.execute(
+            update(tables.INSTANCES)
+            .where(tables.INSTANCES.c.uuid == instance.uuid)
+            .values(
+                **gone,
+                deleted=tables.INSTANCES.c.id,
+                vm_state="deleted",
+                power_state=_NO_POWER,
+                terminated_at=deleted_at,
+            )
+        )
+        for table in _DELETED_WITH_AN_INSTANCE:
+            connection.execute(
+                update(table)
+                .where(table.c.instance_uuid == instance.uuid, table.c.deleted == 0)
+                .values(**gone, deleted=table.c.id)
+            )
+    with transaction(databases.api_url) as connection:
+        connection.execute(
+            update(INSTANCE_MAPPINGS)
+            .where(INSTANCE_MAPPINGS.c.instance_uuid == instance.uuid)
+            .values(queued_for_delete=True)
+        )
+
+
+def delete_by_hand(instance: OrderlyInstance, deleted_at: datetime) -> None:
+    """Delete as operators do in a hurry: one row, `deleted = 1`, nothing else."""
+    with transaction(instance.node.cell.url) as connection:
+        connection.execute(
+            update(tables.INSTANCES)
+            .where(tables.INSTANCES.c.uuid == instance.uuid)
+            .values(deleted=1, deleted_at=deleted_at, vm_state="deleted")
+        )
+
+
+def lose_host(source: ComputeNode, evacuations: Sequence[Evacuation], died_at: datetime) -> None:
+    """A host dies and is forced down; an hour later instances of it are evacuated."""
+    moved_at = died_at + timedelta(hours=1)
+    with transaction(source.cell.url) as connection:
+        connection.execute(
+            update(tables.SERVICES)
+            .where(
+                tables.SERVICES.c.host == source.host,
+                tables.SERVICES.c.binary == "nova-compute",
+                tables.SERVICES.c.deleted == 0,
+            )
+            .values(
+                forced_down=True,
+                last_seen_up=died_at,
+                updated_at=died_at + timedelta(minutes=10),
+            )
+        )
+        for evacuation in evacuations:
+            connection.execute(
+                update(tables.INSTANCES)
+                .where(tables.INSTANCES.c.uuid == evacuation.instance.uuid)
+                .values(
+                    host=evacuation.target.host,
+                    node=evacuation.target.node,
+                    compute_id=evacuation.target.number,
+                    launched_at=moved_at,
+                    updated_at=moved_at,
+                )
+            )
+        connection.execute(
+            insert(tables.MIGRATIONS), [_done(source, one, moved_at) for one in evacuations]
+        )
+
+
+def _done(source: ComputeNode, evacuation: Evacuation, moved_at: datetime) -> dict[str, object]:
+    """`done` says that the source has not come back to clean up; then it is `completed`."""
+    return {
+        "created_at": moved_at - timedelta(seconds=30),
+        "updated_at": moved_at,
+        "deleted": 0,
+        "source_compute": source.host,
+        "source_node": source.node,
+        "dest_compute": evacuation.target.host,
+        "dest_node": evacuation.target.node,
+        "dest_compute_id": evacuation.target.number,
+        "status": "done",
+        "migration_type": "evacuation",
+        "instance_uuid": evacuation.instance.uuid,
+        "hidden": False,
+        "cross_cell_move": False,
+        "uuid": evacuation.uuid,
+        "user_id": evacuation.instance.user_id,
+        "project_id": evacuation.instance.project_id,
+    }

@@ -1,0 +1,104 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The rows of Nova's API database for a blueprint."""
+
+from collections.abc import Callable
+from datetime import timedelta
+from typing import Any
+
+from trueup.lab.blueprint import Blueprint, Cell, Standing
+from trueup.lab.nova import api_tables as tables
+from trueup.lab.nova import objects
+from trueup.lab.nova.databases import Rows
+
+_DEAD = frozenset({Standing.DELETED, Standing.ARCHIVED})
+_CLOUD_AGE = timedelta(days=400)
+
+
+def api_rows(blueprint: Blueprint, cell_url: Callable[[str], str]) -> Rows:
+    """Every row; `cell_url` gives the database URL of a cell by its name."""
+    made = {"created_at": blueprint.now - _CLOUD_AGE, "updated_at": None}
+    return {
+        tables.CELL_MAPPINGS: [
+            made | _cell_mapping(cell, cell_url(cell.name)) for cell in blueprint.cells
+        ],
+        tables.HOST_MAPPINGS: [
+            made | {"id": number, "cell_id": host.cell.number, "host": host.name}
+            for number, host in enumerate(blueprint.hosts, start=1)
+        ],
+        tables.INSTANCE_MAPPINGS: _instance_mappings(blueprint),
+        tables.BUILD_REQUESTS: _build_requests(blueprint),
+        tables.REQUEST_SPECS: _request_specs(blueprint),
+        tables.AGGREGATES: [
+            made | {"id": one.number, "uuid": one.uuid, "name": one.name}
+            for one in blueprint.aggregates
+        ],
+        tables.AGGREGATE_HOSTS: [
+            made | {"host": host.name, "aggregate_id": one.number}
+            for one in blueprint.aggregates
+            for host in one.hosts
+        ],
+        tables.AGGREGATE_METADATA: [
+            made | {"aggregate_id": one.number, "key": one.name, "value": "true"}
+            for one in blueprint.aggregates
+        ],
+    }
+
+
+def _cell_mapping(cell: Cell, database_url: str) -> dict[str, Any]:
+    return {
+        "id": cell.number,
+        "uuid": cell.uuid,
+        "name": cell.name,
+        # No message bus runs in the lab: `none` is what Nova itself writes for cell0.
+        "transport_url": "none:///",
+        "database_connection": database_url,
+        "disabled": False,
+    }
+
+
+def _instance_mappings(blueprint: Blueprint) -> list[dict[str, Any]]:
+    return [
+        {
+            "created_at": one.created_at,
+            "updated_at": one.created_at,
+            "id": one.number,
+            "instance_uuid": one.uuid,
+            "cell_id": one.cell.number if one.cell else None,
+            "project_id": one.tenant.project_id,
+            "queued_for_delete": one.standing in _DEAD,
+            "user_id": one.tenant.user_id,
+        }
+        for one in blueprint.instances
+        # Archiving takes the mapping and the request spec away with the instance.
+        if one.standing is not Standing.ARCHIVED
+    ]
+
+
+def _build_requests(blueprint: Blueprint) -> list[dict[str, Any]]:
+    return [
+        {
+            "created_at": one.created_at,
+            "updated_at": None,
+            "project_id": one.tenant.project_id,
+            "instance_uuid": one.uuid,
+            "instance": objects.booting_instance(one),
+            "block_device_mappings": objects.no_block_devices(),
+            "tags": None,
+        }
+        for one in blueprint.instances
+        if one.standing is Standing.BOOTING
+    ]
+
+
+def _request_specs(blueprint: Blueprint) -> list[dict[str, Any]]:
+    return [
+        {
+            "created_at": one.created_at,
+            "updated_at": None,
+            "id": one.number,
+            "instance_uuid": one.uuid,
+            "spec": objects.request_spec(one),
+        }
+        for one in blueprint.instances
+        if one.standing is not Standing.ARCHIVED
+    ]

@@ -1,0 +1,63 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Nova's databases as files of one folder, and how to reach them."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from sqlalchemy import URL, Connection, MetaData, NullPool, Table, create_engine, insert
+
+from trueup.lab.nova.api_tables import API_SCHEMA
+from trueup.lab.nova.cell_tables import CELL_SCHEMA
+
+Rows = Mapping[Table, Sequence[Mapping[str, Any]]]
+
+
+@dataclass(frozen=True, slots=True)
+class NovaDatabases:
+    """The API database and one database for each cell, in `folder`."""
+
+    folder: Path
+
+    @property
+    def api_url(self) -> str:
+        """Where the API database is, as SQLAlchemy writes it."""
+        return sqlite_url(self.folder / "nova_api.sqlite")
+
+    def cell_url(self, cell_name: str) -> str:
+        """Where the database of a cell is, as its cell mapping has it."""
+        return sqlite_url(self.folder / f"nova_{cell_name}.sqlite")
+
+    def create(self, cell_names: Sequence[str]) -> None:
+        """Make the empty tables of the API database and of each cell."""
+        _create_tables(self.api_url, API_SCHEMA)
+        for cell_name in cell_names:
+            _create_tables(self.cell_url(cell_name), CELL_SCHEMA)
+
+
+def sqlite_url(path: Path) -> str:
+    """The SQLAlchemy URL of a SQLite file."""
+    return URL.create("sqlite", database=str(path.absolute())).render_as_string()
+
+
+@contextmanager
+def transaction(url: str) -> Iterator[Connection]:
+    """One transaction: committed at the end, rolled back when something is raised."""
+    engine = create_engine(url, poolclass=NullPool)
+    with engine.begin() as connection:
+        yield connection
+
+
+def fill(url: str, rows: Rows) -> None:
+    """Insert rows of many tables in one transaction; rows of one table name the same columns."""
+    with transaction(url) as connection:
+        for table, of_table in rows.items():
+            if of_table:
+                connection.execute(insert(table), list(of_table))
+
+
+def _create_tables(url: str, schema: MetaData) -> None:
+    with transaction(url) as connection:
+        schema.create_all(connection)

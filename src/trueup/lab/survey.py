@@ -1,0 +1,160 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Reads a lab cloud back: which hosts are up, and which instances are in perfect order.
+
+Drift is planted only into what is in order, so this asks Nova's databases and Placement each
+time instead of remembering what was built and broken before.
+"""
+
+from dataclasses import dataclass
+from typing import Any
+
+from sqlalchemy import select
+
+from trueup.lab.nova.api_tables import CELL_MAPPINGS
+from trueup.lab.nova.cell_tables import COMPUTE_NODES, INSTANCES, MIGRATIONS, SERVICES
+from trueup.lab.nova.databases import NovaDatabases, transaction
+from trueup.lab.placement_client import PlacementClient
+
+_SETTLED_STATES = ("active", "stopped")
+_OPEN_STATUSES = ("finished", "running")
+
+
+@dataclass(frozen=True, slots=True)
+class CellDatabase:
+    """A cell by name, and where its database is."""
+
+    name: str
+    url: str
+
+
+@dataclass(frozen=True, slots=True)
+class ComputeNode:
+    """A host that is up, and what is still free on its provider."""
+
+    cell: CellDatabase
+    number: int
+    uuid: str
+    host: str
+    node: str
+    free: dict[str, int]
+    consumers: frozenset[str]
+
+
+@dataclass(frozen=True, slots=True)
+class OrderlyInstance:
+    """An instance that rests on one host and holds what it should there, and nowhere else."""
+
+    uuid: str
+    number: int
+    name: str
+    project_id: str
+    user_id: str
+    node: ComputeNode
+    resources: dict[str, int]
+    consumer_generation: int
+
+
+@dataclass(frozen=True, slots=True)
+class Survey:
+    """What there is to plant drift into, in the order of uuids."""
+
+    nodes: tuple[ComputeNode, ...]
+    instances: tuple[OrderlyInstance, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class _Held:
+    node: ComputeNode
+    resources: dict[str, int]
+    consumer_generation: int
+
+
+def survey(databases: NovaDatabases, placement: PlacementClient) -> Survey:
+    """Read every cell and every host's provider."""
+    nodes: list[ComputeNode] = []
+    rows: list[Any] = []
+    held: dict[str, list[_Held]] = {}
+    for cell in _cells(databases):
+        for row in _compute_nodes(cell):
+            node, held_there = _with_ledger(placement, cell, row)
+            nodes.append(node)
+            for consumer_uuid, one in held_there.items():
+                held.setdefault(consumer_uuid, []).append(one)
+        rows += _settled_instances(cell)
+    orderly = (_orderly(row, held.get(row.uuid, [])) for row in rows)
+    return Survey(
+        nodes=tuple(sorted(nodes, key=lambda node: node.uuid)),
+        instances=tuple(
+            sorted((one for one in orderly if one is not None), key=lambda one: one.uuid)
+        ),
+    )
+
+
+def _cells(databases: NovaDatabases) -> tuple[CellDatabase, ...]:
+    with transaction(databases.api_url) as connection:
+        rows = connection.execute(select(CELL_MAPPINGS).order_by(CELL_MAPPINGS.c.id)).all()
+    return tuple(CellDatabase(row.name, row.database_connection) for row in rows)
+
+
+def _compute_nodes(cell: CellDatabase) -> list[Any]:
+    forced_down = select(SERVICES.c.host).where(SERVICES.c.forced_down, SERVICES.c.deleted == 0)
+    up = select(COMPUTE_NODES).where(
+        COMPUTE_NODES.c.deleted == 0, COMPUTE_NODES.c.host.not_in(forced_down)
+    )
+    with transaction(cell.url) as connection:
+        return list(connection.execute(up))
+
+
+def _settled_instances(cell: CellDatabase) -> list[Any]:
+    moving = select(MIGRATIONS.c.instance_uuid).where(MIGRATIONS.c.status.in_(_OPEN_STATUSES))
+    settled = select(INSTANCES).where(
+        INSTANCES.c.deleted == 0,
+        INSTANCES.c.task_state.is_(None),
+        INSTANCES.c.vm_state.in_(_SETTLED_STATES),
+        INSTANCES.c.host.is_not(None),
+        INSTANCES.c.uuid.not_in(moving),
+    )
+    with transaction(cell.url) as connection:
+        return list(connection.execute(settled))
+
+
+def _with_ledger(
+    placement: PlacementClient, cell: CellDatabase, row: Any
+) -> tuple[ComputeNode, dict[str, _Held]]:
+    url = f"/resource_providers/{row.uuid}"
+    inventories = placement.get(f"{url}/inventories")["inventories"]
+    usages = placement.get(f"{url}/usages")["usages"]
+    allocations = placement.get(f"{url}/allocations")["allocations"]
+    node = ComputeNode(
+        cell=cell,
+        number=row.id,
+        uuid=row.uuid,
+        host=row.host,
+        node=row.hypervisor_hostname,
+        free={
+            name: int((one["total"] - one["reserved"]) * one["allocation_ratio"]) - usages[name]
+            for name, one in inventories.items()
+        },
+        consumers=frozenset(allocations),
+    )
+    held = {
+        consumer_uuid: _Held(node, one["resources"], one["consumer_generation"])
+        for consumer_uuid, one in allocations.items()
+    }
+    return node, held
+
+
+def _orderly(row: Any, held: list[_Held]) -> OrderlyInstance | None:
+    """None unless all that it holds is on its own host."""
+    if len(held) != 1 or (held[0].node.host, held[0].node.node) != (row.host, row.node):
+        return None
+    return OrderlyInstance(
+        uuid=row.uuid,
+        number=row.id,
+        name=row.display_name,
+        project_id=row.project_id,
+        user_id=row.user_id,
+        node=held[0].node,
+        resources=held[0].resources,
+        consumer_generation=held[0].consumer_generation,
+    )

@@ -1,0 +1,41 @@
+# SPDX-License-Identifier: Apache-2.0
+"""One healthy cloud that tests read, and small ones that they may break."""
+
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager
+from datetime import datetime
+from typing import Any
+
+import pytest
+
+from trueup.lab import SmallCloud, small_cloud
+from trueup.lab.blueprint import Blueprint
+from trueup.lab.draft import Shape, draft
+
+NOW = datetime(2026, 11, 21, 12, 0, 0)
+HOSTS, INSTANCES = 8, 80
+
+CloudMaker = Callable[..., AbstractContextManager[SmallCloud]]
+
+
+@pytest.fixture(scope="session")
+def blueprint() -> Blueprint:
+    return draft(Shape(seed=7, hosts=HOSTS, instances=INSTANCES, now=NOW))
+
+
+@pytest.fixture(scope="session")
+def make_cloud(tmp_path_factory: pytest.TempPathFactory) -> CloudMaker:
+    """Makes a cloud of the tests' size and moment in a folder of its own."""
+
+    def make(**changes: Any) -> AbstractContextManager[SmallCloud]:
+        wanted = {"seed": 7, "hosts": HOSTS, "instances": INSTANCES, "now": NOW} | changes
+        return small_cloud(tmp_path_factory.mktemp("cloud"), **wanted)
+
+    return make
+
+
+@pytest.fixture(scope="session")
+def healthy(make_cloud: CloudMaker) -> Iterator[SmallCloud]:
+    """A cloud for reading only."""
+    with make_cloud() as cloud:
+        yield cloud

@@ -1,0 +1,130 @@
+# SPDX-License-Identifier: Apache-2.0
+from collections import Counter
+
+import pytest
+
+from tests.lab.reading import HOST_CELLS, expected, held, instances, providers, rows, whole_file
+from trueup.lab import Drift, Kind, NotEnoughInstances
+
+COUNT = 4
+
+
+@pytest.fixture(scope="module")
+def broken(make_cloud):
+    """A cloud with drift in it, what was planted, and what was held before."""
+    with make_cloud() as cloud:
+        before = held(cloud)
+        planted = cloud.plant(Drift(COUNT, COUNT, COUNT, COUNT))
+        yield cloud, planted, before
+
+
+def of_kind(planted, kind):
+    return [one for one in planted if one.kind is kind]
+
+
+def test_as_many_as_asked_each_in_another_instance(broken):
+    _, planted, _ = broken
+    assert Counter(one.kind for one in planted) == dict.fromkeys(Kind, COUNT)
+    assert len({one.consumer_uuid for one in planted}) == len(planted)
+
+
+def test_nothing_else_changes_in_placement(broken):
+    cloud, planted, before = broken
+    touched = {one.consumer_uuid for one in planted}
+    untouched = {uuid: one for uuid, one in held(cloud).items() if uuid not in touched}
+    assert untouched == {uuid: one for uuid, one in before.items() if uuid not in touched}
+
+
+def test_orphans_are_deleted_in_both_ways_and_keep_their_allocation(broken):
+    cloud, planted, before = broken
+    alive_or_dead, allocations = instances(cloud), held(cloud)
+    ways = set()
+    for one in of_kind(planted, Kind.ORPHANED_ALLOCATION):
+        row = alive_or_dead[one.consumer_uuid]
+        assert row["vm_state"] == "deleted"
+        assert row["deleted_at"] is not None
+        assert row["deleted"] in (1, row["id"])
+        ways.add("as nova" if row["deleted"] == row["id"] else "by hand")
+        assert allocations[one.consumer_uuid] == before[one.consumer_uuid]
+        assert set(allocations[one.consumer_uuid]) == {one.provider_uuid}
+    assert ways == {"as nova", "by hand"}
+
+
+def test_an_evacuation_leaves_both_hosts_held(broken):
+    cloud, planted, _ = broken
+    rows_now, allocations, by_place = instances(cloud), held(cloud), providers(cloud)
+    for one in of_kind(planted, Kind.EVACUATION_RESIDUE):
+        row = rows_now[one.consumer_uuid]
+        query = f"SELECT * FROM migrations WHERE instance_uuid = '{one.consumer_uuid}'"
+        moves = rows(cloud, f"nova_{one.cell}", f"{query} AND status = 'done'")
+        [move] = moves
+        wanted = expected(cloud, row)
+        assert move["migration_type"] == "evacuation"
+        assert (row["host"], row["node"]) == (move["dest_compute"], move["dest_node"])
+        assert row["host"] == one.host
+        assert one.provider_uuid == by_place[move["source_compute"], move["source_node"]]
+        assert allocations[one.consumer_uuid] == {
+            one.provider_uuid: wanted,
+            by_place[row["host"], row["node"]]: wanted,
+        }
+
+
+def test_one_host_died_and_is_forced_down(broken):
+    cloud, planted, _ = broken
+    dead = [
+        row["host"]
+        for cell in HOST_CELLS
+        for row in rows(cloud, f"nova_{cell}", "SELECT * FROM services WHERE forced_down")
+    ]
+    assert len(dead) == 1
+    assert dead[0] not in {one.host for one in planted}
+
+
+def test_missing_ones_hold_nothing(broken):
+    cloud, planted, before = broken
+    allocations, rows_now = held(cloud), instances(cloud)
+    for one in of_kind(planted, Kind.MISSING_ALLOCATION):
+        assert one.consumer_uuid not in allocations
+        assert set(before[one.consumer_uuid]) == {one.provider_uuid}
+        assert rows_now[one.consumer_uuid]["deleted"] == 0
+
+
+def test_misplaced_ones_hold_their_share_of_another_host(broken):
+    cloud, planted, before = broken
+    allocations, rows_now, by_place = held(cloud), instances(cloud), providers(cloud)
+    for one in of_kind(planted, Kind.WRONG_PROVIDER):
+        row = rows_now[one.consumer_uuid]
+        own = by_place[row["host"], row["node"]]
+        assert row["host"] == one.host
+        assert own != one.provider_uuid
+        assert allocations[one.consumer_uuid] == {one.provider_uuid: before[one.consumer_uuid][own]}
+
+
+def test_the_same_seed_plants_the_same(broken, make_cloud):
+    cloud, planted, _ = broken
+    with make_cloud() as twin:
+        assert twin.plant(Drift(COUNT, COUNT, COUNT, COUNT)) == planted
+        for cell in HOST_CELLS:
+            name = f"nova_{cell}.sqlite"
+            ours = [line.replace(str(cloud.folder), "") for line in whole_file(cloud.folder / name)]
+            theirs = [line.replace(str(twin.folder), "") for line in whole_file(twin.folder / name)]
+            assert ours == theirs
+
+
+def test_planting_again_finds_other_instances(make_cloud):
+    with make_cloud() as cloud:
+        first = cloud.plant(Drift(2, 2, 2, 2))
+        second = cloud.plant(Drift(2, 2, 2, 2))
+    assert {one.consumer_uuid for one in first}.isdisjoint(one.consumer_uuid for one in second)
+
+
+def test_too_much_is_refused_before_anything_is_written(make_cloud):
+    with make_cloud() as cloud:
+        before = held(cloud)
+        with pytest.raises(NotEnoughInstances, match="missing_allocation"):
+            cloud.plant(Drift(orphaned=1, evacuated=1, missing=1000, misplaced=1))
+        assert held(cloud) == before
+        assert all(
+            rows(cloud, f"nova_{cell}", "SELECT * FROM services WHERE forced_down") == []
+            for cell in HOST_CELLS
+        )

@@ -1,0 +1,23 @@
+# SPDX-License-Identifier: Apache-2.0
+from trueup.lab.blueprint import SETTLED, Standing
+from trueup.lab.survey import survey
+
+
+def test_it_finds_what_is_settled_and_holds_right(healthy):
+    found = survey(healthy.databases, healthy.placement)
+    wanted = {
+        one.uuid
+        for one in healthy.blueprint.instances
+        if one.standing in SETTLED - {Standing.SOFT_DELETED}
+    }
+    assert {one.uuid for one in found.instances} == wanted
+    assert {node.uuid for node in found.nodes} == {host.uuid for host in healthy.blueprint.hosts}
+
+
+def test_it_tells_what_is_free(healthy):
+    claims = list(healthy.blueprint.claims())
+    hardware = {host.uuid: host.hardware for host in healthy.blueprint.hosts}
+    for node in survey(healthy.databases, healthy.placement).nodes:
+        used = [claim.resources for claim in claims if claim.host.uuid == node.uuid]
+        for name, capacity in hardware[node.uuid].capacity().items():
+            assert node.free[name] == capacity - sum(one.get(name, 0) for one in used)
