@@ -1,0 +1,30 @@
+# SPDX-License-Identifier: Apache-2.0
+# `make demo` shows the main job, `make test` runs the suite; each does its own set-up, once.
+
+VENV := .venv
+BIN := $(VENV)/bin
+WORKERS ?= 2
+
+.DEFAULT_GOAL := help
+.PHONY: help demo test lint conformance clean
+
+help:  ## say what can be made
+	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
+
+demo: $(VENV)/.ready-all  ## find, plan, repair and undo drift on a small embedded cloud
+	@$(BIN)/trueup demo
+
+test: lint  ## lint, types, layers and all tests, with every database server that is there
+	@$(BIN)/pytest -n $(WORKERS) -q
+
+lint: $(VENV)/.ready-test  ## format, lint, types and layers only
+	@$(BIN)/ruff format --check --quiet .
+	@$(BIN)/ruff check --quiet .
+	@$(BIN)/mypy
+	@$(BIN)/lint-imports --no-cache --config .importlinter > $(VENV)/layers.log || { cat $(VENV)/layers.log; exit 1; }
+
+clean:  ## remove the environment and what the tools left
+	rm -rf $(VENV) build src/*.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis
+
+$(VENV)/.ready-%: pyproject.toml constraints.txt
+	@tools/environment $(VENV) $*

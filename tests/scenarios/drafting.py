@@ -1,0 +1,150 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A small cloud, drafted part by part, as the facts that a collect of it would give.
+
+Names stand for uuids: `uuid_of("web")` is the uuid of whatever is called web.
+"""
+
+import uuid
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+
+from trueup.reconcile.facts import (
+    Allocations,
+    Answer,
+    ComputeNode,
+    ComputeService,
+    Coverage,
+    Facts,
+    Flavor,
+    Holding,
+    Instance,
+    Inventory,
+    Migration,
+    Provider,
+)
+
+NOW = datetime(2026, 11, 21, 12, 0, 0)
+OWNER = {"project": "a-project", "user": "a-user"}
+
+
+def uuid_of(name: str) -> str:
+    return str(uuid.uuid5(uuid.NAMESPACE_DNS, name))
+
+
+@dataclass
+class Draft:
+    """Collects parts; `facts()` freezes them."""
+
+    cells: dict[str, str] = field(default_factory=dict)
+    silent: dict[str, str] = field(default_factory=dict)
+    providers: dict[str, Provider] = field(default_factory=dict)
+    held: dict[str, dict[str, dict[str, int]]] = field(default_factory=dict)
+    instances: list[Instance] = field(default_factory=list)
+    migrations: list[Migration] = field(default_factory=list)
+    nodes: list[ComputeNode] = field(default_factory=list)
+    services: list[ComputeService] = field(default_factory=list)
+    builds: set[str] = field(default_factory=set)
+
+    def cell(self, name: str, silent: str = "") -> None:
+        self.cells[uuid_of(name)] = name
+        if silent:
+            self.silent[name] = silent
+
+    def provider(
+        self, name: str, amounts: dict[str, int], root: str = "", sharing: bool = False
+    ) -> None:
+        self.providers[uuid_of(name)] = Provider(
+            uuid=uuid_of(name),
+            name=name,
+            generation=1,
+            root=uuid_of(root or name),
+            inventories={kind: Inventory(total, 0, 1.0) for kind, total in amounts.items()},
+            sharing=sharing,
+        )
+
+    def host(self, name: str, cell: str, up: bool = False, node_uuid: str = "") -> None:
+        seen = NOW if up else NOW - timedelta(hours=1)
+        node = ComputeNode(node_uuid or uuid_of(name), uuid_of(cell), name, name)
+        self.nodes.append(node)
+        self.services.append(
+            ComputeService(uuid_of(cell), name, forced_down=not up, last_seen=seen)
+        )
+
+    def server(self, name: str, cell: str, host: str | None, **details: object) -> None:
+        fields: dict[str, object] = {
+            "vm_state": "active",
+            "task_state": None,
+            "deleted": False,
+            "hidden": False,
+            "updated_at": NOW - timedelta(days=1),
+        }
+        self.instances.append(
+            Instance(
+                uuid=uuid_of(name),
+                name=name,
+                cell=uuid_of(cell),
+                host=host,
+                node=host,
+                **OWNER,
+                **(fields | details),
+            )
+        )
+
+    def move(self, name: str, kind: str, status: str, source: str) -> None:
+        cell = next(row.cell for row in self.instances if row.uuid == uuid_of(name))
+        self.migrations.append(
+            Migration(
+                uuid=uuid_of(f"{kind} of {name}"),
+                cell=cell,
+                instance=uuid_of(name),
+                kind=kind,
+                status=status,
+                source_host=source,
+                source_node=source,
+            )
+        )
+
+    def holds(self, consumer: str, provider: str, amounts: dict[str, int]) -> None:
+        self.held.setdefault(uuid_of(consumer), {})[uuid_of(provider)] = amounts
+
+    def facts(self) -> Facts:
+        """The facts, with the holdings of every consumer and every instance."""
+        answered = [
+            Answer(name, name not in self.silent, 1, self.silent.get(name, ""))
+            for name in self.cells.values()
+        ]
+        subjects = self.held.keys() | {row.uuid for row in self.instances}
+        heard = {uuid for uuid, name in self.cells.items() if name not in self.silent}
+        return Facts(
+            taken_at=NOW,
+            coverage=Coverage((Answer("Placement", True), *answered)),
+            cells=dict(self.cells),
+            providers=dict(self.providers),
+            consumers=dict(self.held),
+            instances=tuple(row for row in self.instances if row.cell in heard),
+            migrations=tuple(row for row in self.migrations if row.cell in heard),
+            compute_nodes=tuple(row for row in self.nodes if row.cell in heard),
+            services=tuple(row for row in self.services if row.cell in heard),
+            builds=frozenset(self.builds),
+            holdings={uuid: holding_of(self.held.get(uuid)) for uuid in subjects},
+        )
+
+
+def holding_of(amounts: dict[str, dict[str, int]] | None) -> Holding:
+    """What Placement says of a consumer that holds this."""
+    if not amounts:
+        return Holding(None, None)
+    return Holding(Allocations(amounts=amounts, **OWNER), 1)
+
+
+def flavor(amounts: dict[str, int], extra_specs: dict[str, str] | None = None) -> Flavor:
+    """A flavor that asks for these plain amounts."""
+    return Flavor(
+        name="a-flavor",
+        vcpus=amounts["VCPU"],
+        memory_mb=amounts["MEMORY_MB"],
+        root_gb=amounts.get("DISK_GB", 0),
+        ephemeral_gb=0,
+        swap_mb=0,
+        extra_specs=extra_specs or {},
+    )

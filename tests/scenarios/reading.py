@@ -1,0 +1,149 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Scenario files: a small cloud in a few lines, `----`, and what an audit and a plan of it say.
+
+cell1
+  host h1 VCPU=8 MEMORY_MB=8192 DISK_GB=100     a compute host and its provider
+  host h2 VCPU=8 MEMORY_MB=8192 DISK_GB=100 up  its nova-compute reports
+  host h3 without-provider | uuid=OTHER         no provider; or a compute node with another uuid
+  server web on h1 VCPU=2 MEMORY_MB=256         an instance and its flavor's plain amounts
+  server old on h1 deleted=3600 VCPU=...        deleted so many seconds ago
+  evacuation of web from h1 done                and other kinds of migrations
+cell2 silent                                    did not answer
+provider pool DISK_GB=100 sharing
+provider nic of h1 NET_BW=100                   a nested provider
+build web                                       a build request
+holds web h1 VCPU=2 MEMORY_MB=256               what Placement says
+"""
+
+from collections.abc import Iterator
+from datetime import timedelta
+
+from tests.scenarios.drafting import NOW, Draft, flavor, uuid_of
+from trueup.reconcile.audit import audit
+from trueup.reconcile.facts import Allocations, Facts
+from trueup.reconcile.findings import plain_words
+from trueup.reconcile.plan import make_plan
+from trueup.reconcile.rules import Rules
+
+_SERVER_WORDS = {"task": "task_state", "state": "vm_state"}
+
+
+def read_cloud(text: str) -> Draft:
+    """The draft that the upper half of a scenario describes."""
+    draft, cell = Draft(), ""
+    for line in text.splitlines():
+        words = line.split("#")[0].split()
+        if not words:
+            continue
+        if not line.startswith(" ") and words[0].startswith("cell"):
+            cell = words[0]
+            draft.cell(cell, silent="it is down" if "silent" in words else "")
+        else:
+            _PARTS[words[0]](draft, cell, words[1:])
+    return draft
+
+
+def answer(draft: Draft) -> str:
+    """The lower half: verdicts, then steps, with names in place of uuids."""
+    facts = draft.facts()
+    result = audit(facts, Rules())
+    plan = make_plan(result.findings, facts, NOW)
+    lines = [
+        *(
+            f"finding {row.defect} {row.subject}: " + "; ".join(row.evidence.values())
+            for row in result.findings
+        ),
+        *(f"could not check {row.subject}: {row.reason}" for row in result.unchecked),
+        *(f"left alone {row.subject}: {row.reason}" for row in result.left_alone),
+        *(
+            f"step {step.consumer}: {_held(step.before, facts)} -> {_held(step.after, facts)}"
+            for step in plan.steps
+        ),
+    ]
+    return _named("\n".join(lines) or "nothing", draft)
+
+
+def _named(text: str, draft: Draft) -> str:
+    names = {row.uuid: row.name for row in draft.instances}
+    names |= {row.uuid: row.name for row in draft.providers.values()}
+    for uuid, name in names.items():
+        text = text.replace(uuid, name)
+    return text
+
+
+def _held(allocations: Allocations | None, facts: Facts) -> str:
+    if allocations is None:
+        return "nothing"
+    return ", ".join(
+        f"{facts.providers[uuid].name} {plain_words(held)}"
+        for uuid, held in sorted(allocations.amounts.items(), key=lambda item: item[0])
+    )
+
+
+def _amounts(words: list[str]) -> dict[str, int]:
+    pairs = (word.split("=") for word in words if "=" in word and word.split("=")[0].isupper())
+    return {name: int(amount) for name, amount in pairs}
+
+
+def _details(words: list[str]) -> Iterator[tuple[str, str]]:
+    for word in words:
+        name, _, value = word.partition("=")
+        if not name.isupper():
+            yield name, value
+
+
+def _host(draft: Draft, cell: str, words: list[str]) -> None:
+    details = dict(_details(words[1:]))
+    if "without-provider" not in details:
+        draft.provider(words[0], _amounts(words))
+    other = details.get("uuid")
+    draft.host(words[0], cell, up="up" in details, node_uuid=uuid_of(other) if other else "")
+
+
+def _server(draft: Draft, cell: str, words: list[str]) -> None:
+    amounts, details = _amounts(words), dict(_details(words[1:]))
+    host = words[2] if "on" in details else None
+    fields: dict[str, object] = {
+        _SERVER_WORDS[name]: value for name, value in details.items() if name in _SERVER_WORDS
+    }
+    if amounts:
+        fields["flavor"] = flavor(amounts)
+    if "pinned" in details:
+        fields["peculiarities"] = ("flavor hw:cpu_policy=dedicated",)
+    if "deleted" in details:
+        age = timedelta(seconds=int(details["deleted"]))
+        fields |= {"deleted": True, "vm_state": "deleted", "deleted_at": NOW - age}
+    draft.server(words[0], cell, host, hidden="hidden" in details, **fields)
+
+
+def _migration(kind: str):
+    def add(draft: Draft, cell: str, words: list[str]) -> None:
+        _, name, _, source, status = words
+        draft.move(name, kind, status, source)
+
+    return add
+
+
+def _provider(draft: Draft, cell: str, words: list[str]) -> None:
+    root = words[2] if "of" in words else ""
+    draft.provider(words[0], _amounts(words), root, sharing="sharing" in words)
+
+
+def _holds(draft: Draft, cell: str, words: list[str]) -> None:
+    draft.holds(words[0], words[1], _amounts(words))
+
+
+def _build(draft: Draft, cell: str, words: list[str]) -> None:
+    draft.builds.add(uuid_of(words[0]))
+
+
+_PARTS = {
+    "host": _host,
+    "server": _server,
+    "evacuation": _migration("evacuation"),
+    "resize": _migration("resize"),
+    "live-migration": _migration("live-migration"),
+    "provider": _provider,
+    "holds": _holds,
+    "build": _build,
+}
