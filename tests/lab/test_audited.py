@@ -1,0 +1,54 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The lab and the reconciler hold each other to account: what is planted is what is found."""
+
+from collections.abc import Iterator
+
+import pytest
+
+from tests.lab.reading import held
+from trueup.lab import Drift, Planted, SmallCloud
+from trueup.reconcile.audit import Audit, audit
+from trueup.reconcile.cloud.settings import from_nova_conf
+from trueup.reconcile.collect import collect
+from trueup.reconcile.rules import Rules
+
+
+def look(cloud: SmallCloud) -> Audit:
+    connected = from_nova_conf(cloud.nova_conf)
+    try:
+        return audit(collect(connected, lambda *_: None), Rules())
+    finally:
+        connected.close()
+
+
+@pytest.fixture(scope="module")
+def looks(make_cloud) -> Iterator[tuple[SmallCloud, Audit, tuple[Planted, ...], Audit]]:
+    """A cloud of this moment, looked at before and after drift was planted."""
+    with make_cloud(now=None) as cloud:
+        before = look(cloud)
+        planted = cloud.plant(Drift(3, 3, 3, 3))
+        yield cloud, before, planted, look(cloud)
+
+
+def test_a_healthy_cloud_has_no_finding_and_everything_can_be_told(looks):
+    _, before, _, _ = looks
+    assert before.findings == ()
+    assert not before.incomplete
+
+
+def test_exactly_what_was_planted_is_found(looks):
+    _, _, planted, after = looks
+    assert {(one.defect, one.subject) for one in after.findings} == {
+        (one.kind, one.consumer_uuid) for one in planted
+    }
+    assert not after.incomplete
+
+
+def test_the_container_and_what_is_in_motion_are_in_no_finding(looks):
+    cloud, _, _, after = looks
+    hands_off = {claim.consumer_uuid for claim in cloud.blueprint.containers}
+    hands_off |= {claim.consumer_uuid for claim in cloud.blueprint.boots}
+    for move in cloud.blueprint.open_moves:
+        hands_off |= {move.uuid, move.instance.uuid}
+    assert hands_off <= held(cloud).keys()
+    assert hands_off.isdisjoint(one.subject for one in after.findings)
