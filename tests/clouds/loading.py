@@ -1,0 +1,73 @@
+# SPDX-License-Identifier: Apache-2.0
+"""From a recording to databases on a server, with cell mappings that lead to them."""
+
+import contextlib
+from collections.abc import Iterable, Iterator, Mapping
+
+import pymysql
+import sqlalchemy
+from pymysql.constants import CLIENT
+from sqlalchemy.engine import make_url
+from sqlalchemy.pool import NullPool
+
+from tests.clouds import recordings
+from tests.servers.databases import DatabaseServer, as_text
+
+CELL_DATABASES = tuple(f"nova_{cell}" for cell in recordings.CELLS)
+
+
+@contextlib.contextmanager
+def loaded_databases(
+    cloud: str, names: Iterable[str], server: DatabaseServer
+) -> Iterator[Mapping[str, str]]:
+    """The URL of each database, by the name it had when it was recorded; dropped at the end."""
+    prefix = cloud.replace("-", "_")
+    with contextlib.ExitStack() as dropped_at_the_end:
+        urls = {}
+        for name in names:
+            url = dropped_at_the_end.enter_context(server.empty_database(f"{prefix}_{name}"))
+            _load(cloud, name, url)
+            urls[name] = url
+        yield urls
+
+
+@contextlib.contextmanager
+def loaded_cells(cloud: str, server: DatabaseServer) -> Iterator[Mapping[str, str]]:
+    """The URL of each cell's database, by the name of the cell."""
+    with loaded_databases(cloud, CELL_DATABASES, server) as urls:
+        yield {cell: nova_url(urls[f"nova_{cell}"]) for cell in recordings.CELLS}
+
+
+def nova_url(url: str) -> str:
+    """As Nova's documents write a connection: with the character set behind it."""
+    return as_text(make_url(url).update_query_dict({"charset": "utf8"}))
+
+
+def map_cell(nova_api_url: str, cell: str, database_connection: str) -> None:
+    """Let the cell's mapping name this database."""
+    statement = "UPDATE cell_mappings SET database_connection = :url WHERE name = :cell"
+    engine = sqlalchemy.create_engine(nova_api_url, poolclass=NullPool)
+    with engine.begin() as connection:
+        changed = connection.execute(
+            sqlalchemy.text(statement), {"url": database_connection, "cell": cell}
+        )
+        if changed.rowcount != 1:
+            raise LookupError(f"there is no one cell with the name {cell}")
+
+
+def _load(cloud: str, database: str, url: str) -> None:
+    """Not through SQLAlchemy: it has no door for a text of many statements."""
+    parts = make_url(url)
+    connection = pymysql.connect(
+        host=parts.host,
+        port=parts.port or 3306,
+        user=parts.username,
+        password=parts.password,
+        database=parts.database,
+        client_flag=CLIENT.MULTI_STATEMENTS,
+    )
+    with connection, connection.cursor() as cursor:
+        cursor.execute(recordings.dump(cloud, database))
+        while cursor.nextset():
+            pass
+        connection.commit()

@@ -1,0 +1,80 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Upstream's Placement as a WSGI application, made from a database URL and settings alone.
+
+Upstream keeps its database, its policy and what it synchronised in globals of the process, so
+only one application of this kind may be in use at a time in a process.
+"""
+
+import contextlib
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
+
+import sqlalchemy
+from oslo_config import cfg
+from oslo_db.sqlalchemy import enginefacade
+from placement import conf as upstream_conf
+from placement import db_api, deploy, policy
+from placement.db.sqlalchemy import models
+from placement.objects import resource_class, trait
+from sqlalchemy.engine import make_url
+from sqlalchemy.pool import NullPool
+
+from tests.servers.databases import as_text
+
+Settings = Mapping[str, Mapping[str, Any]]
+NOAUTH: Settings = {"api": {"auth_strategy": "noauth2"}}
+
+
+class UpstreamApplication:
+    """Upstream's application, with an engine and a policy of its own until it is closed."""
+
+    def __init__(self, configuration: cfg.ConfigOpts):
+        self._facade = enginefacade.transaction_context()
+        options = dict(configuration.placement_database.items())
+        options.pop("sync_on_startup")
+        self._facade.configure(**options)
+        self._restore = db_api.placement_context_manager.patch_factory(self._facade)
+        self._application = deploy.deploy(configuration)
+        policy.reset()
+        policy.init(configuration, suppress_deprecation_warnings=True)
+        trait._TRAITS_SYNCED = False
+        resource_class._RESOURCE_CLASSES_SYNCED = False
+        deploy.update_database(configuration)
+
+    def __call__(self, environ: dict[str, Any], start_response: Callable) -> Iterable[bytes]:
+        return self._application(environ, start_response)
+
+    def close(self) -> None:
+        self._facade.writer.get_engine().dispose()
+        self._restore()
+
+
+def make_app(database_url: str, settings: Settings | None = None) -> UpstreamApplication:
+    return UpstreamApplication(_configuration(database_url, settings or {}))
+
+
+def create_tables(database_url: str) -> None:
+    """Upstream's newest schema in an empty database."""
+    engine = sqlalchemy.create_engine(database_url, poolclass=NullPool)
+    models.BASE.metadata.create_all(engine)
+
+
+def _configuration(database_url: str, settings: Settings) -> cfg.ConfigOpts:
+    configuration = cfg.ConfigOpts()
+    upstream_conf.register_opts(configuration)
+    for group, options in settings.items():
+        for option, value in options.items():
+            # Another implementation may have options that upstream does not know.
+            with contextlib.suppress(cfg.NoSuchOptError, cfg.NoSuchGroupError):
+                configuration.set_override(option, value, None if group == "DEFAULT" else group)
+    configuration.set_override("connection", _upstream_url(database_url), "placement_database")
+    configuration([], project="placement", default_config_files=[])
+    return configuration
+
+
+def _upstream_url(database_url: str) -> str:
+    """Upstream's error translation is written for psycopg2."""
+    url = make_url(database_url)
+    if url.get_backend_name() == "postgresql":
+        url = url.set(drivername="postgresql+psycopg2")
+    return as_text(url)
