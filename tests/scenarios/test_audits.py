@@ -14,7 +14,7 @@ LINE = "----\n"
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
 def test_the_answer_is_the_one_in_the_file(path: Path) -> None:
-    """TRUEUP_REWRITE_SCENARIOS=1 writes the answers anew; read the difference before you keep it."""
+    """TRUEUP_REWRITE_SCENARIOS=1 writes the answers anew; read what changed before you keep it."""
     blocks = path.read_text().split("\n====\n")
     rewritten = []
     for block in blocks:

@@ -29,14 +29,12 @@ def apply(plan: Plan, cloud: Cloud, journal: Journal) -> Iterator[tuple[Step, Se
     Raises what the cloud raises when a source stops answering: the step at hand stays unsettled,
     and applying the plan again decides it.
     """
-    written = journal.provider_generations
     for step in plan.steps:
         settled = journal.settled(step)
         # Only what is done is final: a guard that moved may have moved back.
         if settled is None or settled.result != "done":
-            settled = _attempt(step, cloud, journal, written)
+            settled = _attempt(step, cloud, journal)
             journal.settle(settled)
-        written.update(settled.provider_generations)
         yield step, settled
 
 
@@ -47,17 +45,17 @@ def settle_interrupted(cloud: Cloud, journal: Journal) -> None:
             continue
         holding = cloud.placement.holding(step.consumer)
         if holding.allocations == step.after:
-            journal.settle(_done(step, holding, cloud))
+            journal.settle(_done(step, holding, cloud, journal))
         else:
             journal.settle(Settled(step.id, "refused", "interrupted before it was written"))
 
 
-def _attempt(step: Step, cloud: Cloud, journal: Journal, written: dict[str, int]) -> Settled:
+def _attempt(step: Step, cloud: Cloud, journal: Journal) -> Settled:
     holding = cloud.placement.holding(step.consumer)
     if journal.was_intended(step) and holding.allocations == step.after:
         # The process died between the write and its settling: it is done, once.
-        return _done(step, holding, cloud)
-    moved = [*_moved_in_placement(step, holding, cloud, written), *_moved_in_nova(step, cloud)]
+        return _done(step, holding, cloud, journal)
+    moved = [*_moved_in_placement(step, holding, cloud, journal), *_moved_in_nova(step, cloud)]
     if moved:
         return Settled(step.id, "refused", "; ".join(moved))
     journal.intend(step)
@@ -65,12 +63,14 @@ def _attempt(step: Step, cloud: Cloud, journal: Journal, written: dict[str, int]
         cloud.placement.replace(step.consumer, step.before, step.after, holding.generation)
     except WriteRefused as refusal:
         return Settled(step.id, "refused", refusal.reason)
-    return _done(step, cloud.placement.holding(step.consumer), cloud)
+    return _done(step, cloud.placement.holding(step.consumer), cloud, journal)
 
 
-def _done(step: Step, holding: Holding, cloud: Cloud) -> Settled:
-    gaining = step.guard.provider_generations
-    generations = {uuid: cloud.placement.provider_generation(uuid) for uuid in gaining}
+def _done(step: Step, holding: Holding, cloud: Cloud, journal: Journal) -> Settled:
+    """Settle a written step, with the new generations of the providers that other steps guard."""
+    touched = {uuid for side in (step.before, step.after) if side for uuid in side.amounts}
+    guarded = {uuid for other in journal.plan.steps for uuid in other.guard.provider_generations}
+    generations = {uuid: cloud.placement.provider_generation(uuid) for uuid in touched & guarded}
     return Settled(
         step.id,
         "done",
@@ -80,7 +80,7 @@ def _done(step: Step, holding: Holding, cloud: Cloud) -> Settled:
 
 
 def _moved_in_placement(
-    step: Step, holding: Holding, cloud: Cloud, written: dict[str, int]
+    step: Step, holding: Holding, cloud: Cloud, journal: Journal
 ) -> Iterator[str]:
     if holding.allocations != step.before:
         yield "its allocations are not what they were"
@@ -90,8 +90,8 @@ def _moved_in_placement(
             f"it is {holding.generation}"
         )
     for uuid, planned in step.guard.provider_generations.items():
-        # Our own steps move a provider's generation too: what this run wrote is expected.
-        expected = written.get(uuid, planned)
+        # Our own steps move a provider's generation too: what this run left is expected.
+        expected = journal.provider_generations.get(uuid, planned)
         found = cloud.placement.provider_generation(uuid)
         if found is None:
             yield f"provider {uuid} is gone"

@@ -54,6 +54,7 @@ def audit(facts: Facts, rules: Rules) -> Audit:
         ),
         left_alone=(
             *_in_motion(facts),
+            *_strangers(facts),
             *(row for row in verdicts if isinstance(row, LeftAlone)),
         ),
     )
@@ -98,6 +99,20 @@ def _in_motion(facts: Facts) -> Iterator[LeftAlone]:
         place = standing(instance, facts)
         if isinstance(place, InMotion):
             yield LeftAlone(f"instance {uuid}", instance.host or "", place.reason)
+
+
+def _strangers(facts: Facts) -> Iterator[LeftAlone]:
+    """Consumers that are no instance: another service's, a boot, the source of a move."""
+    moves = {row.uuid for row in facts.migrations}
+    for consumer in sorted(facts.consumers.keys() - facts.alive.keys() - facts.deleted.keys()):
+        if consumer in facts.builds:
+            reason = "it has a build request"
+        elif consumer in moves:
+            reason = "it holds the source of a migration under way"
+        else:
+            reason = "no instance in any cell that answered has its uuid; its owner is not known"
+        names = (facts.providers[uuid].name for uuid in facts.consumers[consumer])
+        yield LeftAlone(f"consumer {consumer}", ", ".join(sorted(names)), reason)
 
 
 def save(result: Audit, path: Path) -> None:

@@ -85,6 +85,10 @@ class Journal:
         self._settled = {
             entry.settled.step: entry.settled for entry in entries if isinstance(entry, _Settled)
         }
+        # The newest generation of each provider that this run itself has written to.
+        self.provider_generations: dict[str, int] = {}
+        for settled in self._settled.values():
+            self.provider_generations.update(settled.provider_generations)
 
     def settled(self, step: Step) -> Settled | None:
         return self._settled.get(step.id)
@@ -103,14 +107,6 @@ class Journal:
         pairs = ((step, self._settled.get(step.id)) for step in self.plan.steps)
         return tuple((step, ended) for step, ended in pairs if ended and ended.result == "done")
 
-    @property
-    def provider_generations(self) -> dict[str, int]:
-        """The newest generation of each provider that this run itself has written to."""
-        newest: dict[str, int] = {}
-        for ended in self._settled.values():
-            newest.update(ended.provider_generations)
-        return newest
-
     def intend(self, step: Step) -> None:
         """Put on disk that this step is about to be written."""
         self._append(_Intended(at=_now(), step=step.id))
@@ -120,6 +116,7 @@ class Journal:
         """Put on disk how a step ended."""
         self._append(_Settled(at=_now(), settled=settled))
         self._settled[settled.step] = settled
+        self.provider_generations.update(settled.provider_generations)
 
     def _append(self, entry: _Entry) -> None:
         _write(self._file, entry)
