@@ -9,33 +9,24 @@ Where that second or the memory matters, name servers that run already in the en
 
 import contextlib
 import itertools
-import os
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from sqlalchemy.engine import make_url
 
 from tests.servers.databases import DatabaseServer
-from tests.servers.mariadb import private_mariadb
-from tests.servers.postgresql import private_postgresql
 from tests.servers.processes import ProgramMissing
-
-MARIADB_VARIABLE = "TRUEUP_TEST_MARIADB_URL"
-POSTGRESQL_VARIABLE = "TRUEUP_TEST_POSTGRESQL_URL"
-KINDS = ("sqlite", "mariadb", "postgresql")
-
-ServerSource = Callable[[], contextlib.AbstractContextManager[DatabaseServer]]
+from tests.servers.sources import KINDS, VARIABLES, database_server
 
 
 @pytest.fixture(scope="session")
 def mariadb_server() -> Iterator[DatabaseServer]:
-    yield from _named_or_private(MARIADB_VARIABLE, private_mariadb)
+    yield from _server_or_skip("mariadb")
 
 
 @pytest.fixture(scope="session")
 def postgresql_server() -> Iterator[DatabaseServer]:
-    yield from _named_or_private(POSTGRESQL_VARIABLE, private_postgresql)
+    yield from _server_or_skip("postgresql")
 
 
 @pytest.fixture
@@ -64,13 +55,9 @@ def database_url(request: pytest.FixtureRequest, fresh_database: Callable[[str],
     return fresh_database(request.param)
 
 
-def _named_or_private(variable: str, private: ServerSource) -> Iterator[DatabaseServer]:
-    named = os.environ.get(variable)
-    if named:
-        yield DatabaseServer(make_url(named)._replace(database=None))
-        return
+def _server_or_skip(kind: str) -> Iterator[DatabaseServer]:
     try:
-        with private() as server:
+        with database_server(kind) as server:
             yield server
     except ProgramMissing as missing:
-        pytest.skip(f"{missing}, or name a server in {variable}")
+        pytest.skip(f"{missing}, or name a server in {VARIABLES[kind]}")

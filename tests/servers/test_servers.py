@@ -12,9 +12,9 @@ import pytest
 import sqlalchemy
 from sqlalchemy.pool import NullPool
 
-from tests.servers import processes
+from tests.servers import processes, sources
 from tests.servers.databases import DatabaseServer, answers
-from tests.servers.fixtures import MARIADB_VARIABLE, _named_or_private
+from tests.servers.fixtures import _server_or_skip
 
 HOLD_A_SERVER = """
 import sys
@@ -75,25 +75,21 @@ def test_a_server_dies_with_a_killed_test_run(kind: str, request: pytest.Fixture
 
 
 def test_a_missing_program_skips_and_names_the_package(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delenv(MARIADB_VARIABLE, raising=False)
-
     def private() -> None:
         processes.find_program("no-such-database", "some-package")
 
+    monkeypatch.delenv(sources.VARIABLES["mariadb"], raising=False)
+    monkeypatch.setitem(sources.PRIVATE, "mariadb", private)
     with pytest.raises(pytest.skip.Exception, match="install the package some-package"):
-        next(_named_or_private(MARIADB_VARIABLE, private))
+        next(_server_or_skip("mariadb"))
 
 
 def test_a_server_named_in_the_environment_is_used(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv(MARIADB_VARIABLE, "mysql+pymysql://somebody:secret@db.example:3307/ignored")
-
-    def private() -> None:
-        raise AssertionError("a private server is not wanted")
-
-    server = next(_named_or_private(MARIADB_VARIABLE, private))
-    assert server.url.render_as_string(hide_password=False) == (
-        "mysql+pymysql://somebody:secret@db.example:3307"
-    )
+    named = "mysql+pymysql://somebody:secret@db.example:3307"
+    monkeypatch.setenv(sources.VARIABLES["mariadb"], f"{named}/ignored")
+    monkeypatch.setitem(sources.PRIVATE, "mariadb", None)
+    with sources.database_server("mariadb") as server:
+        assert server.url.render_as_string(hide_password=False) == named
 
 
 def test_a_server_that_cannot_start_shows_its_log(tmp_path: Path) -> None:

@@ -6,7 +6,7 @@ only one application of this kind may be in use at a time in a process.
 """
 
 import contextlib
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
 import sqlalchemy
@@ -26,27 +26,37 @@ NOAUTH: Settings = {"api": {"auth_strategy": "noauth2"}}
 
 
 class UpstreamApplication:
-    """Upstream's application, with an engine and a policy of its own until it is closed."""
+    """Upstream's application, with a database and a policy of its own until it is closed."""
 
     def __init__(self, configuration: cfg.ConfigOpts):
-        self._facade = enginefacade.transaction_context()
-        options = dict(configuration.placement_database.items())
-        options.pop("sync_on_startup")
-        self._facade.configure(**options)
-        self._restore = db_api.placement_context_manager.patch_factory(self._facade)
-        self._application = deploy.deploy(configuration)
-        policy.reset()
-        policy.init(configuration, suppress_deprecation_warnings=True)
-        trait._TRAITS_SYNCED = False
-        resource_class._RESOURCE_CLASSES_SYNCED = False
-        deploy.update_database(configuration)
+        with contextlib.ExitStack() as stack:
+            stack.enter_context(attached_database(configuration))
+            self._application = deploy.deploy(configuration)
+            policy.reset()
+            policy.init(configuration, suppress_deprecation_warnings=True)
+            self.close = stack.pop_all().close
 
     def __call__(self, environ: dict[str, Any], start_response: Callable) -> Iterable[bytes]:
         return self._application(environ, start_response)
 
-    def close(self) -> None:
-        self._facade.writer.get_engine().dispose()
-        self._restore()
+
+@contextlib.contextmanager
+def attached_database(configuration: cfg.ConfigOpts) -> Iterator[None]:
+    """Upstream's objects read and write the configured database until the end."""
+    options = dict(configuration.placement_database.items())
+    options.pop("sync_on_startup")
+    facade = enginefacade.transaction_context()
+    facade.configure(**options)
+    restore = db_api.placement_context_manager.patch_factory(facade)
+    try:
+        # What another database of this process got says nothing about this one.
+        trait._TRAITS_SYNCED = False
+        resource_class._RESOURCE_CLASSES_SYNCED = False
+        deploy.update_database(configuration)
+        yield
+    finally:
+        facade.writer.get_engine().dispose()
+        restore()
 
 
 def make_app(database_url: str, settings: Settings | None = None) -> UpstreamApplication:
@@ -67,12 +77,12 @@ def _configuration(database_url: str, settings: Settings) -> cfg.ConfigOpts:
             # Another implementation may have options that upstream does not know.
             with contextlib.suppress(cfg.NoSuchOptError, cfg.NoSuchGroupError):
                 configuration.set_override(option, value, None if group == "DEFAULT" else group)
-    configuration.set_override("connection", _upstream_url(database_url), "placement_database")
+    configuration.set_override("connection", upstream_url(database_url), "placement_database")
     configuration([], project="placement", default_config_files=[])
     return configuration
 
 
-def _upstream_url(database_url: str) -> str:
+def upstream_url(database_url: str) -> str:
     """Upstream's error translation is written for psycopg2."""
     url = make_url(database_url)
     if url.get_backend_name() == "postgresql":
