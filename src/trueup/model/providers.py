@@ -1,0 +1,61 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Resource providers, and when one may become the parent of another."""
+
+from collections.abc import Collection
+from dataclasses import dataclass
+from datetime import datetime
+
+from trueup.model.errors import BadProvider, StaleProvider
+from trueup.model.generations import UNCHECKED, Expected
+
+
+@dataclass(frozen=True, slots=True)
+class Provider:
+    """A resource provider. `id` and the other ids are the store's keys, opaque elsewhere."""
+
+    id: int
+    uuid: str
+    name: str
+    generation: int
+    root_uuid: str
+    parent_uuid: str | None = None
+    root_id: int = 0
+    modified_at: datetime | None = None
+
+
+def refuse_stale_provider(provider: Provider, expected: Expected) -> None:
+    """Raise StaleProvider unless the client saw the present generation, or may not say."""
+    if expected is UNCHECKED or expected == provider.generation:
+        return
+    given = expected if isinstance(expected, int) else -1
+    raise StaleProvider(uuid=provider.uuid, actual=provider.generation, given=given)
+
+
+def refuse_bad_parent(
+    provider: Provider,
+    parent_uuid: str | None,
+    parent: Provider | None,
+    subtree: Collection[str],
+    *,
+    may_reparent: bool,
+) -> None:
+    """Raise BadProvider if `provider` may not move below `parent`, or out of its tree.
+
+    `parent` is what `parent_uuid` names, if it exists; `subtree` are the UUIDs of `provider` and
+    of all below it. Giving a root its first parent needs no permission, moving on does.
+    """
+
+    def refused(action: str, reason: str) -> BadProvider:
+        return BadProvider(provider.name, provider.uuid, action, reason)
+
+    moves = provider.parent_uuid is not None and parent_uuid != provider.parent_uuid
+    if parent_uuid is None:
+        if moves and not may_reparent:
+            raise refused("update", "un-parenting a provider is not currently allowed.")
+        return
+    if parent is None:
+        raise refused("create", "parent provider UUID does not exist.")
+    if moves and not may_reparent:
+        raise refused("update", "re-parenting a provider is not currently allowed.")
+    if parent.uuid in subtree:
+        raise refused("update", "creating loop in the provider tree is not allowed.")

@@ -1,0 +1,83 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Who is asking, and may they.
+
+Two ways to know who asks: `noauth2`, which believes the token, and whatever stands in front of the
+application and has put the usual identity headers into the environment. Policies are asked here
+and nowhere else.
+"""
+
+from collections.abc import Mapping
+from typing import Any
+
+from oslo_context.context import RequestContext
+from oslo_policy import policy
+
+from trueup.placement.api.errors import Refused
+from trueup.placement.api.policies import rule_defaults
+from trueup.placement.config import Settings
+
+OPEN_PATHS = frozenset({"", "/"})
+"""What everyone may see: the versions of the service."""
+
+
+class Caller:
+    """Who asks, and what the policies say about it."""
+
+    __slots__ = ("_context", "_enforcer")
+
+    def __init__(self, enforcer: policy.Enforcer, context: RequestContext):
+        self._enforcer, self._context = enforcer, context
+
+    @property
+    def user_id(self) -> str | None:
+        """Whoever is asking; None if nobody said."""
+        return self._context.user_id
+
+    def authorize(self, rule: str, project_id: str | None = None) -> None:
+        """Raise Refused unless the policy of this name allows it.
+
+        `project_id` is the project whose data is asked for; without it, the caller's own.
+        """
+        target = {"project_id": project_id or self._context.project_id}
+        target["user_id"] = self._context.user_id
+        try:
+            allowed = self._enforcer.authorize(rule, target, self._context)
+        except policy.InvalidScope as error:
+            raise Refused(403, rule) from error
+        if not allowed:
+            raise Refused(403, f"Policy does not allow {rule} to be performed.")
+
+
+class Door:
+    """Lets callers in, one application's way."""
+
+    def __init__(self, settings: Settings):
+        self._believes_tokens = settings.auth_strategy == "noauth2"
+        self._enforcer = policy.Enforcer(settings.source)
+        self._enforcer.suppress_default_change_warnings = True
+        self._enforcer.suppress_deprecation_warnings = True
+        self._enforcer.register_defaults(rule_defaults())
+        self._enforcer.load_rules()
+
+    def identify(self, environ: dict[str, Any]) -> Caller:
+        """Who sends this request. Raises Refused if that is not known and matters."""
+        is_open = environ.get("PATH_INFO", "") in OPEN_PATHS
+        if self._believes_tokens and not is_open:
+            environ.update(_identity_in_token(environ))
+        caller = Caller(self._enforcer, RequestContext.from_environ(environ, overwrite=False))
+        if caller.user_id is None and not is_open:
+            raise Refused(401)
+        return caller
+
+
+def _identity_in_token(environ: Mapping[str, Any]) -> dict[str, str]:
+    """The identity headers that a token `user[:project]` stands for, as upstream's noauth2."""
+    token = environ.get("HTTP_X_AUTH_TOKEN")
+    if token is None:
+        raise Refused(401)
+    user_id, _, project_id = token.partition(":")
+    roles = environ.get("HTTP_X_ROLES", "admin" if user_id == "admin" else "")
+    identity = {"HTTP_X_USER_ID": user_id, "HTTP_X_ROLES": roles}
+    if not environ.get("HTTP_OPENSTACK_SYSTEM_SCOPE"):
+        identity["HTTP_X_TENANT_ID"] = project_id or user_id
+    return identity

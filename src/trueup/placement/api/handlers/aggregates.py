@@ -1,0 +1,26 @@
+# SPDX-License-Identifier: Apache-2.0
+"""/resource_providers/{uuid}/aggregates"""
+
+from trueup.placement import store, transactions
+from trueup.placement.api import policies
+from trueup.placement.api.handlers.existing import existing_provider, provider_comes_first
+from trueup.placement.api.http import Answer, Request, utc_now
+from trueup.placement.api.wire import aggregates as wire
+
+
+def get_aggregates(request: Request, uuid: str) -> Answer:
+    """GET /resource_providers/{uuid}/aggregates"""
+    request.authorize(policies.LIST_AGGREGATES)
+    with request.database.reading() as tx:
+        provider = existing_provider(tx, uuid)
+        found = store.aggregates.of_provider(tx, provider)
+    return request.answer(wire.render(found, provider.generation, request.version), utc_now())
+
+
+def put_aggregates(request: Request, uuid: str) -> Answer:
+    """PUT /resource_providers/{uuid}/aggregates"""
+    request.authorize(policies.UPDATE_AGGREGATES)
+    with provider_comes_first(request, uuid):
+        wanted, expected = wire.parse(request)
+    generation = transactions.aggregates.replace(request.database, uuid, wanted, expected)
+    return request.answer(wire.render(wanted, generation, request.version), utc_now())

@@ -1,0 +1,86 @@
+# SPDX-License-Identifier: Apache-2.0
+"""/resource_providers/{uuid}/inventories and …/inventories/{resource_class}"""
+
+from trueup.model.errors import InventoryNotFound
+from trueup.placement import store, transactions
+from trueup.placement.api import policies
+from trueup.placement.api.handlers.existing import existing_provider, provider_comes_first
+from trueup.placement.api.http import Answer, Request, newest, no_content, utc_now
+from trueup.placement.api.wire import inventories as wire
+
+
+def get_inventories(request: Request, uuid: str) -> Answer:
+    """GET /resource_providers/{uuid}/inventories"""
+    request.authorize(policies.LIST_INVENTORIES)
+    with request.database.reading() as tx:
+        provider = existing_provider(tx, uuid)
+        found = store.inventories.of_provider(tx, provider).values()
+    body = wire.render_all(found, provider.generation)
+    # PARITY: without inventories there is no time at which they changed.
+    return request.answer(body, newest([one.modified_at for one in found]) if found else None)
+
+
+def post_inventory(request: Request, uuid: str) -> Answer:
+    """POST /resource_providers/{uuid}/inventories"""
+    request.authorize(policies.CREATE_INVENTORY)
+    with provider_comes_first(request, uuid):
+        given = wire.POST_INVENTORY.parse(request.body(), request.version)
+        wanted = wire.from_wire(given["resource_class"], given)
+        wire.refuse_reserved(uuid, [wanted], request.version)
+    generation = transactions.inventories.create(request.database, uuid, wanted)
+    location = f"/resource_providers/{uuid}/inventories/{wanted.resource_class}"
+    body = wire.render_one(wanted, generation)
+    return request.answer(body, utc_now(), status=201, location=location)
+
+
+def put_inventories(request: Request, uuid: str) -> Answer:
+    """PUT /resource_providers/{uuid}/inventories"""
+    request.authorize(policies.UPDATE_INVENTORY)
+    with provider_comes_first(request, uuid):
+        given = wire.PUT_INVENTORIES.parse(request.body(), request.version)
+    expected = given["resource_provider_generation"]
+    wanted = wire.all_from_wire(given["inventories"])
+    with provider_comes_first(request, uuid, expected):
+        wire.refuse_reserved(uuid, wanted, request.version)
+    generation = transactions.inventories.replace_all(request.database, uuid, wanted, expected)
+    body = wire.render_all(wanted, generation)
+    return request.answer(body, utc_now() if wanted else None)
+
+
+def delete_inventories(request: Request, uuid: str) -> Answer:
+    """DELETE /resource_providers/{uuid}/inventories"""
+    request.authorize(policies.DELETE_INVENTORY)
+    transactions.inventories.replace_all(request.database, uuid, [])
+    return no_content()
+
+
+def get_inventory(request: Request, uuid: str, resource_class: str) -> Answer:
+    """GET /resource_providers/{uuid}/inventories/{resource_class}"""
+    request.authorize(policies.SHOW_INVENTORY)
+    with request.database.reading() as tx:
+        provider = existing_provider(tx, uuid)
+        found = store.inventories.of_provider(tx, provider).get(resource_class)
+    if found is None:
+        raise InventoryNotFound(resource_class)
+    body = wire.render_one(found, provider.generation)
+    return request.answer(body, newest([found.modified_at]))
+
+
+def put_inventory(request: Request, uuid: str, resource_class: str) -> Answer:
+    """PUT /resource_providers/{uuid}/inventories/{resource_class}"""
+    request.authorize(policies.UPDATE_INVENTORY)
+    with provider_comes_first(request, uuid):
+        given = wire.PUT_INVENTORY.parse(request.body(), request.version)
+    expected = given["resource_provider_generation"]
+    wanted = wire.from_wire(resource_class, given)
+    with provider_comes_first(request, uuid, expected):
+        wire.refuse_reserved(uuid, [wanted], request.version)
+    generation = transactions.inventories.replace(request.database, uuid, wanted, expected)
+    return request.answer(wire.render_one(wanted, generation), utc_now())
+
+
+def delete_inventory(request: Request, uuid: str, resource_class: str) -> Answer:
+    """DELETE /resource_providers/{uuid}/inventories/{resource_class}"""
+    request.authorize(policies.DELETE_INVENTORY)
+    transactions.inventories.delete(request.database, uuid, resource_class)
+    return no_content()

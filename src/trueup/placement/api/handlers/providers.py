@@ -1,0 +1,56 @@
+# SPDX-License-Identifier: Apache-2.0
+"""/resource_providers and /resource_providers/{uuid}"""
+
+from trueup.placement import store, transactions
+from trueup.placement.api import policies
+from trueup.placement.api.handlers.existing import existing_provider, provider_comes_first
+from trueup.placement.api.http import Answer, Request, newest, no_content
+from trueup.placement.api.versions import V
+from trueup.placement.api.wire import providers as wire
+
+
+def list_providers(request: Request) -> Answer:
+    """GET /resource_providers"""
+    request.authorize(policies.LIST_PROVIDERS)
+    filters = wire.parse_filters(request)
+    with request.database.reading() as tx:
+        found = store.filters.list_providers(tx, filters)
+    body = {"resource_providers": [wire.render(provider, request) for provider in found]}
+    return request.answer(body, newest([provider.modified_at for provider in found]))
+
+
+def post_provider(request: Request) -> Answer:
+    """POST /resource_providers"""
+    request.authorize(policies.CREATE_PROVIDER)
+    wanted = wire.parse_new(request)
+    provider = transactions.providers.create(request.database, wanted)
+    location = f"/resource_providers/{provider.uuid}"
+    if request.version < V.PROVIDER_ON_CREATE:
+        return Answer(status=201, location=location)
+    body = wire.render(provider, request)
+    return request.answer(body, newest([provider.modified_at]), location=location)
+
+
+def get_provider(request: Request, uuid: str) -> Answer:
+    """GET /resource_providers/{uuid}"""
+    request.authorize(policies.SHOW_PROVIDER)
+    with request.database.reading() as tx:
+        provider = existing_provider(tx, uuid)
+    return request.answer(wire.render(provider, request), newest([provider.modified_at]))
+
+
+def put_provider(request: Request, uuid: str) -> Answer:
+    """PUT /resource_providers/{uuid}"""
+    request.authorize(policies.UPDATE_PROVIDER)
+    with provider_comes_first(request, uuid):
+        wanted = wire.parse_changed(request, uuid)
+    may_reparent = request.version >= V.REPARENTING
+    provider = transactions.providers.update(request.database, wanted, may_reparent=may_reparent)
+    return request.answer(wire.render(provider, request), newest([provider.modified_at]))
+
+
+def delete_provider(request: Request, uuid: str) -> Answer:
+    """DELETE /resource_providers/{uuid}"""
+    request.authorize(policies.DELETE_PROVIDER)
+    transactions.providers.delete(request.database, uuid)
+    return no_content()

@@ -1,0 +1,15 @@
+# SPDX-License-Identifier: Apache-2.0
+"""/reshaper"""
+
+from trueup.placement import transactions
+from trueup.placement.api import policies
+from trueup.placement.api.http import Answer, Request, no_content
+from trueup.placement.api.wire import reshaper as wire
+
+
+def post_reshape(request: Request) -> Answer:
+    """POST /reshaper"""
+    request.authorize(policies.RESHAPE)
+    inventories, allocations = wire.parse(request)
+    transactions.reshaper.reshape(request.database, inventories, allocations)
+    return no_content()

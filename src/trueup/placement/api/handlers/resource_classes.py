@@ -1,0 +1,62 @@
+# SPDX-License-Identifier: Apache-2.0
+"""/resource_classes and /resource_classes/{name}"""
+
+from trueup.model.errors import ResourceClassExists, ResourceClassNotFound
+from trueup.placement import store, transactions
+from trueup.placement.api import policies
+from trueup.placement.api.http import Answer, Request, newest, no_content
+from trueup.placement.api.wire import resource_classes as wire
+
+
+def list_resource_classes(request: Request) -> Answer:
+    """GET /resource_classes"""
+    request.authorize(policies.LIST_CLASSES)
+    with request.database.reading() as tx:
+        found = store.vocabulary.all_resource_classes(tx)
+    body = {"resource_classes": [wire.render(word.name, request) for word in found]}
+    return request.answer(body, newest([word.modified_at for word in found]))
+
+
+def post_resource_class(request: Request) -> Answer:
+    """POST /resource_classes"""
+    request.authorize(policies.CREATE_CLASS)
+    name = wire.parse_name(request)
+    transactions.resource_classes.create(request.database, name)
+    return Answer(status=201, location=f"/resource_classes/{name}")
+
+
+def get_resource_class(request: Request, name: str) -> Answer:
+    """GET /resource_classes/{name}"""
+    request.authorize(policies.SHOW_CLASS)
+    with request.database.reading() as tx:
+        found = store.vocabulary.resource_class(tx, name)
+    if found is None:
+        raise ResourceClassNotFound(name)
+    return request.answer(wire.render(name, request), newest([found.modified_at]))
+
+
+def rename_resource_class(request: Request, name: str) -> Answer:
+    """PUT /resource_classes/{name}, up to 1.6"""
+    request.authorize(policies.UPDATE_CLASS)
+    new_name = wire.parse_name(request)
+    transactions.resource_classes.rename(request.database, name, new_name)
+    return request.answer(wire.render(new_name, request))
+
+
+def put_resource_class(request: Request, name: str) -> Answer:
+    """PUT /resource_classes/{name}, from 1.7"""
+    request.authorize(policies.UPDATE_CLASS)
+    wire.refuse_bad_name(name, request)
+    location = f"/resource_classes/{name}"
+    try:
+        transactions.resource_classes.create(request.database, name)
+    except ResourceClassExists:
+        return Answer(status=204, location=location)
+    return Answer(status=201, location=location)
+
+
+def delete_resource_class(request: Request, name: str) -> Answer:
+    """DELETE /resource_classes/{name}"""
+    request.authorize(policies.DELETE_CLASS)
+    transactions.resource_classes.delete(request.database, name)
+    return no_content()

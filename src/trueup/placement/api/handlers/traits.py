@@ -1,0 +1,79 @@
+# SPDX-License-Identifier: Apache-2.0
+"""/traits, /traits/{name} and /resource_providers/{uuid}/traits"""
+
+from collections.abc import Iterable
+
+from trueup.model.errors import TraitNotFound
+from trueup.placement import store, transactions
+from trueup.placement.api import policies
+from trueup.placement.api.handlers.existing import existing_provider
+from trueup.placement.api.http import Answer, Request, newest, no_content, utc_now
+from trueup.placement.api.wire import traits as wire
+from trueup.placement.store.vocabulary import Word
+
+
+def list_traits(request: Request) -> Answer:
+    """GET /traits"""
+    request.authorize(policies.LIST_TRAITS)
+    filters = wire.parse_filters(request)
+    with request.database.reading() as tx:
+        found = store.vocabulary.list_traits(tx, **filters)
+    return _answer(request, found)
+
+
+def get_trait(request: Request, name: str) -> Answer:
+    """GET /traits/{name}"""
+    request.authorize(policies.SHOW_TRAIT)
+    with request.database.reading() as tx:
+        found = store.vocabulary.trait(tx, name)
+    if found is None:
+        raise TraitNotFound(name)
+    return request.answer(None, found.modified_at or utc_now(), status=204)
+
+
+def put_trait(request: Request, name: str) -> Answer:
+    """PUT /traits/{name}"""
+    request.authorize(policies.UPDATE_TRAIT)
+    wire.refuse_bad_name(name)
+    is_new, modified_at = transactions.traits.create(request.database, name)
+    status = 201 if is_new else 204
+    return request.answer(None, modified_at or utc_now(), status=status, location=f"/traits/{name}")
+
+
+def delete_trait(request: Request, name: str) -> Answer:
+    """DELETE /traits/{name}"""
+    request.authorize(policies.DELETE_TRAIT)
+    transactions.traits.delete(request.database, name)
+    return no_content()
+
+
+def get_provider_traits(request: Request, uuid: str) -> Answer:
+    """GET /resource_providers/{uuid}/traits"""
+    request.authorize(policies.LIST_PROVIDER_TRAITS)
+    with request.database.reading() as tx:
+        provider = existing_provider(tx, uuid)
+        found = store.traits.of_provider(tx, provider)
+    return _answer(request, found, provider.generation)
+
+
+def put_provider_traits(request: Request, uuid: str) -> Answer:
+    """PUT /resource_providers/{uuid}/traits"""
+    request.authorize(policies.UPDATE_PROVIDER_TRAITS)
+    names, expected = wire.parse_of_provider(request)
+    generation, found = transactions.traits.replace(request.database, uuid, names, expected)
+    return _answer(request, found, generation)
+
+
+def delete_provider_traits(request: Request, uuid: str) -> Answer:
+    """DELETE /resource_providers/{uuid}/traits"""
+    request.authorize(policies.DELETE_PROVIDER_TRAITS)
+    transactions.traits.replace(request.database, uuid, [])
+    return no_content()
+
+
+def _answer(request: Request, found: Iterable[Word], generation: int | None = None) -> Answer:
+    words = list(found)
+    body: dict[str, object] = {"traits": [word.name for word in words]}
+    if generation is not None:
+        body["resource_provider_generation"] = generation
+    return request.answer(body, newest([word.modified_at for word in words]))

@@ -1,0 +1,73 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The outermost layer: gives each request an id, and writes the request log.
+
+It is around authentication, so that a refused token can be found in the log as well.
+"""
+
+import logging
+import re
+import uuid
+from collections.abc import Callable, Iterable
+from typing import Any
+
+REQUEST_ID = "openstack.request_id"
+GLOBAL_REQUEST_ID = "openstack.global_request_id"
+_HEADER = "x-openstack-request-id"
+
+_GLOBAL_ID = re.compile(
+    r"^(req-)?[a-f0-9]{8}-[a-f0-9]{4}-[a-f0-9]{4}-[a-f0-9]{4}-[a-f0-9]{12}$", re.IGNORECASE
+)
+
+_log = logging.getLogger(__name__)
+
+Application = Callable[[dict[str, Any], Callable[..., Any]], Iterable[bytes]]
+
+
+class RequestIds:
+    """A WSGI application around another."""
+
+    def __init__(self, application: Application):
+        self._application = application
+
+    def __call__(
+        self, environ: dict[str, Any], start_response: Callable[..., Any]
+    ) -> Iterable[bytes]:
+        _spell_path(environ)
+        request_id = f"req-{uuid.uuid4()}"
+        environ[REQUEST_ID] = request_id
+        inbound = environ.get("HTTP_X_OPENSTACK_REQUEST_ID", "")
+        if _GLOBAL_ID.match(inbound):
+            environ[GLOBAL_REQUEST_ID] = inbound
+
+        def start_with_id(status: str, headers: list[tuple[str, str]], *rest: Any) -> Any:
+            names = {name.lower(): value for name, value in headers}
+            if _HEADER not in names:
+                headers.append((_HEADER, request_id))
+            _write(environ, status, names.get("content-length", "-"))
+            return start_response(status, headers, *rest)
+
+        return self._application(environ, start_with_id)
+
+
+def _spell_path(environ: dict[str, Any]) -> None:
+    """In-process clients hand over paths as text, where WSGI wants bytes spelled as latin-1."""
+    path = environ.get("PATH_INFO", "")
+    if not path.isascii() and max(path) > "\xff":
+        environ["PATH_INFO"] = path.encode().decode("latin-1")
+
+
+def _write(environ: dict[str, Any], status: str, size: str) -> None:
+    if not _log.isEnabledFor(logging.INFO):
+        return
+    query = environ.get("QUERY_STRING")
+    path = environ.get("SCRIPT_NAME", "") + environ.get("PATH_INFO", "")
+    _log.info(
+        '%s "%s %s" status: %s len: %s microversion: %s [%s]',
+        environ.get("REMOTE_ADDR", "-"),
+        environ["REQUEST_METHOD"],
+        f"{path}?{query}" if query else path,
+        status.split(None, 1)[0],
+        size,
+        environ.get("placement.microversion", "-"),
+        environ[REQUEST_ID],
+    )

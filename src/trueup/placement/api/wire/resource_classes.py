@@ -1,0 +1,36 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Resource classes on the wire: their names, which operators may choose."""
+
+from typing import Any
+
+from trueup.placement.api.http import Request
+from trueup.placement.api.wire.schema import CUSTOM_PATTERN, Checked, Field, Object
+
+NAMED = Checked(
+    Object(
+        Field(
+            "name",
+            {"type": "string", "pattern": CUSTOM_PATTERN, "maxLength": 255},
+            required=True,
+        )
+    )
+)
+
+
+def parse_name(request: Request) -> str:
+    """The name in a body. Raises Refused."""
+    name: str = NAMED.parse(request.body(), request.version)["name"]
+    return name
+
+
+def refuse_bad_name(name: str, request: Request) -> None:
+    """Raise Refused unless an operator may make a class of this name."""
+    NAMED.check({"name": name}, request.version)
+
+
+def render(name: str, request: Request) -> dict[str, Any]:
+    """A resource class."""
+    return {
+        "name": name,
+        "links": [{"rel": "self", "href": f"{request.mount}/resource_classes/{name}"}],
+    }

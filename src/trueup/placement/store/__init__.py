@@ -1,0 +1,28 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The rows. SQL and nothing else; upstream's schema."""
+
+from trueup.placement.store import (
+    aggregates,
+    allocations,
+    consumers,
+    filters,
+    inventories,
+    providers,
+    schema,
+    traits,
+    usages,
+    vocabulary,
+)
+
+__all__ = [
+    "aggregates",
+    "allocations",
+    "consumers",
+    "filters",
+    "inventories",
+    "providers",
+    "schema",
+    "traits",
+    "usages",
+    "vocabulary",
+]

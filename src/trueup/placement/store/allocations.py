@@ -1,0 +1,126 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Allocation rows, by consumer and by provider."""
+
+from collections.abc import Collection, Iterable, Mapping
+
+from sqlalchemy import delete, insert, select
+
+from trueup.model.allocations import Allocation, Consumer, ConsumerAllocations, Place
+from trueup.model.providers import Provider
+from trueup.placement.store.consumers import columns as consumer_columns
+from trueup.placement.store.consumers import read_consumer
+from trueup.placement.store.database import Transaction
+from trueup.placement.store.tables import (
+    allocations,
+    consumers,
+    providers,
+    resource_classes,
+)
+
+
+def of_consumer(tx: Transaction, consumer_uuid: str) -> tuple[Consumer | None, list[Allocation]]:
+    """A consumer and what it holds; None and nothing if it holds nothing."""
+    query = consumer_columns().add_columns(
+        providers.c.uuid.label("provider_uuid"),
+        providers.c.generation.label("provider_generation"),
+        resource_classes.c.name.label("resource_class"),
+        allocations.c.used,
+        allocations.c.created_at,
+    )
+    query = (
+        query.join(allocations, allocations.c.consumer_id == consumers.c.uuid)
+        .join(providers, allocations.c.resource_provider_id == providers.c.id)
+        .join(resource_classes, allocations.c.resource_class_id == resource_classes.c.id)
+        .where(allocations.c.consumer_id == consumer_uuid)
+        .order_by(allocations.c.id)
+    )
+    rows = tx.execute(query).all()
+    held = [
+        Allocation(
+            row.provider_uuid,
+            row.resource_class,
+            row.used,
+            row.provider_generation,
+            row.created_at,
+        )
+        for row in rows
+    ]
+    return (read_consumer(rows[0]) if rows else None), held
+
+
+def of_provider(tx: Transaction, provider: Provider) -> list[tuple[str, int, Allocation]]:
+    """What is held of a provider: UUID and generation of each consumer, and its allocation."""
+    query = (
+        select(
+            consumers.c.uuid,
+            consumers.c.generation,
+            resource_classes.c.name.label("resource_class"),
+            allocations.c.used,
+            allocations.c.created_at,
+        )
+        .join(consumers, allocations.c.consumer_id == consumers.c.uuid)
+        .join(resource_classes, allocations.c.resource_class_id == resource_classes.c.id)
+        .where(allocations.c.resource_provider_id == provider.id)
+        .order_by(allocations.c.id)
+    )
+    return [
+        (
+            row.uuid,
+            row.generation,
+            Allocation(
+                provider.uuid, row.resource_class, row.used, provider.generation, row.created_at
+            ),
+        )
+        for row in tx.execute(query)
+    ]
+
+
+def held_by(tx: Transaction, consumer_uuids: Collection[str]) -> dict[str, dict[Place, int]]:
+    """What these consumers hold, also when there is no row for the consumer itself."""
+    if not consumer_uuids:
+        return {}
+    query = (
+        select(
+            allocations.c.consumer_id,
+            providers.c.uuid.label("provider_uuid"),
+            resource_classes.c.name.label("resource_class"),
+            allocations.c.used,
+        )
+        .join(providers, allocations.c.resource_provider_id == providers.c.id)
+        .join(resource_classes, allocations.c.resource_class_id == resource_classes.c.id)
+        .where(allocations.c.consumer_id.in_(consumer_uuids))
+    )
+    held: dict[str, dict[Place, int]] = {}
+    for row in tx.execute(query):
+        places = held.setdefault(row.consumer_id, {})
+        place = (row.provider_uuid, row.resource_class)
+        # By hand a consumer may have two rows for one place; both count as used.
+        places[place] = places.get(place, 0) + row.used
+    return held
+
+
+def delete_of(tx: Transaction, consumer_uuids: Collection[str]) -> None:
+    """Take everything from these consumers."""
+    if consumer_uuids:
+        tx.execute(delete(allocations).where(allocations.c.consumer_id.in_(consumer_uuids)))
+
+
+def insert_allocations(
+    tx: Transaction,
+    wanted: Iterable[ConsumerAllocations],
+    known: Mapping[str, Provider],
+    class_ids: Mapping[str, int],
+) -> None:
+    """Give these consumers what they shall hold."""
+    rows = [
+        {
+            "consumer_id": one.consumer_uuid,
+            "resource_provider_id": known[provider].id,
+            "resource_class_id": class_ids[resource_class],
+            "used": amount,
+        }
+        for one in wanted
+        for (provider, resource_class), amount in one.amounts.items()
+    ]
+    if rows:
+        tx.execute(insert(allocations), rows)

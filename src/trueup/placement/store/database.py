@@ -1,0 +1,189 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The database behind one application: its connections, its transactions, and starting again.
+
+Two ways in. `transaction()` writes: it commits when its block ends and rolls back when the block
+raises. `reading()` reads: one statement is always consistent in itself, and with
+`snapshot=True` all statements of the block see the same moment.
+"""
+
+import functools
+import random
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+from sqlalchemy import Connection, Engine, create_engine, event
+from sqlalchemy.engine import URL, make_url
+from sqlalchemy.exc import DBAPIError, IntegrityError
+from sqlalchemy.pool import NullPool, QueuePool
+
+from trueup.model.errors import ConcurrentUpdate
+
+Transaction = Connection
+"""What store functions take; callers only pass it on."""
+
+_Function = TypeVar("_Function", bound=Callable[..., Any])
+
+_ATTEMPTS_MAX = 20
+_PAUSE_SECONDS = 0.01
+
+_MYSQL_CONFLICTS = frozenset({1020, 1205, 1213})  # changed row, lock wait timeout, deadlock
+_POSTGRESQL_CONFLICTS = frozenset({"40001", "40P01", "55P03"})
+
+_DRIVERS = {"postgresql": "postgresql+psycopg", "mysql": "mysql+pymysql"}
+
+
+@dataclass(frozen=True, slots=True)
+class DatabaseOptions:
+    """How connections are kept. Seconds; None leaves the library's default."""
+
+    pool_size: int | None = None
+    overflow: int | None = None
+    pool_timeout_seconds: int | None = None
+    recycle_seconds: int = 3600
+    busy_timeout_seconds: int = 30
+    synchronous: bool = True
+    sql_mode: str = "TRADITIONAL"
+
+
+class Database:
+    """One database. Safe to use from several threads; independent of all others."""
+
+    def __init__(self, url: str, options: DatabaseOptions | None = None):
+        options = options or DatabaseOptions()
+        parsed = _with_installed_driver(make_url(url))
+        self._engine = create_engine(parsed, **_engine_arguments(parsed, options))
+        self.is_sqlite = parsed.get_backend_name() == "sqlite"
+        if self.is_sqlite:
+            _control_sqlite(self._engine, parsed, options)
+        elif parsed.get_backend_name() == "mysql":
+            _set_sql_mode(self._engine, options.sql_mode)
+        # On SQLite every transaction is a snapshot.
+        self._snapshots = (
+            self._engine
+            if self.is_sqlite
+            else self._engine.execution_options(isolation_level="REPEATABLE READ")
+        )
+
+    @contextmanager
+    def transaction(self) -> Iterator[Transaction]:
+        """A block that writes all or nothing.
+
+        SAFETY: whoever decides by what it read must lock those rows first. On SQLite the whole
+        database is locked from the start, so reading is locking.
+        """
+        with self._engine.connect() as connection:
+            connection = connection.execution_options(trueup_writes=True)
+            with connection.begin():
+                yield connection
+
+    @contextmanager
+    def reading(self, *, snapshot: bool = False) -> Iterator[Transaction]:
+        """A block that writes nothing."""
+        engine = self._snapshots if snapshot else self._engine
+        with engine.connect() as connection:
+            yield connection
+
+    def close(self) -> None:
+        """Release all connections."""
+        self._engine.dispose()
+
+    @property
+    def engine(self) -> Engine:
+        """For the schema, and for tests that count statements."""
+        return self._engine
+
+
+def retry_on_conflict(function: _Function) -> _Function:
+    """Start the whole transaction again when another writer was in the way.
+
+    A unique key that is taken counts as such: the next attempt sees the row and decides anew.
+    Raises ConcurrentUpdate when it happens too often.
+    """
+
+    @functools.wraps(function)
+    def until_alone(*arguments: Any, **keywords: Any) -> Any:
+        for attempt in range(_ATTEMPTS_MAX):
+            try:
+                return function(*arguments, **keywords)
+            except DBAPIError as error:
+                if not _is_conflict(error):
+                    raise
+                # A little randomness, or the same two writers meet again.
+                time.sleep(_PAUSE_SECONDS * min(attempt, 10) * random.random())
+        raise ConcurrentUpdate
+
+    return until_alone  # type: ignore[return-value]
+
+
+def _is_conflict(error: DBAPIError) -> bool:
+    if isinstance(error, IntegrityError):
+        return True
+    original = error.orig
+    state = getattr(original, "sqlstate", None) or getattr(original, "pgcode", None)
+    if state in _POSTGRESQL_CONFLICTS:
+        return True
+    first = original.args[0] if original is not None and original.args else None
+    return first in _MYSQL_CONFLICTS or "database is locked" in str(first)
+
+
+def _with_installed_driver(url: URL) -> URL:
+    """Operators' URLs name a database, or a driver that other services use; we bring our own."""
+    backend = url.get_backend_name()
+    if backend in _DRIVERS and url.get_driver_name() in {"psycopg2", "mysqldb", "default"}:
+        return url.set(drivername=_DRIVERS[backend])
+    if url.drivername in _DRIVERS:
+        return url.set(drivername=_DRIVERS[url.drivername])
+    return url
+
+
+def _engine_arguments(url: URL, options: DatabaseOptions) -> dict[str, Any]:
+    if url.get_backend_name() == "sqlite":
+        if url.database in {None, "", ":memory:"}:
+            # A database in memory lives in its connection, so there can only be one.
+            single = {"poolclass": QueuePool, "pool_size": 1, "max_overflow": 0}
+            return {**single, "connect_args": {"check_same_thread": False}}
+        return {"poolclass": NullPool} if options.pool_size == 0 else {}
+    sizes = {
+        "pool_size": options.pool_size,
+        "max_overflow": options.overflow,
+        "pool_timeout": options.pool_timeout_seconds,
+    }
+    return {
+        # SAFETY: each statement must see what was committed before it, above all the sum of
+        # usage read after a lock was waited for. A snapshot from before the wait would not.
+        "isolation_level": "READ COMMITTED",
+        "pool_recycle": options.recycle_seconds,
+        "pool_pre_ping": True,
+        **{name: value for name, value in sizes.items() if value is not None},
+    }
+
+
+def _control_sqlite(engine: Engine, url: URL, options: DatabaseOptions) -> None:
+    in_memory = url.database in {None, "", ":memory:"}
+
+    @event.listens_for(engine, "connect")
+    def prepare(connection: Any, _record: Any) -> None:
+        connection.isolation_level = None  # else the driver decides when a transaction begins
+        connection.execute(f"PRAGMA busy_timeout={options.busy_timeout_seconds * 1000}")
+        if not in_memory:
+            connection.execute("PRAGMA journal_mode=WAL")
+        connection.execute(f"PRAGMA synchronous={'NORMAL' if options.synchronous else 'OFF'}")
+
+    @event.listens_for(engine, "begin")
+    def begin(connection: Connection) -> None:
+        # SAFETY: a deferred transaction would read first and fail to become a writer later.
+        writes = connection.get_execution_options().get("trueup_writes")
+        connection.exec_driver_sql("BEGIN IMMEDIATE" if writes else "BEGIN")
+
+
+def _set_sql_mode(engine: Engine, sql_mode: str) -> None:
+    @event.listens_for(engine, "connect")
+    def prepare(connection: Any, _record: Any) -> None:
+        with connection.cursor() as cursor:
+            # The class with the id 0 must keep it instead of being given a new one.
+            cursor.execute(
+                "SET SESSION sql_mode = CONCAT(%s, ',NO_AUTO_VALUE_ON_ZERO')", (sql_mode,)
+            )

@@ -1,0 +1,131 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Inventory rows, alone or together with what is used of them."""
+
+from collections.abc import Collection, Iterable, Mapping
+from typing import Any
+
+from sqlalchemy import Row, Select, and_, delete, func, insert, select, update
+
+from trueup.model.allocations import Place
+from trueup.model.inventories import Inventory, Stock
+from trueup.model.providers import Provider
+from trueup.placement.store.database import Transaction
+from trueup.placement.store.tables import allocations, inventories, resource_classes
+
+_AMOUNTS = ("total", "reserved", "min_unit", "max_unit", "step_size", "allocation_ratio")
+
+
+def of_provider(tx: Transaction, provider: Provider) -> dict[str, Inventory]:
+    """All inventories of a provider, by resource class."""
+    query = _columns().where(inventories.c.resource_provider_id == provider.id)
+    found = [_inventory(row) for row in tx.execute(query.order_by(inventories.c.id))]
+    return {inventory.resource_class: inventory for inventory in found}
+
+
+def with_usage(
+    tx: Transaction, providers: Iterable[Provider], class_ids: Collection[int]
+) -> dict[Place, Stock]:
+    """The inventories of these classes on these providers, and how much of each is used.
+
+    SAFETY: the providers must be locked, else the sums may be of yesterday.
+    """
+    uuids = {provider.id: provider.uuid for provider in providers}
+    if not uuids or not class_ids:
+        return {}
+    used = _usage(
+        allocations.c.resource_provider_id.in_(uuids),
+        allocations.c.resource_class_id.in_(class_ids),
+    )
+    query = _columns().add_columns(func.coalesce(used.c.used, 0).label("used"))
+    query = query.outerjoin_from(
+        inventories,
+        used,
+        and_(
+            inventories.c.resource_provider_id == used.c.resource_provider_id,
+            inventories.c.resource_class_id == used.c.resource_class_id,
+        ),
+    ).where(
+        inventories.c.resource_provider_id.in_(uuids),
+        inventories.c.resource_class_id.in_(class_ids),
+    )
+    return {
+        (uuids[row.resource_provider_id], row.resource_class): Stock(_inventory(row), int(row.used))
+        for row in tx.execute(query)
+    }
+
+
+def used_classes(tx: Transaction, provider: Provider, class_ids: Collection[int]) -> list[str]:
+    """Those of these classes of which consumers hold something on the provider."""
+    if not class_ids:
+        return []
+    query = (
+        select(resource_classes.c.name)
+        .join(allocations, allocations.c.resource_class_id == resource_classes.c.id)
+        .where(
+            allocations.c.resource_provider_id == provider.id,
+            allocations.c.resource_class_id.in_(class_ids),
+        )
+    )
+    return list(tx.scalars(query.distinct().order_by(resource_classes.c.id))) if class_ids else []
+
+
+def insert_inventories(
+    tx: Transaction, provider: Provider, wanted: Iterable[Inventory], ids: Mapping[str, int]
+) -> None:
+    """Add inventories of classes that the provider has none of."""
+    rows = [
+        _amounts(inventory)
+        | {
+            "resource_provider_id": provider.id,
+            "resource_class_id": ids[inventory.resource_class],
+        }
+        for inventory in wanted
+    ]
+    if rows:
+        tx.execute(insert(inventories), rows)
+
+
+def update_inventory(tx: Transaction, provider: Provider, wanted: Inventory, class_id: int) -> None:
+    """Change the amounts of an inventory that the provider has."""
+    tx.execute(update(inventories).where(*_place(provider, [class_id])).values(_amounts(wanted)))
+
+
+def delete_inventories(tx: Transaction, provider: Provider, class_ids: Collection[int]) -> None:
+    """Remove the inventories of these classes."""
+    if class_ids:
+        tx.execute(delete(inventories).where(*_place(provider, class_ids)))
+
+
+def _place(provider: Provider, class_ids: Collection[int]) -> tuple[Any, ...]:
+    return (
+        inventories.c.resource_provider_id == provider.id,
+        inventories.c.resource_class_id.in_(class_ids),
+    )
+
+
+def _usage(*conditions: Any) -> Any:
+    query = select(
+        allocations.c.resource_provider_id,
+        allocations.c.resource_class_id,
+        func.sum(allocations.c.used).label("used"),
+    ).where(*conditions)
+    keys = (allocations.c.resource_provider_id, allocations.c.resource_class_id)
+    return query.group_by(*keys).subquery("used_of")
+
+
+def _columns() -> Select[Any]:
+    return select(
+        inventories.c.resource_provider_id,
+        resource_classes.c.name.label("resource_class"),
+        *(inventories.c[name] for name in _AMOUNTS),
+        func.coalesce(inventories.c.updated_at, inventories.c.created_at).label("modified_at"),
+    ).join(resource_classes, inventories.c.resource_class_id == resource_classes.c.id)
+
+
+def _inventory(row: Row[Any]) -> Inventory:
+    amounts = {name: getattr(row, name) for name in _AMOUNTS}
+    return Inventory(row.resource_class, modified_at=row.modified_at, **amounts)
+
+
+def _amounts(inventory: Inventory) -> dict[str, Any]:
+    return {name: getattr(inventory, name) for name in _AMOUNTS}

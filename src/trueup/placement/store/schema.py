@@ -1,0 +1,58 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Making upstream's tables, and keeping the standard names in them."""
+
+import os_resource_classes
+import os_traits
+from sqlalchemy import insert, select
+
+from trueup.model.names import is_custom
+from trueup.placement.store.database import Database, Transaction, retry_on_conflict
+from trueup.placement.store.tables import alembic_version, metadata, resource_classes, traits
+
+NEWEST_REVISION = "a082b8bb98d0"
+"""Upstream's alembic revision whose tables these are."""
+
+
+def create(database_url: str) -> None:
+    """Make all tables in an empty database, with the standard classes and traits."""
+    database = Database(database_url)
+    try:
+        create_tables(database)
+        add_standard_names(database)
+    finally:
+        database.close()
+
+
+def create_tables(database: Database) -> None:
+    """Make the tables that are missing, and note their revision if none is noted."""
+    with database.engine.begin() as connection:
+        metadata.create_all(connection)
+        if connection.execute(select(alembic_version)).first() is None:
+            connection.execute(insert(alembic_version).values(version_num=NEWEST_REVISION))
+
+
+@retry_on_conflict
+def add_standard_names(database: Database) -> None:
+    """Add the resource classes and traits of OpenStack that the database does not have."""
+    with database.transaction() as tx:
+        _add_resource_classes(tx)
+        _add_traits(tx)
+
+
+def _add_resource_classes(tx: Transaction) -> None:
+    known = set(tx.scalars(select(resource_classes.c.name)))
+    # The place in this list is the id, in every deployment.
+    missing = [
+        {"id": position, "name": name}
+        for position, name in enumerate(os_resource_classes.STANDARDS)
+        if name not in known
+    ]
+    if missing:
+        tx.execute(insert(resource_classes), missing)
+
+
+def _add_traits(tx: Transaction) -> None:
+    known = set(tx.scalars(select(traits.c.name)))
+    missing = [name for name in os_traits.get_traits() if name not in known and not is_custom(name)]
+    if missing:
+        tx.execute(insert(traits), [{"name": name} for name in missing])

@@ -1,0 +1,161 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The tables, column for column, index for index and constraint for constraint as upstream."""
+
+from datetime import UTC, datetime
+
+from sqlalchemy import (
+    Column,
+    DateTime,
+    Float,
+    ForeignKey,
+    Index,
+    Integer,
+    MetaData,
+    String,
+    Table,
+    Unicode,
+    UniqueConstraint,
+    text,
+)
+
+metadata = MetaData()
+
+
+def now() -> datetime:
+    """The present time as the tables keep it: UTC, without saying so."""
+    return datetime.now(UTC).replace(tzinfo=None)
+
+
+def _times() -> tuple[Column[datetime], Column[datetime]]:
+    return (
+        Column("created_at", DateTime, default=now),
+        Column("updated_at", DateTime, onupdate=now),
+    )
+
+
+def _named(table: str, column: Column[str]) -> Table:
+    """A table that only gives names an id."""
+    return Table(
+        table,
+        metadata,
+        *_times(),
+        Column("id", Integer, primary_key=True, autoincrement=True),
+        column,
+        UniqueConstraint(column.name, name=f"uniq_{table}0{column.name}"),
+    )
+
+
+resource_classes = _named("resource_classes", Column("name", String(255), nullable=False))
+traits = _named("traits", Column("name", Unicode(255), nullable=False))
+consumer_types = _named("consumer_types", Column("name", Unicode(255), nullable=False))
+projects = _named("projects", Column("external_id", String(255), nullable=False))
+users = _named("users", Column("external_id", String(255), nullable=False))
+aggregates = _named("placement_aggregates", Column("uuid", String(36)))
+
+providers = Table(
+    "resource_providers",
+    metadata,
+    *_times(),
+    Column("id", Integer, primary_key=True),
+    Column("uuid", String(36), nullable=False),
+    Column("name", Unicode(200)),
+    Column("generation", Integer, default=0),
+    Column("root_provider_id", Integer, ForeignKey("resource_providers.id")),
+    Column("parent_provider_id", Integer, ForeignKey("resource_providers.id")),
+    UniqueConstraint("name", name="uniq_resource_providers0name"),
+    UniqueConstraint("uuid", name="uniq_resource_providers0uuid"),
+    Index("resource_providers_root_provider_id_idx", "root_provider_id"),
+    Index("resource_providers_parent_provider_id_idx", "parent_provider_id"),
+)
+
+inventories = Table(
+    "inventories",
+    metadata,
+    *_times(),
+    Column("id", Integer, primary_key=True),
+    Column("resource_provider_id", Integer, nullable=False),
+    Column("resource_class_id", Integer, nullable=False),
+    Column("total", Integer, nullable=False),
+    Column("reserved", Integer, nullable=False),
+    Column("min_unit", Integer, nullable=False),
+    Column("max_unit", Integer, nullable=False),
+    Column("step_size", Integer, nullable=False),
+    Column("allocation_ratio", Float, nullable=False),
+    UniqueConstraint(
+        "resource_provider_id",
+        "resource_class_id",
+        name="uniq_inventories0resource_provider_resource_class",
+    ),
+    Index("inventories_resource_class_id_idx", "resource_class_id"),
+)
+
+allocations = Table(
+    "allocations",
+    metadata,
+    *_times(),
+    Column("id", Integer, primary_key=True),
+    Column("resource_provider_id", Integer, nullable=False),
+    Column("consumer_id", String(36), nullable=False),
+    Column("resource_class_id", Integer, nullable=False),
+    Column("used", Integer, nullable=False),
+    Index(
+        "allocations_resource_provider_class_used_idx",
+        "resource_provider_id",
+        "resource_class_id",
+        "used",
+    ),
+    Index("allocations_resource_class_id_idx", "resource_class_id"),
+    Index("allocations_consumer_id_idx", "consumer_id"),
+)
+
+consumers = Table(
+    "consumers",
+    metadata,
+    *_times(),
+    Column("id", Integer, primary_key=True, autoincrement=True),
+    Column("uuid", String(36), nullable=False),
+    Column("project_id", Integer, nullable=False),
+    Column("user_id", Integer, nullable=False),
+    Column("generation", Integer, nullable=False, server_default=text("0"), default=0),
+    Column(
+        "consumer_type_id",
+        Integer,
+        ForeignKey("consumer_types.id", name="consumers_consumer_type_id_fkey"),
+    ),
+    UniqueConstraint("uuid", name="uniq_consumers0uuid"),
+    Index("consumers_project_id_uuid_idx", "project_id", "uuid"),
+    Index("consumers_project_id_user_id_uuid_idx", "project_id", "user_id", "uuid"),
+    Index("consumers_consumer_type_id_idx", "consumer_type_id"),
+)
+
+provider_aggregates = Table(
+    "resource_provider_aggregates",
+    metadata,
+    *_times(),
+    Column("resource_provider_id", Integer, primary_key=True, autoincrement=False),
+    Column("aggregate_id", Integer, primary_key=True, autoincrement=False),
+    Index("resource_provider_aggregates_aggregate_id_idx", "aggregate_id"),
+)
+
+provider_traits = Table(
+    "resource_provider_traits",
+    metadata,
+    *_times(),
+    Column("trait_id", Integer, ForeignKey("traits.id"), primary_key=True, autoincrement=False),
+    Column(
+        "resource_provider_id",
+        Integer,
+        ForeignKey("resource_providers.id"),
+        primary_key=True,
+        autoincrement=False,
+    ),
+    Index(
+        "resource_provider_traits_resource_provider_trait_idx", "resource_provider_id", "trait_id"
+    ),
+)
+
+alembic_version = Table(
+    "alembic_version",
+    metadata,
+    Column("version_num", String(32), primary_key=True),
+)

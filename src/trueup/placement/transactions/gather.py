@@ -1,0 +1,15 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What most verbs read first: the provider they are about, locked."""
+
+from trueup.model.errors import ProviderNotFound
+from trueup.model.providers import Provider
+from trueup.placement import store
+from trueup.placement.store.database import Transaction
+
+
+def provider_to_change(tx: Transaction, uuid: str) -> Provider:
+    """The provider, locked until the end of the transaction. Raises ProviderNotFound."""
+    provider = store.providers.lock_one(tx, uuid)
+    if provider is None:
+        raise ProviderNotFound(uuid)
+    return provider

@@ -1,0 +1,149 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Writing the inventories of a provider, one or all of them."""
+
+import logging
+from collections.abc import Iterable, Mapping
+
+from trueup.model.allocations import refuse_unknown_classes
+from trueup.model.errors import (
+    InventoryExists,
+    InventoryInUse,
+    InventoryNotFound,
+)
+from trueup.model.generations import UNCHECKED, Expected
+from trueup.model.inventories import Inventory, Stock
+from trueup.model.providers import Provider, refuse_stale_provider
+from trueup.placement import store
+from trueup.placement.store.database import Database, Transaction, retry_on_conflict
+from trueup.placement.transactions.gather import provider_to_change
+
+_log = logging.getLogger(__name__)
+
+
+@retry_on_conflict
+def create(database: Database, uuid: str, wanted: Inventory) -> int:
+    """Add one inventory; the new generation of the provider.
+
+    Raises ProviderNotFound, ResourceClassNotFound or InventoryExists.
+    """
+    with database.transaction() as tx:
+        provider = provider_to_change(tx, uuid)
+        class_ids = _class_ids(tx, [wanted])
+        existing = store.inventories.of_provider(tx, provider)
+
+        if wanted.resource_class in existing:
+            raise InventoryExists(uuid, wanted.resource_class)
+
+        store.inventories.insert_inventories(tx, provider, [wanted], class_ids)
+        return _bumped(tx, provider)
+
+
+@retry_on_conflict
+def replace(database: Database, uuid: str, wanted: Inventory, expected: Expected) -> int:
+    """Change one inventory; the new generation of the provider.
+
+    Raises ProviderNotFound, StaleProvider, ResourceClassNotFound or InventoryNotFound.
+    """
+    with database.transaction() as tx:
+        provider = provider_to_change(tx, uuid)
+        refuse_stale_provider(provider, expected)
+        class_ids = _class_ids(tx, [wanted])
+        stocks = store.inventories.with_usage(tx, [provider], class_ids.values())
+
+        if (provider.uuid, wanted.resource_class) not in stocks:
+            raise InventoryNotFound(wanted.resource_class)
+
+        _warn_of_overcommit(provider, [wanted], _used(stocks))
+        class_id = class_ids[wanted.resource_class]
+        store.inventories.update_inventory(tx, provider, wanted, class_id)
+        return _bumped(tx, provider)
+
+
+@retry_on_conflict
+def replace_all(
+    database: Database, uuid: str, wanted: Iterable[Inventory], expected: Expected = UNCHECKED
+) -> int:
+    """Let the provider have exactly these inventories; its new generation.
+
+    Raises ProviderNotFound, StaleProvider, ResourceClassNotFound or InventoryInUse.
+    """
+    with database.transaction() as tx:
+        provider = provider_to_change(tx, uuid)
+        refuse_stale_provider(provider, expected)
+        replace_all_within(tx, provider, wanted)
+        return _bumped(tx, provider)
+
+
+def replace_all_within(tx: Transaction, provider: Provider, wanted: Iterable[Inventory]) -> None:
+    """The same as a part of a larger transaction, which bumps the generation itself."""
+    by_class = {inventory.resource_class: inventory for inventory in wanted}
+    existing = store.inventories.of_provider(tx, provider)
+    class_ids = _class_ids(tx, by_class.values())
+    class_ids |= store.vocabulary.class_ids(tx, set(existing) - set(by_class))
+    gone = [class_ids[name] for name in existing if name not in by_class]
+
+    _refuse_used(tx, provider, gone)
+
+    store.inventories.delete_inventories(tx, provider, gone)
+    new = [one for name, one in by_class.items() if name not in existing]
+    store.inventories.insert_inventories(tx, provider, new, class_ids)
+    changed = [one for name, one in by_class.items() if name in existing]
+    if changed:
+        stocks = store.inventories.with_usage(tx, [provider], class_ids.values())
+        _warn_of_overcommit(provider, changed, _used(stocks))
+    for one in changed:
+        store.inventories.update_inventory(tx, provider, one, class_ids[one.resource_class])
+
+
+@retry_on_conflict
+def delete(database: Database, uuid: str, resource_class: str) -> None:
+    """Remove one inventory.
+
+    Raises ProviderNotFound, ResourceClassNotFound, InventoryInUse or InventoryNotFound.
+    """
+    with database.transaction() as tx:
+        provider = provider_to_change(tx, uuid)
+        class_ids = store.vocabulary.class_ids(tx, [resource_class])
+        refuse_unknown_classes([resource_class], class_ids)
+
+        _refuse_used(tx, provider, list(class_ids.values()))
+        if resource_class not in store.inventories.of_provider(tx, provider):
+            raise InventoryNotFound(resource_class)
+
+        store.inventories.delete_inventories(tx, provider, list(class_ids.values()))
+        store.providers.bump_generations(tx, [provider.id])
+
+
+def _class_ids(tx: Transaction, wanted: Iterable[Inventory]) -> dict[str, int]:
+    names = [inventory.resource_class for inventory in wanted]
+    class_ids = store.vocabulary.class_ids(tx, names)
+    refuse_unknown_classes(names, class_ids)
+    return class_ids
+
+
+def _refuse_used(tx: Transaction, provider: Provider, class_ids: list[int]) -> None:
+    used = store.inventories.used_classes(tx, provider, class_ids)
+    if used:
+        raise InventoryInUse(provider.uuid, tuple(used))
+
+
+def _used(stocks: Mapping[tuple[str, str], Stock]) -> dict[str, int]:
+    return {resource_class: stock.used for (_, resource_class), stock in stocks.items()}
+
+
+def _warn_of_overcommit(
+    provider: Provider, wanted: Iterable[Inventory], used: Mapping[str, int]
+) -> None:
+    """An inventory may shrink below what is used of it, but an operator should know."""
+    for inventory in wanted:
+        if used.get(inventory.resource_class, 0) > inventory.capacity:
+            _log.warning(
+                "Resource provider %s is now over-capacity for %s",
+                provider.uuid,
+                inventory.resource_class,
+            )
+
+
+def _bumped(tx: Transaction, provider: Provider) -> int:
+    store.providers.bump_generations(tx, [provider.id])
+    return provider.generation + 1

@@ -1,0 +1,113 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Making, renaming, moving and deleting providers."""
+
+from dataclasses import dataclass
+
+from trueup.model.errors import (
+    BadProvider,
+    ProviderExists,
+    ProviderHasAllocations,
+    ProviderHasChildren,
+    ProviderNotFound,
+)
+from trueup.model.providers import Provider, refuse_bad_parent
+from trueup.placement import store
+from trueup.placement.store.database import Database, Transaction, retry_on_conflict
+from trueup.placement.transactions.gather import provider_to_change
+
+
+@dataclass(frozen=True, slots=True)
+class WantedProvider:
+    """How a provider shall be. Without `sets_parent` its place in the tree stays."""
+
+    uuid: str
+    name: str
+    parent_uuid: str | None = None
+    sets_parent: bool = False
+
+
+@retry_on_conflict
+def create(database: Database, wanted: WantedProvider) -> Provider:
+    """Add a provider. Raises BadProvider or ProviderExists."""
+    with database.transaction() as tx:
+        parent = _parent_to_be(tx, wanted)
+
+        _refuse_bad_creation(wanted, parent)
+        _refuse_taken(tx, wanted)
+
+        store.providers.insert_provider(tx, wanted.uuid, wanted.name, parent)
+        return _present(tx, wanted.uuid)
+
+
+@retry_on_conflict
+def update(database: Database, wanted: WantedProvider, *, may_reparent: bool) -> Provider:
+    """Rename a provider, or move it with all that is below it.
+
+    Raises ProviderNotFound, BadProvider or ProviderExists.
+    """
+    with database.transaction() as tx:
+        provider = provider_to_change(tx, wanted.uuid)
+        parent_uuid = wanted.parent_uuid if wanted.sets_parent else provider.parent_uuid
+        below = store.providers.subtree(tx, provider)
+        parent = store.providers.lock_one(tx, parent_uuid) if parent_uuid else None
+
+        subtree = {one.uuid for one in below}
+        refuse_bad_parent(provider, parent_uuid, parent, subtree, may_reparent=may_reparent)
+        if wanted.name != provider.name and store.providers.is_taken(tx, name=wanted.name):
+            raise ProviderExists("name", wanted.name)
+
+        if parent_uuid != provider.parent_uuid:
+            store.providers.move(tx, provider, below, parent)
+        store.providers.rename(tx, provider, wanted.name)
+        return _present(tx, provider.uuid)
+
+
+@retry_on_conflict
+def delete(database: Database, uuid: str) -> None:
+    """Delete a provider that is not used.
+
+    Raises ProviderNotFound, ProviderHasChildren or ProviderHasAllocations.
+    """
+    with database.transaction() as tx:
+        provider = provider_to_change(tx, uuid)
+
+        if store.providers.has_children(tx, provider):
+            raise ProviderHasChildren(uuid)
+        if store.providers.has_allocations(tx, provider):
+            raise ProviderHasAllocations(uuid)
+
+        store.providers.delete_provider(tx, provider)
+
+
+def _parent_to_be(tx: Transaction, wanted: WantedProvider) -> Provider | None:
+    """Locked, so that nobody deletes or moves it meanwhile."""
+    return store.providers.lock_one(tx, wanted.parent_uuid) if wanted.parent_uuid else None
+
+
+def _refuse_bad_creation(wanted: WantedProvider, parent: Provider | None) -> None:
+    reason = None
+    if not wanted.name:
+        reason = "name is required"
+    elif wanted.parent_uuid == wanted.uuid:
+        reason = (
+            "parent provider UUID cannot be same as UUID. "
+            "Please set parent provider UUID to None if there is no parent."
+        )
+    elif wanted.parent_uuid is not None and parent is None:
+        reason = "parent provider UUID does not exist."
+    if reason:
+        raise BadProvider(wanted.name, wanted.uuid, "create", reason)
+
+
+def _refuse_taken(tx: Transaction, wanted: WantedProvider) -> None:
+    if store.providers.is_taken(tx, name=wanted.name):
+        raise ProviderExists("name", wanted.name)
+    if store.providers.is_taken(tx, uuid=wanted.uuid):
+        raise ProviderExists("uuid", wanted.uuid)
+
+
+def _present(tx: Transaction, uuid: str) -> Provider:
+    provider = store.providers.of_uuid(tx, uuid)
+    if provider is None:
+        raise ProviderNotFound(uuid)
+    return provider

@@ -1,0 +1,69 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Moving inventories and allocations between providers, both at once."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from trueup.model.allocations import ConsumerAllocations, providers_in
+from trueup.model.errors import ReshapeOfUnknownProvider
+from trueup.model.inventories import Inventory
+from trueup.model.providers import Provider, refuse_stale_provider
+from trueup.placement import store
+from trueup.placement.store.database import Database, Transaction, retry_on_conflict
+from trueup.placement.transactions.allocations import replace_within
+from trueup.placement.transactions.inventories import replace_all_within
+
+
+@dataclass(frozen=True, slots=True)
+class WantedInventories:
+    """All that a provider shall have, and the generation the client saw of it."""
+
+    provider_uuid: str
+    expected_generation: int
+    inventories: tuple[Inventory, ...]
+
+
+@retry_on_conflict
+def reshape(
+    database: Database,
+    inventories: Sequence[WantedInventories],
+    allocations: Sequence[ConsumerAllocations],
+) -> None:
+    """Give providers these inventories and consumers these allocations: all of it, or nothing.
+
+    Raises ReshapeOfUnknownProvider, StaleProvider and what the two verbs raise. What a provider
+    loses stays until the allocations have left it; what it gains is there before they arrive.
+    """
+    reshaped = [one.provider_uuid for one in inventories]
+    with database.transaction() as tx:
+        # SAFETY: this lock comes before everything that is read.
+        known = store.providers.lock(tx, list({*reshaped, *providers_in(allocations)}))
+
+        _refuse_unseen(inventories, known)
+
+        for one in inventories:
+            _grow(tx, known[one.provider_uuid], one.inventories)
+        used = {uuid: known[uuid] for uuid in providers_in(allocations) if uuid in known}
+        replace_within(tx, allocations, used)
+        for one in inventories:
+            replace_all_within(tx, known[one.provider_uuid], one.inventories)
+        store.providers.bump_generations(tx, [known[uuid].id for uuid in reshaped])
+
+
+def _refuse_unseen(inventories: Sequence[WantedInventories], known: Mapping[str, Provider]) -> None:
+    for one in inventories:
+        if one.provider_uuid not in known:
+            raise ReshapeOfUnknownProvider(one.provider_uuid)
+        refuse_stale_provider(known[one.provider_uuid], one.expected_generation)
+
+
+def _grow(tx: Transaction, provider: Provider, wanted: Sequence[Inventory]) -> None:
+    """Let the provider have the new inventories beside those that will go.
+
+    PARITY: this step alone counts as a change of the provider.
+    """
+    if wanted:
+        present = store.inventories.of_provider(tx, provider)
+        merged = present | {inventory.resource_class: inventory for inventory in wanted}
+        replace_all_within(tx, provider, list(merged.values()))
+        store.providers.bump_generations(tx, [provider.id])
