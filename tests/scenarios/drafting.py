@@ -44,6 +44,8 @@ class Draft:
     nodes: list[ComputeNode] = field(default_factory=list)
     services: list[ComputeService] = field(default_factory=list)
     builds: set[str] = field(default_factory=set)
+    # What the uuids of consumers stand for.
+    names: dict[str, str] = field(default_factory=dict)
 
     def cell(self, name: str, silent: str = "") -> None:
         self.cells[uuid_of(name)] = name
@@ -105,6 +107,7 @@ class Draft:
         )
 
     def holds(self, consumer: str, provider: str, amounts: dict[str, int]) -> None:
+        self.names[uuid_of(consumer)] = consumer
         self.held.setdefault(uuid_of(consumer), {})[uuid_of(provider)] = amounts
 
     def facts(self) -> Facts:

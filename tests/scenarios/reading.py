@@ -64,7 +64,7 @@ def answer(draft: Draft) -> str:
 
 
 def _named(text: str, draft: Draft) -> str:
-    names = {row.uuid: row.name for row in draft.instances}
+    names = draft.names | {row.uuid: row.name for row in draft.instances}
     names |= {row.uuid: row.name for row in draft.providers.values()}
     for uuid, name in names.items():
         text = text.replace(uuid, name)

@@ -52,14 +52,14 @@ def _judge(instance: Instance, place: Placed, facts: Facts) -> Iterator[Verdict]
     if not left or place.provider.root not in facts.roots_of(held):
         return
     names = {uuid: provider.name for uuid, provider in facts.providers.items()}
-    where = ", ".join(sorted(names[root] for root in left))
+    where = ", ".join(sorted(names.get(root, root) for root in left))
     for root, evacuation in left.items():
         if evacuation.status == "done" and source_is_up(root, facts):
             # SAFETY: that host may still run the guest; freeing its capacity would hide it.
             yield Unchecked(
                 f"instance {instance.uuid}",
                 where,
-                f"evacuated from {names[root]}, whose nova-compute is up but has not "
+                f"evacuated from {names.get(root, root)}, whose nova-compute is up but has not "
                 "cleaned up: restart it, or force the service down",
             )
             return

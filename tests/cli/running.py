@@ -1,0 +1,30 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Runs `trueup` as its user would, in this process, and keeps what it printed."""
+
+import contextlib
+import io
+import json
+from dataclasses import dataclass
+from typing import Any
+
+from trueup.cli.main import main
+
+
+@dataclass(frozen=True)
+class Ran:
+    """One run: exit code, standard output, standard error."""
+
+    code: int
+    out: str
+    err: str
+
+    def json(self) -> Any:
+        return json.loads(self.out)
+
+
+def trueup(*words: object) -> Ran:
+    """Run one command line."""
+    out, err = io.StringIO(), io.StringIO()
+    with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
+        code = main([str(word) for word in words])
+    return Ran(code, out.getvalue(), err.getvalue())

@@ -1,0 +1,121 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The invariants of reconcile, each held in every cloud that clouds.py can make."""
+
+from dataclasses import replace
+
+from hypothesis import given, settings
+
+from tests.properties.clouds import drafts
+from tests.scenarios.drafting import NOW, Draft, uuid_of
+from trueup.reconcile.audit import audit
+from trueup.reconcile.facts import Facts, Holding
+from trueup.reconcile.plan import Plan, make_plan
+from trueup.reconcile.rules import Rules
+from trueup.reconcile.standing import InMotion, standing
+from trueup.reconcile.steps import Step, gains
+
+MANY = settings(max_examples=150, deadline=None, derandomize=True)
+
+
+def planned(facts: Facts) -> Plan:
+    return make_plan(audit(facts, Rules()).findings, facts, NOW)
+
+
+def losses(step: Step) -> tuple[str, ...]:
+    return gains(step.after, step.before)
+
+
+def applied(facts: Facts, plan: Plan) -> Facts:
+    """The facts after every step of a plan was written."""
+    consumers, holdings = dict(facts.consumers), dict(facts.holdings)
+    for step in plan.steps:
+        consumers.pop(step.consumer, None)
+        holdings[step.consumer] = Holding(step.after, 2 if step.after else None)
+        if step.after:
+            consumers[step.consumer] = step.after.amounts
+    return replace(facts, consumers=consumers, holdings=holdings)
+
+
+@MANY
+@given(drafts())
+def test_invariant_6_nothing_is_released_without_proof(draft: Draft) -> None:
+    facts = draft.facts()
+    for step in planned(facts).steps:
+        if not losses(step):
+            continue
+        assert facts.coverage.complete, "a silent source may know better"
+        assert step.consumer in facts.alive or step.consumer in facts.deleted
+        if step.after is None:
+            assert step.consumer in facts.deleted, "only a deleted instance loses everything"
+
+
+@MANY
+@given(drafts())
+def test_invariant_6_a_deletion_within_the_grace_is_left_alone(draft: Draft) -> None:
+    facts = draft.facts()
+    for step in planned(facts).steps:
+        if step.consumer in facts.deleted:
+            deleted_at = facts.deleted[step.consumer].deleted_at
+            assert (facts.taken_at - deleted_at).total_seconds() >= Rules().grace_seconds
+
+
+@MANY
+@given(drafts())
+def test_invariant_7_what_is_in_motion_is_left_alone(draft: Draft) -> None:
+    facts = draft.facts()
+    for step in planned(facts).steps:
+        assert step.consumer not in facts.moving
+        assert step.consumer not in facts.builds
+        if step.consumer in facts.alive:
+            assert not isinstance(standing(facts.alive[step.consumer], facts), InMotion)
+
+
+@MANY
+@given(drafts())
+def test_invariant_8_foreign_owners_are_left_alone(draft: Draft) -> None:
+    facts = draft.facts()
+    for step in planned(facts).steps:
+        assert step.consumer != uuid_of("stranger")
+        for side, other in ((step.before, step.after), (step.after, step.before)):
+            pool = (side.amounts if side else {}).get(uuid_of("pool"))
+            assert pool == (other.amounts if other else {}).get(uuid_of("pool"))
+
+
+@MANY
+@given(drafts())
+def test_invariant_9_a_full_replace_keeps_what_is_to_be_kept(draft: Draft) -> None:
+    facts = draft.facts()
+    for step in planned(facts).steps:
+        if step.before and step.after:
+            assert (step.before.project, step.before.user, step.before.consumer_type) == (
+                step.after.project,
+                step.after.user,
+                step.after.consumer_type,
+            )
+        assert step.before != step.after
+        assert step.after is None or step.after.amounts, "no consumer is left with an empty claim"
+
+
+@MANY
+@given(drafts())
+def test_invariant_11_a_plan_leaves_no_finding_that_it_remedied(draft: Draft) -> None:
+    facts = draft.facts()
+    plan = planned(facts)
+    after = applied(facts, plan)
+    left = {finding.id for finding in audit(after, Rules()).findings}
+    assert not left & {finding.id for finding in plan.findings}
+    assert planned(after).steps == ()
+
+
+@MANY
+@given(drafts())
+def test_invariant_11_every_finding_has_a_remedy(draft: Draft) -> None:
+    facts = draft.facts()
+    assert len(planned(facts).steps) == len(audit(facts, Rules()).findings)
+
+
+@MANY
+@given(drafts())
+def test_a_consumer_has_at_most_one_finding(draft: Draft) -> None:
+    subjects = [finding.subject for finding in audit(draft.facts(), Rules()).findings]
+    assert len(subjects) == len(set(subjects))

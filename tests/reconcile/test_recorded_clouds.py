@@ -1,0 +1,103 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The whole pipeline on the databases of a real OpenStack, on both Placements."""
+
+from pathlib import Path
+
+import pytest
+
+from tests.cli.running import Ran, trueup
+from tests.clouds.cloud import RecordedCloud
+from tests.clouds.ledger import placement_json
+
+WEB1 = "ae8efa00-4238-4efe-8a6f-5f7f91d106ec"
+WEB2 = "3611329e-6cff-4155-8dc0-c93904d7b335"
+DB1 = "3fd4e917-cc39-456d-b947-bde053c9d381"
+DB2 = "cbc97876-f1bc-422c-9815-ada433ba9b47"
+MOVING = "3fc05792-82f1-48c5-bf09-25550edee132"
+
+FINDINGS = {
+    "healthy": set(),
+    "deleted-by-hand": {("orphaned_allocation", WEB2), ("orphaned_allocation", DB2)},
+    "evacuated": {("evacuation_residue", WEB1), ("evacuation_residue", WEB2)},
+    "missing-and-wrong": {("missing_allocation", WEB1), ("wrong_provider", DB1)},
+}
+UNTOLD_HOSTS = {
+    "uuid-changed": {"host devstack2"},
+    "placement-emptied": {"host devstack1", "host devstack2", "host devstack3"},
+}
+BOTH = pytest.mark.parametrize("placement", ["upstream", "trueup"])
+
+
+def audit(cloud: RecordedCloud, *options: str) -> Ran:
+    return trueup("audit", "--nova-conf", cloud.nova_conf, "-f", "json", *options)
+
+
+def plan(cloud: RecordedCloud, path: Path) -> Ran:
+    return trueup(
+        "plan", "--nova-conf", cloud.nova_conf, "--interval", "0", "--out", path, "-f", "json"
+    )
+
+
+@BOTH
+@pytest.mark.parametrize("name", FINDINGS)
+def test_an_audit_names_what_is_wrong_and_nothing_else(recorded_cloud, name, placement):
+    cloud = recorded_cloud(name, placement)
+    ran = audit(cloud, "--all")
+    rows = ran.json()
+    found = {(row["Defect"], row["Subject"]) for row in rows if row["Verdict"] == "finding"}
+    assert found == FINDINGS[name]
+    assert not [row for row in rows if row["Verdict"] == "could not check"]
+    assert [row["Subject"] for row in rows if row["Verdict"] == "left alone"][:1] == [
+        f"instance {MOVING}"
+    ]
+    assert ran.code == (3 if FINDINGS[name] else 0)
+
+
+@BOTH
+@pytest.mark.parametrize("name", [name for name, found in FINDINGS.items() if found])
+def test_plan_and_apply_leave_it_clean_and_undo_brings_it_back(
+    recorded_cloud, name, placement, tmp_path, monkeypatch
+):
+    monkeypatch.setenv("TRUEUP_STATE_DIR", str(tmp_path / "state"))
+    cloud = recorded_cloud(name, placement)
+    before = placement_json(cloud)
+    planned = plan(cloud, tmp_path / "plan.json")
+    assert planned.code == 3
+    assert len(planned.json()) == len(FINDINGS[name])
+    assert placement_json(cloud) == before, "audit and plan write nothing"
+
+    applied = trueup("apply", "--nova-conf", cloud.nova_conf, tmp_path / "plan.json")
+    assert applied.code == 0, applied.err
+    assert audit(cloud).code == 0
+    again = plan(cloud, tmp_path / "again.json")
+    assert (again.code, again.json()) == (0, [])
+
+    [run] = [row["Run"] for row in trueup("journal", "-f", "json").json()]
+    undone = trueup("undo", "--nova-conf", cloud.nova_conf, run)
+    assert undone.code == 0, undone.err
+    assert placement_json(cloud) == before
+    assert audit(cloud).code == 3
+
+
+@BOTH
+@pytest.mark.parametrize("name", UNTOLD_HOSTS)
+def test_a_host_whose_provider_cannot_be_told_is_not_checked(
+    recorded_cloud, name, placement, tmp_path
+):
+    cloud = recorded_cloud(name, placement)
+    ran = audit(cloud)
+    assert {row["Subject"] for row in ran.json()} == UNTOLD_HOSTS[name]
+    assert {row["Verdict"] for row in ran.json()} == {"could not check"}
+    assert all("uuid" in row["Evidence"]["reason"] for row in ran.json())
+    assert ran.code == 5
+    planned = plan(cloud, tmp_path / "plan.json")
+    assert (planned.code, planned.json()) == (5, [])
+
+
+@BOTH
+def test_a_port_without_allocation_is_not_taken_for_something_else(
+    recorded_cloud, placement, tmp_path
+):
+    cloud = recorded_cloud("port-without-allocation", placement)
+    assert (audit(cloud).code, audit(cloud).json()) == (0, [])
+    assert plan(cloud, tmp_path / "plan.json").json() == []
