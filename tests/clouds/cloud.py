@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from tests.clouds import recordings
-from tests.clouds.loading import loaded_cells, loaded_databases, map_cell, nova_url
+from tests.clouds.loading import loaded_databases, map_cell, nova_url
 from tests.servers.databases import DatabaseServer
 from tests.servers.placement import PlacementServer, placement_server
 
@@ -65,10 +65,12 @@ def running_cloud(
 ) -> Iterator[RecordedCloud]:
     """Load a recorded cloud and serve its Placement database with an implementation."""
     with contextlib.ExitStack() as stack:
-        names = (recordings.PLACEMENT, recordings.NOVA_API)
+        names = recordings.DATABASES if shared_cells is None else recordings.ALWAYS_OWN
         urls = stack.enter_context(loaded_databases(name, names, site.server))
         service = stack.enter_context(placement_server(placement, urls[recordings.PLACEMENT]))
-        cell_urls = shared_cells or stack.enter_context(loaded_cells(name, site.server))
+        cell_urls = shared_cells or {
+            cell: nova_url(urls[database]) for cell, database in recordings.CELLS.items()
+        }
         nova_api_url = nova_url(urls[recordings.NOVA_API])
         for cell, url in cell_urls.items():
             map_cell(nova_api_url, cell, url)

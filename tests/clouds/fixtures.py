@@ -7,26 +7,33 @@ from pathlib import Path
 
 import pytest
 
+from tests.clouds import recordings
 from tests.clouds.cloud import RecordedCloud, Site, running_cloud
-from tests.clouds.loading import loaded_cells
+from tests.clouds.loading import load, nova_url
 from tests.servers.databases import DatabaseServer
 
 
 @pytest.fixture(scope="session")
 def recorded_cells(mariadb_server: DatabaseServer) -> Iterator[Callable[[str], Mapping[str, str]]]:
-    """The cell databases of a recorded cloud, loaded once for the whole session.
+    """The cell databases of a recorded cloud, the same for the whole session.
 
-    They are five sixths of what loading a cloud costs, and what is tested only reads them.
+    They are most of what loading a cloud costs; what is tested only reads them, and several
+    clouds have some in common.
     """
-    loaded: dict[str, Mapping[str, str]] = {}
-    with contextlib.ExitStack() as dropped_at_the_end:
+    loaded: dict[str, str] = {}
 
-        def cells(name: str) -> Mapping[str, str]:
-            if name not in loaded:
-                loaded[name] = dropped_at_the_end.enter_context(loaded_cells(name, mariadb_server))
-            return loaded[name]
+    def cell(name: str, database: str) -> str:
+        key = recordings.fingerprint(name, database)
+        if key not in loaded:
+            loaded[key] = load(name, database, mariadb_server)
+        return nova_url(loaded[key])
 
-        yield cells
+    yield lambda name: {
+        cell_name: cell(name, database) for cell_name, database in recordings.CELLS.items()
+    }
+    if not mariadb_server.private:
+        for url in loaded.values():
+            mariadb_server.drop_database(url)
 
 
 @pytest.fixture

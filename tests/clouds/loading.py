@@ -13,29 +13,25 @@ from sqlalchemy.pool import NullPool
 from tests.clouds import recordings
 from tests.servers.databases import DatabaseServer, as_text
 
-CELL_DATABASES = tuple(f"nova_{cell}" for cell in recordings.CELLS)
-
 
 @contextlib.contextmanager
 def loaded_databases(
     cloud: str, names: Iterable[str], server: DatabaseServer
 ) -> Iterator[Mapping[str, str]]:
     """The URL of each database, by the name it had when it was recorded; dropped at the end."""
-    prefix = cloud.replace("-", "_")
     with contextlib.ExitStack() as dropped_at_the_end:
         urls = {}
         for name in names:
-            url = dropped_at_the_end.enter_context(server.empty_database(f"{prefix}_{name}"))
-            _load(cloud, name, url)
-            urls[name] = url
+            urls[name] = load(cloud, name, server)
+            dropped_at_the_end.callback(server.drop_database, urls[name])
         yield urls
 
 
-@contextlib.contextmanager
-def loaded_cells(cloud: str, server: DatabaseServer) -> Iterator[Mapping[str, str]]:
-    """The URL of each cell's database, by the name of the cell."""
-    with loaded_databases(cloud, CELL_DATABASES, server) as urls:
-        yield {cell: nova_url(urls[f"nova_{cell}"]) for cell in recordings.CELLS}
+def load(cloud: str, database: str, server: DatabaseServer) -> str:
+    """The URL of a new database, filled with the recording."""
+    url = server.create_database(f"{cloud.replace('-', '_')}_{database}")
+    _send(recordings.dump(cloud, database), url)
+    return url
 
 
 def nova_url(url: str) -> str:
@@ -55,7 +51,7 @@ def map_cell(nova_api_url: str, cell: str, database_connection: str) -> None:
             raise LookupError(f"there is no one cell with the name {cell}")
 
 
-def _load(cloud: str, database: str, url: str) -> None:
+def _send(dump: str, url: str) -> None:
     """Not through SQLAlchemy: it has no door for a text of many statements."""
     parts = make_url(url)
     connection = pymysql.connect(
@@ -67,7 +63,7 @@ def _load(cloud: str, database: str, url: str) -> None:
         client_flag=CLIENT.MULTI_STATEMENTS,
     )
     with connection, connection.cursor() as cursor:
-        cursor.execute(recordings.dump(cloud, database))
+        cursor.execute(dump)
         while cursor.nextset():
             pass
         connection.commit()

@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Each recorded cloud loads, is what its text says, and answers through both Placements."""
 
-import importlib.util
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
@@ -92,8 +91,6 @@ def test_the_cell_mappings_lead_to_the_loaded_cells(recorded_cloud: Cloud) -> No
 
 @pytest.mark.parametrize("name", recordings.CLOUDS)
 def test_both_placements_tell_the_same_ledger(name: str, recorded_cloud: Cloud) -> None:
-    if importlib.util.find_spec("trueup.placement.app") is None:
-        pytest.skip("trueup.placement.app is not there yet")
     cloud = recorded_cloud(name)
     upstream = placement_json(cloud)
     assert len(upstream["providers"]) == LEDGERS[name][0]

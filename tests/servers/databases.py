@@ -22,6 +22,8 @@ class DatabaseServer:
     """A running MariaDB or PostgreSQL, and an account that may do everything there."""
 
     url: URL
+    # A private server's files go when it stops, so nothing has to be dropped before.
+    private: bool = False
 
     @property
     def is_postgresql(self) -> bool:

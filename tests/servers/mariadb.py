@@ -63,7 +63,7 @@ def private_mariadb() -> Iterator[DatabaseServer]:
             account=account,
         )
         with serving(program) as port:
-            yield DatabaseServer(url(port))
+            yield DatabaseServer(url(port), private=True)
 
 
 def _install(installer: str, files: Path) -> Sequence[str]:

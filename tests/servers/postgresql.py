@@ -58,7 +58,7 @@ def private_postgresql() -> Iterator[DatabaseServer]:
             stop_signal=signal.SIGQUIT,
         )
         with serving(program) as port:
-            yield DatabaseServer(url(port))
+            yield DatabaseServer(url(port), private=True)
 
 
 def _program_folders() -> list[str]:
