@@ -33,6 +33,9 @@ class Commands(CommandManager):
 class Trueup(App):
     """The program."""
 
+    # Warnings only, unless -v is given: what matters is said by the command itself.
+    DEFAULT_VERBOSE_LEVEL = 0
+
     def __init__(self) -> None:
         super().__init__(
             description="Keeps the ledger of an OpenStack cloud true: audit, plan, apply, undo.",
