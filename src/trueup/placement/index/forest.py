@@ -1,0 +1,100 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Provider trees laid out so that a subtree is a slice.
+
+Providers have positions: tree after tree, and within a tree each provider before those below it.
+So `[p, ends[p])` are the provider at `p` and all below it.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from trueup.placement.store.picture import ProviderRow
+
+Positions = NDArray[np.int64]
+
+NO_PARENT = -1
+
+
+@dataclass(frozen=True, slots=True)
+class Forest:
+    """All providers, by position."""
+
+    uuids: tuple[str, ...]
+    parents: Positions
+    roots: Positions
+    ends: Positions
+    by_uuid: Mapping[str, int]
+    by_id: Mapping[int, int]
+
+    def __len__(self) -> int:
+        return len(self.uuids)
+
+    @property
+    def has_trees(self) -> bool:
+        """Whether any provider is below another."""
+        return bool((self.parents != NO_PARENT).any())
+
+    def tree_of(self, position: int) -> slice:
+        """All positions of the tree that this provider is in."""
+        root = int(self.roots[position])
+        return slice(root, int(self.ends[root]))
+
+    def is_one_subtree(self, positions: Sequence[int]) -> bool:
+        """Whether one of these providers is above all the others."""
+        top = min(positions)
+        return max(positions) < int(self.ends[top])
+
+
+def lay_out(rows: Sequence[ProviderRow]) -> Forest:
+    """Give every provider its position. A parent that does not exist counts as none."""
+    ordered, depths = _in_order(rows)
+    by_id = {row.id: position for position, row in enumerate(ordered)}
+    ends = np.arange(1, len(ordered) + 1, dtype=np.int64)
+    open_above: list[int] = []
+    for position, depth in enumerate(depths):
+        for closed in open_above[depth:]:
+            ends[closed] = position
+        del open_above[depth:]
+        open_above.append(position)
+    for closed in open_above:
+        ends[closed] = len(ordered)
+    return Forest(
+        uuids=tuple(row.uuid for row in ordered),
+        parents=_positions(
+            by_id.get(row.parent_id, NO_PARENT) if row.parent_id else NO_PARENT for row in ordered
+        ),
+        roots=_positions(by_id.get(row.root_id, by_id[row.id]) for row in ordered),
+        ends=ends,
+        by_uuid={row.uuid: position for position, row in enumerate(ordered)},
+        by_id=by_id,
+    )
+
+
+def _in_order(rows: Sequence[ProviderRow]) -> tuple[list[ProviderRow], list[int]]:
+    """The rows, parents first and trees together, and how deep each is below its root."""
+    known = {row.id: row for row in rows}
+    children: dict[int, list[ProviderRow]] = {}
+    tops = []
+    for row in rows:
+        parent = known.get(row.parent_id) if row.parent_id is not None else None
+        # A provider that claims another root than its parent is a tree of its own to us.
+        if parent is None or parent.root_id != row.root_id:
+            tops.append(row)
+        else:
+            children.setdefault(parent.id, []).append(row)
+    ordered: list[ProviderRow] = []
+    depths: list[int] = []
+    waiting = [(row, 0) for row in reversed(tops)]
+    while waiting:
+        row, depth = waiting.pop()
+        ordered.append(row)
+        depths.append(depth)
+        waiting += [(child, depth + 1) for child in reversed(children.get(row.id, ()))]
+    return ordered, depths
+
+
+def _positions(values: object) -> Positions:
+    return np.fromiter(values, dtype=np.int64)  # type: ignore[call-overload, no-any-return]
