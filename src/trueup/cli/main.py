@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The `trueup` program: its commands, by name."""
 
+import logging
 import sys
 from importlib.metadata import EntryPoint, version
 from typing import Any
@@ -43,6 +44,14 @@ class Trueup(App):
             command_manager=Commands("trueup"),
             deferred_help=True,
         )
+
+    def configure_logging(self) -> None:
+        """Log to standard error, and to a file if one is named, at the level -v asks for."""
+        handlers: list[logging.Handler] = [logging.StreamHandler(self.stderr)]
+        if self.options.log_file:
+            handlers.append(logging.FileHandler(self.options.log_file))
+        level = {0: logging.WARNING, 1: logging.INFO}.get(self.options.verbose_level, logging.DEBUG)
+        logging.basicConfig(level=level, handlers=handlers, force=True)
 
 
 def main(arguments: list[str] | None = None) -> Any:

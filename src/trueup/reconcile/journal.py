@@ -8,7 +8,7 @@ has the name of its plan, so that applying the same plan again goes on where it 
 import fcntl
 import os
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
@@ -160,7 +160,12 @@ def read(run: str, folder: Path) -> Journal:
 
 def runs(folder: Path) -> tuple[Journal, ...]:
     """Every run there is a journal of, oldest first."""
-    return tuple(read(path.stem, folder) for path in sorted(folder.glob("*.jsonl")))
+    found = []
+    for path in folder.glob("*.jsonl"):
+        # A run that was killed before its first line was written has done nothing.
+        with suppress(RunUnknown):
+            found.append(read(path.stem, folder))
+    return tuple(sorted(found, key=lambda journal: journal.plan.made_at))
 
 
 def _path(folder: Path, run: str) -> Path:

@@ -1,0 +1,112 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Invariant 10: kill `apply` at any instant and run it again: the plan is completed exactly once.
+
+A small cloud with one defect of each kind, Placement served for real. Every call that leaves the
+process (a request, a query, a line of the journal) is a place to die: when it has been made, and
+before anyone knows its answer.
+"""
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.cli.running import trueup
+from tests.clouds.ledger import ledger_at
+from trueup import lab
+from trueup.reconcile import journal as journals
+from trueup.reconcile.cloud.nova import NovaDatabases
+from trueup.reconcile.cloud.placement import Placement
+from trueup.reconcile.plan import load
+
+DOORS = ((Placement, "_request"), (NovaDatabases, "_ask"), (journals, "_write"))
+
+
+class Killed(BaseException):
+    """Not an Exception: nothing may catch it, as nothing catches SIGKILL."""
+
+
+class Reaper:
+    """Counts the calls through the doors, and kills after one of them."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.calls = 0
+        self.at: int | None = None
+        for owner, name in DOORS:
+            monkeypatch.setattr(owner, name, self._watched(getattr(owner, name)))
+
+    def _watched(self, call: Callable) -> Callable:
+        def watched(*args, **options):
+            self.calls += 1
+            answer = call(*args, **options)
+            if self.calls == self.at:
+                raise Killed
+            return answer
+
+        return watched
+
+
+@pytest.fixture
+def cloud(tmp_path: Path) -> Iterator[lab.SmallCloud]:
+    with lab.small_cloud(tmp_path / "cloud", seed=1, hosts=6, instances=40) as small:
+        small.plant(lab.Drift(orphaned=1, evacuated=1, missing=1, misplaced=1))
+        yield small
+
+
+def plan_anew(cloud: lab.SmallCloud, tmp_path: Path) -> Path:
+    path = tmp_path / "plan.json"
+    ran = trueup(
+        "plan", "--nova-conf", cloud.nova_conf, "--interval", 0, "--out", path, "-f", "json"
+    )
+    assert len(ran.json()) == 4, ran.err
+    return path
+
+
+@pytest.mark.timeout(600)
+def test_invariant_10_a_killed_apply_is_completed_exactly_once(cloud, tmp_path, monkeypatch):
+    monkeypatch.setenv("TRUEUP_STATE_DIR", str(tmp_path / "state"))
+    broken = ledger_at(cloud.placement_url)
+    repaired, at, killed = None, 0, True
+    reaper = Reaper(monkeypatch)
+    while killed:
+        path, at = plan_anew(cloud, tmp_path), at + 1
+        reaper.calls, reaper.at = 0, at
+        try:
+            ran = trueup("apply", "--nova-conf", cloud.nova_conf, path)
+            killed = False
+        except Killed:
+            reaper.at = None
+            ran = trueup("apply", "--nova-conf", cloud.nova_conf, path)
+        reaper.at = None
+        assert ran.code == 0, f"killed at call {at}: {ran.out} {ran.err}"
+        found = ledger_at(cloud.placement_url)
+        repaired = repaired or found
+        assert found == repaired, f"killed at call {at}"
+        _undo(cloud, path)
+        assert ledger_at(cloud.placement_url) == broken, f"undone after call {at}"
+    assert at > 20, "there are many places to die"
+
+
+@pytest.mark.timeout(600)
+def test_invariant_10_a_killed_apply_can_be_undone(cloud, tmp_path, monkeypatch):
+    monkeypatch.setenv("TRUEUP_STATE_DIR", str(tmp_path / "state"))
+    broken = ledger_at(cloud.placement_url)
+    reaper = Reaper(monkeypatch)
+    at, killed = 0, True
+    while killed:
+        path, at = plan_anew(cloud, tmp_path), at + 3
+        reaper.calls, reaper.at = 0, at
+        try:
+            trueup("apply", "--nova-conf", cloud.nova_conf, path)
+            killed = False
+        except Killed:
+            pass
+        reaper.at = None
+        if load(path).id in trueup("journal").out:
+            _undo(cloud, path)
+        assert ledger_at(cloud.placement_url) == broken, f"undone after call {at}"
+
+
+def _undo(cloud: lab.SmallCloud, path: Path) -> None:
+    ran = trueup("undo", "--nova-conf", cloud.nova_conf, load(path).id)
+    assert ran.code == 0, ran.out + ran.err
