@@ -66,7 +66,8 @@ def used_classes(tx: Transaction, provider: Provider, class_ids: Collection[int]
             allocations.c.resource_class_id.in_(class_ids),
         )
     )
-    return list(tx.scalars(query.distinct().order_by(resource_classes.c.id))) if class_ids else []
+    query = query.group_by(resource_classes.c.id, resource_classes.c.name)
+    return list(tx.scalars(query.order_by(resource_classes.c.id)))
 
 
 def insert_inventories(

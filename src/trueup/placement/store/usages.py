@@ -3,7 +3,7 @@
 
 from typing import Any
 
-from sqlalchemy import Label, and_, distinct, func, select
+from sqlalchemy import ColumnElement, Label, and_, distinct, func, select
 
 from trueup.model.names import UNKNOWN_CONSUMER_TYPE
 from trueup.model.providers import Provider
@@ -60,27 +60,26 @@ def by_type(
     if consumer_type == ALL_TYPES:
         amounts = of_project(tx, project_id, user_id)
         count = select(func.count(distinct(allocations.c.consumer_id)))
-        consumer_count = tx.scalar(_held_by(count, project_id, user_id)) or 0
-        return [TypeUsage(ALL_TYPES, consumer_count, amounts)] if amounts else []
+        holding = tx.scalar(_held_by(count, project_id, user_id)) or 0
+        return [TypeUsage(ALL_TYPES, holding, amounts)] if amounts else []
     name = func.coalesce(consumer_types.c.name, UNKNOWN_CONSUMER_TYPE).label("type")
+    consumer_count = func.count(distinct(allocations.c.consumer_id)).label("consumers")
     sums = _held_by(select(name, resource_classes.c.name, _used()), project_id, user_id)
-    counts = _held_by(
-        select(name, func.count(distinct(allocations.c.consumer_id)).label("consumers")),
-        project_id,
-        user_id,
-    )
-    keys = (consumer_types.c.name,)
+    counts = _held_by(select(name, consumer_count), project_id, user_id)
     if consumer_type is not None:
-        sums, counts = (query.where(name == consumer_type) for query in (sums, counts))
+        sums, counts = (query.where(_is_of_type(consumer_type)) for query in (sums, counts))
+    keys = (consumer_types.c.name, resource_classes.c.id, resource_classes.c.name)
     amounts_of: dict[str, dict[str, int]] = {}
-    grouped = sums.group_by(*keys, resource_classes.c.id, resource_classes.c.name)
-    for row in tx.execute(grouped.order_by(resource_classes.c.id)):
+    for row in tx.execute(sums.group_by(*keys).order_by(resource_classes.c.id)):
         amounts_of.setdefault(row.type, {})[row.name] = int(row.used)
-    consumers_of = {row.type: row.consumers for row in tx.execute(counts.group_by(*keys))}
-    return [
-        TypeUsage(type_name, consumers_of[type_name], amounts)
-        for type_name, amounts in amounts_of.items()
-    ]
+    consumers_of = tx.execute(counts.group_by(consumer_types.c.name))
+    return [TypeUsage(row.type, row.consumers, amounts_of[row.type]) for row in consumers_of]
+
+
+def _is_of_type(consumer_type: str) -> ColumnElement[bool]:
+    if consumer_type == UNKNOWN_CONSUMER_TYPE:
+        return consumer_types.c.name.is_(None)
+    return consumer_types.c.name == consumer_type
 
 
 def _used() -> Label[int]:
