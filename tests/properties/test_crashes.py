@@ -38,8 +38,9 @@ class Reaper:
     def _watched(self, call: Callable) -> Callable:
         def watched(*args, **options):
             self.calls += 1
+            due = self.calls == self.at
             answer = call(*args, **options)
-            if self.calls == self.at:
+            if due:
                 raise Killed
             return answer
 
