@@ -1,42 +1,82 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The composition root: settings to database and API, joined in one WSGI application."""
+"""The composition root: settings to database and API, joined in one WSGI application.
 
+From the inside out, as upstream: the API, keystone, CORS, the request log, proxy headers. The
+request log is around keystone, so that a refused token can be found in it as well.
+"""
+
+import logging
 from collections.abc import Callable, Iterable, Mapping
+from threading import Lock
 from typing import Any
 
 import oslo_middleware
 
 from trueup.placement import config
-from trueup.placement.api.access import Door
+from trueup.placement.api.access import OPEN_PATHS, Door
 from trueup.placement.api.http import Service
 from trueup.placement.api.request_ids import RequestIds
 from trueup.placement.api.wsgi import make_api
 from trueup.placement.config import Settings
-from trueup.placement.store import schema
+from trueup.placement.store import availability, migrations, schema
 from trueup.placement.store.database import Database
+
+HEALTHCHECK = "/healthcheck"
+
+_log = logging.getLogger(__name__)
 
 
 class PlacementApplication:
-    """A WSGI application over one database. Safe to call from several threads."""
+    """A WSGI application over one database. Safe to call from several threads.
+
+    It comes up without its database too. Until that answers, so does GET / alone, and everything
+    else is 503.
+    """
 
     def __init__(self, database: Database, settings: Settings):
-        self._database = database
+        self._database, self._settings = database, settings
+        self._prepared, self._preparing = False, Lock()
         api: Any = make_api(Service(database, settings), Door(settings))
         if settings.auth_strategy == "keystone":
             api = _behind_keystone(api, settings)
+        if settings.healthcheck:
+            api = _beside_healthcheck(api, settings)
         if settings.cors is not None:
             api = oslo_middleware.CORS.factory({}, **settings.cors)(api)
         self._application: Any = oslo_middleware.HTTPProxyToWSGI(RequestIds(api), settings.source)
+        self._prepare()
 
     def __call__(
         self, environ: dict[str, Any], start_response: Callable[..., Any]
     ) -> Iterable[bytes]:
+        if not self._prepared and environ.get("PATH_INFO", "") not in OPEN_PATHS:
+            self._prepare()
         answer: Iterable[bytes] = self._application(environ, start_response)
         return answer
 
     def close(self) -> None:
         """Release the connections to the database."""
         self._database.close()
+
+    def _prepare(self) -> None:
+        """What the database needs before the first request; a database that is away can wait."""
+        with self._preparing:
+            if self._prepared:
+                return
+            try:
+                if self._settings.create_schema:
+                    migrations.upgrade(self._database)
+                schema.add_standard_names(self._database)
+            except Exception as error:
+                if not availability.is_away(error):
+                    raise
+                _log.warning("The database does not answer yet: %s", error)
+                return
+            finally:
+                # SAFETY: servers fork after this, and a connection must not have two owners.
+                if not self._database.is_in_memory:
+                    self._database.close()
+            self._prepared = True
 
 
 def make_app(
@@ -47,24 +87,39 @@ def make_app(
     `settings` are the options of placement.conf: {group: {option: value}}. Standard resource
     classes and traits are added if they are missing; with `sync_on_startup`, so are tables.
     """
-    chosen = config.from_mapping(settings)
-    database = Database(database_url, chosen.database)
-    if chosen.create_schema:
-        schema.create_tables(database)
-    schema.add_standard_names(database)
-    return PlacementApplication(database, chosen)
+    given = {group: dict(options) for group, options in (settings or {}).items()}
+    given.setdefault("placement_database", {})["connection"] = database_url
+    return make_service(config.from_mapping(given))
+
+
+def make_service(settings: Settings) -> PlacementApplication:
+    """The service that these settings describe.
+
+    Raises ConfigurationUnusable without a database, and what the database says if it has no
+    tables.
+    """
+    url = config.required_database_url(settings)
+    return PlacementApplication(Database(url, settings.database), settings)
 
 
 def _behind_keystone(api: Any, settings: Settings) -> Any:
     # Importing it takes a third of a second, which services without keystone should not pay.
     from keystonemiddleware import auth_token
 
-    from trueup.placement.api.access import OPEN_PATHS
-
     guarded = auth_token.AuthProtocol(api, {"oslo_config_config": settings.source})
 
     def application(environ: dict[str, Any], start_response: Callable[..., Any]) -> Any:
         is_open = environ.get("PATH_INFO", "") in OPEN_PATHS
         return (api if is_open else guarded)(environ, start_response)
+
+    return application
+
+
+def _beside_healthcheck(api: Any, settings: Settings) -> Any:
+    check = oslo_middleware.Healthcheck(None, settings.source)
+
+    def application(environ: dict[str, Any], start_response: Callable[..., Any]) -> Any:
+        is_check = environ.get("PATH_INFO", "") == HEALTHCHECK
+        return (check if is_check else api)(environ, start_response)
 
     return application

@@ -1,83 +1,39 @@
 # SPDX-License-Identifier: Apache-2.0
-"""placement.conf, read into one frozen Settings.
+"""placement.conf, its folder and its environment, read into one frozen Settings.
 
-The options have upstream's names, groups and defaults; options that are not known here are nobody's
-mistake and are ignored.
+Values come, the last one winning, from upstream's defaults, placement.conf, placement.conf.d, the
+environment (OS_<GROUP>__<OPTION>) and the command line. Options that are not known here are
+nobody's mistake and are ignored.
 """
 
-from collections.abc import Mapping
+import logging
+import os
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from importlib.metadata import version
+from pathlib import Path
 from typing import Any
 
 from oslo_config import cfg
-from oslo_middleware import cors, http_proxy_to_wsgi
+from oslo_log import log
 from oslo_policy import opts as policy_options
 
+from trueup.placement.options import OPTIONS, set_library_defaults
 from trueup.placement.store.database import DatabaseOptions
 
-_NOBODY = "00000000-0000-0000-0000-000000000000"
+FILE = "placement.conf"
+FOLDER_VARIABLE = "OS_PLACEMENT_CONFIG_DIR"
 
-_OPTIONS: dict[str, list[cfg.Opt]] = {
-    "api": [
-        cfg.StrOpt(
-            "auth_strategy",
-            default="keystone",
-            choices=("keystone", "noauth2"),
-            deprecated_group="DEFAULT",
-            help="Who says who is asking. noauth2 believes every token: for tests only.",
-        ),
-    ],
-    "placement": [
-        cfg.BoolOpt("randomize_allocation_candidates", default=False),
-        cfg.StrOpt("incomplete_consumer_project_id", default=_NOBODY),
-        cfg.StrOpt("incomplete_consumer_user_id", default=_NOBODY),
-        cfg.IntOpt("allocation_conflict_retry_count", default=10),
-        cfg.IntOpt("max_allocation_candidates", default=-1),
-        cfg.StrOpt(
-            "allocation_candidates_generation_strategy",
-            default="depth-first",
-            choices=("depth-first", "breadth-first"),
-        ),
-    ],
-    "placement_database": [
-        cfg.StrOpt("connection", secret=True),
-        cfg.StrOpt("connection_parameters", default=""),
-        cfg.BoolOpt("sqlite_synchronous", default=True),
-        cfg.StrOpt("slave_connection", secret=True),
-        cfg.StrOpt("mysql_sql_mode", default="TRADITIONAL"),
-        cfg.IntOpt("connection_recycle_time", default=3600),
-        cfg.IntOpt("max_pool_size"),
-        cfg.IntOpt("max_retries", default=10),
-        cfg.IntOpt("retry_interval", default=10),
-        cfg.IntOpt("max_overflow"),
-        cfg.IntOpt("connection_debug", default=0),
-        cfg.BoolOpt("connection_trace", default=False),
-        cfg.IntOpt("pool_timeout"),
-        cfg.BoolOpt("sync_on_startup", default=False),
-    ],
-    # Read for the sake of old files: searching never visits what cannot fit.
-    "workarounds": [cfg.BoolOpt("optimize_for_wide_provider_trees", default=False)],
-    "cors": list(cors.CORS_OPTS),
-    "oslo_middleware": list(http_proxy_to_wsgi.OPTS),
-}
+ANYONE = "anyone"
+"""The auth_strategy of an embedded service: whoever reaches it is an administrator. SAFETY: no
+file can choose it, only a program that also chooses where to listen."""
 
-_ALLOWED_HEADERS = [
-    "X-Auth-Token",
-    "X-Openstack-Request-Id",
-    "X-Identity-Status",
-    "X-Roles",
-    "X-Service-Catalog",
-    "X-User-Id",
-    "X-Tenant-Id",
-    "OpenStack-API-Version",
-]
-_EXPOSED_HEADERS = [
-    "X-Auth-Token",
-    "X-Openstack-Request-Id",
-    "X-Subject-Token",
-    "X-Service-Token",
-    "OpenStack-API-Version",
-]
+_PROJECT = "placement"
+_SQL_STATEMENTS, _SQL_RESULTS = 50, 100
+
+
+class ConfigurationUnusable(Exception):
+    """The configuration lacks something, or says something that makes no sense."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,9 +48,12 @@ class Settings:
     """None: no limit."""
     breadth_first: bool
     create_schema: bool
+    database_url: str | None
     database: DatabaseOptions
     cors: Mapping[str, Any] | None
     """The options of the CORS middleware; None: nobody from another origin may ask."""
+    healthcheck: bool
+    """Whether /healthcheck is served; if not, it is a URL like any unknown one."""
     source: Any
 
 
@@ -102,27 +61,96 @@ def from_mapping(given: Mapping[str, Mapping[str, Any]] | None) -> Settings:
     """Settings from {group: {option: value}}; what is not given has upstream's default."""
     source = cfg.ConfigOpts()
     register(source)
-    source([], project="placement", default_config_files=[], default_config_dirs=[])
+    # The mapping is all there is: no files, and not the environment of a test run.
+    source([], project=_PROJECT, default_config_files=[], default_config_dirs=[], use_env=False)
     for group, options in (given or {}).items():
         for name, value in options.items():
             _override(source, group, name, value)
     return read(source)
 
 
+def load(
+    arguments: Sequence[str] = (),
+    environment: Mapping[str, str] | None = None,
+    commands: Sequence[cfg.Opt] = (),
+) -> cfg.ConfigOpts:
+    """Parse a command line together with the files and variables that upstream would read.
+
+    Raises ConfigurationUnusable; a command line that makes no sense ends the program with 2, as
+    argparse does.
+    """
+    source = cfg.ConfigOpts()
+    register(source)
+    source.register_cli_opts(list(commands))
+    files, folders = _places(os.environ if environment is None else environment)
+    try:
+        source(
+            list(arguments),
+            project=_PROJECT,
+            version=version("trueup"),
+            default_config_files=files,
+            default_config_dirs=folders,
+        )
+    except cfg.Error as error:
+        raise ConfigurationUnusable(str(error)) from error
+    return source
+
+
 def register(source: cfg.ConfigOpts) -> None:
     """Tell oslo.config about every option."""
-    for group, options in _OPTIONS.items():
-        source.register_opts(options, group=group)
+    for group, options in OPTIONS.items():
+        source.register_opts(options, group=None if group == "DEFAULT" else group)
+    log.register_options(source)
     policy_options.set_defaults(source)
-    cors.set_defaults(
-        allow_headers=_ALLOWED_HEADERS,
-        expose_headers=_EXPOSED_HEADERS,
-        allow_methods=["GET", "PUT", "POST", "DELETE", "PATCH"],
-    )
+    set_library_defaults()
 
 
 def read(source: cfg.ConfigOpts) -> Settings:
-    """The values of all options."""
+    """The values of all options. Raises ConfigurationUnusable for one of the wrong kind."""
+    try:
+        return _read(source)
+    except (cfg.Error, ValueError) as error:
+        raise ConfigurationUnusable(str(error)) from error
+
+
+def required_database_url(settings: Settings) -> str:
+    """The URL of the database. Raises ConfigurationUnusable if nobody gave one."""
+    if not settings.database_url:
+        raise ConfigurationUnusable(
+            "value required for option connection in group [placement_database]"
+        )
+    return settings.database_url
+
+
+def set_up_logging(source: cfg.ConfigOpts) -> None:
+    """Log as [DEFAULT] says. What is said there about upstream's loggers holds for ours."""
+    log.setup(source, _PROJECT)
+    logging.captureWarnings(True)
+    # Deployments give the logger 'placement' a handler and a level, and silence all others.
+    logging.getLogger("trueup").parent = logging.getLogger(_PROJECT)
+    debug = source.placement_database.connection_debug
+    if debug >= _SQL_STATEMENTS:
+        level = logging.DEBUG if debug >= _SQL_RESULTS else logging.INFO
+        logging.getLogger("sqlalchemy.engine").setLevel(level)
+    if source.log_options:
+        source.log_opt_values(logging.getLogger(__name__), logging.DEBUG)
+
+
+def _places(environment: Mapping[str, str]) -> tuple[list[str] | None, list[str] | None]:
+    """The files and folders to read; None: where oslo.config looks for them."""
+    named = environment.get(FOLDER_VARIABLE, "").strip()
+    if not named:
+        return None, None
+    folders = cfg.find_config_dirs(_PROJECT)
+    beside = Path(named) / f"{FILE}.d"
+    # PARITY: upstream goes on reading the usual folders. It does not read the one beside the
+    # file, which nobody puts there in order not to be read.
+    if beside.is_dir():
+        folders = [*folders, str(beside)]
+    return [str(Path(named) / FILE)], folders
+
+
+def _read(source: cfg.ConfigOpts) -> Settings:
     placement, database = source.placement, source.placement_database
     most = placement.max_allocation_candidates
     return Settings(
@@ -133,7 +161,9 @@ def read(source: cfg.ConfigOpts) -> Settings:
         candidates_max=most if most >= 0 else None,
         breadth_first=placement.allocation_candidates_generation_strategy == "breadth-first",
         create_schema=database.sync_on_startup,
+        database_url=database.connection,
         database=DatabaseOptions(
+            parameters=database.connection_parameters,
             pool_size=database.max_pool_size,
             overflow=database.max_overflow,
             pool_timeout_seconds=database.pool_timeout,
@@ -142,6 +172,7 @@ def read(source: cfg.ConfigOpts) -> Settings:
             sql_mode=database.mysql_sql_mode,
         ),
         cors=dict(source.cors) if source.cors.allowed_origin else None,
+        healthcheck=bool(source.healthcheck.backends),
         source=source,
     )
 

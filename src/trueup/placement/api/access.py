@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Who is asking, and may they.
 
-Two ways to know who asks: `noauth2`, which believes the token, and whatever stands in front of the
-application and has put the usual identity headers into the environment. Policies are asked here
-and nowhere else.
+Three ways to know who asks: `noauth2`, which believes the token; whatever stands in front of the
+application and has put the usual identity headers into the environment; and, for an embedded
+service, that whoever reaches it is its administrator. Policies are asked here and nowhere else.
 """
 
 from collections.abc import Mapping
@@ -14,10 +14,17 @@ from oslo_policy import policy
 
 from trueup.placement.api.errors import Refused
 from trueup.placement.api.policies import rule_defaults
-from trueup.placement.config import Settings
+from trueup.placement.api.request_ids import REQUEST_ID
+from trueup.placement.config import ANYONE, Settings
 
 OPEN_PATHS = frozenset({"", "/"})
 """What everyone may see: the versions of the service."""
+
+_ADMINISTRATOR = {
+    "HTTP_X_USER_ID": "admin",
+    "HTTP_X_TENANT_ID": "admin",
+    "HTTP_X_ROLES": "admin",
+}
 
 
 class Caller:
@@ -53,6 +60,7 @@ class Door:
 
     def __init__(self, settings: Settings):
         self._believes_tokens = settings.auth_strategy == "noauth2"
+        self._believes_anyone = settings.auth_strategy == ANYONE
         self._enforcer = policy.Enforcer(settings.source)
         self._enforcer.suppress_default_change_warnings = True
         self._enforcer.suppress_deprecation_warnings = True
@@ -64,7 +72,11 @@ class Door:
         is_open = environ.get("PATH_INFO", "") in OPEN_PATHS
         if self._believes_tokens and not is_open:
             environ.update(_identity_in_token(environ))
-        caller = Caller(self._enforcer, RequestContext.from_environ(environ, overwrite=False))
+        elif self._believes_anyone:
+            environ.update(_ADMINISTRATOR)
+        # It becomes the thread's context, from which the log has its request id and user.
+        context = RequestContext.from_environ(environ, request_id=environ.get(REQUEST_ID))
+        caller = Caller(self._enforcer, context)
         if caller.user_id is None and not is_open:
             raise Refused(401)
         return caller

@@ -270,6 +270,7 @@ _TITLES = {
     409: "Conflict",
     415: "Unsupported Media Type",
     500: "Internal Server Error",
+    503: "Service Unavailable",
 }
 
 _EXPLANATIONS = {
@@ -292,6 +293,7 @@ _EXPLANATIONS = {
     409: "There was a conflict when trying to complete your request.",
     415: "The request media type {content_type} is not supported by this server. ",
     500: ("The server has either erred or is incapable of performing the requested operation."),
+    503: "The server is currently unavailable. Please try again at a later time.",
 }
 
 _TAG = re.compile(r"<.*?>", re.DOTALL)
@@ -311,12 +313,11 @@ class ErrorContext:
 
 def document(refused: Refused, context: ErrorContext) -> dict[str, Any]:
     """The JSON document for an error."""
-    detail = _TAG.sub("", refused.detail.replace("\n", " ").replace("\r", ""))
     error: dict[str, Any] = {
         "status": refused.status,
         "title": _TITLES[refused.status],
         # PARITY: clients and upstream's own tests look for these very texts.
-        "detail": f"{_explanation(refused, context)}\n\n {detail}{_tail(refused)}",
+        "detail": f"{_explanation(refused, context)}\n\n {_detail(refused)}",
     }
     if context.version is not None and context.version >= V.ERROR_CODES:
         error["code"] = refused.code
@@ -329,7 +330,7 @@ def document(refused: Refused, context: ErrorContext) -> dict[str, Any]:
 def plain_text(refused: Refused, context: ErrorContext) -> str:
     """The same for a client that accepts neither JSON nor HTML."""
     title = f"{refused.status} {_TITLES[refused.status]}"
-    return f"{title}\n\n{_explanation(refused, context)}\n\n {refused.detail}{_tail(refused)}"
+    return f"{title}\n\n{_explanation(refused, context)}\n\n {_detail(refused)}"
 
 
 def page(refused: Refused, context: ErrorContext) -> str:
@@ -348,5 +349,6 @@ def _explanation(refused: Refused, context: ErrorContext) -> str:
     )
 
 
-def _tail(refused: Refused) -> str:
-    return "" if refused.status in {405, 406, 415} else "  "
+def _detail(refused: Refused) -> str:
+    detail = _TAG.sub("", refused.detail.replace("\n", " ").replace("\r", ""))
+    return detail if refused.status in {405, 406, 415} else f"{detail}  "

@@ -6,9 +6,10 @@ It is around authentication, so that a refused token can be found in the log as 
 
 import logging
 import re
-import uuid
 from collections.abc import Callable, Iterable
 from typing import Any
+
+from oslo_context.context import RequestContext
 
 REQUEST_ID = "openstack.request_id"
 GLOBAL_REQUEST_ID = "openstack.global_request_id"
@@ -18,7 +19,8 @@ _GLOBAL_ID = re.compile(
     r"^(req-)?[a-f0-9]{8}-[a-f0-9]{4}-[a-f0-9]{4}-[a-f0-9]{4}-[a-f0-9]{12}$", re.IGNORECASE
 )
 
-_log = logging.getLogger(__name__)
+# The name that operators' settings and log searches know.
+_log = logging.getLogger("placement.requestlog")
 
 Application = Callable[[dict[str, Any], Callable[..., Any]], Iterable[bytes]]
 
@@ -33,11 +35,12 @@ class RequestIds:
         self, environ: dict[str, Any], start_response: Callable[..., Any]
     ) -> Iterable[bytes]:
         _spell_path(environ)
-        request_id = f"req-{uuid.uuid4()}"
-        environ[REQUEST_ID] = request_id
         inbound = environ.get("HTTP_X_OPENSTACK_REQUEST_ID", "")
         if _GLOBAL_ID.match(inbound):
             environ[GLOBAL_REQUEST_ID] = inbound
+        # It becomes the thread's context, so that each line of the log carries its request.
+        request_id = RequestContext(global_request_id=environ.get(GLOBAL_REQUEST_ID)).request_id
+        environ[REQUEST_ID] = request_id
 
         def start_with_id(status: str, headers: list[tuple[str, str]], *rest: Any) -> Any:
             names = {name.lower(): value for name, value in headers}
@@ -62,12 +65,11 @@ def _write(environ: dict[str, Any], status: str, size: str) -> None:
     query = environ.get("QUERY_STRING")
     path = environ.get("SCRIPT_NAME", "") + environ.get("PATH_INFO", "")
     _log.info(
-        '%s "%s %s" status: %s len: %s microversion: %s [%s]',
+        '%s "%s %s" status: %s len: %s microversion: %s',
         environ.get("REMOTE_ADDR", "-"),
         environ["REQUEST_METHOD"],
         f"{path}?{query}" if query else path,
         status.split(None, 1)[0],
         size,
         environ.get("placement.microversion", "-"),
-        environ[REQUEST_ID],
     )

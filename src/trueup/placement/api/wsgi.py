@@ -44,6 +44,10 @@ from trueup.placement.api.versions import (
     V,
     negotiate,
 )
+from trueup.placement.store.availability import is_away
+
+_RETRY_AFTER = "5"
+"""Seconds for clients to wait when the database is away."""
 
 _log = logging.getLogger(__name__)
 
@@ -174,11 +178,18 @@ def _send(answer: Answer, raw: falcon.Request, response: falcon.Response) -> Non
         response.content_type = JSON
         response.data = orjson.dumps(answer.body)
     if answer.location is not None:
-        response.set_header("location", f"{raw.prefix}{answer.location}")
+        response.set_header("location", f"{_origin(raw)}{answer.location}")
     if not answer.cacheable:
         response.set_header("cache-control", "no-cache")
         if answer.last_modified is not None:
             response.set_header("last-modified", http_date(answer.last_modified))
+
+
+def _origin(raw: falcon.Request) -> str:
+    """Where the service is, without a port that goes without saying."""
+    default_port = ":443" if raw.scheme == "https" else ":80"
+    host: str = raw.netloc.removesuffix(default_port)
+    return f"{raw.scheme}://{host}{raw.root_path}"
 
 
 def _answer_error(
@@ -214,5 +225,8 @@ def _refusal(raw: falcon.Request, error: Exception) -> Refused:
         return Refused(404)
     if isinstance(error, falcon.HTTPError):
         return bad_request(str(error.description or error.title or ""))
+    if is_away(error):
+        _log.error("The database does not answer: %s", error)
+        return Refused(503, "The database does not answer.", headers={"retry-after": _RETRY_AFTER})
     _log.exception("Placement API unexpected error: %s", error)
     return Refused(500, str(error))

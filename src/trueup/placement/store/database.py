@@ -32,13 +32,18 @@ _PAUSE_SECONDS = 0.01
 _MYSQL_CONFLICTS = frozenset({1020, 1205, 1213})  # changed row, lock wait timeout, deadlock
 _POSTGRESQL_CONFLICTS = frozenset({"40001", "40P01", "55P03"})
 
+_IN_MEMORY = frozenset({None, "", ":memory:"})
 _DRIVERS = {"postgresql": "postgresql+psycopg", "mysql": "mysql+pymysql"}
 
 
 @dataclass(frozen=True, slots=True)
 class DatabaseOptions:
-    """How connections are kept. Seconds; None leaves the library's default."""
+    """How connections are made and kept. Seconds; None leaves the library's default.
 
+    `parameters` are added to the query of the URL; without `sql_mode`, MySQL has the server's.
+    """
+
+    parameters: str = ""
     pool_size: int | None = None
     overflow: int | None = None
     pool_timeout_seconds: int | None = None
@@ -54,8 +59,11 @@ class Database:
     def __init__(self, url: str, options: DatabaseOptions | None = None):
         options = options or DatabaseOptions()
         parsed = _with_installed_driver(make_url(url))
+        if options.parameters:
+            parsed = parsed.update_query_string(options.parameters, append=True)
         self._engine = create_engine(parsed, **_engine_arguments(parsed, options))
         self.is_sqlite = parsed.get_backend_name() == "sqlite"
+        self.is_in_memory = self.is_sqlite and parsed.database in _IN_MEMORY
         if self.is_sqlite:
             _control_sqlite(self._engine, parsed, options)
         elif parsed.get_backend_name() == "mysql":
@@ -141,7 +149,7 @@ def _with_installed_driver(url: URL) -> URL:
 
 def _engine_arguments(url: URL, options: DatabaseOptions) -> dict[str, Any]:
     if url.get_backend_name() == "sqlite":
-        if url.database in {None, "", ":memory:"}:
+        if url.database in _IN_MEMORY:
             # A database in memory lives in its connection, so there can only be one.
             single = {"poolclass": QueuePool, "pool_size": 1, "max_overflow": 0}
             return {**single, "connect_args": {"check_same_thread": False}}
@@ -162,7 +170,7 @@ def _engine_arguments(url: URL, options: DatabaseOptions) -> dict[str, Any]:
 
 
 def _control_sqlite(engine: Engine, url: URL, options: DatabaseOptions) -> None:
-    in_memory = url.database in {None, "", ":memory:"}
+    in_memory = url.database in _IN_MEMORY
 
     @event.listens_for(engine, "connect")
     def prepare(connection: Any, _record: Any) -> None:
@@ -185,5 +193,7 @@ def _set_sql_mode(engine: Engine, sql_mode: str) -> None:
         with connection.cursor() as cursor:
             # The class with the id 0 must keep it instead of being given a new one.
             cursor.execute(
-                "SET SESSION sql_mode = CONCAT(%s, ',NO_AUTO_VALUE_ON_ZERO')", (sql_mode,)
+                "SET SESSION sql_mode = "
+                "CONCAT(IF(%s = '', @@SESSION.sql_mode, %s), ',NO_AUTO_VALUE_ON_ZERO')",
+                (sql_mode, sql_mode),
             )

@@ -1,0 +1,30 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A check for oslo.middleware's /healthcheck: does the database answer?
+
+Served when placement.conf asks for it: `[healthcheck] backends = placement_database`.
+"""
+
+from dataclasses import replace
+from typing import Any
+
+from oslo_middleware.healthcheck.pluginbase import HealthcheckBaseExtension, HealthcheckResult
+
+from trueup.placement import config
+from trueup.placement.store import availability
+from trueup.placement.store.database import Database
+
+
+class DatabaseAnswers(HealthcheckBaseExtension):
+    """Asks over a connection of its own, so that a busy pool is not taken for a lost database."""
+
+    def __init__(self, oslo_conf: Any, conf: Any):
+        super().__init__(oslo_conf, conf)
+        settings = config.read(oslo_conf)
+        options = replace(settings.database, pool_size=1, overflow=0)
+        self._database = Database(config.required_database_url(settings), options)
+
+    def healthcheck(self, server_port: int) -> HealthcheckResult:
+        """One statement; its failure is the whole reason that is told."""
+        if availability.answers(self._database):
+            return HealthcheckResult(available=True, reason="OK")
+        return HealthcheckResult(available=False, reason="The database does not answer")

@@ -1,0 +1,155 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The options of placement.conf: upstream's names, groups and defaults, and what each does here."""
+
+from pathlib import Path
+
+from oslo_config import cfg
+from oslo_middleware import cors, http_proxy_to_wsgi
+from oslo_middleware.healthcheck import opts as healthcheck
+
+_NOBODY = "00000000-0000-0000-0000-000000000000"
+
+OPTIONS: dict[str, list[cfg.Opt]] = {
+    "DEFAULT": [
+        cfg.StrOpt("tempdir", help="Accepted for the sake of old files; nothing is kept there."),
+        cfg.StrOpt(
+            "pybasedir",
+            default=str(Path(__file__).parents[2]),
+            sample_default="<Path>",
+            help="For other options to refer to: where the modules are installed.",
+        ),
+        cfg.StrOpt(
+            "state_path",
+            default="$pybasedir",
+            help="For other options to refer to; the service itself keeps no state.",
+        ),
+    ],
+    "api": [
+        cfg.StrOpt(
+            "auth_strategy",
+            default="keystone",
+            choices=("keystone", "noauth2"),
+            deprecated_group="DEFAULT",
+            help="Who says who is asking. noauth2 believes every token: for tests only.",
+        ),
+    ],
+    "placement": [
+        cfg.BoolOpt(
+            "randomize_allocation_candidates",
+            default=False,
+            help="Give allocation candidates in random order, so that equal hosts fill evenly.",
+        ),
+        cfg.StrOpt(
+            "incomplete_consumer_project_id",
+            default=_NOBODY,
+            help="The project of consumers written by microversions before 1.8.",
+        ),
+        cfg.StrOpt(
+            "incomplete_consumer_user_id",
+            default=_NOBODY,
+            help="The user of consumers written by microversions before 1.8.",
+        ),
+        cfg.IntOpt(
+            "allocation_conflict_retry_count",
+            default=10,
+            help="Accepted for the sake of old files: whole transactions start again instead.",
+        ),
+        cfg.IntOpt(
+            "max_allocation_candidates",
+            default=-1,
+            help="The most candidates that are made for one request; -1: no limit.",
+        ),
+        cfg.StrOpt(
+            "allocation_candidates_generation_strategy",
+            default="depth-first",
+            choices=("depth-first", "breadth-first"),
+            help="In which order hosts are visited when the number of candidates is limited.",
+        ),
+    ],
+    "placement_database": [
+        cfg.StrOpt("connection", secret=True, help="The URL of the database. Required."),
+        cfg.StrOpt(
+            "connection_parameters",
+            default="",
+            help="What is added to the query of the URL: name=value&name=value.",
+        ),
+        cfg.BoolOpt("sqlite_synchronous", default=True, help="Whether SQLite waits for the disk."),
+        cfg.StrOpt(
+            "slave_connection",
+            secret=True,
+            help="Accepted and, as upstream, not used: reads must see every write.",
+        ),
+        cfg.StrOpt(
+            "mysql_sql_mode",
+            default="TRADITIONAL",
+            help="The SQL mode of MySQL sessions; empty: the server's own.",
+        ),
+        cfg.IntOpt(
+            "connection_recycle_time",
+            default=3600,
+            help="Seconds after which a pooled connection is replaced.",
+        ),
+        cfg.IntOpt("max_pool_size", help="Connections that each worker keeps open."),
+        cfg.IntOpt(
+            "max_retries",
+            default=10,
+            help="Accepted: a service that starts without its database answers 503 and recovers.",
+        ),
+        cfg.IntOpt("retry_interval", default=10, help="Accepted, see max_retries."),
+        cfg.IntOpt("max_overflow", help="Connections above max_pool_size, for a while."),
+        cfg.IntOpt(
+            "connection_debug",
+            default=0,
+            help="How much SQL is logged: from 50 statements, from 100 their results too.",
+        ),
+        cfg.BoolOpt("connection_trace", default=False, help="Accepted for the sake of old files."),
+        cfg.IntOpt("pool_timeout", help="Seconds to wait for a pooled connection."),
+        cfg.BoolOpt(
+            "sync_on_startup",
+            default=False,
+            help="Bring the schema up to date when the service starts, as 'db sync' does.",
+        ),
+    ],
+    "workarounds": [
+        cfg.BoolOpt(
+            "optimize_for_wide_provider_trees",
+            default=False,
+            help="Accepted for the sake of old files: searching never visits what cannot fit.",
+        )
+    ],
+    "cors": list(cors.CORS_OPTS),
+    "healthcheck": list(healthcheck.HEALTHCHECK_OPTS),
+    "oslo_middleware": list(http_proxy_to_wsgi.OPTS),
+}
+
+_ALLOWED_HEADERS = [
+    "X-Auth-Token",
+    "X-Openstack-Request-Id",
+    "X-Identity-Status",
+    "X-Roles",
+    "X-Service-Catalog",
+    "X-User-Id",
+    "X-Tenant-Id",
+    "OpenStack-API-Version",
+]
+_EXPOSED_HEADERS = [
+    "X-Auth-Token",
+    "X-Openstack-Request-Id",
+    "X-Subject-Token",
+    "X-Service-Token",
+    "OpenStack-API-Version",
+]
+
+
+def list_options() -> list[tuple[str, list[cfg.Opt]]]:
+    """Every option by its group, for oslo-config-generator and oslo-config-validator."""
+    return list(OPTIONS.items())
+
+
+def set_library_defaults() -> None:
+    """The headers and methods of Placement, which browsers have to be told."""
+    cors.set_defaults(
+        allow_headers=_ALLOWED_HEADERS,
+        expose_headers=_EXPOSED_HEADERS,
+        allow_methods=["GET", "PUT", "POST", "DELETE", "PATCH"],
+    )

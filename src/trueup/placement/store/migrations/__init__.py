@@ -1,0 +1,109 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The schema through the years, by upstream's Alembic revision ids; and tables of our own.
+
+The revisions give the tables that upstream's give, so either of the two may upgrade a database
+and the other goes on from there. What we add has names with the prefix `trueup_`, and upstream
+never looks at it.
+"""
+
+from collections.abc import Callable
+from pathlib import Path
+
+from alembic import command
+from alembic.config import Config
+from alembic.runtime.migration import MigrationContext
+from alembic.util import CommandError
+from sqlalchemy import Connection, MetaData, inspect, text
+
+from trueup.placement.store.database import Database
+from trueup.placement.store.migrations.blocking import RowsInTheWay
+
+__all__ = ["OWN", "RowsInTheWay", "UnknownRevision", "detach", "revision", "stamp", "upgrade"]
+
+PREFIX = "trueup_"
+OWN = MetaData()
+"""The tables of our own. Whoever needs one declares it here, with the prefix."""
+
+_NEWEST = "head"
+_LOCK_ID = 0x7472756575
+_LOCK_SECONDS_MAX = 600
+_GET_LOCK = text("SELECT GET_LOCK(CONCAT('trueup ', DATABASE()), :seconds)")
+_RELEASE_LOCK = text("SELECT RELEASE_LOCK(CONCAT('trueup ', DATABASE()))")
+
+
+class UnknownRevision(Exception):
+    """A revision that is none of Placement's, or a database that is at such a one."""
+
+
+def upgrade(database: Database) -> None:
+    """Bring the tables to the newest revision, and add those of our own.
+
+    Of several processes that try at once, one does it and the others find it done. Raises
+    RowsInTheWay if a revision cannot be reached with the rows that are there; the database is
+    then at the revision before it.
+    """
+    with database.engine.connect() as connection:
+        _lock(connection)
+        try:
+            _run(connection, _upgrade)
+            OWN.create_all(connection)
+            connection.commit()
+        finally:
+            _unlock(connection)
+
+
+def revision(database: Database) -> str | None:
+    """The revision that the database says it is at; None if it does not say."""
+    with database.engine.connect() as connection:
+        return MigrationContext.configure(connection).get_current_revision()
+
+
+def stamp(database: Database, version: str) -> None:
+    """Let the database say that it is at this revision. Nothing else is changed."""
+    with database.engine.connect() as connection:
+        _run(connection, lambda config: command.stamp(config, version))
+        connection.commit()
+
+
+def detach(database: Database) -> list[str]:
+    """Drop the tables of our own, and say which. Upstream's are as they were."""
+    with database.engine.begin() as connection:
+        names = sorted(n for n in inspect(connection).get_table_names() if n.startswith(PREFIX))
+        found = MetaData()
+        found.reflect(connection, only=names)
+        ours = [table for table in found.sorted_tables if table.name in names]
+        found.drop_all(connection, tables=ours)
+    return names
+
+
+def _upgrade(config: Config) -> None:
+    command.upgrade(config, _NEWEST)
+
+
+def _run(connection: Connection, what: Callable[[Config], None]) -> None:
+    config = Config(attributes={"connection": connection})
+    # In an option, a per cent sign begins the name of another option.
+    config.set_main_option("script_location", str(Path(__file__).parent).replace("%", "%%"))
+    try:
+        what(config)
+    except CommandError as error:
+        raise UnknownRevision(str(error)) from error
+
+
+def _lock(connection: Connection) -> None:
+    """Wait until no other process changes the schema. SQLite's own lock is enough for SQLite."""
+    if connection.dialect.name == "mysql":
+        connection.execute(_GET_LOCK, {"seconds": _LOCK_SECONDS_MAX})
+    elif connection.dialect.name == "postgresql":
+        connection.execute(text(f"SELECT pg_advisory_lock({_LOCK_ID})"))
+    # Alembic begins transactions itself, and such a lock outlives them.
+    connection.commit()
+
+
+def _unlock(connection: Connection) -> None:
+    connection.rollback()
+    if connection.dialect.name == "mysql":
+        connection.execute(_RELEASE_LOCK)
+    elif connection.dialect.name == "postgresql":
+        connection.execute(text(f"SELECT pg_advisory_unlock({_LOCK_ID})"))
+    connection.commit()
