@@ -55,7 +55,7 @@ class Object:
 
     def at(self, version: int) -> Schema:
         """The JSON schema a client meets at 1.<version>."""
-        schema: Schema = {"type": "object", "additionalProperties": False, **self.limits}
+        schema: Schema = {"type": "object"}
         for part in self.fields:
             if not part.exists_at(version):
                 continue
@@ -63,6 +63,7 @@ class Object:
             schema.setdefault(section, {})[part.name] = shape_at(part.shape, version)
             if part.required:
                 schema.setdefault("required", []).append(part.name)
+        schema |= {"additionalProperties": False, **self.limits}
         return schema
 
 
