@@ -10,10 +10,11 @@ from collections.abc import Mapping
 from typing import Any
 
 from oslo_context.context import RequestContext
+from oslo_log import versionutils
 from oslo_policy import policy
 
 from trueup.placement.api.errors import Refused
-from trueup.placement.api.policies import rule_defaults
+from trueup.placement.api.policies import ROLES, RULES, Rule
 from trueup.placement.api.request_ids import REQUEST_ID
 from trueup.placement.config import ANYONE, Settings
 
@@ -80,6 +81,40 @@ class Door:
         if caller.user_id is None and not is_open:
             raise Refused(401)
         return caller
+
+
+def rule_defaults() -> list[policy.RuleDefault]:
+    """All rules with their defaults, for an enforcer or a sample file.
+
+    Rules remember what they were registered with, so each enforcer needs its own.
+    """
+    earlier = policy.DeprecatedRule(
+        name="rule:admin_api",
+        check_str="role:admin",
+        deprecated_reason="Placement's policies have roles of their own, with a scope.",
+        deprecated_since=versionutils.deprecated.WALLABY,
+    )
+    return [_role_default(rule, earlier) for rule in ROLES] + [_rule_default(r) for r in RULES]
+
+
+def _role_default(rule: Rule, earlier: policy.DeprecatedRule) -> policy.RuleDefault:
+    return policy.RuleDefault(
+        rule.name,
+        rule.default,
+        rule.description,
+        deprecated_rule=earlier if rule.admins_too else None,
+        scope_types=["project"] if rule.in_project else None,
+    )
+
+
+def _rule_default(rule: Rule) -> policy.RuleDefault:
+    operations = [
+        policy.Operation(method=method, path=path)
+        for method, path in (request.split() for request in rule.requests)
+    ]
+    return policy.DocumentedRuleDefault(
+        rule.name, rule.default, rule.description, operations, scope_types=["project"]
+    )
 
 
 def _identity_in_token(environ: Mapping[str, Any]) -> dict[str, str]:
