@@ -84,7 +84,8 @@ class NovaDatabases:
         self._main_url = main_url
         self._cells: dict[str, Cell] = {}
         self._engines: dict[str, Engine] = {}
-        _url(api_url, "Nova's API database")
+        # What is no URL, or has no driver, is said before anything is asked.
+        self._engine("Nova's API database", api_url)
 
     def cells(self) -> tuple[Cell, ...]:
         """Every cell that is mapped, also cell0 and disabled ones."""

@@ -198,7 +198,8 @@ class Placement:
         except (exceptions.Unauthorized, exceptions.MissingAuthPlugin) as error:
             raise AccessDenied("Placement", str(error)) from error
         except exceptions.ClientException as error:
-            raise Unreachable("Placement", str(error)) from error
+            # keystoneauth appends what urllib3 says, which names the same once more.
+            raise Unreachable("Placement", str(error).split(": HTTP")[0]) from error
 
 
 def _checked(response: Any) -> Any:

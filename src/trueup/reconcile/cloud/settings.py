@@ -9,7 +9,7 @@ from keystoneauth1.adapter import Adapter
 from oslo_config import cfg
 
 from trueup.reconcile.cloud import Cloud
-from trueup.reconcile.cloud.errors import AccessDenied, SettingMissing, SettingsUnreadable
+from trueup.reconcile.cloud.errors import SettingMissing, SettingsUnreadable
 from trueup.reconcile.cloud.nova import NovaDatabases
 from trueup.reconcile.cloud.placement import Placement
 
@@ -20,7 +20,7 @@ REQUEST_TIMEOUT_SECONDS = 60
 def from_nova_conf(path: Path) -> Cloud:
     """The cloud that this nova.conf describes: Nova's databases, and Placement as Nova reaches it.
 
-    Raises SettingsUnreadable, SettingMissing, AccessDenied, DatabaseUnusable.
+    Raises SettingsUnreadable, SettingMissing, DatabaseUnusable.
     """
     conf = _read(path)
     api_url = _needed(conf, path, "api_database", "connection")
@@ -33,7 +33,7 @@ def from_nova_conf(path: Path) -> Cloud:
 def from_names(nova_api_url: str, cloud_name: str | None) -> Cloud:
     """Nova's API database by its URL, Placement through clouds.yaml or the OS_* environment.
 
-    Raises AccessDenied, SettingsUnreadable, DatabaseUnusable.
+    Raises SettingsUnreadable, DatabaseUnusable.
     """
     try:
         connection = openstack.connect(cloud=cloud_name, api_timeout=REQUEST_TIMEOUT_SECONDS)
@@ -83,4 +83,4 @@ def _placement_adapter(conf: cfg.ConfigOpts, path: Path) -> Adapter:
         session = loading.load_session_from_conf_options(conf, "placement", auth=auth)
         return loading.load_adapter_from_conf_options(conf, "placement", session=session, auth=auth)
     except exceptions.ClientException as error:
-        raise AccessDenied("[placement]", str(error)) from error
+        raise SettingsUnreadable(f"{path} [placement]", str(error)) from error
