@@ -5,9 +5,9 @@ import argparse
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
-from trueup.cli.exits import ExitCode
 from trueup.cli.progress import Report, progress, say
 from trueup.cli.verb import CloudVerb, add_state_option
+from trueup.exit_codes import ExitCode
 from trueup.reconcile.apply import apply, require_answers
 from trueup.reconcile.cloud import Cloud
 from trueup.reconcile.journal import Settled, opened

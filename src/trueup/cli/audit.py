@@ -4,9 +4,9 @@
 import argparse
 from pathlib import Path
 
-from trueup.cli.exits import ExitCode
 from trueup.cli.progress import progress, say
 from trueup.cli.verb import CloudVerb
+from trueup.exit_codes import ExitCode
 from trueup.reconcile.audit import Audit, audit, save
 from trueup.reconcile.collect import collect
 from trueup.reconcile.report.tables import Table, audit_table

@@ -12,10 +12,10 @@ from rich.console import Console
 
 from trueup import lab
 from trueup.cli.apply import run
-from trueup.cli.exits import ExitCode
 from trueup.cli.plan import look, plan_after
 from trueup.cli.progress import progress
 from trueup.cli.verb import Verb
+from trueup.exit_codes import ExitCode
 from trueup.reconcile.audit import Audit
 from trueup.reconcile.cloud import Cloud
 from trueup.reconcile.cloud.settings import from_nova_conf

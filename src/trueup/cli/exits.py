@@ -1,33 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The one table of exit codes, and the words for every error an operator may meet."""
+"""The words for every error an operator may meet, and its exit code."""
 
 from collections.abc import Callable
-from enum import IntEnum
 from typing import Any
 
+from trueup.exit_codes import ExitCode
 from trueup.reconcile import audit, journal, plan
 from trueup.reconcile.cloud import errors as cloud
-
-
-class ExitCode(IntEnum):
-    """What every command's exit code means."""
-
-    CLEAN = 0, "clean, or done"
-    INTERNAL_ERROR = 1, "an error inside Trueup"
-    USAGE = 2, "the command line, a file or the configuration is wrong; nothing was written"
-    FINDINGS = 3, "there are findings, or there is work to do"
-    SOME_REFUSED = 4, "done, but some steps were refused"
-    INCOMPLETE = 5, "the evidence is incomplete: something did not answer or could not be checked"
-    LIMIT_EXCEEDED = 6, "a limit was exceeded; nothing was written"
-
-    meaning: str
-
-    def __new__(cls, value: int, meaning: str) -> "ExitCode":
-        code = int.__new__(cls, value)
-        code._value_ = value
-        code.meaning = meaning
-        return code
-
 
 # Error type → exit code, and its sentence: what is wrong, and what to do.
 _WORDS: dict[type[Exception], tuple[ExitCode, Callable[[Any], str]]] = {
@@ -144,8 +123,3 @@ def explained(error: Exception) -> tuple[ExitCode, str] | None:
     """The exit code and the sentence for an error; None for one that nobody foresaw."""
     entry = _WORDS.get(type(error))
     return None if entry is None else (entry[0], entry[1](error))
-
-
-def table() -> str:
-    """The exit codes as lines of text, for --help."""
-    return "\n".join(["exit codes:", *(f"  {code.value}  {code.meaning}" for code in ExitCode)])

@@ -12,8 +12,9 @@ from typing import Any
 from cliff.columns import FormattableColumn
 from cliff.lister import Lister
 
-from trueup.cli.exits import ExitCode, explained, table
+from trueup.cli.exits import explained
 from trueup.cli.progress import say
+from trueup.exit_codes import ExitCode, table
 from trueup.reconcile.cloud import Cloud
 from trueup.reconcile.cloud.settings import from_names, from_nova_conf
 from trueup.reconcile.report.tables import Table
