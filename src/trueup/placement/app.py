@@ -54,6 +54,11 @@ class PlacementApplication:
         answer: Iterable[bytes] = self._application(environ, start_response)
         return answer
 
+    @property
+    def database(self) -> Database:
+        """The ledger, for those who embed the service."""
+        return self._database
+
     def close(self) -> None:
         """Release the connections to the database."""
         self._database.close()

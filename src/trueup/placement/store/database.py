@@ -88,6 +88,17 @@ class Database:
                 yield connection
 
     @contextmanager
+    def alone(self) -> Iterator[Transaction]:
+        """A block that writes all or nothing, and fails rather than be disturbed: for repairs."""
+        engine = self._engine
+        if not self.is_sqlite:
+            engine = engine.execution_options(isolation_level="SERIALIZABLE")
+        with engine.connect() as connection:
+            connection = connection.execution_options(trueup_writes=True)
+            with connection.begin():
+                yield connection
+
+    @contextmanager
     def reading(self, *, snapshot: bool = False) -> Iterator[Transaction]:
         """A block that writes nothing."""
         engine = self._snapshots if snapshot else self._engine

@@ -1,0 +1,190 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The ledger's promises: no overcommit, all or nothing, and what a claim may cost."""
+
+import sys
+from collections import Counter
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from types import FrameType
+from typing import Any
+
+import pytest
+from sqlalchemy import Engine, event, func, select
+
+from tests.placement.client import UUID, Client, claim
+from trueup.placement.store import schema, tables
+
+HOST, OTHER = 1, 2
+
+
+def used(client: Client, provider: int, resource_class: str = "VCPU") -> int:
+    reply = client.get(f"/resource_providers/{UUID(provider)}/usages")
+    return reply.json["usages"][resource_class]
+
+
+def rows(client: Client, table: Any) -> int:
+    with client.application.database.reading() as tx:
+        return tx.scalar(select(func.count()).select_from(table))
+
+
+def test_usage_never_grows_above_capacity(serve: Callable[..., Client], database_url: str) -> None:
+    """Invariant 1: with many writers and two services over one database."""
+    schema.create(database_url)
+    services = [serve(database_url), serve(database_url)]
+    services[0].make_provider(HOST, inventories={"VCPU": 7, "MEMORY_MB": 100})
+    services[0].make_provider(OTHER, inventories={"VCPU": 5, "MEMORY_MB": 100})
+
+    def try_to_claim(number: int) -> int:
+        client = services[number % 2]
+        places = [HOST, OTHER] if number % 3 else [OTHER, HOST]
+        amounts = {place: {"VCPU": 1, "MEMORY_MB": 1} for place in places}
+        return client.claim(100 + number, amounts).status
+
+    with ThreadPoolExecutor(8) as pool:
+        statuses = Counter(pool.map(try_to_claim, range(24)))
+
+    assert statuses == {204: 5, 409: 19}
+    assert (used(services[0], HOST), used(services[0], OTHER)) == (5, 5)
+
+
+def test_a_consumer_that_everybody_makes_is_made_once(
+    serve: Callable[..., Client], database_url: str
+) -> None:
+    schema.create(database_url)
+    client = serve(database_url)
+    client.make_provider(HOST, inventories={"VCPU": 8})
+    with ThreadPoolExecutor(4) as pool:
+        claims = pool.map(lambda _: client.claim(100, {HOST: {"VCPU": 1}}), range(8))
+        statuses = Counter(reply.status for reply in claims)
+    assert statuses == {204: 1, 409: 7}
+    assert used(client, HOST) == 1
+
+
+@pytest.mark.parametrize(
+    ("amounts", "status"),
+    [
+        ({99: {"VCPU": 1}}, 400),
+        ({HOST: {"CUSTOM_NOBODY": 1}}, 400),
+        ({HOST: {"DISK_GB": 1}}, 409),
+        ({HOST: {"VCPU": 99}}, 409),
+    ],
+)
+def test_a_refused_claim_leaves_nothing_behind(
+    client: Client, amounts: dict[int, dict[str, int]], status: int
+) -> None:
+    """Invariant 2: no consumer without allocations, no project, no new generation."""
+    client.make_provider(HOST, inventories={"VCPU": 8})
+    assert client.claim(100, amounts).status == status
+    for table in (tables.consumers, tables.projects, tables.users, tables.consumer_types):
+        assert rows(client, table) == 0
+    assert client.get(f"/resource_providers/{UUID(HOST)}").json["generation"] == 1
+    assert client.claim(100, {HOST: {"VCPU": 1}}).status == 204
+
+
+def test_one_bad_consumer_spoils_the_request(client: Client) -> None:
+    client.make_provider(HOST, inventories={"VCPU": 8})
+    wanted = {UUID(100): claim({HOST: {"VCPU": 1}}), UUID(101): claim({HOST: {"VCPU": 8}})}
+    assert client.post("/allocations", wanted).status == 409
+    assert used(client, HOST) == 0
+    assert rows(client, tables.consumers) == 0
+
+
+def test_an_over_full_provider_may_lose_but_not_gain(client: Client) -> None:
+    client.make_provider(HOST, inventories={"VCPU": 8})
+    assert client.claim(100, {HOST: {"VCPU": 6}}).status == 204
+    smaller = {"resource_provider_generation": 2, "inventories": {"VCPU": {"total": 2}}}
+    assert client.put(f"/resource_providers/{UUID(HOST)}/inventories", smaller).status == 200
+
+    assert client.claim(101, {HOST: {"VCPU": 1}}).status == 409
+    assert client.claim(100, {HOST: {"VCPU": 7}}, 1).status == 409
+    assert client.claim(100, {HOST: {"VCPU": 6}}, 1).status == 204
+    assert client.claim(100, {HOST: {"VCPU": 5}}, 2).status == 204
+
+
+def test_giving_up_everything_forgets_the_consumer(client: Client) -> None:
+    client.make_provider(HOST, inventories={"VCPU": 8})
+    client.claim(100, {HOST: {"VCPU": 6}})
+    assert client.claim(100, {}, 1).status == 204
+    assert rows(client, tables.consumers) == 0
+    assert client.claim(100, {}).status == 204
+    assert rows(client, tables.consumers) == 0
+
+
+def test_a_consumer_without_allocations_is_no_dead_end(client: Client) -> None:
+    """Upstream leaves such rows; with the generation they have, they can be replaced or dropped."""
+    client.make_provider(HOST, inventories={"VCPU": 8})
+    client.claim(100, {HOST: {"VCPU": 6}})
+    with client.application.database.transaction() as tx:
+        tx.execute(tables.allocations.delete())
+    assert client.claim(100, {}, 1).status == 204
+    assert rows(client, tables.consumers) == 0
+
+
+def test_delete_takes_also_what_nobody_owns(client: Client) -> None:
+    client.make_provider(HOST, inventories={"VCPU": 8})
+    client.claim(100, {HOST: {"VCPU": 6}})
+    with client.application.database.transaction() as tx:
+        tx.execute(tables.consumers.delete())
+    assert client.delete(f"/allocations/{UUID(100)}").status == 204
+    assert used(client, HOST) == 0
+    assert client.delete(f"/allocations/{UUID(100)}").status == 404
+
+
+STATEMENTS_MAX = 10
+FILES_MAX = 20
+HOPS_MAX = 50
+"""Functions of ours that are called from another file; upstream has twice as many."""
+
+
+def test_a_claim_stays_within_its_budget(client: Client) -> None:
+    """The first claim of a consumer whose project, user and type are known."""
+    client.make_provider(HOST, inventories={"VCPU": 8, "MEMORY_MB": 8, "DISK_GB": 8})
+    amounts = {HOST: {"VCPU": 1, "MEMORY_MB": 1, "DISK_GB": 1}}
+    client.claim(100, amounts)
+    statements = Statements(client.application.database.engine)
+    with Hops() as hops:
+        assert client.claim(101, amounts).status == 204
+    assert len(statements.seen) <= STATEMENTS_MAX, "\n".join(statements.seen)
+    assert statements.commits == 1
+    assert len(hops.files) <= FILES_MAX, sorted(hops.files)
+    assert len(hops.functions) <= HOPS_MAX, sorted(hops.functions)
+
+
+class Statements:
+    """What an engine sends to its database."""
+
+    def __init__(self, engine: Engine):
+        self.seen: list[str] = []
+        self.commits = 0
+        event.listen(engine, "before_cursor_execute", self._note)
+        event.listen(engine, "commit", self._note_commit)
+
+    def _note(self, _connection: Any, _cursor: Any, statement: str, *_rest: Any) -> None:
+        self.seen.append(" ".join(statement.split()))
+
+    def _note_commit(self, _connection: Any) -> None:
+        self.commits += 1
+
+
+class Hops:
+    """The functions of trueup that are called from another of its files."""
+
+    def __init__(self) -> None:
+        self.functions: set[tuple[str, str]] = set()
+        self.files: set[str] = set()
+
+    def __enter__(self) -> "Hops":
+        sys.setprofile(self._note)
+        return self
+
+    def __exit__(self, *_reason: object) -> None:
+        sys.setprofile(None)
+
+    def _note(self, frame: FrameType, what: str, _argument: Any) -> None:
+        name = frame.f_code.co_filename
+        if what != "call" or "/trueup/" not in name:
+            return
+        self.files.add(name)
+        caller = frame.f_back
+        if caller is None or caller.f_code.co_filename != name:
+            self.functions.add((name, frame.f_code.co_name))
