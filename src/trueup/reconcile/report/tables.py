@@ -51,7 +51,7 @@ def plan_table(plan: Plan, names: Mapping[str, str]) -> Table:
             step.consumer,
             _held(step.before, names),
             _held(step.after, names),
-            ", ".join(step.because),
+            _defects(step),
         )
         for number, step in enumerate(plan.steps, 1)
     ]
@@ -61,7 +61,7 @@ def outcome_table(outcomes: Iterable[tuple[Step, Settled]]) -> Table:
     """How each step of a run ended."""
     columns = ("Consumer", "Result", "Because", "Reason")
     return columns, [
-        (step.consumer, settled.result, ", ".join(step.because), settled.reason)
+        (step.consumer, settled.result, _defects(step), settled.reason)
         for step, settled in outcomes
     ]
 
@@ -96,7 +96,7 @@ def run_table(journal: Journal) -> Table:
         settled = journal.settled(step)
         result = settled.result if settled else "open"
         reason = settled.reason if settled else ""
-        rows.append((step.consumer, result, ", ".join(step.because), reason))
+        rows.append((step.consumer, result, _defects(step), reason))
     return columns, rows
 
 
@@ -118,3 +118,8 @@ def _held(allocations: Allocations | None, names: Mapping[str, str]) -> Mapping[
         names.get(uuid, uuid): plain_words(amounts)
         for uuid, amounts in sorted(allocations.amounts.items())
     }
+
+
+def _defects(step: Step) -> str:
+    """The defects a step remedies; its consumer is their subject, so that the ids say no more."""
+    return ", ".join(reason.partition(":")[0] for reason in step.because)
