@@ -9,7 +9,8 @@ from urllib.parse import urlencode
 
 from hypothesis import strategies as st
 
-from tests.differential.calls import Absent, ConsumerGeneration, Draft, ProviderGeneration, Raw
+from tests.differential.calls import Absent, ConsumerGeneration, Draft, ProviderGeneration
+from tests.differential.damaging import damaged, one_in
 
 NEWEST = 39
 PROVIDERS = tuple(f"{n}0000000-aaaa-4aaa-8aaa-{n:012}" for n in range(1, 5))
@@ -27,13 +28,17 @@ classes = st.sampled_from(CLASSES)
 traits = st.sampled_from(TRAITS)
 owners = st.sampled_from(OWNERS)
 minor_versions = st.one_of(st.just(NEWEST), st.integers(0, NEWEST))
+# For what older versions mostly refuse.
+recent_versions = st.one_of(st.just(NEWEST), st.just(NEWEST), st.just(NEWEST), minor_versions)
 # Zero nearly always: a wrong generation is refused before anything interesting happens.
 offsets = st.sampled_from((0, 0, 0, 0, 0, 0, 0, 0, 1, -1))
-amounts = st.sampled_from((1, 2, 3, 5, 8, 16, 1000))
-
-
-def one_in(draw: st.DrawFn, number: int) -> bool:
-    return draw(st.integers(1, number)) == number
+amounts = st.sampled_from((1, 1, 1, 2, 2, 3, 4, 8, 16))
+# What the small ledger has, and a little that it has not.
+HOLDINGS = tuple(
+    (PROVIDERS[index], name)
+    for index, names in enumerate((CLASSES[:2], CLASSES[2:], CLASSES[2:], CLASSES))
+    for name in names
+)
 
 
 def draft(method: str, path: str, minor: int, body: Any = NO_BODY, **query: str | None) -> Draft:
@@ -89,28 +94,35 @@ def provider_searches(draw: st.DrawFn) -> Draft:
             },
         )
     )
-    return draft("GET", "/resource_providers", draw(minor_versions), **query)
+    return draft("GET", "/resource_providers", draw(recent_versions), **query)
 
 
 @st.composite
 def memberships(draw: st.DrawFn) -> str:
-    sign = draw(st.sampled_from(("", "", "!", "in:", "!in:", "in:!")))
-    return sign + ",".join(draw(st.lists(st.sampled_from((*AGGREGATES, "x")), max_size=2)))
+    if one_in(draw, 6):
+        return draw(st.sampled_from(("", "x", "in:", f"in:!{AGGREGATES[0]}", ",".join(AGGREGATES))))
+    sign = draw(st.sampled_from(("", "!", "in:", "!in:")))
+    return sign + (",".join(AGGREGATES) if "in" in sign else draw(st.sampled_from(AGGREGATES)))
 
 
 @st.composite
 def resource_texts(draw: st.DrawFn) -> str:
-    wanted = draw(st.dictionaries(classes, st.sampled_from((1, 2, 5, 8)), max_size=2))
-    text = ",".join(f"{name}:{amount}" for name, amount in wanted.items())
-    return draw(st.sampled_from((text, text, text, f"{text},", "VCPU", "VCPU:0", "NONE:1")))
+    if one_in(draw, 8):
+        return draw(st.sampled_from(("", "VCPU", "VCPU:0", "NONE:1", "VCPU:1,")))
+    wanted = draw(st.dictionaries(classes, amounts, min_size=1, max_size=2))
+    return ",".join(f"{name}:{amount}" for name, amount in wanted.items())
 
 
 @st.composite
 def required_texts(draw: st.DrawFn) -> str:
-    names = draw(st.lists(traits, max_size=2))
-    signs = [draw(st.sampled_from(("", "", "!"))) for _ in names]
-    text = ",".join(sign + name for sign, name in zip(signs, names, strict=True))
-    return draw(st.sampled_from((text, text, text, f"in:{text}", f"{text},", "CUSTOM_NONE")))
+    if one_in(draw, 6):
+        return draw(
+            st.sampled_from(("", "CUSTOM_NONE", "HW_CPU_X86_AVX2,", "!", "in:!CUSTOM_FAST"))
+        )
+    names = draw(st.lists(traits, min_size=1, max_size=2))
+    if one_in(draw, 3):
+        return "in:" + ",".join(names)
+    return ",".join(draw(st.sampled_from(("", "!"))) + name for name in names)
 
 
 @st.composite
@@ -145,11 +157,9 @@ def inventory_writes(draw: st.DrawFn) -> Draft:
 @st.composite
 def allocation_bodies(draw: st.DrawFn, minor: int, consumer: str) -> dict[str, Any]:
     """The body for one consumer, in the form of the microversion."""
-    held = draw(
-        st.dictionaries(
-            providers, st.dictionaries(classes, amounts, min_size=1, max_size=2), max_size=2
-        )
-    )
+    held: dict[str, dict[str, int]] = {}
+    for provider, name in draw(st.lists(st.sampled_from(HOLDINGS), max_size=3)):
+        held.setdefault(provider, {})[name] = draw(amounts)
     body: dict[str, Any] = {"allocations": {p: {"resources": r} for p, r in held.items()}}
     if minor < 12:
         body["allocations"] = [
@@ -280,54 +290,7 @@ def candidate_reads(draw: st.DrawFn) -> Draft:
         query["root_required"] = draw(required_texts())
     if one_in(draw, 6):
         query["same_subtree"] = draw(st.sampled_from(("_A,_B", "_A", "1,2")))
-    return draft("GET", "/allocation_candidates", draw(minor_versions), **query)
-
-
-JUNK = st.sampled_from((None, -1, 0, 1, 1.5, 2147483648, "", "x", True, [], {}, ["x"], {"x": 1}))
-STRANGE_VERSIONS = ("", "latest", "1.40", "1", "x", "2.0")
-STRANGE_PATHS = ("/", "/nowhere", "/resource_providers/x/", "/resource_providers/%20")
-
-
-@st.composite
-def damaged(draw: st.DrawFn, sound: st.SearchStrategy[Draft]) -> Draft:
-    """Nearly always what was drawn; otherwise one thing about it is wrong."""
-    chosen = draw(sound)
-    if not one_in(draw, 6):
-        return chosen
-    method, path, version, body = chosen.method, chosen.path, chosen.version, chosen.body
-    kind = draw(st.sampled_from(("body", "body", "body", "version", "query", "path", "raw")))
-    if kind == "body":
-        body = draw(damaged_bodies(body))
-    elif kind == "version":
-        version = draw(st.sampled_from(STRANGE_VERSIONS))
-    elif kind == "query":
-        path += ("&" if "?" in path else "?") + "nonsense=1"
-    elif kind == "path":
-        path = draw(st.sampled_from(STRANGE_PATHS))
-    else:
-        body = Raw(draw(st.sampled_from(("", "{", "[]", "null", '"x"', "{}"))))
-    return Draft(method, path, version, body)
-
-
-@st.composite
-def damaged_bodies(draw: st.DrawFn, body: Any) -> Any:
-    """One key gone, one value replaced, or one key too many, at any depth."""
-    if not isinstance(body, (dict, list)) or not body or one_in(draw, 8):
-        return draw(JUNK)
-    changed = dict(body) if isinstance(body, dict) else dict(enumerate(body))
-    key = draw(st.sampled_from(sorted(changed, key=str)))
-    action = draw(st.sampled_from(("deeper", "deeper", "replace", "remove", "add")))
-    if action == "deeper":
-        changed[key] = draw(damaged_bodies(changed[key]))
-    elif action == "replace":
-        changed[key] = draw(JUNK)
-    elif action == "remove":
-        del changed[key]
-    elif isinstance(body, dict):
-        changed["unknown"] = draw(JUNK)
-    else:
-        changed[len(body)] = draw(JUNK)
-    return changed if isinstance(body, dict) else list(changed.values())
+    return draft("GET", "/allocation_candidates", draw(recent_versions), **query)
 
 
 def calls() -> st.SearchStrategy[Draft]:
@@ -351,33 +314,42 @@ def calls() -> st.SearchStrategy[Draft]:
     )
 
 
+def sequences(length: int) -> st.SearchStrategy[list[Draft]]:
+    """So many requests, often on a small ledger.
+
+    Each place may stay empty, which is what it shrinks to: a list that may be shorter would
+    nearly always be.
+    """
+    places = st.lists(maybe_call(), min_size=length, max_size=length)
+    begun = st.sampled_from(([], small_ledger(), small_ledger(), small_ledger()))
+    return st.tuples(begun, places).map(
+        lambda drawn: drawn[0] + [chosen for chosen in drawn[1] if chosen is not None]
+    )
+
+
+@st.composite
+def maybe_call(draw: st.DrawFn) -> Draft | None:
+    return draw(calls()) if draw(st.integers(0, 9)) else None
+
+
+LEDGER_NAMES = ("resource_classes/CUSTOM_GOLD", "traits/CUSTOM_FAST", "traits/CUSTOM_SLOW")
+
+
 def small_ledger() -> list[Draft]:
     """A host with a child, a sharing pool and a second host, so that requests find something."""
-    host, child, pool, other = PROVIDERS
-    gold = [draft("PUT", "/resource_classes/CUSTOM_GOLD", NEWEST)]
-    made = [
-        draft(
-            "POST", "/resource_providers", NEWEST, {"uuid": uuid, "name": f"host{number}", **more}
-        )
-        for number, uuid, more in (
-            (1, host, {}),
-            (2, child, {"parent_provider_uuid": host}),
-            (3, pool, {}),
-            (4, other, {}),
-        )
-    ]
-    stocked = [
-        draft(
-            "PUT",
-            f"/resource_providers/{uuid}/inventories",
-            NEWEST,
-            {"resource_provider_generation": 0, "inventories": {c: {"total": 8} for c in held}},
-        )
-        for uuid, held in (
-            (host, CLASSES[:2]),
-            (child, CLASSES[2:]),
-            (pool, CLASSES[2:]),
-            (other, CLASSES[:2]),
-        )
-    ]
-    return gold + made + stocked
+    drafts = [draft("PUT", f"/{path}", NEWEST) for path in LEDGER_NAMES]
+    for number, uuid in enumerate(PROVIDERS, start=1):
+        parent = {"parent_provider_uuid": PROVIDERS[0]} if number == 2 else {}
+        made = {"uuid": uuid, "name": f"host{number}", **parent}
+        held = {name: {"total": 8} for provider, name in HOLDINGS if provider == uuid}
+        shared = ["MISC_SHARES_VIA_AGGREGATE"] if number == 3 else ["CUSTOM_FAST"]
+        bodies = {
+            "inventories": {"inventories": held},
+            "traits": {"traits": shared},
+            "aggregates": {"aggregates": [] if number == 2 else list(AGGREGATES[:1])},
+        }
+        drafts.append(draft("POST", "/resource_providers", NEWEST, made))
+        for part, body in bodies.items():
+            stated = {"resource_provider_generation": ProviderGeneration(uuid), **body}
+            drafts.append(draft("PUT", f"/resource_providers/{uuid}/{part}", NEWEST, stated))
+    return drafts

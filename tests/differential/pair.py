@@ -82,7 +82,7 @@ class Pair:
     def send(self, draft: Draft) -> None:
         call = draft.call(self)
         self._sent.append(call)
-        answers = {name: _ask(app, call) for name, app in self._applications.items()}
+        answers = {name: ask(app, call) for name, app in self._applications.items()}
         self._rows.execute(SWEEP)
         if SQL_IN_THE_DETAIL in str(answers["upstream"].body):
             answers = {name: _without_details(answer) for name, answer in answers.items()}
@@ -145,10 +145,11 @@ class TwinFactory:
             yield pair
 
 
-def _ask(application: Callable, call: Call) -> Answer:
+def ask(application: Callable, call: Call) -> Answer:
     request = webob.Request.blank(call.path, method=call.method)
     request.host = "placement.example"
     request.headers["x-auth-token"] = "admin"
+    request.headers["x-roles"] = "admin,service"  # only a service may reshape
     request.headers["accept"] = "application/json"
     if call.version:
         request.headers["openstack-api-version"] = f"placement {call.version}"
