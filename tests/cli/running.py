@@ -5,9 +5,12 @@ import contextlib
 import io
 import json
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from trueup.cli.main import main
+
+ROOT = Path(__file__).parents[2]
 
 
 @dataclass(frozen=True)

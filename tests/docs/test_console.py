@@ -1,0 +1,61 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Every console block of docs/ runs, in order, and prints what the page says.
+
+A page names the recorded cloud its commands run on: `<!-- cloud: evacuated -->`.
+"""
+
+import contextlib
+import io
+import re
+import shlex
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.cli.running import ROOT
+from trueup.cli.main import main
+
+CLOUD = re.compile(r"<!-- cloud: (\S+) -->")
+BLOCK = re.compile(r"^```console\n(.*?)^```", re.MULTILINE | re.DOTALL)
+RUN = re.compile(r"\d{8}T\d{6}-[0-9a-f]{8}")
+PAGES = [path for path in sorted((ROOT / "docs").rglob("*.md")) if CLOUD.search(path.read_text())]
+
+
+def commands(page: str) -> Iterator[tuple[str, str]]:
+    """Each command of a page's console blocks, with what it says is printed."""
+    for block in BLOCK.findall(page):
+        for part in re.split(r"^\$ ", block, flags=re.MULTILINE)[1:]:
+            command, _, output = part.partition("\n")
+            yield command, output
+
+
+def renamed(text: str, names: dict[str, str]) -> str:
+    """The text with the runs of the page replaced by the runs of this test."""
+    return RUN.sub(lambda run: names[run.group()], text)
+
+
+@pytest.mark.parametrize("path", PAGES, ids=lambda path: path.stem)
+def test_a_page_prints_what_it_says(path, recorded_cloud, tmp_path, monkeypatch):
+    page = path.read_text()
+    cloud = recorded_cloud(CLOUD.search(page).group(1), "upstream")
+    monkeypatch.setenv("TRUEUP_NOVA_CONF", str(cloud.nova_conf))
+    monkeypatch.setenv("TRUEUP_STATE_DIR", str(tmp_path / "state"))
+    monkeypatch.setattr("trueup.cli.plan.INTERVAL_SECONDS", 0)
+    monkeypatch.chdir(tmp_path)
+    names: dict[str, str] = {}
+    for command, expected in commands(page):
+        program, *words = shlex.split(renamed(command, names))
+        assert program == "trueup", command
+        printed = io.StringIO()
+        with contextlib.redirect_stdout(printed), contextlib.redirect_stderr(printed):
+            main(words)
+        found = printed.getvalue()
+        # The names of runs hold the time; the page's names stand for them, in order.
+        told = dict.fromkeys(RUN.findall(expected))
+        names |= dict(zip(told, dict.fromkeys(RUN.findall(found)), strict=True))
+        assert found.strip() == renamed(expected, names).strip(), f"$ {command}\n{found}"
+
+
+def test_there_are_pages_to_run() -> None:
+    assert [path.relative_to(ROOT) for path in PAGES] >= [Path("docs/repair.md")]
