@@ -11,30 +11,31 @@ from trueup.placement import store
 from trueup.placement.index.columns import NOBODY, Stocks, View
 from trueup.placement.index.forest import Forest, Positions, lay_out
 from trueup.placement.store.database import Database
-from trueup.placement.store.picture import StockRow
+from trueup.placement.store.picture import Picture, StockRow
 
 
 def load(database: Database) -> View:
     """A picture of the ledger at this moment."""
     with database.reading(snapshot=True) as tx:
-        forest = lay_out(store.picture.all_providers(tx))
-        class_ids = store.picture.resource_class_ids(tx)
-        trait_ids = store.picture.trait_ids(tx)
-        stock_rows = store.picture.all_stocks(tx)
-        trait_pairs = store.picture.trait_pairs(tx)
-        aggregate_pairs = store.picture.aggregate_pairs(tx)
-    names = {key: name for name, key in trait_ids.items()}
-    named_pairs = [(provider, names[trait]) for provider, trait in trait_pairs if trait in names]
-    having = _grouped(forest, named_pairs)
-    members = _grouped(forest, aggregate_pairs)
+        picture = store.picture.whole(tx)
+    return arrange(picture)
+
+
+def arrange(picture: Picture) -> View:
+    """The columns of a picture."""
+    forest = lay_out(picture.providers)
+    names = {key: name for name, key in picture.trait_ids.items()}
+    trait_pairs = [(provider, names[key]) for provider, key in picture.trait_pairs if key in names]
+    having = _grouped(forest, trait_pairs)
+    members = _grouped(forest, picture.aggregate_pairs)
     sharing = having.get(SHARING_TRAIT, NOBODY)
     return View(
         forest=forest,
-        class_ids=class_ids,
-        stocks=_stocks(forest, stock_rows, class_ids),
-        trait_ids=trait_ids,
+        class_ids=picture.class_ids,
+        stocks=_stocks(forest, picture.stocks, picture.class_ids),
+        trait_ids=picture.trait_ids,
         having=having,
-        traits_of=_traits_of(forest, named_pairs),
+        traits_of=_traits_of(forest, trait_pairs),
         members=members,
         sharing=sharing,
         shared_with=_shared_with(forest, sharing, members),

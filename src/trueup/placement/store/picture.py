@@ -1,10 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The whole ledger as plain rows: what the index is made of.
+"""The whole ledger as plain rows: what the index is made of."""
 
-Run all of these in one snapshot, or the rows will not fit each other.
-"""
-
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from sqlalchemy import and_, func, select
@@ -45,8 +42,35 @@ class StockRow(NamedTuple):
     used: int
 
 
-def all_providers(tx: Transaction) -> list[ProviderRow]:
-    """Every provider that has a root, in the order of the ids."""
+class Picture(NamedTuple):
+    """The ledger at one moment."""
+
+    providers: Sequence[ProviderRow]
+    stocks: Sequence[StockRow]
+    class_ids: Mapping[str, int]
+    """Every resource class."""
+    trait_ids: Mapping[str, int]
+    """Every trait."""
+    trait_pairs: Sequence[tuple[int, int]]
+    """The id of a provider and of a trait it has, in the order of the traits' ids."""
+    aggregate_pairs: Sequence[tuple[int, str]]
+    """The id of a provider and the UUID of an aggregate it is a member of."""
+
+
+def whole(tx: Transaction) -> Picture:
+    """Everything; `tx` must be a snapshot, or the rows will not fit each other."""
+    return Picture(
+        providers=_providers(tx),
+        stocks=_stocks(tx),
+        class_ids=_named(tx.execute(select(resource_classes.c.name, resource_classes.c.id)).all()),
+        trait_ids=_named(tx.execute(select(traits.c.name, traits.c.id)).all()),
+        trait_pairs=_trait_pairs(tx),
+        aggregate_pairs=_aggregate_pairs(tx),
+    )
+
+
+def _providers(tx: Transaction) -> list[ProviderRow]:
+    # Without a root, upstream does not see a provider either.
     query = select(
         providers.c.id,
         providers.c.uuid,
@@ -57,8 +81,7 @@ def all_providers(tx: Transaction) -> list[ProviderRow]:
     return [ProviderRow(*row) for row in tx.execute(query)]
 
 
-def all_stocks(tx: Transaction) -> list[StockRow]:
-    """Every inventory."""
+def _stocks(tx: Transaction) -> list[StockRow]:
     used = (
         select(
             allocations.c.resource_provider_id,
@@ -89,24 +112,12 @@ def all_stocks(tx: Transaction) -> list[StockRow]:
     return [StockRow(*row[:-1], int(row[-1])) for row in tx.execute(query)]
 
 
-def resource_class_ids(tx: Transaction) -> dict[str, int]:
-    """Every resource class, with its id."""
-    return _named(tx.execute(select(resource_classes.c.name, resource_classes.c.id)).all())
-
-
-def trait_ids(tx: Transaction) -> dict[str, int]:
-    """Every trait, with its id."""
-    return _named(tx.execute(select(traits.c.name, traits.c.id).order_by(traits.c.id)).all())
-
-
-def trait_pairs(tx: Transaction) -> list[tuple[int, int]]:
-    """The id of a provider and of a trait it has, in the order of the traits' ids."""
+def _trait_pairs(tx: Transaction) -> list[tuple[int, int]]:
     query = select(provider_traits.c.resource_provider_id, provider_traits.c.trait_id)
     return _pairs(tx.execute(query.order_by(provider_traits.c.trait_id)).all())
 
 
-def aggregate_pairs(tx: Transaction) -> list[tuple[int, str]]:
-    """The id of a provider and the UUID of an aggregate it is a member of."""
+def _aggregate_pairs(tx: Transaction) -> list[tuple[int, str]]:
     query = select(provider_aggregates.c.resource_provider_id, aggregates.c.uuid).join(
         aggregates, provider_aggregates.c.aggregate_id == aggregates.c.id
     )

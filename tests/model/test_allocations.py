@@ -1,0 +1,113 @@
+# SPDX-License-Identifier: Apache-2.0
+import pytest
+
+from trueup.model.allocations import (
+    Consumer,
+    ConsumerAllocations,
+    Place,
+    classes_in,
+    providers_in,
+    refuse_overcommit,
+    refuse_stale_consumers,
+    refuse_unknown_classes,
+    refuse_unknown_providers,
+)
+from trueup.model.errors import (
+    AllocationToUnknownProvider,
+    CapacityExceeded,
+    ConstraintsViolated,
+    NotAllocatable,
+    ResourceClassNotFound,
+    StaleConsumer,
+)
+from trueup.model.generations import UNCHECKED, Expected
+from trueup.model.inventories import Inventory, Stock
+
+CPU: Place = ("host", "VCPU")
+DISK: Place = ("pool", "DISK_GB")
+
+
+def wants(
+    amounts: dict[Place, int], consumer: str = "server", expected: Expected = UNCHECKED
+) -> ConsumerAllocations:
+    return ConsumerAllocations(consumer, "project", "user", amounts, expected_generation=expected)
+
+
+def stock(total: int, used: int, **limits: int) -> Stock:
+    return Stock(Inventory("VCPU", total=total, **limits), used)
+
+
+def test_names_come_in_the_order_of_the_request() -> None:
+    wanted = [wants({DISK: 1, CPU: 1}), wants({CPU: 2}, "other")]
+    assert providers_in(wanted) == ["pool", "host"]
+    assert classes_in(wanted) == ["DISK_GB", "VCPU"]
+
+
+@pytest.mark.parametrize(
+    ("expected", "known", "refused"),
+    [
+        (UNCHECKED, 7, False),
+        (UNCHECKED, None, False),
+        (7, 7, False),
+        (None, None, False),
+        (6, 7, True),
+        (None, 7, True),
+        (7, None, True),
+    ],
+)
+def test_a_generation_must_be_the_present_one(
+    expected: Expected, known: int | None, refused: bool
+) -> None:
+    consumers = {"server": Consumer(1, "server", "p", "u", known)} if known is not None else {}
+    wanted = [wants({}, expected=expected)]
+    if not refused:
+        refuse_stale_consumers(wanted, consumers)
+        return
+    with pytest.raises(StaleConsumer) as error:
+        refuse_stale_consumers(wanted, consumers)
+    assert (error.value.actual, error.value.given) == (known, expected)
+
+
+def test_unknown_names_are_refused() -> None:
+    with pytest.raises(AllocationToUnknownProvider):
+        refuse_unknown_providers([wants({CPU: 1})], {})
+    with pytest.raises(ResourceClassNotFound):
+        refuse_unknown_classes(["VCPU", "NOBODY"], {"VCPU": 0})
+
+
+def test_what_fits_is_accepted() -> None:
+    refuse_overcommit([wants({CPU: 2})], {}, {CPU: stock(4, used=2)})
+
+
+def test_what_is_given_back_makes_room() -> None:
+    refuse_overcommit([wants({CPU: 4})], {"server": {CPU: 3}}, {CPU: stock(4, used=3)})
+
+
+def test_consumers_of_one_request_share_the_room() -> None:
+    wanted = [wants({CPU: 2}), wants({CPU: 3}, "other")]
+    with pytest.raises(CapacityExceeded):
+        refuse_overcommit(wanted, {}, {CPU: stock(4, used=0)})
+
+
+@pytest.mark.parametrize(("amount", "refused"), [(5, False), (6, False), (7, True)])
+def test_an_over_full_provider_may_not_get_worse(amount: int, refused: bool) -> None:
+    wanted, held, stocks = [wants({CPU: amount})], {"server": {CPU: 6}}, {CPU: stock(2, used=6)}
+    if not refused:
+        refuse_overcommit(wanted, held, stocks)
+        return
+    with pytest.raises(CapacityExceeded):
+        refuse_overcommit(wanted, held, stocks)
+
+
+def test_sizes_are_checked_before_room() -> None:
+    with pytest.raises(ConstraintsViolated):
+        refuse_overcommit([wants({CPU: 9})], {}, {CPU: stock(4, used=0, max_unit=2)})
+
+
+def test_a_place_needs_an_inventory() -> None:
+    with pytest.raises(NotAllocatable) as error:
+        refuse_overcommit([wants({CPU: 1, ("host", "DISK_GB"): 1})], {}, {CPU: stock(4, used=0)})
+    assert error.value.resource_class == "DISK_GB"
+    with pytest.raises(NotAllocatable) as error:
+        refuse_overcommit([wants({CPU: 1, DISK: 1})], {}, {CPU: stock(4, used=0)})
+    assert error.value.provider == "pool"

@@ -1,0 +1,106 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Small clouds in a few words, and their views."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+
+from trueup.model.candidates import Candidates
+from trueup.model.requests import CandidateRequest, RequestGroup
+from trueup.placement.index.columns import View
+from trueup.placement.index.combine import Order
+from trueup.placement.index.load import arrange
+from trueup.placement.index.search import find_candidates
+from trueup.placement.store.picture import Picture, ProviderRow, StockRow
+
+CLASSES = {"VCPU": 0, "MEMORY_MB": 1, "DISK_GB": 2, "SRIOV_NET_VF": 3, "PGPU": 4}
+TRAITS = {"MISC_SHARES_VIA_AGGREGATE": 1, "FAST": 2, "SMALL": 3, "RED": 4}
+SHARES = "MISC_SHARES_VIA_AGGREGATE"
+
+
+@dataclass(frozen=True, slots=True)
+class Host:
+    """A provider; its name is its UUID. `used` is by class."""
+
+    name: str
+    totals: Mapping[str, int] = field(default_factory=dict)
+    parent: str | None = None
+    traits: tuple[str, ...] = ()
+    aggregates: tuple[str, ...] = ()
+    used: Mapping[str, int] = field(default_factory=dict)
+    max_unit: int = 1000
+    step_size: int = 1
+
+
+def view_of(hosts: Iterable[Host]) -> View:
+    """The view of a cloud; parents come before their children."""
+    hosts = tuple(hosts)
+    ids = {host.name: number for number, host in enumerate(hosts, 1)}
+    roots: dict[str, int] = {}
+    for host in hosts:
+        roots[host.name] = roots[host.parent] if host.parent else ids[host.name]
+    return arrange(
+        Picture(
+            providers=[
+                ProviderRow(ids[h.name], h.name, roots[h.name], ids[h.parent] if h.parent else None)
+                for h in hosts
+            ],
+            stocks=[_stock(ids[h.name], h, name) for h in hosts for name in h.totals],
+            class_ids=CLASSES,
+            trait_ids=TRAITS,
+            trait_pairs=sorted(
+                ((ids[h.name], TRAITS[trait]) for h in hosts for trait in h.traits),
+                key=lambda pair: pair[1],
+            ),
+            aggregate_pairs=[(ids[h.name], one) for h in hosts for one in h.aggregates],
+        )
+    )
+
+
+def group(suffix: str = "", in_tree: str | None = None, **asked: object) -> RequestGroup:
+    """group(VCPU=1, required="FAST RED|SMALL", forbidden="SMALL", member_of="a b|c")"""
+    words = {name: str(asked.pop(name, "")).split() for name in _LISTS}
+    return RequestGroup(
+        suffix=suffix,
+        resources=tuple(asked.items()),  # type: ignore[arg-type]
+        required=tuple(frozenset(word.split("|")) for word in words["required"]),
+        forbidden=frozenset(words["forbidden"]),
+        member_of=tuple(frozenset(word.split("|")) for word in words["member_of"]),
+        forbidden_aggregates=frozenset(words["not_member_of"]),
+        in_tree=in_tree,
+    )
+
+
+_LISTS = ("required", "forbidden", "member_of", "not_member_of")
+
+
+def ask(
+    hosts: Iterable[Host], *groups: RequestGroup, order: Order | None = None, **wide: object
+) -> Candidates:
+    """The answer of a small cloud."""
+    request = CandidateRequest(groups=groups, **wide)  # type: ignore[arg-type]
+    return find_candidates(request, view_of(hosts), order or Order())
+
+
+def spelled(found: Candidates) -> list[str]:
+    """Candidates in one line each, sorted: `disk:DISK_GB=5 host:VCPU=1`."""
+    return sorted(
+        " ".join(
+            f"{provider}:{name}={amount}"
+            for (provider, name), amount in sorted(one.amounts.items())
+        )
+        for one in found.candidates
+    )
+
+
+def _stock(provider_id: int, host: Host, name: str) -> StockRow:
+    return StockRow(
+        provider_id,
+        CLASSES[name],
+        host.totals[name],
+        0,
+        1.0,
+        1,
+        host.max_unit,
+        host.step_size,
+        host.used.get(name, 0),
+    )

@@ -1,0 +1,188 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The search finds what the definition of a candidate says, and nothing else."""
+
+import hypothesis.strategies as st
+import pytest
+from hypothesis import given, settings
+
+from tests.placement.index.clouds import SHARES, Host, ask, group, spelled, view_of
+from tests.placement.index.naive import naive_candidates
+from trueup.model.candidates import Candidates
+from trueup.model.errors import ResourceClassNotFound, TraitNotFound
+from trueup.model.requests import CandidateRequest, RequestGroup
+from trueup.placement.index.combine import Order
+from trueup.placement.index.search import find_candidates
+
+FEW_CLASSES = ["VCPU", "DISK_GB", "SRIOV_NET_VF"]
+FEW_TRAITS = ["FAST", "SMALL"]
+AGGREGATES = ["rack", "pool"]
+
+
+@st.composite
+def clouds(draw: st.DrawFn) -> list[Host]:
+    """Up to six providers in some trees, some of them sharing."""
+    hosts: list[Host] = []
+    for number in range(draw(st.integers(1, 6))):
+        above = [host.name for host in hosts]
+        parent = draw(st.sampled_from([None, *above])) if above else None
+        traits = draw(st.lists(st.sampled_from(FEW_TRAITS), unique=True))
+        if draw(st.integers(0, 4)) == 0:
+            traits.append(SHARES)
+        totals = draw(st.dictionaries(st.sampled_from(FEW_CLASSES), st.integers(1, 4)))
+        hosts.append(
+            Host(
+                f"p{number}",
+                totals,
+                parent,
+                tuple(traits),
+                tuple(draw(st.lists(st.sampled_from(AGGREGATES), unique=True))),
+                {name: draw(st.integers(0, total)) for name, total in totals.items()},
+                max_unit=draw(st.sampled_from([1, 4, 4])),
+                step_size=draw(st.sampled_from([1, 1, 2])),
+            )
+        )
+    return hosts
+
+
+@st.composite
+def groups(draw: st.DrawFn, suffix: str, names: list[str]) -> RequestGroup:
+    some = st.frozensets(st.sampled_from(FEW_TRAITS), min_size=1)
+    return RequestGroup(
+        suffix=suffix,
+        resources=tuple(
+            draw(
+                st.dictionaries(
+                    st.sampled_from(FEW_CLASSES), st.integers(1, 3), min_size=1, max_size=2
+                )
+            ).items()
+        ),
+        required=draw(st.one_of(st.just(()), st.tuples(some))),
+        forbidden=draw(st.one_of(st.just(frozenset()), st.frozensets(st.sampled_from(FEW_TRAITS)))),
+        member_of=draw(
+            st.one_of(
+                st.just(()), st.tuples(st.frozensets(st.sampled_from(AGGREGATES), min_size=1))
+            )
+        ),
+        forbidden_aggregates=draw(st.sampled_from([frozenset(), frozenset(), frozenset({"rack"})])),
+        in_tree=draw(st.sampled_from([None, None, None, *names])),
+    )
+
+
+@st.composite
+def questions(draw: st.DrawFn) -> tuple[list[Host], CandidateRequest]:
+    cloud = draw(clouds())
+    names = [host.name for host in cloud]
+    suffixes = draw(st.sampled_from([("",), ("",), ("1",), ("", "1"), ("1", "2"), ("", "1", "2")]))
+    together = frozenset(suffix for suffix in suffixes if suffix)
+    return cloud, CandidateRequest(
+        groups=tuple(draw(groups(suffix, names)) for suffix in suffixes),
+        isolate=draw(st.booleans()),
+        root_required=draw(st.sampled_from([frozenset(), frozenset(), frozenset({"FAST"})])),
+        root_forbidden=draw(st.sampled_from([frozenset(), frozenset(), frozenset({"SMALL"})])),
+        same_subtrees=draw(st.sampled_from([(), (together,)])) if together else (),
+        nested=draw(st.sampled_from([True, True, True, False])),
+    )
+
+
+def answers(found: Candidates) -> list[tuple]:
+    return [
+        (
+            frozenset(one.amounts.items()),
+            frozenset((suffix, frozenset(names)) for suffix, names in one.mappings.items()),
+        )
+        for one in found.candidates
+    ]
+
+
+@settings(max_examples=400, deadline=None)
+@given(questions())
+def test_search_finds_what_the_definition_says(
+    question: tuple[list[Host], CandidateRequest],
+) -> None:
+    cloud, request = question
+    expected = naive_candidates(cloud, request)
+    view = view_of(cloud)
+    for order in (Order(), Order(breadth_first=True), Order(randomize=True)):
+        found = answers(find_candidates(request, view, order))
+        assert len(found) == len(set(found))
+        assert set(found) == expected
+
+
+RACK = [
+    Host("rack1", {"VCPU": 8, "MEMORY_MB": 64}),
+    Host("rack2", {"VCPU": 8, "MEMORY_MB": 64}, used={"VCPU": 7}),
+    Host("disks", {"DISK_GB": 100}, traits=(SHARES,), aggregates=("pool",)),
+]
+
+
+def test_only_hosts_with_room_are_offered() -> None:
+    assert spelled(ask(RACK, group(VCPU=4))) == ["rack1:VCPU=4"]
+
+
+def test_sharing_reaches_members_of_the_aggregate() -> None:
+    assert ask(RACK, group(VCPU=1, DISK_GB=5)) == Candidates()
+    joined = [Host("rack1", {"VCPU": 8}, aggregates=("pool",)), *RACK[1:]]
+    assert spelled(ask(joined, group(VCPU=1, DISK_GB=5))) == ["disks:DISK_GB=5 rack1:VCPU=1"]
+
+
+def test_what_is_shared_alone_is_offered_once() -> None:
+    joined = [Host(f"rack{n}", {"VCPU": 8}, aggregates=("pool",)) for n in (1, 2)] + RACK[2:]
+    assert spelled(ask(joined, group(DISK_GB=5))) == ["disks:DISK_GB=5"]
+
+
+def test_the_limit_stops_the_search_and_keeps_the_summaries_small() -> None:
+    cloud = [Host(f"host{number}", {"VCPU": 8}) for number in range(50)]
+    found = ask(cloud, group(VCPU=1), limit=3)
+    assert len(found.candidates) == 3
+    assert len(found.summaries) == 3
+
+
+def test_summaries_show_the_whole_tree() -> None:
+    cloud = [
+        Host("host", {"VCPU": 8}, traits=("RED", "FAST")),
+        Host("nic", {"SRIOV_NET_VF": 4}, "host", used={"SRIOV_NET_VF": 1}),
+        Host("other", {"VCPU": 1}),
+    ]
+    host, nic = ask(cloud, group(VCPU=2)).summaries
+    assert (host.uuid, host.parent_uuid, host.resources) == ("host", None, {"VCPU": (8, 0)})
+    assert host.traits == ("FAST", "RED")
+    assert (nic.uuid, nic.parent_uuid, nic.root_uuid) == ("nic", "host", "host")
+    assert nic.resources == {"SRIOV_NET_VF": (4, 1)}
+
+
+def test_names_that_do_not_exist_are_refused() -> None:
+    with pytest.raises(ResourceClassNotFound):
+        ask(RACK, group(NOBODY=1))
+    with pytest.raises(TraitNotFound):
+        ask(RACK, group(VCPU=1, required="NOBODY"))
+    with pytest.raises(TraitNotFound):
+        ask(RACK, group(VCPU=1), root_forbidden=frozenset({"NOBODY"}))
+
+
+def test_a_group_without_resources_has_to_require_something() -> None:
+    cloud = [Host("host", {"VCPU": 8}), Host("numa", {}, "host", traits=("FAST",))]
+    together = (frozenset({"1", "2"}),)
+    asked = group("1", VCPU=1)
+    assert spelled(ask(cloud, asked, group("2", required="FAST"), same_subtrees=together)) == [
+        "host:VCPU=1"
+    ]
+    assert spelled(ask(cloud, asked, group("2", forbidden="RED"), same_subtrees=together)) == []
+
+
+def test_many_groups_on_many_devices_cost_what_they_answer() -> None:
+    """12 ** 12 combinations, of which 10 are wanted."""
+    devices = [Host(f"gpu{number}", {"PGPU": 1}, "host") for number in range(12)]
+    asked = [group(str(number), PGPU=1) for number in range(12)]
+    found = ask([Host("host"), *devices], *asked, limit=10)
+    assert len(found.candidates) == 10
+    too_many = [*asked, group("12", PGPU=1)]
+    assert ask([Host("host"), *devices], *too_many, limit=10) == Candidates()
+
+
+def test_trees_take_turns_when_breadth_comes_first() -> None:
+    cloud = [Host("host1"), Host("host2")]
+    cloud += [Host(f"{name}{n}", {"PGPU": 1}, f"host{n}") for n in (1, 2) for name in "ab"]
+    deep = ask(cloud, group(PGPU=1), order=Order(candidates_max=2))
+    wide = ask(cloud, group(PGPU=1), order=Order(candidates_max=2, breadth_first=True))
+    assert spelled(deep) == ["a1:PGPU=1", "b1:PGPU=1"]
+    assert spelled(wide) == ["a1:PGPU=1", "a2:PGPU=1"]
