@@ -122,4 +122,8 @@ _WORDS: dict[type[Exception], tuple[ExitCode, Callable[[Any], str]]] = {
 def explained(error: Exception) -> tuple[ExitCode, str] | None:
     """The exit code and the sentence for an error; None for one that nobody foresaw."""
     entry = _WORDS.get(type(error))
-    return None if entry is None else (entry[0], entry[1](error))
+    if entry is None:
+        return None
+    code, words = entry
+    # A reason that is a sentence of its own brings a full stop along.
+    return code, words(error).replace(".. ", ". ")

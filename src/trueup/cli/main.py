@@ -10,6 +10,7 @@ from cliff.app import App
 from cliff.commandmanager import CommandManager
 
 from trueup.cli.progress import say
+from trueup.exit_codes import ExitCode
 
 # Loaded when called, so that each half works without what the other needs.
 COMMANDS = {
@@ -51,13 +52,19 @@ class Trueup(App):
         if self.options.log_file:
             handlers.append(logging.FileHandler(self.options.log_file))
         level = {0: logging.WARNING, 1: logging.INFO}.get(self.options.verbose_level, logging.DEBUG)
-        logging.basicConfig(level=level, handlers=handlers, force=True)
+        logging.basicConfig(
+            format="%(name)s: %(message)s", level=level, handlers=handlers, force=True
+        )
 
 
 def main(arguments: list[str] | None = None) -> Any:
     """Run one command; the return value is its exit code."""
+    words = sys.argv[1:] if arguments is None else arguments
     try:
-        return Trueup().run(sys.argv[1:] if arguments is None else arguments)
+        if not words:
+            Trueup().run(["--help"])
+            return ExitCode.USAGE
+        return Trueup().run(words)
     except ModuleNotFoundError as missing:
         half = (
             "reconcile" if missing.name in {"keystoneauth1", "openstack", "msgspec"} else "service"

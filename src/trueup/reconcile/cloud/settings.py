@@ -63,7 +63,7 @@ def _read(path: Path) -> cfg.ConfigOpts:
     conf.set_default("timeout", REQUEST_TIMEOUT_SECONDS, "placement")
     try:
         conf([], project="nova", default_config_files=[str(path)], default_config_dirs=[])
-    except cfg.Error as error:
+    except (cfg.Error, OSError, ValueError) as error:
         raise SettingsUnreadable(str(path), str(error).replace("\n", " ")) from error
     return conf
 
