@@ -103,8 +103,7 @@ def make_service(settings: Settings) -> PlacementApplication:
     Raises ConfigurationUnusable without a database, and what the database says if it has no
     tables.
     """
-    url = config.required_database_url(settings)
-    return PlacementApplication(Database(url, settings.database), settings)
+    return PlacementApplication(config.open_database(settings), settings)
 
 
 def _behind_keystone(api: Any, settings: Settings) -> Any:

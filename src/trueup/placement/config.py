@@ -8,7 +8,7 @@ nobody's mistake and are ignored.
 
 import logging
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from importlib.metadata import version
 from pathlib import Path
@@ -19,7 +19,8 @@ from oslo_log import log
 from oslo_policy import opts as policy_options
 
 from trueup.placement.options import OPTIONS, set_library_defaults
-from trueup.placement.store.database import DatabaseOptions
+from trueup.placement.store import availability
+from trueup.placement.store.database import Database, DatabaseOptions
 
 FILE = "placement.conf"
 FOLDER_VARIABLE = "OS_PLACEMENT_CONFIG_DIR"
@@ -72,7 +73,7 @@ def from_mapping(given: Mapping[str, Mapping[str, Any]] | None) -> Settings:
 def load(
     arguments: Sequence[str] = (),
     environment: Mapping[str, str] | None = None,
-    commands: Sequence[cfg.Opt] = (),
+    add_commands: Callable[[cfg.ConfigOpts], None] = lambda source: None,
 ) -> cfg.ConfigOpts:
     """Parse a command line together with the files and variables that upstream would read.
 
@@ -81,7 +82,7 @@ def load(
     """
     source = cfg.ConfigOpts()
     register(source)
-    source.register_cli_opts(list(commands))
+    add_commands(source)
     files, folders = _places(os.environ if environment is None else environment)
     try:
         source(
@@ -113,13 +114,19 @@ def read(source: cfg.ConfigOpts) -> Settings:
         raise ConfigurationUnusable(str(error)) from error
 
 
-def required_database_url(settings: Settings) -> str:
-    """The URL of the database. Raises ConfigurationUnusable if nobody gave one."""
+def open_database(settings: Settings) -> Database:
+    """The database that the settings name; it need not answer yet.
+
+    Raises ConfigurationUnusable if they name none, or one that cannot be.
+    """
     if not settings.database_url:
         raise ConfigurationUnusable(
             "value required for option connection in group [placement_database]"
         )
-    return settings.database_url
+    try:
+        return availability.open_database(settings.database_url, settings.database)
+    except availability.UrlUnusable as error:
+        raise ConfigurationUnusable(str(error)) from error
 
 
 def set_up_logging(source: cfg.ConfigOpts) -> None:

@@ -11,7 +11,6 @@ from oslo_middleware.healthcheck.pluginbase import HealthcheckBaseExtension, Hea
 
 from trueup.placement import config
 from trueup.placement.store import availability
-from trueup.placement.store.database import Database
 
 
 class DatabaseAnswers(HealthcheckBaseExtension):
@@ -20,8 +19,8 @@ class DatabaseAnswers(HealthcheckBaseExtension):
     def __init__(self, oslo_conf: Any, conf: Any):
         super().__init__(oslo_conf, conf)
         settings = config.read(oslo_conf)
-        options = replace(settings.database, pool_size=1, overflow=0)
-        self._database = Database(config.required_database_url(settings), options)
+        single = replace(settings.database, pool_size=1, overflow=0)
+        self._database = config.open_database(replace(settings, database=single))
 
     def healthcheck(self, server_port: int) -> HealthcheckResult:
         """One statement; its failure is the whole reason that is told."""

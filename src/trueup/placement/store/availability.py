@@ -2,10 +2,19 @@
 """Is the database there? What a lost one looks like, on each engine."""
 
 from sqlalchemy import text
-from sqlalchemy.exc import DBAPIError, InterfaceError, OperationalError
+from sqlalchemy.exc import (
+    ArgumentError,
+    DBAPIError,
+    InterfaceError,
+    NoSuchModuleError,
+    OperationalError,
+)
+from sqlalchemy.exc import SQLAlchemyError as DatabaseError
 from sqlalchemy.exc import TimeoutError as NoConnectionFree
 
-from trueup.placement.store.database import Database
+from trueup.placement.store.database import Database, DatabaseOptions
+
+__all__ = ["DatabaseError", "UrlUnusable", "answers", "is_away", "open_database", "reason"]
 
 # Too many connections, shutting down, killed; cannot connect, gone, lost; no quorum (Galera).
 _MYSQL_AWAY = frozenset({1040, 1047, 1053, 1152, 1158, 1159, 1160, 1161, 1203, 1226, 1927})
@@ -22,6 +31,28 @@ _CONNECTION_FAILED = (
     "unable to open database file",
 )
 _WRONGLY_CONFIGURED = ("authentication failed", "does not exist", "no pg_hba.conf entry")
+
+
+class UrlUnusable(Exception):
+    """A URL that is none, or that names a database whose driver is not installed."""
+
+
+def open_database(url: str, options: DatabaseOptions) -> Database:
+    """The database behind a URL; it need not answer yet. Raises UrlUnusable."""
+    try:
+        return Database(url, options)
+    except ModuleNotFoundError as error:
+        raise UrlUnusable(
+            f"the driver '{error.name}' is not installed: pip install 'trueup[all]'"
+        ) from error
+    except (ArgumentError, NoSuchModuleError) as error:
+        raise UrlUnusable(f"the URL of the database cannot be used: {error}") from error
+
+
+def reason(error: BaseException) -> str:
+    """What the database itself said, in one line."""
+    original = getattr(error, "orig", None) or error
+    return str(original).strip().partition("\n")[0]
 
 
 def is_away(error: BaseException) -> bool:

@@ -1,0 +1,128 @@
+# SPDX-License-Identifier: Apache-2.0
+"""trueup-manage: its command line, and one line for everything that goes wrong."""
+
+import argparse
+import sys
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from oslo_config import cfg
+
+from trueup.exit_codes import ExitCode
+from trueup.placement import config
+from trueup.placement.config import ConfigurationUnusable, Settings
+from trueup.placement.manage import fsck, online_migrations, schema
+from trueup.placement.store import availability, migrations
+from trueup.placement.store.database import Database
+
+Action = Callable[[Database, Settings, Any], int]
+"""Takes what the command line says, and gives the exit code."""
+
+
+@dataclass(frozen=True, slots=True)
+class Command:
+    """One command of the group `db`."""
+
+    name: str
+    help: str
+    run: Action
+    add_options: Callable[[argparse.ArgumentParser], None] = lambda parser: None
+    is_upstreams: bool = True
+    """PARITY: upstream's commands end with 1 whatever fails: scripts take 2 for something else."""
+
+
+COMMANDS = (
+    Command("sync", "Sync the database to the current version.", schema.sync),
+    Command("version", "Report the current database version.", schema.version),
+    Command(
+        "stamp",
+        "Stamp the revision table with the given version.",
+        schema.stamp,
+        schema.add_version,
+    ),
+    Command(
+        "online_data_migrations",
+        "Run the online data migrations.",
+        online_migrations.run,
+        online_migrations.add_options,
+    ),
+    Command(
+        "detach",
+        "Drop Trueup's own tables; upstream's service goes on with the rest.",
+        schema.detach,
+        is_upstreams=False,
+    ),
+    Command(
+        "fsck",
+        "Find, and repair, rows that are wrong in themselves.",
+        fsck.run,
+        fsck.add_options,
+        is_upstreams=False,
+    ),
+)
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run one command; the return value is its exit code."""
+    words = list(sys.argv[1:] if arguments is None else arguments)
+    ours = {command.name for command in COMMANDS if not command.is_upstreams}
+    is_upstreams = not ours.intersection(words)
+    try:
+        return _run(words)
+    except (
+        ConfigurationUnusable,
+        migrations.RowsInTheWay,
+        migrations.UnknownRevision,
+    ) as error:
+        return _fail(str(error), ExitCode.USAGE, is_upstreams)
+    except availability.DatabaseError as error:
+        said = availability.reason(error)
+        if availability.is_away(error):
+            sentence = f"the database does not answer: {said}"
+            return _fail(sentence, ExitCode.INCOMPLETE, is_upstreams)
+        return _fail(f"the database refuses: {said}", ExitCode.USAGE, is_upstreams)
+
+
+def _run(words: list[str]) -> int:
+    group = cfg.SubCommandOpt(
+        "db", dest="command", title="Command", help="Available DB commands", handler=_add_parsers
+    )
+    source = config.load(words, add_commands=lambda source: source.register_cli_opt(group))
+    try:
+        run: Action = source.command.run
+    except cfg.NoSuchOptError:
+        source.print_help()
+        return int(ExitCode.INTERNAL_ERROR)
+    if run is _print_help:
+        return _print_help(source.command)
+    settings = config.read(source)
+    database = config.open_database(settings)
+    try:
+        return run(database, settings, source.command)
+    finally:
+        database.close()
+
+
+def _add_parsers(groups: Any) -> None:
+    # Without a command, help is of more use than a complaint.
+    groups.required = False
+    group = groups.add_parser("db")
+    group.set_defaults(run=_print_help, parser=group)
+    commands = group.add_subparsers(description="database commands")
+    for command in COMMANDS:
+        parser = commands.add_parser(command.name, help=command.help, description=command.help)
+        command.add_options(parser)
+        parser.set_defaults(run=command.run)
+
+
+def _print_help(said: Any, *_: Any) -> int:
+    said.parser.print_help()
+    return 0
+
+
+def _fail(sentence: str, code: ExitCode, is_upstreams: bool) -> int:
+    name = Path(sys.argv[0]).name
+    sys.stderr.write(f"{name}: {sentence}\n")
+    return int(ExitCode.INTERNAL_ERROR if is_upstreams else code)
