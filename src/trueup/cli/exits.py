@@ -109,6 +109,13 @@ _WORDS: dict[type[Exception], tuple[ExitCode, Callable[[Any], str]]] = {
         ExitCode.USAGE,
         lambda e: f"run '{e.run}' is being applied by another process. Wait for it to end.",
     ),
+    journal.JournalDamaged: (
+        ExitCode.USAGE,
+        lambda e: (
+            f"line {e.line} of {e.path} is damaged: {e.reason}. Nothing is written. "
+            "Bring the file back from a copy, or move it away and make a new plan."
+        ),
+    ),
     journal.JournalUnwritable: (
         ExitCode.USAGE,
         lambda e: (

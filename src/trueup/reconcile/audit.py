@@ -129,5 +129,5 @@ def load(path: Path) -> Audit:
         return msgspec.json.decode(path.read_bytes(), type=Audit)
     except OSError as error:
         raise LookUnusable(str(path), error.strerror or str(error)) from error
-    except msgspec.DecodeError as error:
+    except (msgspec.DecodeError, UnicodeDecodeError) as error:
         raise LookUnusable(str(path), f"it is not an audit ({error})") from error

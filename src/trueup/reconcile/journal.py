@@ -38,6 +38,15 @@ class RunBusy(Exception):
 
 
 @dataclass(eq=False)
+class JournalDamaged(Exception):
+    """A line of a journal is none of ours: what the run did cannot be told."""
+
+    path: str
+    line: int
+    reason: str
+
+
+@dataclass(eq=False)
 class JournalUnwritable(Exception):
     """The journal's folder cannot be written; without a journal nothing is applied."""
 
@@ -126,12 +135,13 @@ class Journal:
 def opened(plan: Plan, folder: Path) -> Iterator[Journal]:
     """The journal of this plan's run, begun or gone on with, for one process at a time.
 
-    Raises RunBusy, JournalUnwritable.
+    Raises RunBusy, JournalUnwritable, JournalDamaged.
     """
     path = _path(folder, plan.id)
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        file = path.open("a+b")
+        # Unbuffered: nothing is left to be written when the disk is full and the file is closed.
+        file = path.open("a+b", buffering=0)
     except OSError as error:
         raise JournalUnwritable(str(folder), error.strerror or str(error)) from error
     with file:
@@ -139,7 +149,7 @@ def opened(plan: Plan, folder: Path) -> Iterator[Journal]:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError as error:
             raise RunBusy(plan.id) from error
-        entries = _entries(file)
+        entries = _entries(file, path)
         if not entries:
             _write(file, _Opened(at=_now(), plan=plan))
             _sync_folder(folder)
@@ -147,19 +157,25 @@ def opened(plan: Plan, folder: Path) -> Iterator[Journal]:
 
 
 def read(run: str, folder: Path) -> Journal:
-    """What the journal of a run says, for looking at. Raises RunUnknown."""
+    """What the journal of a run says, for looking at. Raises RunUnknown, JournalDamaged."""
     path = _path(folder, run)
     if not path.is_file():
         raise RunUnknown(run, str(folder))
     with path.open("rb") as file:
-        entries = _entries(file)
+        try:
+            entries = _entries(file, path)
+        except JournalDamaged as damaged:
+            if damaged.line > 1:
+                raise
+            # What does not begin with a plan never was a journal.
+            raise RunUnknown(run, str(folder)) from damaged
         if not entries or not isinstance(entries[0], _Opened):
             raise RunUnknown(run, str(folder))
         return Journal(entries[0].plan, file, entries)
 
 
 def runs(folder: Path) -> tuple[Journal, ...]:
-    """Every run there is a journal of, oldest first."""
+    """Every run there is a journal of, oldest first. Raises JournalDamaged."""
     found = []
     for path in folder.glob("*.jsonl"):
         # A run that was killed before its first line was written has done nothing.
@@ -172,7 +188,7 @@ def _path(folder: Path, run: str) -> Path:
     return folder / f"{run}.jsonl"
 
 
-def _entries(file: IO[bytes]) -> tuple[_Entry, ...]:
+def _entries(file: IO[bytes], path: Path) -> tuple[_Entry, ...]:
     """The entries; a last line without its end was being written when the process died: no entry.
 
     It is cut off, so that what is appended next stands on a line of its own.
@@ -183,14 +199,28 @@ def _entries(file: IO[bytes]) -> tuple[_Entry, ...]:
     if half and file.writable():
         file.truncate(len(content) - len(half))
     lines = whole.split(b"\n") if whole else []
-    return tuple(msgspec.json.decode(line, type=_Entry) for line in lines)
+    return tuple(_entry(line, path, number) for number, line in enumerate(lines, 1))
+
+
+def _entry(line: bytes, path: Path, number: int) -> _Entry:
+    try:
+        entry: _Entry = msgspec.json.decode(line, type=_Entry)
+    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        raise JournalDamaged(str(path), number, str(error)) from error
+    return entry
 
 
 def _write(file: IO[bytes], entry: _Entry) -> None:
-    file.write(msgspec.json.encode(entry) + b"\n")
-    file.flush()
-    # SAFETY: on disk before the call goes out, so that a crash never leaves an unknown write.
-    os.fsync(file.fileno())
+    line = msgspec.json.encode(entry) + b"\n"
+    try:
+        while line:
+            line = line[file.write(line) :]
+        # SAFETY: on disk before the call goes out, so that a crash never leaves an unknown write.
+        os.fsync(file.fileno())
+    except OSError as error:
+        raise JournalUnwritable(
+            str(Path(file.name).parent), error.strerror or str(error)
+        ) from error
 
 
 def _sync_folder(folder: Path) -> None:

@@ -4,6 +4,7 @@
 import hashlib
 import os
 from collections.abc import Callable, Iterable
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from pathlib import Path
@@ -147,6 +148,8 @@ def save(plan: Plan, path: Path) -> None:
             os.fsync(file.fileno())
         half.replace(path)
     except OSError as error:
+        with suppress(OSError):
+            half.unlink(missing_ok=True)
         raise PlanUnwritable(str(path), error.strerror or str(error)) from error
 
 
@@ -160,11 +163,13 @@ def load(path: Path) -> Plan:
         plan = msgspec.json.decode(file.plan, type=Plan)
     except OSError as error:
         raise PlanUnreadable(str(path), error.strerror or str(error)) from error
-    except msgspec.DecodeError as error:
+    except (msgspec.DecodeError, UnicodeDecodeError) as error:
         raise PlanUnreadable(str(path), f"it is not a plan ({error})") from error
     if plan.format != FORMAT:
         raise PlanUnreadable(str(path), f"its format is {plan.format}, this Trueup reads {FORMAT}")
-    if _digest(msgspec.json.encode(plan)) != file.digest:
+    # Of the text itself, without its line breaks: what was read into `plan` lacks what it did not
+    # understand.
+    if _digest(msgspec.json.format(bytes(file.plan), indent=-1)) != file.digest:
         raise PlanEdited(str(path))
     return plan
 

@@ -1,0 +1,135 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A small cloud of the lab with one defect of each kind, for a test to break further.
+
+Built once; each test gets a copy of its files and a Placement of its own over them.
+"""
+
+import json
+import shutil
+import sqlite3
+from collections.abc import Iterator, Mapping
+from contextlib import closing, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import requests
+
+from tests.clouds.ledger import HEADERS, ledger_at
+from tests.servers.placement import placement_server
+from trueup import lab
+from trueup.lab.nova.databases import sqlite_url
+from trueup.lab.serving import serve
+from trueup.reconcile.apply import apply
+from trueup.reconcile.audit import audit
+from trueup.reconcile.cloud import Cloud
+from trueup.reconcile.cloud.settings import from_nova_conf
+from trueup.reconcile.collect import collect, with_holdings
+from trueup.reconcile.journal import Settled, opened
+from trueup.reconcile.plan import Plan, make_plan
+from trueup.reconcile.rules import Rules
+
+SEED, HOSTS, INSTANCES = 1, 6, 24
+
+
+@dataclass(frozen=True, slots=True)
+class Template:
+    """A cloud's files, at rest. `planted` are the consumers by the defect they have."""
+
+    folder: Path
+    placement_url: str
+    planted: Mapping[str, lab.Planted]
+
+
+@dataclass(frozen=True, slots=True)
+class Small:
+    """A running copy."""
+
+    folder: Path
+    nova_conf: Path
+    placement_url: str
+    planted: Mapping[str, lab.Planted]
+    cloud: Cloud
+
+    def consumer(self, defect: str) -> str:
+        return self.planted[defect].consumer_uuid
+
+    def sql(self, database: str, statement: str, *values: object) -> list[dict[str, Any]]:
+        """By hand, in `nova_api`, `nova_cell1`, …, `placement`."""
+        with closing(sqlite3.connect(self.folder / f"{database}.sqlite")) as connection:
+            connection.row_factory = sqlite3.Row
+            found = [dict(row) for row in connection.execute(statement, values)]
+            connection.commit()
+            return found
+
+    def change_instance(self, defect: str, **columns: object) -> None:
+        """Set columns of the instance with this defect."""
+        named = ", ".join(f"{name} = ?" for name in columns)
+        statement = f"UPDATE instances SET {named} WHERE uuid = ?"
+        cell = f"nova_{self.planted[defect].cell}"
+        self.sql(cell, statement, *columns.values(), self.consumer(defect))
+
+    def call(self, method: str, path: str, body: object = None) -> requests.Response:
+        """One request of an administrator who knows what they do."""
+        content = None if body is None else json.dumps(body)
+        headers = {**HEADERS, "Content-Type": "application/json"} if content else HEADERS
+        url = f"{self.placement_url}{path}"
+        return requests.request(method, url, headers=headers, data=content, timeout=30)
+
+    def holding(self, consumer: str) -> dict[str, Any]:
+        return self.call("GET", f"/allocations/{consumer}").json()
+
+    def ledger(self) -> dict[str, Any]:
+        return ledger_at(self.placement_url)
+
+    def plan(self, *defects: str) -> Plan:
+        """A plan for the defects there are now, or only for those of these kinds."""
+        facts = collect(self.cloud, lambda *_: None)
+        findings = audit(facts, Rules()).findings
+        chosen = [one for one in findings if not defects or one.defect in defects]
+        facts = with_holdings(facts, self.cloud, [one.subject for one in chosen])
+        return make_plan(chosen, facts, facts.taken_at)
+
+    def apply(self, plan: Plan) -> dict[str, Settled]:
+        """Apply it with a journal beside the databases; how each consumer's step was settled."""
+        with opened(plan, self.folder / "journal") as journal:
+            return {step.consumer: settled for step, settled in apply(plan, self.cloud, journal)}
+
+
+def build(folder: Path) -> Template:
+    with lab.small_cloud(folder, seed=SEED, hosts=HOSTS, instances=INSTANCES) as small:
+        planted = small.plant(lab.Drift(1, 1, 1, 1))
+        return Template(folder, small.placement_url, {one.kind.value: one for one in planted})
+
+
+@contextmanager
+def running_copy(template: Template, folder: Path, placement: str = "trueup") -> Iterator[Small]:
+    """A copy that answers; `placement` says whose service."""
+    shutil.copytree(template.folder, folder)
+    _move_mappings(template.folder, folder)
+    with _served(sqlite_url(folder / "placement.sqlite"), placement) as url:
+        nova_conf = folder / "nova.conf"
+        text = nova_conf.read_text().replace(str(template.folder), str(folder))
+        nova_conf.write_text(text.replace(template.placement_url, url))
+        cloud = from_nova_conf(nova_conf)
+        yield Small(folder, nova_conf, url, template.planted, cloud)
+        cloud.close()
+
+
+def _move_mappings(old: Path, new: Path) -> None:
+    with closing(sqlite3.connect(new / "nova_api.sqlite")) as connection:
+        connection.execute(
+            "UPDATE cell_mappings SET database_connection = replace(database_connection, ?, ?)",
+            (str(old), str(new)),
+        )
+        connection.commit()
+
+
+@contextmanager
+def _served(database_url: str, placement: str) -> Iterator[str]:
+    if placement == "trueup":
+        with serve(lab.trueup_placement(database_url)) as url:
+            yield url
+    else:
+        with placement_server(placement, database_url) as server:
+            yield server.url

@@ -1,0 +1,123 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What facts say about themselves."""
+
+from dataclasses import replace
+from datetime import timedelta
+
+import pytest
+
+from tests.reconcile.planning import facts_of
+from tests.scenarios.drafting import NOW, uuid_of
+from trueup.reconcile.facts import (
+    Answer,
+    ComputeService,
+    Coverage,
+    Inventory,
+    Migration,
+    grouped,
+)
+
+
+@pytest.mark.parametrize(
+    ("total", "reserved", "ratio", "capacity"),
+    [(8, 0, 1.0, 8), (8, 2, 4.0, 24), (8192, 512, 1.0, 7680), (3, 0, 1.5, 4), (1, 1, 16.0, 0)],
+)
+def test_capacity_is_what_is_not_reserved_times_the_ratio_rounded_down(
+    total, reserved, ratio, capacity
+):
+    assert Inventory(total, reserved, ratio).capacity == capacity
+
+
+def test_coverage_is_complete_when_every_source_answered():
+    heard, silent = Answer("Placement", True, 3), Answer("cell1", False, reason="it is down")
+    assert Coverage((heard,)).complete
+    assert not Coverage((heard, silent)).complete
+    assert Coverage((heard, silent)).missing == (silent,)
+
+
+@pytest.mark.parametrize(
+    ("status", "under_way"),
+    [
+        ("accepted", True),
+        ("queued", True),
+        ("preparing", True),
+        ("running", True),
+        ("pre-migrating", True),
+        ("post-migrating", True),
+        ("finished", True),  # waits for its confirmation
+        ("of unknown status", True),
+        ("confirmed", False),
+        ("reverted", False),
+        ("error", False),
+        ("failed", False),
+        ("completed", False),
+        ("cancelled", False),
+        ("done", False),
+    ],
+)
+def test_a_migration_is_under_way_until_a_final_status(status, under_way):
+    row = Migration("m", "c", "i", "resize", status, source_host="h1", source_node="h1")
+    assert row.under_way is under_way
+
+
+@pytest.mark.parametrize(
+    ("forced_down", "seconds_ago", "up"),
+    [
+        (False, 0, True),
+        (False, 60, True),
+        (False, 61, False),
+        (True, 0, False),
+        (False, None, False),
+    ],
+)
+def test_a_service_is_up_while_it_reports_and_is_not_forced_down(forced_down, seconds_ago, up):
+    seen = None if seconds_ago is None else NOW - timedelta(seconds=seconds_ago)
+    service = ComputeService("cell1", "h1", forced_down, seen)
+    assert service.is_up(NOW) is up
+
+
+def test_a_living_row_outweighs_a_deleted_one_of_another_cell():
+    facts = facts_of(
+        "cell1\n  host h1\n  server web on h1 deleted=60\n  server old on h1 deleted=60\n"
+        "cell2\n  host h2\n  server web on h2\n"
+    )
+    assert facts.alive.keys() == {uuid_of("web")}
+    assert facts.alive[uuid_of("web")].host == "h2"
+    assert facts.deleted.keys() == {uuid_of("old")}
+
+
+def test_moves_and_evacuations_are_known_by_their_instance():
+    facts = facts_of(
+        "cell1\n  host h1\n  host h2\n"
+        "  server web on h2\n  evacuation of web from h1 done\n"
+        "  server db on h2\n  evacuation of db from h1 completed\n"
+        "  server app on h2\n  evacuation of app from h1 pre-migrating\n"
+        "  server back on h2\n  evacuation of back from h1 error\n"
+        "  server big on h2\n  resize of big from h1 finished\n"
+    )
+    assert facts.moving.keys() == {uuid_of("app"), uuid_of("big")}
+    assert facts.evacuations.keys() == {uuid_of("web"), uuid_of("db")}
+
+
+def test_roots_leave_sharing_and_unknown_providers_out():
+    facts = facts_of(
+        "cell1\n  host h1 VCPU=8\n"
+        "provider nic of h1 SRIOV_NET_VF=8\nprovider pool DISK_GB=1 sharing\n"
+    )
+    held = {uuid_of(name): {"VCPU": 1} for name in ("nic", "pool", "nobody knows it")}
+    assert facts.roots_of(held) == {uuid_of("h1")}
+    assert facts.roots_of({}) == frozenset()
+
+
+def test_lookups_keep_every_row_of_a_place():
+    facts = facts_of("cell1\n  host h1 uuid=twin\n  host h2 uuid=twin\n")
+    twice = replace(facts, compute_nodes=facts.compute_nodes * 2)
+    assert len(facts.nodes_by_uuid[uuid_of("twin")]) == 2
+    assert len(twice.nodes_by_place[uuid_of("cell1"), "h1", "h1"]) == 2
+    assert [one.name for one in facts.providers_by_name["h2"]] == ["h2"]
+    assert facts.services_by_host[uuid_of("cell1"), "h1"].host == "h1"
+
+
+def test_grouped_keeps_the_order_given():
+    assert grouped([("b", 1), ("a", 2), ("b", 0)]) == {"b": (1, 0), "a": (2,)}
+    assert list(grouped([("b", 1), ("a", 2)])) == ["b", "a"]
