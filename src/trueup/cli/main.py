@@ -20,6 +20,7 @@ COMMANDS = {
     "undo": "trueup.cli.undo:UndoCommand",
     "journal": "trueup.cli.journal:JournalCommand",
     "defects": "trueup.cli.defects:DefectsCommand",
+    "serve": "trueup.cli.serve:ServeCommand",
     "demo": "trueup.cli.demo:DemoCommand",
 }
 

@@ -14,6 +14,7 @@ from cliff.lister import Lister
 
 from trueup.cli.exits import explained
 from trueup.cli.progress import say
+from trueup.cli.state import state_folder
 from trueup.exit_codes import ExitCode, table
 from trueup.reconcile.cloud import Cloud
 from trueup.reconcile.cloud.settings import from_names, from_nova_conf
@@ -107,13 +108,6 @@ def add_state_option(parser: argparse.ArgumentParser) -> None:
         "--state-dir",
         metavar="DIR",
         type=Path,
-        default=_state_folder(),
+        default=state_folder(),
         help="where journals are kept (default: $TRUEUP_STATE_DIR, or trueup in $XDG_STATE_HOME)",
     )
-
-
-def _state_folder() -> Path:
-    if named := os.environ.get("TRUEUP_STATE_DIR"):
-        return Path(named)
-    home = os.environ.get("XDG_STATE_HOME") or Path.home() / ".local" / "state"
-    return Path(home) / "trueup"

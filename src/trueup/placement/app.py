@@ -7,6 +7,7 @@ request log is around keystone, so that a refused token can be found in it as we
 
 import logging
 from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
 from threading import Lock
 from typing import Any
 
@@ -104,6 +105,14 @@ def make_service(settings: Settings) -> PlacementApplication:
     tables.
     """
     return PlacementApplication(config.open_database(settings), settings)
+
+
+def make_embedded_service(settings: Settings) -> PlacementApplication:
+    """The same, for whoever can reach it: each caller is its administrator.
+
+    SAFETY: whoever calls this chooses where to listen.
+    """
+    return make_service(replace(settings, auth_strategy=config.ANYONE))
 
 
 def _behind_keystone(api: Any, settings: Settings) -> Any:

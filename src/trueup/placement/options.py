@@ -11,6 +11,11 @@ _NOBODY = "00000000-0000-0000-0000-000000000000"
 
 OPTIONS: dict[str, list[cfg.Opt]] = {
     "DEFAULT": [
+        cfg.BoolOpt(
+            "log_options",
+            default=True,
+            help="Log the value of every option at the start, at the level DEBUG.",
+        ),
         cfg.StrOpt("tempdir", help="Accepted for the sake of old files; nothing is kept there."),
         cfg.StrOpt(
             "pybasedir",
