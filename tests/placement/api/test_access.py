@@ -1,0 +1,57 @@
+# SPDX-License-Identifier: Apache-2.0
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from tests.placement.client import Client
+
+
+def test_the_versions_are_for_everyone(client: Client) -> None:
+    client.headers.clear()
+    assert client.get("/").status == 200
+    assert client.get("/traits").status == 401
+
+
+@pytest.mark.parametrize(
+    ("headers", "status"),
+    [
+        ({"x-auth-token": "admin"}, 200),
+        ({"x-auth-token": "somebody"}, 403),
+        ({"x-auth-token": "somebody", "x-roles": "admin"}, 200),
+        ({"x-auth-token": "nova", "x-roles": "service"}, 200),
+        ({"x-auth-token": "admin", "x-roles": "reader"}, 403),
+    ],
+)
+def test_roles_decide(client: Client, headers: dict[str, str], status: int) -> None:
+    assert client.get("/traits", headers=headers).status == status
+
+
+def test_readers_see_what_their_own_project_uses(
+    serve: Callable[..., Client], empty_ledger: str
+) -> None:
+    client = serve(empty_ledger, oslo_policy={"enforce_new_defaults": True})
+    client.headers |= {"x-auth-token": "reader:mine", "x-roles": "reader"}
+    assert client.get("/usages?project_id=mine").status == 200
+    assert client.get("/usages?project_id=other").status == 403
+
+
+def test_operators_change_who_may(
+    serve: Callable[..., Client], empty_ledger: str, tmp_path: Path
+) -> None:
+    policies = tmp_path / "policy.yaml"
+    policies.write_text('"placement:traits:list": "@"\n')
+    client = serve(empty_ledger, oslo_policy={"policy_file": str(policies)})
+    somebody = {"x-auth-token": "somebody"}
+    assert client.get("/traits", headers=somebody).status == 200
+    assert client.get("/resource_classes", headers=somebody).status == 403
+
+
+def test_applications_do_not_share_their_policies(
+    serve: Callable[..., Client], empty_ledger: str, tmp_path: Path
+) -> None:
+    policies = tmp_path / "policy.yaml"
+    policies.write_text('"placement:traits:list": "@"\n')
+    serve(empty_ledger, oslo_policy={"policy_file": str(policies)})
+    strict = serve(empty_ledger)
+    assert strict.get("/traits", headers={"x-auth-token": "somebody"}).status == 403

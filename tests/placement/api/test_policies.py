@@ -1,0 +1,27 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The rules against upstream's."""
+
+from placement import policies as upstream
+
+from trueup.placement.api.access import rule_defaults
+
+
+def test_names_defaults_and_scopes_are_upstreams() -> None:
+    def facts(rules):  # type: ignore[no-untyped-def]
+        return {
+            rule.name: (rule.check_str, rule.scope_types, rule.deprecated_rule is not None)
+            for rule in rules
+        }
+
+    assert facts(rule_defaults()) == facts(upstream.list_rules())
+
+
+def test_rules_are_asked_for_the_same_requests() -> None:
+    def operations(rules):  # type: ignore[no-untyped-def]
+        return {
+            rule.name: sorted((one["method"], one["path"]) for one in rule.operations)
+            for rule in rules
+            if hasattr(rule, "operations")
+        }
+
+    assert operations(rule_defaults()) == operations(upstream.list_rules())

@@ -1,0 +1,45 @@
+# SPDX-License-Identifier: Apache-2.0
+import logging
+import re
+
+import pytest
+
+from tests.placement.client import Client
+from trueup.placement.api.request_ids import GLOBAL_REQUEST_ID, RequestIds
+
+INBOUND = "req-5eb033fd-c550-420e-a31c-3ec2703a403c"
+
+
+def test_each_answer_has_an_id_of_its_own(client: Client) -> None:
+    first, second = (client.get("/").headers["x-openstack-request-id"] for _ in range(2))
+    assert re.fullmatch(r"req-[0-9a-f-]{36}", first)
+    assert first != second
+
+
+def test_a_refused_token_has_an_id_too(client: Client) -> None:
+    client.headers.clear()
+    reply = client.get("/resource_providers")
+    assert reply.status == 401
+    assert reply.headers["x-openstack-request-id"] == reply.error["request_id"]
+
+
+@pytest.mark.parametrize(("inbound", "kept"), [(INBOUND, True), ("drop table", False)])
+def test_the_id_of_the_caller_is_kept_if_it_is_one(inbound: str, kept: bool) -> None:
+    seen = {}
+
+    def application(environ, start_response):  # type: ignore[no-untyped-def]
+        seen.update(environ)
+        return []
+
+    environ = {"HTTP_X_OPENSTACK_REQUEST_ID": inbound, "PATH_INFO": "/"}
+    list(RequestIds(application)(environ, lambda *_: None))
+    assert seen.get(GLOBAL_REQUEST_ID) == (inbound if kept else None)
+
+
+def test_requests_are_logged_with_their_status(
+    client: Client, caplog: pytest.LogCaptureFixture
+) -> None:
+    with caplog.at_level(logging.INFO, logger="placement.requestlog"):
+        client.get("/traits?name=in:A", version="1.20")
+    assert '"GET /traits?name=in:A" status: 200' in caplog.text
+    assert "microversion: 1.20" in caplog.text
