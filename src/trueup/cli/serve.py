@@ -26,7 +26,7 @@ from trueup.placement.store import availability, migrations
 
 PORT = 8778
 _WORKERS_MAX = 4
-_THREADS = 8
+_THREADS = 4
 # Requests that are under way may end, for as long as load balancers wait for an answer.
 _SECONDS_TO_STOP = 60
 

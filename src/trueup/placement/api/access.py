@@ -56,17 +56,23 @@ class Caller:
             raise Refused(403, f"Policy does not allow {rule} to be performed.")
 
 
+def enforcer_of(settings: Settings) -> policy.Enforcer:
+    """The rules of the service and, where it has them, of its policy file."""
+    enforcer = policy.Enforcer(settings.source)
+    enforcer.suppress_default_change_warnings = True
+    enforcer.suppress_deprecation_warnings = True
+    enforcer.register_defaults(rule_defaults())
+    enforcer.load_rules()
+    return enforcer
+
+
 class Door:
     """Lets callers in, one application's way."""
 
     def __init__(self, settings: Settings):
         self._believes_tokens = settings.auth_strategy == "noauth2"
         self._believes_anyone = settings.auth_strategy == ANYONE
-        self._enforcer = policy.Enforcer(settings.source)
-        self._enforcer.suppress_default_change_warnings = True
-        self._enforcer.suppress_deprecation_warnings = True
-        self._enforcer.register_defaults(rule_defaults())
-        self._enforcer.load_rules()
+        self._enforcer = enforcer_of(settings)
 
     def identify(self, environ: dict[str, Any]) -> Caller:
         """Who sends this request. Raises Refused if that is not known and matters."""

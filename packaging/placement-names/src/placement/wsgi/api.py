@@ -1,0 +1,10 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`placement.wsgi.api:application`, built as the module is imported.
+
+PARITY: a configuration that cannot be used keeps the server from starting. No connection to the
+database is left open, so a server may fork afterwards.
+"""
+
+from placement.wsgi import init_application
+
+application = init_application()
