@@ -30,6 +30,7 @@ from trueup.reconcile.plan import Plan, make_plan
 from trueup.reconcile.rules import Rules
 
 SEED, HOSTS, INSTANCES = 1, 6, 24
+LEDGER_TABLES = ("allocations", "consumers", "inventories", "resource_providers")
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,10 +70,14 @@ class Small:
         cell = f"nova_{self.planted[defect].cell}"
         self.sql(cell, statement, *columns.values(), self.consumer(defect))
 
-    def call(self, method: str, path: str, body: object = None) -> requests.Response:
-        """One request of an administrator who knows what they do."""
+    def call(
+        self, method: str, path: str, body: object = None, minor: int = 36
+    ) -> requests.Response:
+        """One request of an administrator, at the microversion that Nova uses."""
         content = None if body is None else json.dumps(body)
-        headers = {**HEADERS, "Content-Type": "application/json"} if content else HEADERS
+        headers = HEADERS | {"OpenStack-API-Version": f"placement 1.{minor}"}
+        if content:
+            headers["Content-Type"] = "application/json"
         url = f"{self.placement_url}{path}"
         return requests.request(method, url, headers=headers, data=content, timeout=30)
 
@@ -80,7 +85,12 @@ class Small:
         return self.call("GET", f"/allocations/{consumer}").json()
 
     def ledger(self) -> dict[str, Any]:
+        """What Placement tells, without generations."""
         return ledger_at(self.placement_url)
+
+    def rows(self) -> dict[str, list[dict[str, Any]]]:
+        """What Placement keeps, to the last generation."""
+        return {name: self.sql("placement", f"SELECT * FROM {name}") for name in LEDGER_TABLES}
 
     def plan(self, *defects: str) -> Plan:
         """A plan for the defects there are now, or only for those of these kinds."""
