@@ -1,0 +1,123 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Collect: one picture of a cloud, and who answered for it."""
+
+from datetime import UTC, datetime
+
+import pytest
+
+from tests.reconcile.small import Small
+from trueup.reconcile.cloud.errors import Unreachable
+from trueup.reconcile.collect import collect, with_holdings
+from trueup.reconcile.facts import Facts, Holding
+
+
+def quiet(stage: str, done: int, total: int) -> None:
+    """Nobody watches."""
+
+
+def facts_of(small: Small) -> Facts:
+    return collect(small.cloud, quiet)
+
+
+def database(small: Small, name: str):
+    return small.folder / f"nova_{name}.sqlite"
+
+
+def test_every_source_is_in_the_coverage(small):
+    facts = facts_of(small)
+    assert facts.coverage.complete
+    assert [answer.source for answer in facts.coverage.answers] == [
+        "Placement", "cell0", "cell1", "cell2"
+    ]  # fmt: skip
+    assert all(answer.rows > 0 for answer in facts.coverage.answers)
+    assert sorted(facts.cells.values()) == ["cell0", "cell1", "cell2"]
+
+
+def test_the_picture_has_what_is_there(small):
+    facts = facts_of(small)
+    kept = small.sql("placement", "SELECT DISTINCT consumer_id FROM allocations")
+    assert facts.consumers.keys() == {row["consumer_id"] for row in kept}
+    alive = [
+        row["uuid"]
+        for cell in ("cell0", "cell1", "cell2")
+        for row in small.sql(f"nova_{cell}", "SELECT uuid FROM instances WHERE deleted = 0")
+    ]
+    assert sorted(facts.alive) == sorted(alive)
+    assert {node.uuid for node in facts.compute_nodes} == facts.providers.keys()
+    builds = small.sql("nova_api", "SELECT instance_uuid FROM build_requests")
+    assert facts.builds == {row["instance_uuid"] for row in builds}
+    assert facts.holdings == {}
+
+
+def test_only_deleted_instances_that_hold_something_are_read(small):
+    facts = facts_of(small)
+    assert facts.deleted.keys() == {small.consumer("orphaned_allocation")}
+
+
+def test_the_picture_is_dated_before_it_is_read(small):
+    before = datetime.now(UTC).replace(tzinfo=None)
+    moments: list[datetime] = []
+    facts = collect(small.cloud, lambda *_: moments.append(datetime.now(UTC).replace(tzinfo=None)))
+    assert before <= facts.taken_at <= moments[0]
+
+
+def test_progress_goes_up_to_the_end(small):
+    told: dict[str, list[tuple[int, int]]] = {}
+    collect(small.cloud, lambda stage, *counts: told.setdefault(stage, []).append(counts))
+    assert told["cells"] == [(1, 3), (2, 3), (3, 3)]
+    assert told["providers"] == [(done, 6) for done in range(1, 7)]
+
+
+def test_holdings_are_added_for_those_who_are_asked_for(small):
+    orphan, missing = small.consumer("orphaned_allocation"), small.consumer("missing_allocation")
+    facts = facts_of(small)
+    held = with_holdings(facts, small.cloud, [orphan, missing])
+    assert held.holdings.keys() == {orphan, missing}
+    assert held.holdings[orphan].allocations.amounts == facts.consumers[orphan]
+    assert held.holdings[missing] == Holding(None, None)
+    assert held.providers is facts.providers
+
+
+@pytest.mark.parametrize("cell", ["cell0", "cell1", "cell2"])
+def test_a_silent_cell_is_named_and_the_others_are_read(small, cell):
+    database(small, cell).unlink()
+    facts = facts_of(small)
+    [silent] = facts.coverage.missing
+    assert (silent.source, silent.rows) == (cell, 0)
+    assert "unable to open database file" in silent.reason
+    names = {facts.cells[row.cell] for row in facts.instances}
+    assert names == {"cell0", "cell1", "cell2"} - {cell}
+
+
+@pytest.mark.parametrize("cell", ["cell1", "cell2"])
+def test_a_cell_that_falls_silent_between_two_questions_is_named(small, cell):
+    """Its contents were read; whether it knows the consumers that are left cannot be asked."""
+
+    def cut(stage: str, done: int, total: int) -> None:
+        if (stage, done) == ("cells", total):
+            database(small, cell).rename(database(small, "away"))
+
+    facts = collect(small.cloud, cut)
+    assert [answer.source for answer in facts.coverage.missing] == [cell]
+    assert {facts.cells[row.cell] for row in facts.instances} == {"cell0", "cell1", "cell2"}
+
+
+def test_a_cell_whose_tables_are_gone_is_silent(small):
+    small.sql("nova_cell2", "DROP TABLE compute_nodes")
+    [silent] = facts_of(small).coverage.missing
+    assert silent.source == "cell2"
+    assert "no such table: compute_nodes" in silent.reason
+
+
+def test_without_the_api_database_nothing_is_said(small):
+    (small.folder / "nova_api.sqlite").unlink()
+    with pytest.raises(Unreachable) as silent:
+        facts_of(small)
+    assert silent.value.source == "Nova's API database"
+
+
+def test_a_build_request_table_that_cannot_be_read_says_so(small):
+    small.sql("nova_api", "DROP TABLE build_requests")
+    with pytest.raises(Unreachable) as silent:
+        facts_of(small)
+    assert "build_requests" in silent.value.reason

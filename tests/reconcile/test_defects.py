@@ -1,0 +1,91 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What all defects have in common; what each finds is told in tests/scenarios/audits."""
+
+import pytest
+
+from tests.reconcile.planning import facts_of
+from tests.scenarios.test_audits import FILES, LINE
+from trueup.reconcile.defects import DEFECTS, Defect
+from trueup.reconcile.facts import Facts
+from trueup.reconcile.findings import Finding
+from trueup.reconcile.rules import Rules
+
+SCENARIOS = {path.stem: path.read_text().split("\n====\n") for path in FILES}
+EVERY = pytest.mark.parametrize("defect", DEFECTS, ids=lambda defect: defect.NAME)
+
+
+def clouds() -> list[Facts]:
+    return [facts_of(block.partition(LINE)[0]) for blocks in SCENARIOS.values() for block in blocks]
+
+
+def findings(defect: Defect, facts: Facts) -> list[Finding]:
+    return [one for one in defect.find(facts, Rules()) if isinstance(one, Finding)]
+
+
+def test_there_is_a_scenario_file_for_each_defect_and_for_nothing_else():
+    assert sorted(SCENARIOS) == sorted(defect.NAME for defect in DEFECTS)
+
+
+@EVERY
+def test_its_scenarios_show_it_found_and_left_alone(defect):
+    answers = [block.partition(LINE)[2] for block in SCENARIOS[defect.NAME]]
+    assert any(f"finding {defect.NAME} " in answer for answer in answers)
+    assert any("step " in answer for answer in answers)
+    assert any(f"finding {defect.NAME} " not in answer for answer in answers)
+
+
+@EVERY
+def test_it_says_what_it_is_and_what_is_done_about_it(defect):
+    assert defect.NAME.replace("_", "").isalpha()
+    for sentence in (defect.TITLE, defect.REMEDY):
+        assert sentence[0].isupper()
+        assert not sentence.endswith(".")
+
+
+def test_no_two_defects_have_one_name():
+    assert len({defect.NAME for defect in DEFECTS}) == len(DEFECTS)
+
+
+@EVERY
+def test_a_finding_names_its_defect_its_subject_and_its_evidence(defect):
+    found = [one for facts in clouds() for one in findings(defect, facts)]
+    assert found
+    for one in found:
+        assert one.defect == defect.NAME
+        assert one.where
+        assert "instance" in one.evidence
+        assert all(one.evidence.values())
+
+
+@EVERY
+def test_finding_and_remedy_change_nothing_of_the_facts(defect):
+    for facts, same in zip(clouds(), clouds(), strict=True):
+        for one in findings(defect, facts):
+            defect.remedy(one, facts)
+        assert facts == same
+
+
+@EVERY
+def test_the_remedy_of_a_finding_is_one_step_on_its_subject(defect):
+    for facts in clouds():
+        for one in findings(defect, facts):
+            [step] = defect.remedy(one, facts)
+            assert step.consumer == one.subject
+            assert step.because == (one.id,)
+            assert step.guard.instance.uuid == one.subject
+            assert step.before != step.after
+
+
+@EVERY
+def test_a_cloud_in_order_has_nothing_of_it(defect):
+    facts = facts_of(
+        "cell1\n  host h1 VCPU=8 MEMORY_MB=8192\n  server web on h1 VCPU=1 MEMORY_MB=64\n"
+        "  server off state=shelved_offloaded\n  server old on h1 deleted=9999\n"
+        "holds web h1 VCPU=1 MEMORY_MB=64\n"
+    )
+    assert list(defect.find(facts, Rules())) == []
+
+
+@EVERY
+def test_an_empty_cloud_has_nothing_of_it(defect):
+    assert list(defect.find(facts_of(""), Rules())) == []
