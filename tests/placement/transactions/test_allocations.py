@@ -130,6 +130,27 @@ def test_delete_takes_also_what_nobody_owns(client: Client) -> None:
     assert client.delete(f"/allocations/{UUID(100)}").status == 404
 
 
+def test_a_provider_is_known_in_the_case_that_the_database_knows(
+    serve: Callable[..., Client], database_url: str
+) -> None:
+    """MariaDB finds it in either, the others only as it was written; the ledger keeps one form."""
+    schema.create(database_url)
+    client = serve(database_url)
+    lower = "abcdefab-0000-4000-8000-00000000000a"
+    client.post("/resource_providers", {"name": "host", "uuid": lower})
+    path = f"/resource_providers/{lower}/inventories"
+    client.post(path, {"resource_class": "VCPU", "total": 2})
+    body = claim({})
+    body["allocations"] = {lower.upper(): {"resources": {"VCPU": 2}}}
+    folds = database_url.startswith("mysql")
+    assert client.put(f"/allocations/{UUID(100)}", body).status == (204 if folds else 400)
+    if folds:
+        held = client.get(f"/allocations/{UUID(100)}").json["allocations"]
+        assert list(held) == [lower]
+        again = {**body, "consumer_generation": 1}
+        assert client.put(f"/allocations/{UUID(100)}", again).status == 204
+
+
 STATEMENTS_MAX = 10
 FILES_MAX = 20
 HOPS_MAX = 50

@@ -1,0 +1,25 @@
+# SPDX-License-Identifier: Apache-2.0
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+
+from tests.placement.client import UUID, Client
+from trueup.placement.store import schema
+
+
+def test_an_aggregate_that_everybody_names_first_is_made_once(
+    serve: Callable[..., Client], database_url: str
+) -> None:
+    schema.create(database_url)
+    client = serve(database_url)
+    for number in range(1, 7):
+        client.make_provider(number)
+
+    def join(number: int) -> int:
+        path = f"/resource_providers/{UUID(number)}/aggregates"
+        body = {"aggregates": [UUID(50), UUID(51)], "resource_provider_generation": 0}
+        return client.put(path, body).status
+
+    with ThreadPoolExecutor(6) as pool:
+        assert set(pool.map(join, range(1, 7))) == {200}
+    found = client.get(f"/resource_providers?member_of={UUID(50)}").json["resource_providers"]
+    assert len(found) == 6

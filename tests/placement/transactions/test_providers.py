@@ -1,0 +1,32 @@
+# SPDX-License-Identifier: Apache-2.0
+from collections import Counter
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+
+from tests.placement.client import UUID, Client
+from trueup.placement.store import schema
+
+
+def test_a_parent_does_not_vanish_under_its_new_child(
+    serve: Callable[..., Client], database_url: str
+) -> None:
+    """Deleting it and giving it a child at the same time: only one of the two succeeds."""
+    schema.create(database_url)
+    client = serve(database_url)
+    for round_number in range(6):
+        parent, child = UUID(10 + round_number), UUID(20 + round_number)
+        client.post("/resource_providers", {"name": parent, "uuid": parent})
+        body = {"name": child, "uuid": child, "parent_provider_uuid": parent}
+        with ThreadPoolExecutor(2) as pool:
+            made = pool.submit(client.post, "/resource_providers", body)
+            deleted = pool.submit(client.delete, f"/resource_providers/{parent}")
+        assert {made.result().status, deleted.result().status} in ({200, 409}, {400, 204})
+
+
+def test_a_name_is_given_once(serve: Callable[..., Client], database_url: str) -> None:
+    schema.create(database_url)
+    client = serve(database_url)
+    with ThreadPoolExecutor(4) as pool:
+        bodies = [{"name": "host"}] * 8
+        replies = pool.map(lambda body: client.post("/resource_providers", body), bodies)
+    assert Counter(reply.status for reply in replies) == {200: 1, 409: 7}
