@@ -97,6 +97,16 @@ def load(
     return source
 
 
+def add_command_group(
+    source: cfg.ConfigOpts, name: str, describe: str, add_parsers: Callable[[Any], None]
+) -> None:
+    """Let the command line have commands; what was said is then at `source.command`."""
+    group = cfg.SubCommandOpt(
+        name, dest="command", title="Command", help=describe, handler=add_parsers
+    )
+    source.register_cli_opt(group)
+
+
 def register(source: cfg.ConfigOpts) -> None:
     """Tell oslo.config about every option."""
     for group, options in OPTIONS.items():

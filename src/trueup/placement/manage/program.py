@@ -8,8 +8,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from oslo_config import cfg
-
 from trueup.exit_codes import ExitCode
 from trueup.placement import config
 from trueup.placement.config import ConfigurationUnusable, Settings
@@ -86,13 +84,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _run(words: list[str]) -> int:
-    group = cfg.SubCommandOpt(
-        "db", dest="command", title="Command", help="Available DB commands", handler=_add_parsers
+    source = config.load(
+        words,
+        add_commands=lambda source: config.add_command_group(
+            source, "db", "Available DB commands", _add_parsers
+        ),
     )
-    source = config.load(words, add_commands=lambda source: source.register_cli_opt(group))
-    try:
-        run: Action = source.command.run
-    except cfg.NoSuchOptError:
+    run: Action | None = getattr(source.command, "run", None)
+    if run is None:
         source.print_help()
         return int(ExitCode.INTERNAL_ERROR)
     if run is _print_help:

@@ -1,0 +1,192 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Serving without a web server of one's own: granian, with a service in each of its workers.
+
+Either the service that placement.conf describes, or an embedded one over a database that is made
+on the spot. An embedded service asks nobody who they are, so it stays on the loopback interface.
+"""
+
+import functools
+import ipaddress
+import socket
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from granian.constants import HTTPModes, Interfaces
+from granian.log import LogLevels
+from granian.server import Server
+
+from trueup.placement import app, config
+from trueup.placement.app import PlacementApplication
+from trueup.placement.config import ConfigurationUnusable, Settings
+from trueup.placement.store import availability, migrations
+
+# Requests that are under way may end, for as long as load balancers wait for an answer.
+_SECONDS_TO_STOP = 60
+
+
+class Unusable(Exception):
+    """What was asked for cannot be: the text says why, and what can."""
+
+
+class DatabaseAway(Exception):
+    """The database does not answer: the text is what its driver says."""
+
+
+@dataclass(frozen=True, slots=True)
+class Service:
+    """What each worker builds for itself: the words of placement.conf, or an embedded database."""
+
+    words: tuple[str, ...]
+    embedded_url: str | None
+
+    def source(self) -> Any:
+        """The options, parsed. Raises ConfigurationUnusable."""
+        if self.embedded_url is None:
+            return config.load(self.words)
+        given = {"placement_database": {"connection": self.embedded_url}}
+        return config.from_mapping(given).source
+
+    def build(self) -> PlacementApplication:
+        """The application, over connections of its own."""
+        source = self.source()
+        config.set_up_logging(source)
+        settings = config.read(source)
+        if self.embedded_url is not None:
+            return app.make_embedded_service(settings)
+        return app.make_service(settings)
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where to listen, and with how many workers of how many threads each."""
+
+    host: str
+    port: int
+    workers: int
+    threads: int
+    insecure: bool
+    """Listen beyond loopback even if nobody is asked who they are."""
+
+
+def choose(words: Sequence[str], database_url: str | None, folder: Path) -> Service:
+    """placement.conf's service if the words, files or variables name a database; else embedded.
+
+    `folder` is where a new embedded database is kept. Raises Unusable.
+    """
+    if database_url and words:
+        raise Unusable("--database and --config-file name two services: give one of them.")
+    if database_url:
+        return Service((), database_url)
+    try:
+        found = config.read(config.load(words))
+    except ConfigurationUnusable as error:
+        raise Unusable(str(error)) from error
+    if found.database_url or words:
+        return Service(tuple(words), None)
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise Unusable(
+            f"the folder {folder} cannot be made: {error.strerror}. "
+            "Name another one with --state-dir."
+        ) from error
+    return Service((), f"sqlite:///{folder.absolute() / 'placement.sqlite'}")
+
+
+def serve(service: Service, place: Place, say: Callable[[str], None]) -> None:
+    """Serve until SIGTERM or SIGINT; requests that are under way are answered first.
+
+    Raises Unusable and DatabaseAway before anything listens.
+    """
+    address = _address(place.host)
+    _try(service, address, place)
+    server = _server(place, address)
+    server.on_startup(functools.partial(say, _greeting(service, address, place.port)))
+    # By reference and not as a closure: workers may be started without a copy of our memory.
+    server.serve(target_loader=functools.partial(Service.build, service), wrap_loader=False)
+
+
+def _try(service: Service, address: str, place: Place) -> None:
+    """What is wrong shows here, in one line, and not as a traceback of each worker."""
+    try:
+        settings = config.read(service.source())
+        guarded = service.embedded_url is None and settings.auth_strategy == "keystone"
+        if not guarded and not place.insecure:
+            _require_loopback(address)
+        _require_free(address, place.port)
+        if service.embedded_url is not None:
+            _prepare(settings)
+        service.build().close()
+    except (ConfigurationUnusable, migrations.UnknownRevision, migrations.RowsInTheWay) as error:
+        raise Unusable(str(error)) from error
+    except availability.DatabaseError as error:
+        said = availability.reason(error)
+        if availability.is_away(error):
+            raise DatabaseAway(said) from error
+        raise Unusable(
+            f"the database cannot be used: {said}. "
+            "Run 'trueup-manage db sync' if it has no tables yet."
+        ) from error
+
+
+def _prepare(settings: Settings) -> None:
+    database = config.open_database(settings)
+    try:
+        migrations.upgrade(database)
+    finally:
+        database.close()
+
+
+def _address(host: str) -> str:
+    try:
+        found = socket.getaddrinfo(host, None, type=socket.SOCK_STREAM)
+    except OSError as error:
+        raise Unusable(f"--host {host} is no address: {error.strerror}.") from error
+    return str(found[0][4][0])
+
+
+def _require_loopback(address: str) -> None:
+    if not ipaddress.ip_address(address).is_loopback:
+        raise Unusable(
+            f"whoever reaches {address} could change the ledger, because this service does not "
+            "ask who they are. Use auth_strategy = keystone in placement.conf, listen on "
+            "127.0.0.1, or say --insecure."
+        )
+
+
+def _require_free(address: str, port: int) -> None:
+    family = socket.AF_INET6 if ":" in address else socket.AF_INET
+    with socket.socket(family) as probe:
+        # As the server does, so that connections of one that just ended are not in the way.
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            probe.bind((address, port))
+        except OSError as error:
+            raise Unusable(
+                f"cannot listen on {address} port {port}: {error.strerror}. "
+                "Choose others with --host and --port."
+            ) from error
+
+
+def _server(place: Place, address: str) -> Any:
+    return Server(
+        target="trueup.wsgi:application",
+        address=address,
+        port=place.port,
+        interface=Interfaces.WSGI,
+        http=HTTPModes.http1,
+        websockets=False,
+        workers=place.workers,
+        blocking_threads=place.threads,
+        workers_kill_timeout=_SECONDS_TO_STOP,
+        log_level=LogLevels.error,
+    )
+
+
+def _greeting(service: Service, address: str, port: int) -> str:
+    shown = f"[{address}]" if ":" in address else address
+    if service.embedded_url is None:
+        return f"the Placement API of placement.conf on http://{shown}:{port}"
+    return f"an embedded Placement API on http://{shown}:{port}, without authentication"
