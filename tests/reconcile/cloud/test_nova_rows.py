@@ -1,0 +1,219 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Rows of Nova as it writes them, and as nobody should have."""
+
+import json
+from datetime import datetime
+
+import pytest
+
+from trueup.reconcile.cloud import nova_rows
+from trueup.reconcile.expected import Unknown, host_amounts
+from trueup.reconcile.facts import Instance
+
+MOMENT = datetime(2026, 11, 21, 12, 0, 0)
+PLAIN_FLAVOR = {
+    "name": "m1.small",
+    "vcpus": 2,
+    "memory_mb": 256,
+    "root_gb": 4,
+    "ephemeral_gb": 1,
+    "swap": 512,
+    "extra_specs": {},
+}
+OWNER = ("uuid", "display_name", "project_id", "user_id")
+STATE = ("host", "node", "vm_state", "task_state", "hidden", "updated_at", "deleted_at")
+ASKED = ("flavor", "pci_requests", "vpmems", "network_info")
+NOTHING = dict.fromkeys((*OWNER, *STATE, *ASKED))
+
+
+def flavor_text(**fields: object) -> str:
+    return json.dumps({"cur": {"nova_object.data": PLAIN_FLAVOR | fields}, "old": None})
+
+
+def instance(image: dict[str, str] | None = None, **columns: object) -> Instance:
+    row = NOTHING | {"uuid": "an-instance", "deleted": 0, "flavor": flavor_text()} | columns
+    return nova_rows.instance(row, "a-cell", volume_backed=False, image=image or {})
+
+
+def test_an_instance_with_every_column():
+    row = instance(
+        display_name="web", project_id="p", user_id="u", host="h1", node="n1", vm_state="active",
+        task_state="rebooting", hidden=0, updated_at=MOMENT, deleted_at=None,
+    )  # fmt: skip
+    assert (row.uuid, row.name, row.cell) == ("an-instance", "web", "a-cell")
+    assert (row.project, row.user, row.host, row.node) == ("p", "u", "h1", "n1")
+    assert (row.vm_state, row.task_state, row.updated_at) == ("active", "rebooting", MOMENT)
+    assert (row.deleted, row.hidden, row.peculiarities) == (False, False, ())
+    assert host_amounts(row) == {"VCPU": 2, "MEMORY_MB": 256, "DISK_GB": 6}
+
+
+def test_an_instance_with_nothing_but_nulls_can_be_read():
+    row = instance(flavor=None)
+    assert (row.name, row.project, row.user) == ("", "", "")
+    assert (row.host, row.node, row.vm_state, row.task_state) == (None, None, None, None)
+    assert (row.hidden, row.flavor, row.updated_at) == (False, None, None)
+    assert isinstance(host_amounts(row), Unknown)
+
+
+@pytest.mark.parametrize(("value", "deleted"), [(0, False), (1, True), (4711, True)])
+def test_deleted_by_nova_is_its_id_and_by_hand_is_1(value, deleted):
+    assert instance(deleted=value).deleted is deleted
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "{",
+        "null",
+        "[]",
+        "7",
+        '"text"',
+        "{}",
+        '{"cur": null}',
+        '{"cur": {}}',
+        '{"cur": {"nova_object.data": null}}',
+        '{"cur": {"nova_object.data": {"vcpus": 1}}}',
+        flavor_text(vcpus=None),
+        flavor_text(vcpus="two"),
+        flavor_text(memory_mb={}),
+        flavor_text(extra_specs=[1]),
+        flavor_text()[:-9],
+    ],
+)
+def test_a_flavor_that_cannot_be_read_is_none_and_then_nothing_is_expected(text):
+    row = instance(flavor=text)
+    assert row.flavor is None
+    assert host_amounts(row) == Unknown("its flavor cannot be read")
+
+
+def test_sizes_that_are_null_count_as_nothing():
+    row = instance(flavor=flavor_text(root_gb=None, ephemeral_gb=None, swap=None, extra_specs=None))
+    assert host_amounts(row) == {"VCPU": 2, "MEMORY_MB": 256}
+
+
+def test_during_a_resize_the_current_flavor_counts():
+    text = json.dumps(
+        {
+            "cur": {"nova_object.data": PLAIN_FLAVOR | {"vcpus": 8}},
+            "old": {"nova_object.data": PLAIN_FLAVOR},
+            "new": {"nova_object.data": PLAIN_FLAVOR | {"vcpus": 8}},
+        }
+    )
+    assert instance(flavor=text).flavor.vcpus == 8
+
+
+@pytest.mark.parametrize(
+    ("specs", "peculiarities"),
+    [
+        ({}, ()),
+        ({"hw:cpu_policy": "shared"}, ()),
+        ({"hw_rng:allowed": "True", "quota:cpu_shares": "2048", "trait:CUSTOM_A": "required"}, ()),
+        ({"hw:cpu_policy": "dedicated"}, ("flavor hw:cpu_policy=dedicated",)),
+        ({"hw:cpu_policy": "mixed"}, ("flavor hw:cpu_policy=mixed",)),
+        ({"resources:VGPU": "1"}, ("flavor resources:VGPU",)),
+        ({"resources1:PCPU": "1"}, ("flavor resources1:PCPU",)),
+        ({"hw:mem_encryption": "True"}, ("flavor hw:mem_encryption",)),
+        ({"hw:pmem": "6GB"}, ("flavor hw:pmem",)),
+        ({"accel:device_profile": "gpu"}, ("flavor accel:device_profile",)),
+        ({"pci_passthrough:alias": "a:1"}, ("flavor pci_passthrough:alias",)),
+        (
+            {"resources:VGPU": "1", "hw:pmem": "6GB"},
+            ("flavor hw:pmem", "flavor resources:VGPU"),
+        ),
+    ],
+)
+def test_what_a_flavor_asks_for_besides_plain_amounts_is_named(specs, peculiarities):
+    row = instance(flavor=flavor_text(extra_specs=specs))
+    assert row.peculiarities == peculiarities
+    assert isinstance(host_amounts(row), Unknown) is bool(peculiarities)
+
+
+@pytest.mark.parametrize(
+    ("image", "peculiarities"),
+    [
+        ({}, ()),
+        ({"image_hw_cpu_policy": "shared"}, ()),
+        ({"image_hw_cpu_policy": "dedicated"}, ("image hw_cpu_policy=dedicated",)),
+        ({"image_hw_mem_encryption": "True"}, ("image hw_mem_encryption",)),
+    ],
+)
+def test_what_an_image_asks_for_is_named(image, peculiarities):
+    assert instance(image=image).peculiarities == peculiarities
+
+
+DEVICES = json.dumps({"nova_object.data": {"requests": [{"count": 1}]}})
+NO_DEVICES = json.dumps({"nova_object.data": {"requests": []}})
+MEMORY = json.dumps({"nova_object.data": {"objects": [{"label": "6GB"}]}})
+
+
+@pytest.mark.parametrize(
+    ("column", "text", "peculiarities"),
+    [
+        ("pci_requests", None, ()),
+        ("pci_requests", "", ()),
+        ("pci_requests", "[]", ()),
+        ("pci_requests", "null", ()),
+        ("pci_requests", NO_DEVICES, ()),
+        ("pci_requests", '[{"count": 1}]', ("PCI devices",)),
+        ("pci_requests", DEVICES, ("PCI devices",)),
+        ("pci_requests", "{", ("PCI devices",)),
+        ("pci_requests", "{}", ("PCI devices",)),
+        ("vpmems", MEMORY, ("persistent memory",)),
+        ("vpmems", "[]", ()),
+        ("network_info", None, ()),
+        ("network_info", "[]", ()),
+        ("network_info", "null", ("ports with guaranteed bandwidth",)),
+        ("network_info", '[{"profile": null}]', ()),
+        ("network_info", '[{"profile": {}}]', ()),
+        ("network_info", '[{"profile": {"allocation": {}}}]', ()),
+        (
+            "network_info",
+            '[{}, {"profile": {"allocation": {"g": "p"}}}]',
+            ("ports with guaranteed bandwidth",),
+        ),
+        ("network_info", "{", ("ports with guaranteed bandwidth",)),
+        ("network_info", "[7]", ("ports with guaranteed bandwidth",)),
+    ],
+)
+def test_devices_memory_and_ports_are_named_and_what_cannot_be_read_counts(
+    column, text, peculiarities
+):
+    assert instance(**{column: text}).peculiarities == peculiarities
+
+
+def test_a_migration_with_nothing_but_nulls_is_under_way():
+    row = dict.fromkeys(
+        ("uuid", "instance_uuid", "migration_type", "status", "source_compute", "source_node")
+    )
+    read = nova_rows.migration(row, "a-cell")
+    assert read.under_way
+    assert (read.kind, read.status) == ("migration", "of unknown status")
+    assert (read.uuid, read.instance, read.source_host) == ("", "", None)
+
+
+def test_a_compute_node_with_nothing_but_nulls_can_be_read():
+    row = dict.fromkeys(("uuid", "host", "hypervisor_hostname"))
+    read = nova_rows.compute_node(row, "a-cell")
+    assert (read.uuid, read.host, read.node) == ("", "", "")
+
+
+@pytest.mark.parametrize(
+    ("seen", "updated", "created", "last"),
+    [
+        (MOMENT, None, None, MOMENT),
+        (None, MOMENT, None, MOMENT),
+        (None, None, MOMENT, MOMENT),
+        (None, None, None, None),
+        (MOMENT, datetime(2030, 1, 1), datetime(2030, 1, 1), MOMENT),
+    ],
+)
+def test_a_service_was_last_seen_when_it_said_so_or_when_its_row_changed(
+    seen, updated, created, last
+):
+    row = {
+        "host": "h1", "forced_down": None,
+        "last_seen_up": seen, "updated_at": updated, "created_at": created,
+    }  # fmt: skip
+    read = nova_rows.compute_service(row, "a-cell")
+    assert (read.host, read.forced_down, read.last_seen) == ("h1", False, last)

@@ -1,0 +1,134 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Tables hold what was found, in plain values."""
+
+import json
+from dataclasses import replace
+from datetime import timedelta
+
+from tests.reconcile.planning import BROKEN, audited, facts_of, planned
+from tests.scenarios.drafting import uuid_of
+from trueup.reconcile.defects import DEFECTS
+from trueup.reconcile.journal import Settled, opened, runs
+from trueup.reconcile.report.tables import (
+    Table,
+    audit_table,
+    defects_table,
+    outcome_table,
+    plan_table,
+    run_table,
+    runs_table,
+)
+
+MIXED = f"{BROKEN}  server busy on h1 task=migrating\n  server lost on h9\ncell2 silent\n"
+NAMES = {uuid: provider.name for uuid, provider in facts_of(BROKEN).providers.items()}
+
+
+def checked(table: Table) -> Table:
+    """Every row has a cell for each column, and is plain enough for JSON."""
+    columns, rows = table
+    assert all(len(row) == len(columns) for row in rows)
+    json.dumps(rows)
+    return table
+
+
+def test_findings_come_first_then_what_could_not_be_checked():
+    _, rows = checked(audit_table(audited(MIXED), everything=False))
+    verdicts = [row[0] for row in rows]
+    assert verdicts == sorted(verdicts, key=["finding", "could not check"].index)
+    assert set(verdicts) == {"finding", "could not check"}
+
+
+def test_with_everything_also_what_was_left_alone_comes_last():
+    _, few = audit_table(audited(MIXED), everything=False)
+    _, all_rows = checked(audit_table(audited(MIXED), everything=True))
+    assert all_rows[: len(few)] == few
+    assert [row[0] for row in all_rows[len(few) :]] == ["left alone"]
+    assert all_rows[-1][4] == {"reason": "its task state is migrating"}
+
+
+def test_a_finding_is_told_with_its_evidence():
+    columns, rows = audit_table(audited(BROKEN), everything=False)
+    assert dict(zip(columns, rows[1], strict=True)) == {
+        "Verdict": "finding",
+        "Defect": "missing_allocation",
+        "Subject": uuid_of("web"),
+        "Where": "h1",
+        "Evidence": {
+            "instance": "web, active on h1, cell1",
+            "holds": "nothing",
+            "should hold": "VCPU=2 MEMORY_MB=256 DISK_GB=6 on h1",
+        },
+    }
+
+
+def test_a_silent_source_is_a_row_of_its_own():
+    _, rows = audit_table(audited("cell1\n  host h1 VCPU=8\ncell2 silent\n"), everything=False)
+    assert rows == [("could not check", "", "cell2", "", {"reason": "did not answer: it is down"})]
+
+
+def test_an_audit_of_a_cloud_in_order_is_empty():
+    assert audit_table(audited("cell1\n  host h1 VCPU=8\n"), everything=True)[1] == []
+
+
+def test_a_plan_is_told_step_by_step_with_names_where_known():
+    columns, rows = checked(plan_table(planned(), NAMES))
+    steps = [dict(zip(columns, row, strict=True)) for row in rows]
+    assert [step["Step"] for step in steps] == [1, 2, 3]
+    assert steps[0] == {
+        "Step": 1,
+        "Consumer": uuid_of("old"),
+        "Before": {"h1": "VCPU=2 MEMORY_MB=256 DISK_GB=6"},
+        "After": {},
+        "Because": "orphaned_allocation",
+    }
+    [db] = [step for step in steps if step["Consumer"] == uuid_of("db")]
+    assert db["Before"] == {"h2": "VCPU=1 MEMORY_MB=128"}
+    assert db["After"] == {"h1": "VCPU=1 MEMORY_MB=128"}
+
+
+def test_a_provider_without_a_name_is_told_by_its_uuid():
+    _, rows = plan_table(planned(), {})
+    assert rows[0][2] == {uuid_of("h1"): "VCPU=2 MEMORY_MB=256 DISK_GB=6"}
+
+
+def test_outcomes_are_told_in_their_order():
+    first, second, _ = planned().steps
+    outcomes = [
+        (second, Settled(second.id, "refused", "it moved")),
+        (first, Settled(first.id, "done")),
+    ]
+    _, rows = checked(outcome_table(outcomes))
+    assert rows == [
+        (second.consumer, "refused", "missing_allocation", "it moved"),
+        (first.consumer, "done", "orphaned_allocation", ""),
+    ]
+
+
+def test_runs_are_told_with_what_became_of_their_steps(tmp_path):
+    plan = planned()
+    first, second, _ = plan.steps
+    with opened(plan, tmp_path) as journal:
+        journal.settle(Settled(first.id, "done"))
+        journal.settle(Settled(second.id, "refused", "it moved"))
+        _, rows = checked(run_table(journal))
+    assert [row[1] for row in rows] == ["done", "refused", "open"]
+    assert [row[3] for row in rows] == ["", "it moved", ""]
+    undo = replace(plan, made_at=plan.made_at + timedelta(hours=1), undoes=plan.id, steps=(first,))
+    with opened(undo, tmp_path):
+        columns, rows = checked(runs_table(runs(tmp_path)))
+    assert [dict(zip(columns, row, strict=True)) for row in rows] == [
+        {
+            "Run": plan.id, "Made at": "2026-11-21 12:00:00", "Undoes": "",
+            "Steps": 3, "Done": 1, "Refused": 1, "Open": 1,
+        },
+        {
+            "Run": undo.id, "Made at": "2026-11-21 13:00:00", "Undoes": plan.id,
+            "Steps": 1, "Done": 0, "Refused": 0, "Open": 1,
+        },
+    ]  # fmt: skip
+
+
+def test_every_defect_is_listed():
+    _, rows = checked(defects_table())
+    assert [row[0] for row in rows] == [defect.NAME for defect in DEFECTS]
+    assert all(all(row) for row in rows)
