@@ -6,7 +6,7 @@ import json
 import re
 import shutil
 import sqlite3
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -18,6 +18,7 @@ from tests.servers import upstream
 from tests.servers.placement import NOAUTH
 from trueup.placement import app as trueup
 
+EMPTY, IN_USE = "empty.sqlite", "in-use.sqlite"
 HEADERS = ("content-type", "cache-control", "openstack-api-version", "vary", "location", "allow")
 # A time, equal only in that both have it.
 PRESENT_OR_NOT = ("last-modified",)
@@ -48,8 +49,11 @@ TABLES = {
     "traits": "SELECT name FROM traits",
     "resource classes": "SELECT name FROM resource_classes",
 }
-# After these words jsonschema says which of several faults it saw first, and prints the schema.
-WORDED_BY_A_LIBRARY = re.compile("(JSON does not validate|Invalid query string parameters)")
+# After these words comes whichever of several faults was seen first: jsonschema's, with the schema,
+# or of a set of unknown traits the one that Python happens to give first.
+FIRST_OF_SEVERAL = re.compile(
+    r"(JSON does not validate|Invalid query string parameters|No such trait\(s\))"
+)
 # Upstream tells a client the SQL that failed; ours says the same in words.
 SQL_IN_THE_DETAIL = "(sqlite3."
 # PARITY: a refused PUT /allocations of upstream can leave a consumer that holds nothing and is in
@@ -73,13 +77,16 @@ class Difference(AssertionError):
 class Pair:
     """Both services; every request goes to one and then the other."""
 
-    def __init__(self, upstreams: Callable, ours: Callable, folder: Path):
+    def __init__(
+        self, upstreams: Callable, ours: Callable, folder: Path, sent_before: Sequence[Call]
+    ):
         self._applications = {"upstream": upstreams, "trueup": ours}
         self._rows = sqlite3.connect(folder / "upstream.sqlite", isolation_level=None)
         self._our_rows = sqlite3.connect(folder / "trueup.sqlite", isolation_level=None)
-        self._sent: list[Call] = []
+        self.our_database_url = f"sqlite:///{folder / 'trueup.sqlite'}"
+        self._sent = list(sent_before)
 
-    def send(self, draft: Draft) -> None:
+    def send(self, draft: Draft) -> Call:
         call = draft.call(self)
         self._sent.append(call)
         answers = {name: ask(app, call) for name, app in self._applications.items()}
@@ -87,6 +94,7 @@ class Pair:
         if SQL_IN_THE_DETAIL in str(answers["upstream"].body):
             answers = {name: _without_details(answer) for name, answer in answers.items()}
         self._compare(answers)
+        return call
 
     def compare_tables(self) -> None:
         for name, query in TABLES.items():
@@ -119,28 +127,32 @@ class Pair:
 
 
 class TwinFactory:
-    """Makes pairs quickly: both databases are copies of one that is ready."""
+    """Makes pairs quickly: both databases are copies of one that is ready, empty or in use."""
 
-    def __init__(self, folder: Path):
+    def __init__(self, folder: Path, ledger: Sequence[Draft]):
         self._folder = folder
-        self._template = folder / "template.sqlite"
-        url = f"sqlite:///{self._template}"
+        url = f"sqlite:///{folder / EMPTY}"
         upstream.create_tables(url)
         upstream.make_app(url, NOAUTH).close()
+        self._ledger: list[Call] = []
+        with self.pair() as pair:
+            for draft in ledger:
+                self._ledger.append(pair.send(draft))
+        shutil.copyfile(folder / "upstream.sqlite", folder / IN_USE)
 
     @contextlib.contextmanager
-    def pair(self) -> Iterator[Pair]:
+    def pair(self, *, in_use: bool = False) -> Iterator[Pair]:
         with contextlib.ExitStack() as stack:
             applications = []
             for name, make_app in (("upstream", upstream.make_app), ("trueup", trueup.make_app)):
                 path = self._folder / f"{name}.sqlite"
                 for leftover in self._folder.glob(f"{name}.sqlite*"):
                     leftover.unlink()
-                shutil.copyfile(self._template, path)
+                shutil.copyfile(self._folder / (IN_USE if in_use else EMPTY), path)
                 application = make_app(f"sqlite:///{path}", NOAUTH)
                 stack.callback(application.close)
                 applications.append(application)
-            pair = Pair(*applications, self._folder)
+            pair = Pair(*applications, self._folder, self._ledger if in_use else [])
             stack.callback(pair.close)
             yield pair
 
@@ -180,7 +192,7 @@ def _error(error: dict[str, Any]) -> dict[str, Any]:
 
     Upstream prints sets in the order that Python happens to give them.
     """
-    detail, *complaint = WORDED_BY_A_LIBRARY.split(error["detail"], maxsplit=1)
+    detail, *complaint = FIRST_OF_SEVERAL.split(error["detail"], maxsplit=1)
     words = sorted(re.findall(r"[^\s,']+", detail))
     return {**error, "request_id": None, "detail": [*words, *complaint[:1]]}
 

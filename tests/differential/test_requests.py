@@ -9,22 +9,24 @@ import os
 
 import pytest
 from hypothesis import HealthCheck, Phase, given, settings
+from hypothesis import strategies as st
 
+from tests.clouds import damage
 from tests.differential.calls import Draft
-from tests.differential.generating import sequences
-from tests.differential.pair import TwinFactory
+from tests.differential.generating import (
+    NEWEST,
+    PROVIDERS,
+    calls,
+    draft,
+    questions,
+    several,
+    small_ledger,
+)
+from tests.differential.pair import Difference, TwinFactory
 
 EXAMPLES = os.environ.get("TRUEUP_EXAMPLES")
-REQUESTS = 20
-
-
-@pytest.fixture(scope="module")
-def twins(tmp_path_factory: pytest.TempPathFactory) -> TwinFactory:
-    return TwinFactory(tmp_path_factory.mktemp("twins"))
-
-
-@settings(
-    max_examples=int(EXAMPLES or 60),
+IN_STEP = settings(
+    max_examples=int(EXAMPLES or 30),
     derandomize=EXAMPLES is None,
     database=None,
     deadline=None,
@@ -32,9 +34,40 @@ def twins(tmp_path_factory: pytest.TempPathFactory) -> TwinFactory:
     phases=[Phase.generate, Phase.shrink],
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
 )
-@given(drafts=sequences(REQUESTS))
-def test_any_requests_get_the_same_answers(twins: TwinFactory, drafts: list[Draft]) -> None:
-    with twins.pair() as pair:
-        for draft in drafts:
-            pair.send(draft)
+
+
+@pytest.fixture(scope="module")
+def twins(tmp_path_factory: pytest.TempPathFactory) -> TwinFactory:
+    return TwinFactory(tmp_path_factory.mktemp("twins"), small_ledger())
+
+
+@IN_STEP
+@given(in_use=st.booleans(), drafts=several(calls(), 20))
+def test_any_requests_get_the_same_answers(
+    twins: TwinFactory, in_use: bool, drafts: list[Draft]
+) -> None:
+    play(twins, in_use, drafts)
+
+
+@IN_STEP
+@given(changes=several(calls(), 8), asked=several(questions(), 12))
+def test_any_search_finds_the_same(
+    twins: TwinFactory, changes: list[Draft], asked: list[Draft]
+) -> None:
+    play(twins, True, changes + asked)
+
+
+def play(twins: TwinFactory, in_use: bool, drafts: list[Draft]) -> None:
+    with twins.pair(in_use=in_use) as pair:
+        for one in drafts:
+            pair.send(one)
         pair.compare_tables()
+
+
+def test_a_difference_is_told_as_the_requests_that_led_to_it(twins: TwinFactory) -> None:
+    made = draft("POST", "/resource_providers", NEWEST, {"uuid": PROVIDERS[0], "name": "host1"})
+    with twins.pair() as pair:
+        pair.send(made)
+        damage.execute(pair.our_database_url, "UPDATE resource_providers SET generation = 7")
+        with pytest.raises(Difference, match=r'POST /resource_providers  \[1.39\]  {"uuid": '):
+            pair.compare_tables()
