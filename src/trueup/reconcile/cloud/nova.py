@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from typing import Any, TypeVar
+from urllib.parse import quote, urlsplit
 
 from sqlalchemy import Connection, Engine, RowMapping, Select, create_engine
 from sqlalchemy.engine import URL, make_url
@@ -199,17 +200,18 @@ class NovaDatabases:
         template = str(row["database_connection"] or "")
         if "{" not in template or self._main_url is None:
             return template
-        main = _url(self._main_url, "[database]connection")
+        # Taken apart as text: what is escaped in the main URL stays so.
+        main = urlsplit(self._main_url)
         try:
             return template.format(
-                scheme=main.drivername,
+                scheme=main.scheme,
                 username=main.username or "",
                 password=main.password or "",
-                hostname=main.host or "",
+                hostname=main.hostname or "",
                 port=main.port or "",
-                path=main.database or "",
-                query="&".join(f"{key}={value}" for key, value in main.query.items()),
-                fragment="",
+                path=main.path.lstrip("/"),
+                query=main.query,
+                fragment=main.fragment,
             )
         except (LookupError, ValueError) as error:
             raise DatabaseUnusable(str(row["name"]), f"its URL template: {error}") from error
@@ -227,7 +229,8 @@ def _read_only_engine(url: URL) -> Engine:
     """An engine whose sessions see one picture and cannot write."""
     if url.get_backend_name() == "sqlite":
         # Opened by URI, since a plain path would create a file that is not there.
-        url = url.set(database=f"file:{url.database}", query={"mode": "rw", "uri": "true"})
+        path = quote(url.database or "")
+        url = url.set(database=f"file:{path}", query={"mode": "rw", "uri": "true"})
     engine = create_engine(
         url,
         poolclass=NullPool,
@@ -240,6 +243,8 @@ def _read_only_engine(url: URL) -> Engine:
     def forbid_writes(connection: Any, _record: Any) -> None:
         with closing(connection.cursor()) as cursor:
             cursor.execute(statement)
+        # In PostgreSQL even what is set for a session is undone with the transaction it was set in.
+        connection.commit()
 
     return engine
 
