@@ -26,7 +26,7 @@ from tests.differential.pair import Difference, TwinFactory
 
 EXAMPLES = os.environ.get("TRUEUP_EXAMPLES")
 IN_STEP = settings(
-    max_examples=int(EXAMPLES or 30),
+    max_examples=int(EXAMPLES or 20),
     derandomize=EXAMPLES is None,
     database=None,
     deadline=None,
