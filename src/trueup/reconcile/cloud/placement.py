@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Placement over HTTP, any implementation: read providers and allocations, write allocations."""
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
 from typing import Any
 
 from keystoneauth1 import exceptions
@@ -19,6 +20,7 @@ NEWEST_USED = 38
 # What Placement's API calls a consumer without a type; it does not accept the word in a write.
 UNKNOWN_TYPE = "unknown"
 PARALLEL_REQUESTS = 8
+NOT_PLACEMENT = "what answers there is not Placement"
 
 Progress = Callable[[int, int], None]
 
@@ -50,11 +52,9 @@ class Placement:
         """The newest microversion that both sides speak. Raises MicroversionTooOld."""
         if self._newest is None:
             root = self._json("GET", "/", authenticated=False)
-            try:
+            with _understood():
                 word = str(root["versions"][0]["max_version"])
                 newest = int(word.split(".")[1])
-            except (LookupError, ValueError, TypeError) as error:
-                raise Unreachable("Placement", "what answers there is not Placement") from error
             if newest < NEEDED:
                 raise MicroversionTooOld(word, f"1.{NEEDED}")
             self._newest = min(newest, NEWEST_USED)
@@ -62,25 +62,20 @@ class Placement:
 
     def ledger(self, progress: Progress) -> Ledger:
         """All providers with their inventories, and all that is allocated of them."""
-        rows = self._get("/resource_providers")["resource_providers"]
-        shared = self._get("/resource_providers?required=MISC_SHARES_VIA_AGGREGATE")
-        sharing = {row["uuid"] for row in shared["resource_providers"]}
+        listed = self._providers("/resource_providers")
+        shared = self._providers("/resource_providers?required=MISC_SHARES_VIA_AGGREGATE")
+        sharing = {provider.uuid for provider in shared}
         providers: dict[str, Provider] = {}
-        consumers: dict[str, dict[str, dict[str, int]]] = {}
+        consumers: dict[str, dict[str, Mapping[str, int]]] = {}
         with ThreadPoolExecutor(PARALLEL_REQUESTS) as pool:
-            contents = pool.map(self._content, [row["uuid"] for row in rows])
-            for done, (row, content) in enumerate(zip(rows, contents, strict=True), 1):
-                progress(done, len(rows))
+            contents = pool.map(self._content, [provider.uuid for provider in listed])
+            for done, (provider, content) in enumerate(zip(listed, contents, strict=True), 1):
+                progress(done, len(listed))
                 if content is None:
                     continue
-                uuid, (inventories, allocations) = row["uuid"], content
-                providers[uuid] = Provider(
-                    uuid=uuid,
-                    name=row["name"],
-                    generation=row["generation"],
-                    root=row["root_provider_uuid"],
-                    inventories=inventories,
-                    sharing=uuid in sharing,
+                uuid, (inventories, allocations) = provider.uuid, content
+                providers[uuid] = replace(
+                    provider, inventories=inventories, sharing=uuid in sharing
                 )
                 for consumer, held in allocations.items():
                     consumers.setdefault(consumer, {})[uuid] = held
@@ -95,24 +90,25 @@ class Placement:
     def holding(self, consumer: str) -> Holding:
         """What this consumer holds now."""
         answer = self._get(f"/allocations/{consumer}")
-        if not answer["allocations"]:
-            return Holding(None, None)
-        amounts = {uuid: row["resources"] for uuid, row in answer["allocations"].items()}
-        kind = answer.get("consumer_type")
-        return Holding(
-            Allocations(
-                amounts=amounts,
-                project=answer["project_id"],
-                user=answer["user_id"],
-                consumer_type=None if kind == UNKNOWN_TYPE else kind,
-            ),
-            answer["consumer_generation"],
-        )
+        with _understood():
+            if not (rows := answer["allocations"].items()):
+                return Holding(None, None)
+            kind = answer.get("consumer_type")
+            return Holding(
+                Allocations(
+                    amounts={uuid: row["resources"] for uuid, row in rows},
+                    project=answer["project_id"],
+                    user=answer["user_id"],
+                    consumer_type=None if kind == UNKNOWN_TYPE else kind,
+                ),
+                answer["consumer_generation"],
+            )
 
     def provider_generation(self, uuid: str) -> int | None:
         """The provider's generation now; None when there is no such provider."""
         provider = self._found(f"/resource_providers/{uuid}")
-        return None if provider is None else int(provider["generation"])
+        with _understood():
+            return None if provider is None else int(provider["generation"])
 
     def replace(
         self,
@@ -123,7 +119,7 @@ class Placement:
     ) -> None:
         """Replace all that a consumer holds, if its generation still is this one.
 
-        Raises WriteRefused.
+        Raises WriteRefused. Unreachable leaves it open whether the write was made.
         """
         response = self._put(consumer, before, after, generation)
         if response.status_code == 409 and before is None and generation is None:
@@ -132,6 +128,8 @@ class Placement:
             # else has meanwhile filled is past 0, so this stays guarded.
             retried = self._put(consumer, before, after, 0)
             response = retried if retried.status_code == 204 else response
+        if response.status_code in (401, 403) or response.status_code >= 500:
+            _checked(response)
         if response.status_code != 204:
             raise WriteRefused(response.status_code, _detail(response))
 
@@ -159,19 +157,34 @@ class Placement:
             minor, body["consumer_type"] = 38, owner.consumer_type
         return self._request("PUT", f"/allocations/{consumer}", minor=minor, json=body)
 
-    def _content(self, uuid: str) -> tuple[dict[str, Inventory], dict[str, dict[str, int]]] | None:
+    def _providers(self, path: str) -> list[Provider]:
+        """The providers that a path lists, without what they have."""
+        listed = self._get(path)
+        with _understood():
+            return [
+                Provider(
+                    uuid=row["uuid"],
+                    name=row["name"],
+                    generation=row["generation"],
+                    root=row["root_provider_uuid"],
+                    inventories={},
+                )
+                for row in listed["resource_providers"]
+            ]
+
+    def _content(self, uuid: str) -> tuple[dict[str, Inventory], Amounts] | None:
         """A provider's inventories, and what each consumer holds of it; None: it is gone by now."""
         inventories = self._found(f"/resource_providers/{uuid}/inventories")
         allocations = self._found(f"/resource_providers/{uuid}/allocations")
         if inventories is None or allocations is None:
             return None
-        return (
-            {
+        with _understood():
+            stock = {
                 name: Inventory(row["total"], row["reserved"], row["allocation_ratio"])
                 for name, row in inventories["inventories"].items()
-            },
-            {consumer: row["resources"] for consumer, row in allocations["allocations"].items()},
-        )
+            }
+            held = {who: row["resources"] for who, row in allocations["allocations"].items()}
+            return stock, held
 
     def _found(self, path: str) -> Any:
         """The document at a path, or None when there is none."""
@@ -202,15 +215,22 @@ class Placement:
             raise Unreachable("Placement", str(error).split(": HTTP")[0]) from error
 
 
+@contextmanager
+def _understood() -> Iterator[None]:
+    """What lacks a part, or has another shape, is no answer of Placement's."""
+    try:
+        yield
+    except (LookupError, TypeError, AttributeError, ValueError) as error:
+        raise Unreachable("Placement", NOT_PLACEMENT) from error
+
+
 def _checked(response: Any) -> Any:
     if response.status_code in (401, 403):
         raise AccessDenied("Placement", _detail(response))
     if response.status_code >= 400:
         raise Unreachable("Placement", f"HTTP {response.status_code}: {_detail(response)}")
-    try:
+    with _understood():
         return response.json()
-    except ValueError as error:
-        raise Unreachable("Placement", "what answers there is not Placement") from error
 
 
 def _detail(response: Any) -> str:
