@@ -6,11 +6,13 @@ from dataclasses import dataclass
 from typing import Any
 
 from sqlalchemy import (
+    BindParameter,
     Column,
     Row,
     ScalarSelect,
     Select,
     String,
+    bindparam,
     cast,
     delete,
     insert,
@@ -31,6 +33,38 @@ _NAMES: Mapping[str, Column[str]] = {
 }
 
 
+def _name_of(name: Column[str], key: Column[int]) -> ScalarSelect[str]:
+    """A subquery, not a join: a query that locks consumers must not lock their projects."""
+    found = select(name).where(name.table.c.id == key)
+    return found.correlate(consumers).scalar_subquery()
+
+
+# PERF: making a statement costs more than sending it, so those of each claim are made once.
+_COLUMNS: Select[Any] = select(
+    consumers.c.id,
+    consumers.c.uuid,
+    consumers.c.generation,
+    _name_of(projects.c.external_id, consumers.c.project_id).label("project_id"),
+    _name_of(users.c.external_id, consumers.c.user_id).label("user_id"),
+    _name_of(consumer_types.c.name, consumers.c.consumer_type_id).label("type"),
+)
+_LOCKED = (
+    _COLUMNS.where(consumers.c.uuid.in_(bindparam("uuids", expanding=True)))
+    .order_by(consumers.c.id)
+    .with_for_update()
+)
+
+
+def _named(column: Column[str]) -> Select[Any]:
+    kind = literal(column.table.name, String).label("kind")
+    name = cast(column, String(255)).label("name")
+    wanted: BindParameter[Any] = bindparam(column.table.name, expanding=True)
+    return select(kind, column.table.c.id, name).where(column.in_(wanted))
+
+
+_OWNERS = union_all(*(_named(column) for column in _NAMES.values()))
+
+
 @dataclass(frozen=True, slots=True)
 class OwnerIds:
     """The ids of projects, users and consumer types, by their names."""
@@ -42,27 +76,13 @@ class OwnerIds:
 
 def lock(tx: Transaction, uuids: Collection[str]) -> dict[str, Consumer]:
     """Those of these consumers that exist, locked until the end, in the order of their ids."""
-    query = columns().where(consumers.c.uuid.in_(uuids)).order_by(consumers.c.id)
-    found = [read_consumer(row) for row in tx.execute(query.with_for_update())]
+    found = [read_consumer(row) for row in tx.execute(_LOCKED, {"uuids": list(uuids)})]
     return {consumer.uuid: consumer for consumer in found}
 
 
 def columns() -> Select[Any]:
     """The query that `read_consumer` understands; callers add joins and conditions."""
-    return select(
-        consumers.c.id,
-        consumers.c.uuid,
-        consumers.c.generation,
-        _name_of(projects.c.external_id, consumers.c.project_id).label("project_id"),
-        _name_of(users.c.external_id, consumers.c.user_id).label("user_id"),
-        _name_of(consumer_types.c.name, consumers.c.consumer_type_id).label("type"),
-    )
-
-
-def _name_of(name: Column[str], key: Column[int]) -> ScalarSelect[str]:
-    """A subquery, not a join: a query that locks consumers must not lock their projects."""
-    found = select(name).where(name.table.c.id == key)
-    return found.correlate(consumers).scalar_subquery()
+    return _COLUMNS
 
 
 def read_consumer(row: Row[Any]) -> Consumer:
@@ -117,22 +137,16 @@ def _owner_ids(tx: Transaction, wanted: Collection[ConsumerAllocations]) -> Owne
         "users": {one.user_id for one in wanted},
         "consumer_types": {one.type for one in wanted if one.type is not None},
     }
-    query = union_all(*(_named(_NAMES[table], names[table]) for table in _NAMES))
-    found = _by_table(names, tx.execute(query).all())
+    values = {table: list(wanted_names) for table, wanted_names in names.items()}
+    found = _by_table(names, tx.execute(_OWNERS, values).all())
     missing = {table: sorted(names[table] - set(found[table])) for table in _NAMES}
     for table, unknown in missing.items():
         if unknown:
             column = _NAMES[table]
             tx.execute(insert(column.table), [{column.name: name} for name in unknown])
     if any(missing.values()):
-        found = _by_table(names, tx.execute(query).all())
+        found = _by_table(names, tx.execute(_OWNERS, values).all())
     return OwnerIds(found["projects"], found["users"], found["consumer_types"])
-
-
-def _named(column: Column[str], names: Collection[str]) -> Select[Any]:
-    kind = literal(column.table.name, String).label("kind")
-    name = cast(column, String(255)).label("name")
-    return select(kind, column.table.c.id, name).where(column.in_(names))
 
 
 def _by_table(

@@ -4,7 +4,18 @@
 from collections.abc import Collection, Iterable, Mapping
 from typing import Any
 
-from sqlalchemy import Row, Select, and_, delete, func, insert, select, update
+from sqlalchemy import (
+    BindParameter,
+    Row,
+    Select,
+    and_,
+    bindparam,
+    delete,
+    func,
+    insert,
+    select,
+    update,
+)
 
 from trueup.model.allocations import Place
 from trueup.model.inventories import Inventory, Stock
@@ -15,9 +26,49 @@ from trueup.placement.store.tables import allocations, inventories, resource_cla
 _AMOUNTS = ("total", "reserved", "min_unit", "max_unit", "step_size", "allocation_ratio")
 
 
+# PERF: making a statement costs more than sending it, so those of each claim are made once.
+_COLUMNS: Select[Any] = select(
+    inventories.c.resource_provider_id,
+    resource_classes.c.name.label("resource_class"),
+    *(inventories.c[name] for name in _AMOUNTS),
+    func.coalesce(inventories.c.updated_at, inventories.c.created_at).label("modified_at"),
+).join(resource_classes, inventories.c.resource_class_id == resource_classes.c.id)
+
+_providers: BindParameter[Any] = bindparam("providers", expanding=True)
+_classes: BindParameter[Any] = bindparam("classes", expanding=True)
+_used = (
+    select(
+        allocations.c.resource_provider_id,
+        allocations.c.resource_class_id,
+        func.sum(allocations.c.used).label("used"),
+    )
+    .where(
+        allocations.c.resource_provider_id.in_(_providers),
+        allocations.c.resource_class_id.in_(_classes),
+    )
+    .group_by(allocations.c.resource_provider_id, allocations.c.resource_class_id)
+    .subquery("used_of")
+)
+_STOCKS = (
+    _COLUMNS.add_columns(func.coalesce(_used.c.used, 0).label("used"))
+    .outerjoin_from(
+        inventories,
+        _used,
+        and_(
+            inventories.c.resource_provider_id == _used.c.resource_provider_id,
+            inventories.c.resource_class_id == _used.c.resource_class_id,
+        ),
+    )
+    .where(
+        inventories.c.resource_provider_id.in_(_providers),
+        inventories.c.resource_class_id.in_(_classes),
+    )
+)
+
+
 def of_provider(tx: Transaction, provider: Provider) -> dict[str, Inventory]:
     """All inventories of a provider, by resource class."""
-    query = _columns().where(inventories.c.resource_provider_id == provider.id)
+    query = _COLUMNS.where(inventories.c.resource_provider_id == provider.id)
     found = [_inventory(row) for row in tx.execute(query.order_by(inventories.c.id))]
     return {inventory.resource_class: inventory for inventory in found}
 
@@ -32,25 +83,10 @@ def with_usage(
     uuids = {provider.id: provider.uuid for provider in providers}
     if not uuids or not class_ids:
         return {}
-    used = _usage(
-        allocations.c.resource_provider_id.in_(uuids),
-        allocations.c.resource_class_id.in_(class_ids),
-    )
-    query = _columns().add_columns(func.coalesce(used.c.used, 0).label("used"))
-    query = query.outerjoin_from(
-        inventories,
-        used,
-        and_(
-            inventories.c.resource_provider_id == used.c.resource_provider_id,
-            inventories.c.resource_class_id == used.c.resource_class_id,
-        ),
-    ).where(
-        inventories.c.resource_provider_id.in_(uuids),
-        inventories.c.resource_class_id.in_(class_ids),
-    )
+    values = {"providers": list(uuids), "classes": list(class_ids)}
     return {
         (uuids[row.resource_provider_id], row.resource_class): Stock(_inventory(row), int(row.used))
-        for row in tx.execute(query)
+        for row in tx.execute(_STOCKS, values)
     }
 
 
@@ -102,25 +138,6 @@ def _place(provider: Provider, class_ids: Collection[int]) -> tuple[Any, ...]:
         inventories.c.resource_provider_id == provider.id,
         inventories.c.resource_class_id.in_(class_ids),
     )
-
-
-def _usage(*conditions: Any) -> Any:
-    query = select(
-        allocations.c.resource_provider_id,
-        allocations.c.resource_class_id,
-        func.sum(allocations.c.used).label("used"),
-    ).where(*conditions)
-    keys = (allocations.c.resource_provider_id, allocations.c.resource_class_id)
-    return query.group_by(*keys).subquery("used_of")
-
-
-def _columns() -> Select[Any]:
-    return select(
-        inventories.c.resource_provider_id,
-        resource_classes.c.name.label("resource_class"),
-        *(inventories.c[name] for name in _AMOUNTS),
-        func.coalesce(inventories.c.updated_at, inventories.c.created_at).label("modified_at"),
-    ).join(resource_classes, inventories.c.resource_class_id == resource_classes.c.id)
 
 
 def _inventory(row: Row[Any]) -> Inventory:

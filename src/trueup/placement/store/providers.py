@@ -4,7 +4,7 @@
 from collections.abc import Collection, Iterable, Mapping
 from typing import Any
 
-from sqlalchemy import Select, delete, func, insert, select, update
+from sqlalchemy import Select, bindparam, delete, func, insert, select, update
 
 from trueup.model.providers import Provider
 from trueup.placement.store.database import Transaction
@@ -35,9 +35,33 @@ _parent_uuid = (
 )
 
 
+# PERF: making a statement costs more than sending it, so those of each request are made once.
+_COLUMNS: Select[Any] = select(
+    providers.c.id,
+    providers.c.uuid,
+    providers.c.name,
+    providers.c.generation,
+    providers.c.root_provider_id,
+    func.coalesce(providers.c.updated_at, providers.c.created_at).label("modified_at"),
+    _root_uuid.label("root_uuid"),
+    _parent_uuid.label("parent_uuid"),
+)
+_ONE = _COLUMNS.where(providers.c.uuid == bindparam("uuid"))
+_LOCKED = (
+    _COLUMNS.where(providers.c.uuid.in_(bindparam("uuids", expanding=True)))
+    .order_by(providers.c.id)
+    .with_for_update()
+)
+_BUMPED = (
+    update(providers)
+    .where(providers.c.id.in_(bindparam("ids", expanding=True)))
+    .values(generation=providers.c.generation + bindparam("by"))
+)
+
+
 def of_uuid(tx: Transaction, uuid: str) -> Provider | None:
     """The provider with this UUID, if there is one."""
-    found = read(tx, columns().where(providers.c.uuid == uuid))
+    found = read(tx, _ONE, {"uuid": uuid})
     return found[0] if found else None
 
 
@@ -49,8 +73,7 @@ def lock(tx: Transaction, uuids: Collection[str]) -> dict[str, Provider]:
     """
     if not uuids:
         return {}
-    query = columns().where(providers.c.uuid.in_(uuids)).order_by(providers.c.id)
-    return _as_asked(uuids, read(tx, query.with_for_update()))
+    return _as_asked(uuids, read(tx, _LOCKED, {"uuids": list(uuids)}))
 
 
 def lock_one(tx: Transaction, uuid: str) -> Provider | None:
@@ -108,8 +131,7 @@ def move(
 def bump_generations(tx: Transaction, ids: Collection[int], by: int = 1) -> None:
     """Let everyone see that these providers changed."""
     if ids:
-        change = update(providers).where(providers.c.id.in_(sorted(ids)))
-        tx.execute(change.values(generation=providers.c.generation + by))
+        tx.execute(_BUMPED, {"ids": sorted(ids), "by": by})
 
 
 def has_children(tx: Transaction, provider: Provider) -> bool:
@@ -136,19 +158,12 @@ def delete_provider(tx: Transaction, provider: Provider) -> None:
 
 def columns() -> Select[Any]:
     """The query that `read` understands; callers add their conditions."""
-    return select(
-        providers.c.id,
-        providers.c.uuid,
-        providers.c.name,
-        providers.c.generation,
-        providers.c.root_provider_id,
-        func.coalesce(providers.c.updated_at, providers.c.created_at).label("modified_at"),
-        _root_uuid.label("root_uuid"),
-        _parent_uuid.label("parent_uuid"),
-    )
+    return _COLUMNS
 
 
-def read(tx: Transaction, query: Select[Any]) -> list[Provider]:
+def read(
+    tx: Transaction, query: Select[Any], values: Mapping[str, Any] | None = None
+) -> list[Provider]:
     """The providers that a query made from `columns` finds."""
     return [
         Provider(
@@ -161,7 +176,7 @@ def read(tx: Transaction, query: Select[Any]) -> list[Provider]:
             root_id=row.root_provider_id,
             modified_at=row.modified_at,
         )
-        for row in tx.execute(query)
+        for row in tx.execute(query, values or {})
     ]
 
 

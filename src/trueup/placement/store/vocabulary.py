@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import Select, Table, delete, func, insert, select, update
+from sqlalchemy import Select, Table, bindparam, delete, func, insert, select, update
 
 from trueup.placement.store.database import Transaction
 from trueup.placement.store.tables import inventories, provider_traits, resource_classes, traits
@@ -27,15 +27,17 @@ class Word:
     modified_at: datetime | None
 
 
+_CLASS_IDS = select(resource_classes.c.name, resource_classes.c.id).where(
+    resource_classes.c.name.in_(bindparam("names", expanding=True))
+)
+
+
 def class_ids(tx: Transaction, names: Iterable[str]) -> dict[str, int]:
     """The ids of those of these resource classes that exist."""
     wanted = list(names)
     if not wanted:
         return {}
-    query = select(resource_classes.c.name, resource_classes.c.id)
-    found = {
-        row.name: row.id for row in tx.execute(query.where(resource_classes.c.name.in_(wanted)))
-    }
+    found = {row.name: row.id for row in tx.execute(_CLASS_IDS, {"names": wanted})}
     # MariaDB compares names without regard to case; the ledger does not.
     return {name: found[name] for name in wanted if name in found}
 
