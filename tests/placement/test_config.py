@@ -1,0 +1,144 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Where the configuration comes from, and which source wins."""
+
+import logging
+from pathlib import Path
+
+import pytest
+
+from trueup.placement import config
+from trueup.placement.config import ConfigurationUnusable, Settings
+
+URL = "[placement_database]\nconnection = sqlite:///{}.sqlite\n"
+
+
+@pytest.fixture(autouse=True)
+def _no_files_of_this_machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path / "home"))
+    monkeypatch.delenv("OS_PLACEMENT_DATABASE__CONNECTION", raising=False)
+
+
+def write(path: Path, text: str) -> Path:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text)
+    return path
+
+
+def read(*words: str, **environment: str) -> Settings:
+    return config.read(config.load(words, environment))
+
+
+def test_without_anything_there_are_upstreams_defaults():
+    settings = read()
+    assert settings.database_url is None
+    assert settings.auth_strategy == "keystone"
+    assert settings.candidates_max is None
+    assert settings.cors is None
+    assert not settings.healthcheck
+
+
+def test_the_folder_in_the_environment_names_the_file(tmp_path):
+    write(tmp_path / "etc" / "placement.conf", URL.format("file"))
+    settings = read(OS_PLACEMENT_CONFIG_DIR=f" {tmp_path / 'etc'} ")
+    assert settings.database_url == "sqlite:///file.sqlite"
+
+
+def test_files_of_the_folder_beside_it_win(tmp_path):
+    etc = tmp_path / "etc"
+    write(etc / "placement.conf", URL.format("file") + "max_pool_size = 3\n")
+    write(etc / "placement.conf.d" / "10-secret.conf", URL.format("first"))
+    write(etc / "placement.conf.d" / "20-secret.conf", URL.format("second"))
+    settings = read(OS_PLACEMENT_CONFIG_DIR=str(etc))
+    assert settings.database_url == "sqlite:///second.sqlite"
+    assert settings.database.pool_size == 3
+
+
+def test_the_usual_places_are_looked_at(tmp_path):
+    write(tmp_path / "home" / ".placement" / "placement.conf", URL.format("home"))
+    write(
+        tmp_path / "home" / ".placement" / "placement.conf.d" / "a.conf",
+        "[placement]\nmax_allocation_candidates = 100\n",
+    )
+    settings = read()
+    assert settings.database_url == "sqlite:///home.sqlite"
+    assert settings.candidates_max == 100
+
+
+def test_the_environment_wins_over_files(tmp_path, monkeypatch):
+    file = write(tmp_path / "placement.conf", URL.format("file") + "[api]\nauth_strategy=noauth2\n")
+    monkeypatch.setenv("OS_PLACEMENT_DATABASE__CONNECTION", "sqlite:///variable.sqlite")
+    settings = read(f"--config-file={file}")
+    assert settings.database_url == "sqlite:///variable.sqlite"
+    assert settings.auth_strategy == "noauth2"
+
+
+def test_options_and_groups_that_nobody_knows_are_ignored(tmp_path):
+    strange = "[profiler]\nenabled = true\n[placement]\nnew_in_next_release = 7\n"
+    file = write(tmp_path / "placement.conf", URL.format("file") + strange)
+    assert read(f"--config-file={file}").database_url == "sqlite:///file.sqlite"
+    assert config.from_mapping({"profiler": {"enabled": True}}).auth_strategy == "keystone"
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("[api]\nauth_strategy = anyone\n", "anyone"),
+        ("[placement]\nmax_allocation_candidates = many\n", "many"),
+        ("no equals sign\n", "parse"),
+    ],
+)
+def test_a_value_that_makes_no_sense_is_refused(tmp_path, text, words):
+    file = write(tmp_path / "placement.conf", text)
+    with pytest.raises(ConfigurationUnusable, match=words):
+        read(f"--config-file={file}")
+
+
+def test_a_file_that_is_named_must_be_there(tmp_path):
+    with pytest.raises(ConfigurationUnusable, match="nowhere"):
+        read(OS_PLACEMENT_CONFIG_DIR=str(tmp_path / "nowhere"))
+
+
+@pytest.mark.parametrize(
+    ("url", "words"),
+    [
+        (None, r"value required for option connection in group \[placement_database\]"),
+        ("nonsense", "cannot be used"),
+        ("nosuchdatabase://host/name", "cannot be used"),
+        ("mysql+nosuchdriver://host/name", "cannot be used"),
+        ("oracle+cx_oracle://host/name", "driver 'cx_Oracle' is not installed"),
+    ],
+)
+def test_a_database_that_cannot_be_is_refused(url, words):
+    settings = config.from_mapping({"placement_database": {"connection": url}})
+    with pytest.raises(ConfigurationUnusable, match=words):
+        config.open_database(settings)
+
+
+def test_connection_parameters_are_added_to_the_url():
+    given = {"connection": "mysql+pymysql://a:b@c/d?charset=utf8", "connection_parameters": "e=1"}
+    database = config.open_database(config.from_mapping({"placement_database": given}))
+    assert dict(database.engine.url.query) == {"charset": "utf8", "e": "1"}
+
+
+def test_settings_for_upstreams_loggers_hold_for_ours(tmp_path):
+    logs = tmp_path / "placement.log"
+    write(
+        tmp_path / "logging.conf",
+        "[loggers]\nkeys = root, placement\n[handlers]\nkeys = file\n[formatters]\nkeys = plain\n"
+        "[logger_root]\nlevel = WARNING\nhandlers =\n"
+        "[logger_placement]\nlevel = INFO\nhandlers = file\nqualname = placement\n"
+        "[handler_file]\nclass = FileHandler\nformatter = plain\n"
+        f"args = ('{logs}',)\n[formatter_plain]\nformat = %(levelname)s %(name)s %(message)s\n",
+    )
+    root, ours = logging.getLogger(), logging.getLogger("trueup")
+    handlers, level, parent = root.handlers[:], root.level, ours.parent
+    try:
+        file = f"[DEFAULT]\nlog_config_append = {tmp_path / 'logging.conf'}\n"
+        path = write(tmp_path / "placement.conf", file)
+        config.set_up_logging(config.load([f"--config-file={path}"], {}))
+        logging.getLogger("trueup.placement.app").info("heard")
+        assert logs.read_text() == "INFO trueup.placement.app heard\n"
+    finally:
+        logging.captureWarnings(False)
+        root.handlers[:], ours.parent = handlers, parent
+        root.setLevel(level)
