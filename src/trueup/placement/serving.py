@@ -7,6 +7,7 @@ on the spot. An embedded service asks nobody who they are, so it stays on the lo
 
 import functools
 import ipaddress
+import signal
 import socket
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -105,7 +106,15 @@ def serve(service: Service, place: Place, say: Callable[[str], None]) -> None:
     server = _server(place, address)
     server.on_startup(functools.partial(say, _greeting(service, address, place.port)))
     # By reference and not as a closure: workers may be started without a copy of our memory.
-    server.serve(target_loader=functools.partial(Service.build, service), wrap_loader=False)
+    server.serve(target_loader=functools.partial(_build_in_worker, service), wrap_loader=False)
+
+
+def _build_in_worker(service: Service) -> PlacementApplication:
+    # A worker is a copy that still has the signal handlers of its parent, and would go on serving
+    # if it was told to end before it has handlers of its own.
+    signal.signal(signal.SIGTERM, signal.SIG_DFL)
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    return service.build()
 
 
 def _try(service: Service, address: str, place: Place) -> None:

@@ -56,8 +56,11 @@ def _make_providers() -> None:
         sa.Column("uuid", sa.String(length=36), nullable=False),
         sa.Column("name", sa.Unicode(length=200)),
         sa.Column("generation", sa.Integer()),
-        sa.Column("root_provider_id", sa.Integer(), sa.ForeignKey("resource_providers.id")),
-        sa.Column("parent_provider_id", sa.Integer(), sa.ForeignKey("resource_providers.id")),
+        sa.Column("root_provider_id", sa.Integer()),
+        sa.Column("parent_provider_id", sa.Integer()),
+        # PARITY: they have no names, and MySQL numbers them in their order.
+        sa.ForeignKeyConstraint(["parent_provider_id"], ["resource_providers.id"]),
+        sa.ForeignKeyConstraint(["root_provider_id"], ["resource_providers.id"]),
         _unique("resource_providers", "name"),
         _unique("resource_providers", "uuid"),
     )
@@ -87,13 +90,9 @@ def _make_what_providers_have() -> None:
     op.create_table(
         "resource_provider_traits",
         *_times(),
-        sa.Column("trait_id", sa.Integer(), sa.ForeignKey("traits.id"), nullable=False),
-        sa.Column(
-            "resource_provider_id",
-            sa.Integer(),
-            sa.ForeignKey("resource_providers.id"),
-            nullable=False,
-        ),
+        *(_number(name) for name in ("trait_id", "resource_provider_id")),
+        sa.ForeignKeyConstraint(["resource_provider_id"], ["resource_providers.id"]),
+        sa.ForeignKeyConstraint(["trait_id"], ["traits.id"]),
         sa.PrimaryKeyConstraint("trait_id", "resource_provider_id"),
     )
 

@@ -1,0 +1,73 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A port in front of a database server, so that the server can go away and come back."""
+
+import contextlib
+import socket
+import threading
+from collections.abc import Iterator
+
+
+class Relay:
+    """Carries bytes between a loopback port and a server. Cut, it refuses whoever connects."""
+
+    def __init__(self, port: int):
+        self._server_port = port
+        self._lock = threading.Lock()
+        self._ends: list[socket.socket] = []
+        self._listener: socket.socket | None = None
+        self.port = 0
+        self.mend()
+
+    def mend(self) -> None:
+        """Listen, on the same port as before."""
+        listener = socket.socket()
+        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        listener.bind(("127.0.0.1", self.port))
+        listener.listen()
+        self.port = listener.getsockname()[1]
+        self._listener = listener
+        threading.Thread(target=self._accept, args=(listener,), daemon=True).start()
+
+    def cut(self) -> None:
+        """End every connection, and refuse new ones."""
+        if self._listener is not None:
+            # Only closing would leave the thread that accepts, and with it the port, as it is.
+            with contextlib.suppress(OSError):
+                self._listener.shutdown(socket.SHUT_RDWR)
+            self._listener.close()
+            self._listener = None
+        with self._lock:
+            for end in self._ends:
+                with contextlib.suppress(OSError):
+                    end.shutdown(socket.SHUT_RDWR)
+                end.close()
+            self._ends.clear()
+
+    def _accept(self, listener: socket.socket) -> None:
+        while True:
+            try:
+                client, _ = listener.accept()
+            except OSError:
+                return
+            server = socket.create_connection(("127.0.0.1", self._server_port))
+            with self._lock:
+                self._ends += [client, server]
+            for source, target in ((client, server), (server, client)):
+                threading.Thread(target=_carry, args=(source, target), daemon=True).start()
+
+
+def _carry(source: socket.socket, target: socket.socket) -> None:
+    with contextlib.suppress(OSError):
+        while some := source.recv(65536):
+            target.sendall(some)
+    with contextlib.suppress(OSError):
+        target.shutdown(socket.SHUT_RDWR)
+
+
+@contextlib.contextmanager
+def relay_to(port: int) -> Iterator[Relay]:
+    relay = Relay(port)
+    try:
+        yield relay
+    finally:
+        relay.cut()

@@ -1,0 +1,78 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A database that goes away is a 503, and the service recovers by itself when it is back."""
+
+import json
+from collections.abc import Iterator
+
+import pytest
+from sqlalchemy.engine import make_url
+
+from tests.deployment.relay import Relay, relay_to
+from tests.placement.client import UUID, Client
+from tests.servers.databases import as_text
+from trueup.placement.app import PlacementApplication, make_app
+from trueup.placement.store import schema
+
+SETTINGS = {"api": {"auth_strategy": "noauth2"}, "placement_database": {"max_pool_size": 2}}
+
+
+@pytest.fixture(params=["mariadb", "postgresql"])
+def relayed(request, fresh_database) -> Iterator[tuple[Relay, str]]:
+    """A relay, and the URL of an empty database behind it."""
+    url = make_url(fresh_database(request.param))
+    with relay_to(url.port or 0) as relay:
+        yield relay, as_text(url.set(host="127.0.0.1", port=relay.port))
+
+
+def check_away(client: Client) -> None:
+    reply = client.get("/resource_providers")
+    assert reply.status == 503
+    assert reply.error["title"] == "Service Unavailable"
+    assert int(reply.headers["retry-after"]) > 0
+    assert client.post("/resource_providers", {"uuid": UUID(2), "name": "two"}).status == 503
+    # Load balancers ask this; taking the service out would help nobody.
+    assert client.get("/").status == 200
+
+
+def served(url: str) -> tuple[PlacementApplication, Client]:
+    application = make_app(url, SETTINGS)
+    return application, Client(application)
+
+
+def test_a_database_that_goes_and_comes_back(relayed):
+    relay, url = relayed
+    schema.create(url)
+    application, client = served(url)
+    assert client.post("/resource_providers", {"uuid": UUID(1), "name": "one"}).status == 200
+    relay.cut()
+    check_away(client)
+    relay.mend()
+    reply = client.get("/resource_providers")
+    assert [one["uuid"] for one in reply.json["resource_providers"]] == [UUID(1)]
+    assert client.get("/allocation_candidates?resources=VCPU:1").status == 200
+    application.close()
+
+
+def test_a_service_that_starts_before_its_database(relayed):
+    relay, url = relayed
+    relay.cut()
+    settings = SETTINGS | {"placement_database": {"sync_on_startup": True}}
+    application = make_app(url, settings)
+    client = Client(application)
+    check_away(client)
+    relay.mend()
+    reply = client.get("/resource_classes")
+    assert reply.status == 200
+    assert "VCPU" in json.dumps(reply.json)
+    application.close()
+
+
+def test_sessions_that_the_server_ends_are_not_noticed(relayed):
+    relay, url = relayed
+    schema.create(url)
+    application, client = served(url)
+    assert client.get("/resource_providers").status == 200
+    relay.cut()
+    relay.mend()
+    assert client.get("/resource_providers").status == 200
+    application.close()

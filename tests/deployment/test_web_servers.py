@@ -1,0 +1,111 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The service in the servers that deployments use."""
+
+import re
+import signal
+import threading
+from pathlib import Path
+
+from tests.deployment.processes import SCRIPTS, server, trueup
+from tests.servers.processes import poll
+from trueup.placement.store import schema
+
+ADMIN = {"x_auth_token": "admin", "openstack_api_version": "placement 1.39"}
+
+
+def written(folder: Path, url: str, more: str = "") -> dict[str, str]:
+    """The environment that names a placement.conf."""
+    (folder / "placement.conf").write_text(
+        f"[placement_database]\nconnection = {url}\n[api]\nauth_strategy = noauth2\n{more}"
+    )
+    return {"OS_PLACEMENT_CONFIG_DIR": str(folder)}
+
+
+def uwsgi(port: int) -> list[str]:
+    options = "--master --enable-threads --processes 2 --threads 2 --die-on-term --need-app"
+    return [
+        str(SCRIPTS / "uwsgi"),
+        *options.split(),
+        "--http-socket",
+        f"127.0.0.1:{port}",
+        "--module",
+        "trueup.wsgi:application",
+    ]
+
+
+def serve(port: int) -> list[str]:
+    return trueup("serve", "--port", str(port), "--workers", "2", "--host", "localhost")
+
+
+def test_uwsgi(fresh_database, tmp_path):
+    url = fresh_database("mariadb")
+    schema.create(url)
+    with server(uwsgi, tmp_path, written(tmp_path, url)) as placement:
+        statuses = [placement.get("/resource_providers", **ADMIN)[0] for _ in range(8)]
+        assert statuses == [200] * 8
+        assert placement.get("/resource_providers")[0] == 401
+        placement.stop()
+    assert "placement.requestlog" in placement.log.read_text()
+
+
+def test_serving_what_placement_conf_says(fresh_database, tmp_path):
+    url = fresh_database("postgresql")
+    schema.create(url)
+    environment = written(tmp_path, url, "[DEFAULT]\ndebug = true\n")
+    with server(serve, tmp_path, environment) as placement:
+        assert placement.get("/resource_providers")[0] == 401
+        assert placement.get("/resource_providers", **ADMIN)[0] == 200
+        assert placement.stop() == 0
+    log = placement.log.read_text()
+    assert (
+        f"trueup: the Placement API of placement.conf on http://127.0.0.1:{placement.port}" in log
+    )
+    assert re.search(
+        r"placement_database\.connection +log_opt_values|placement_database\.connection += \*{4}",
+        log,
+    )
+
+
+def test_an_embedded_service_keeps_its_ledger(tmp_path):
+    environment = {"TRUEUP_STATE_DIR": str(tmp_path / "state")}
+    for _ in range(2):
+        with server(serve, tmp_path, environment) as placement:
+            status, body = placement.get("/resource_classes/VCPU", **ADMIN)
+            assert (status, body["name"]) == (200, "VCPU")
+            assert placement.stop() == 0
+    assert (tmp_path / "state" / "placement.sqlite").is_file()
+
+
+SLOW = """
+import time, threading
+from trueup.placement import app
+
+class Slow:
+    def __init__(self, application):
+        self.application = application
+    def __call__(self, environ, start_response):
+        if environ["QUERY_STRING"] == "slow":
+            open("asked", "w").close()
+            time.sleep(2)
+        return self.application(environ, start_response)
+    def close(self):
+        self.application.close()
+
+make = app.make_embedded_service
+app.make_embedded_service = lambda settings: Slow(make(settings))
+"""
+
+
+def test_a_request_under_way_is_answered_before_the_end(tmp_path):
+    (tmp_path / "sitecustomize.py").write_text(SLOW)
+    environment = {"TRUEUP_STATE_DIR": str(tmp_path), "PYTHONPATH": str(tmp_path)}
+    answers = []
+    with server(serve, tmp_path, environment) as placement:
+        asking = threading.Thread(target=lambda: answers.append(placement.get("/?slow")))
+        asking.start()
+        assert poll((tmp_path / "asked").exists, 30)
+        placement.process.send_signal(signal.SIGTERM)
+        asking.join()
+        assert placement.process.wait(30) == 0
+    assert [status for status, _ in answers] == [200]
+    assert not placement.answers()
