@@ -204,10 +204,12 @@ def test_without_a_folder_there_are_no_runs(tmp_path):
     assert runs(tmp_path / "none") == ()
 
 
-def test_runs_come_oldest_first(tmp_path):
+def test_runs_come_in_the_order_they_began_whenever_they_were_planned(tmp_path):
     plans = [replace(PLAN, made_at=PLAN.made_at + timedelta(hours=hours)) for hours in (2, 0, 1)]
+    plans.append(replace(plans[0], undoes=plans[0].id))
     for plan in plans:
         with opened(plan, tmp_path):
             pass
-    found = [journal.plan.made_at for journal in runs(tmp_path)]
-    assert found == sorted(plan.made_at for plan in plans)
+    with opened(plans[0], tmp_path) as gone_on_with:
+        gone_on_with.intend(FIRST)
+    assert [journal.run for journal in runs(tmp_path)] == [plan.id for plan in plans]

@@ -21,6 +21,8 @@ AGE_MAX_HOURS = 24.0
 class ApplyCommand(CloudVerb):
     """Write the steps of a plan. Apply the same plan again to go on after an interruption."""
 
+    writes = True
+
     def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
         parser = super().get_parser(prog_name)
         parser.add_argument("plan", metavar="PLAN", type=Path, help="a file of 'trueup plan --out'")

@@ -134,3 +134,12 @@ def explained(error: Exception) -> tuple[ExitCode, str] | None:
     code, words = entry
     # A reason that is a sentence of its own brings a full stop along.
     return code, words(error).replace(".. ", ". ")
+
+
+def unforeseen(error: Exception) -> str:
+    """The sentence for an error that nobody foresaw."""
+    words = " ".join(str(error).split())
+    return (
+        f"an error inside Trueup: {type(error).__name__}: {words}. "
+        "Run it again with --debug before the command, and report what it says."
+    )

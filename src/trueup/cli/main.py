@@ -3,6 +3,7 @@
 
 import logging
 import sys
+from contextlib import suppress
 from importlib.metadata import EntryPoint, version
 from typing import Any
 
@@ -57,13 +58,21 @@ class Trueup(App):
             format="%(name)s: %(message)s", level=level, handlers=handlers, force=True
         )
 
+    def run_subcommand(self, argv: list[str]) -> int:
+        """Run one command; help about one that is not there is answered as that command."""
+        unknown = argv[0] == "help" and argv[1:] and argv[1] not in self.command_manager.commands
+        asks_about_nothing = unknown and not argv[1].startswith("-")
+        return super().run_subcommand(argv[1:] if asks_about_nothing else argv)
+
 
 def main(arguments: list[str] | None = None) -> Any:
     """Run one command; the return value is its exit code."""
     words = sys.argv[1:] if arguments is None else arguments
     try:
         if not words:
-            Trueup().run(["--help"])
+            # Printing its help ends a program.
+            with suppress(SystemExit):
+                Trueup().run(["--help"])
             return ExitCode.USAGE
         return Trueup().run(words)
     except ModuleNotFoundError as missing:

@@ -16,6 +16,8 @@ from trueup.reconcile.undo import inverse
 class UndoCommand(CloudVerb):
     """Give back what the steps of a run changed, and refuse by name what has changed since."""
 
+    writes = True
+
     def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
         parser = super().get_parser(prog_name)
         parser.add_argument("run", metavar="RUN", help="the name 'trueup apply' printed")

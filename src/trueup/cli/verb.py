@@ -12,7 +12,7 @@ from typing import Any
 from cliff.columns import FormattableColumn
 from cliff.lister import Lister
 
-from trueup.cli.exits import explained
+from trueup.cli.exits import explained, unforeseen
 from trueup.cli.progress import say
 from trueup.cli.state import state_folder
 from trueup.exit_codes import ExitCode, table
@@ -36,6 +36,9 @@ class Labelled(FormattableColumn[Mapping[str, str]]):
 class Verb(Lister):
     """A command that prints one table and ends with a code of the table."""
 
+    # Whether how it ended must be told even when the table cannot be shown.
+    writes = False
+
     def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
         parser = super().get_parser(prog_name)
         parser.epilog = table()
@@ -48,9 +51,9 @@ class Verb(Lister):
             super().run(parsed_args)
         except Exception as error:
             known = explained(error)
-            if known is None:
+            if known is None and self.app_args and self.app_args.debug:
                 raise
-            self.exit_code, sentence = known
+            self.exit_code, sentence = known or (ExitCode.INTERNAL_ERROR, unforeseen(error))
             say(f"trueup: {sentence}")
         return int(self.exit_code)
 
@@ -60,6 +63,16 @@ class Verb(Lister):
             tuple(Labelled(cell) if isinstance(cell, Mapping) else cell for cell in row)
             for row in rows
         ]
+
+    def produce_output(self, parsed_args: argparse.Namespace, column_names: Any, data: Any) -> int:
+        """Print the table, or say that it has none of the columns asked for."""
+        asked = parsed_args.columns
+        if not asked or set(asked) & set(column_names):
+            return super().produce_output(parsed_args, column_names, data)
+        say(f"trueup: no column {', '.join(asked)}. There are: {', '.join(column_names)}.")
+        if not self.writes:
+            self.exit_code = ExitCode.USAGE
+        return 0
 
     @abstractmethod
     def act(self, arguments: argparse.Namespace) -> Table:

@@ -89,6 +89,7 @@ class Journal:
     def __init__(self, plan: Plan, file: IO[bytes], entries: tuple[_Entry, ...]) -> None:
         self.plan = plan
         self.run = plan.id
+        self.began_at = entries[0].at if entries else _now()
         self._file = file
         self._intended = {entry.step for entry in entries if isinstance(entry, _Intended)}
         self._settled = {
@@ -175,13 +176,13 @@ def read(run: str, folder: Path) -> Journal:
 
 
 def runs(folder: Path) -> tuple[Journal, ...]:
-    """Every run there is a journal of, oldest first. Raises JournalDamaged."""
+    """Every run there is a journal of, in the order they began. Raises JournalDamaged."""
     found = []
     for path in folder.glob("*.jsonl"):
         # A run that was killed before its first line was written has done nothing.
         with suppress(RunUnknown):
             found.append(read(path.stem, folder))
-    return tuple(sorted(found, key=lambda journal: journal.plan.made_at))
+    return tuple(sorted(found, key=lambda journal: journal.began_at))
 
 
 def _path(folder: Path, run: str) -> Path:

@@ -1,0 +1,34 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Commands get a small broken cloud of tests/reconcile, and a folder of their own for journals."""
+
+from pathlib import Path
+
+import pytest
+
+from tests.cli.running import trueup
+
+# Fixtures, which pytest finds by their names here.
+from tests.reconcile.conftest import small, small_on, template
+
+__all__ = ["small", "small_on", "template"]
+
+
+@pytest.fixture(autouse=True)
+def state(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("TRUEUP_STATE_DIR", str(tmp_path / "state"))
+    return tmp_path / "state"
+
+
+@pytest.fixture
+def nova_conf(small, monkeypatch) -> Path:
+    """The small cloud's, which commands find without being told."""
+    monkeypatch.setenv("TRUEUP_NOVA_CONF", str(small.nova_conf))
+    return small.nova_conf
+
+
+@pytest.fixture
+def plan_file(nova_conf, tmp_path) -> Path:
+    """A plan for all that is broken in the small cloud."""
+    path = tmp_path / "plan.json"
+    assert trueup("plan", "--interval", 0, "--out", path).code == 3
+    return path

@@ -1,0 +1,85 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Every error of ours has a code and a sentence that says what to do."""
+
+import inspect
+from dataclasses import fields
+from datetime import datetime, timedelta
+
+import pytest
+
+from trueup.cli.exits import explained
+from trueup.exit_codes import ExitCode
+from trueup.reconcile import audit, journal, plan
+from trueup.reconcile.cloud import errors
+
+VALUES = {"datetime": datetime(2026, 1, 1), "timedelta": timedelta(hours=2), "int": 7}
+
+
+def errors_of(module) -> list[type[Exception]]:
+    return [
+        kind
+        for _, kind in inspect.getmembers(module, inspect.isclass)
+        if issubclass(kind, Exception)
+        and kind.__module__ == module.__name__
+        and kind is not errors.CloudError
+    ]
+
+
+ERRORS = [kind for module in (errors, audit, plan, journal) for kind in errors_of(module)]
+
+
+def example(kind: type[Exception]) -> Exception:
+    """One with a value in each field that can be recognised."""
+
+    def value(field) -> object:
+        name = getattr(field.type, "__name__", str(field.type))
+        if name == "tuple" or "tuple" in str(field.type):
+            return (f"{field.name}-1", f"{field.name}-2")
+        return VALUES.get(name, f"the-{field.name}")
+
+    return kind(**{field.name: value(field) for field in fields(kind)})
+
+
+def test_there_are_errors_to_be_explained():
+    assert {errors.Unreachable, audit.LookUnusable, plan.PlanEdited, journal.RunBusy} <= set(ERRORS)
+
+
+@pytest.mark.parametrize("kind", ERRORS, ids=lambda kind: kind.__name__)
+def test_every_error_is_explained_in_one_line_with_what_it_knows(kind):
+    error = example(kind)
+    code, sentence = explained(error)
+    assert code in (ExitCode.USAGE, ExitCode.INCOMPLETE, ExitCode.LIMIT_EXCEEDED)
+    assert "\n" not in sentence
+    assert sentence.endswith(".")
+    for field in fields(kind):
+        known = getattr(error, field.name)
+        if isinstance(known, str):
+            assert known in sentence, "what is known is said"
+        elif isinstance(known, tuple):
+            assert all(one in sentence for one in known)
+
+
+@pytest.mark.parametrize(
+    ("error", "code", "advice"),
+    [
+        (errors.Unreachable("cell1", "gone"), 5, "try again"),
+        (errors.AccessDenied("Placement", "no"), 5, "admin role"),
+        (errors.MicroversionTooOld("1.27", "1.28"), 5, "Rocky"),
+        (errors.SettingMissing("f", "s", "o"), 2, "--nova-conf"),
+        (errors.DatabaseUnusable("cell1", "no driver"), 2, "extras 'mysql', 'postgresql'"),
+        (plan.PlanEdited("f"), 2, "trueup plan --out FILE"),
+        (plan.LimitExceeded(30, 25), 6, "--limit 30"),
+        (journal.RunBusy("r"), 2, "Wait"),
+        (journal.RunUnknown("r", "d"), 2, "trueup journal"),
+        (journal.JournalDamaged("f", 3, "bad"), 2, "line 3 of f"),
+        (audit.LookUnusable("f", "no"), 2, "trueup audit --save FILE"),
+    ],
+)
+def test_the_sentence_says_what_to_do(error, code, advice):
+    found, sentence = explained(error)
+    assert found == code
+    assert advice in sentence
+
+
+def test_what_nobody_foresaw_is_not_explained():
+    assert explained(ZeroDivisionError()) is None

@@ -1,0 +1,50 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`trueup journal` looks at journals; it needs no cloud."""
+
+from tests.cli.running import trueup
+from tests.reconcile.planning import planned
+from trueup.reconcile.journal import Settled, opened
+
+
+def test_without_runs_it_is_empty(state):
+    ran = trueup("journal", "-f", "json")
+    assert (ran.code, ran.json()) == (0, [])
+    assert not state.exists(), "looking makes nothing"
+
+
+def test_runs_are_listed_and_one_is_shown(state):
+    plan = planned()
+    first, second, third = plan.steps
+    with opened(plan, state) as journal:
+        journal.settle(Settled(first.id, "done"))
+        journal.settle(Settled(second.id, "refused", "it moved"))
+    [row] = trueup("journal", "-f", "json").json()
+    assert (row["Run"], row["Done"], row["Refused"], row["Open"]) == (plan.id, 1, 1, 1)
+    rows = trueup("journal", plan.id, "-f", "json").json()
+    assert [(row["Consumer"], row["Result"], row["Reason"]) for row in rows] == [
+        (first.consumer, "done", ""),
+        (second.consumer, "refused", "it moved"),
+        (third.consumer, "open", ""),
+    ]
+
+
+def test_the_folder_may_be_named(tmp_path):
+    with opened(planned(), tmp_path / "other"):
+        pass
+    assert trueup("journal", "-f", "json").json() == []
+    assert len(trueup("journal", "--state-dir", tmp_path / "other", "-f", "json").json()) == 1
+
+
+def test_a_run_that_is_not_there_is_refused_by_name():
+    ran = trueup("journal", "nosuch")
+    assert (ran.code, ran.out) == (2, "")
+    assert "no run 'nosuch'" in ran.err
+
+
+def test_a_damaged_journal_is_named(state):
+    with opened(planned(), state) as journal:
+        path = state / f"{journal.run}.jsonl"
+    path.write_bytes(path.read_bytes() + b"{}\n")
+    ran = trueup("journal")
+    assert (ran.code, ran.out) == (2, "")
+    assert f"line 2 of {path} is damaged" in ran.err

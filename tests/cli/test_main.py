@@ -1,0 +1,153 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The program: its commands, what it says of those it has not, and errors nobody foresaw."""
+
+import logging
+import subprocess
+import sys
+
+import pytest
+
+from tests.cli.running import trueup
+from trueup.cli import defects
+from trueup.cli.main import COMMANDS, main
+
+
+@pytest.fixture(autouse=True)
+def logging_as_before():
+    """The program sets logging up for itself."""
+    root = logging.getLogger()
+    handlers, level = list(root.handlers), root.level
+    yield
+    root.handlers[:] = handlers
+    root.setLevel(level)
+
+
+def test_help_names_every_command():
+    ran = trueup("help")
+    assert ran.code == 0
+    assert set(COMMANDS) <= set(ran.out.split())
+    assert "complete" in ran.out
+
+
+def test_without_a_command_there_is_help_and_the_code_for_it():
+    ran = trueup()
+    assert ran.code == 2
+    assert set(COMMANDS) <= set(ran.out.split())
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_every_command_says_what_it_is_for(command):
+    ran = trueup("help", command)
+    assert ran.code == 0
+    assert ran.out.startswith(f"usage: {sys.argv[0].rpartition('/')[2]} {command}")
+
+
+@pytest.mark.parametrize("words", [["nosuch"], ["help", "nosuch"], ["xyzzy"], ["help", "xyzzy"]])
+def test_an_unknown_command_is_a_matter_of_usage(words):
+    ran = trueup(*words)
+    assert ran.code == 2
+    assert words[-1] in ran.out + ran.err
+    assert "Traceback" not in ran.err
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["audit", "--nosuch"],
+        ["audit", "-f", "nosuch"],
+        ["audit", "--grace", "soon"],
+        ["apply"],
+        ["undo"],
+        ["apply", "plan.json", "--limit", "many"],
+    ],
+)
+def test_an_unknown_option_or_a_missing_word_is_a_matter_of_usage(words, capsys):
+    with pytest.raises(SystemExit) as ended:
+        main(words)
+    assert ended.value.code == 2
+    said = capsys.readouterr()
+    assert said.out == ""
+    assert "error:" in said.err
+    assert "Traceback" not in said.err
+
+
+def test_an_unknown_option_before_the_command_is_a_matter_of_usage():
+    assert trueup("--nosuch", "audit").code == 2
+
+
+def test_an_unknown_column_is_a_matter_of_usage():
+    ran = trueup("defects", "-c", "nosuch")
+    assert (ran.code, ran.out) == (2, "")
+    assert ran.err == ("trueup: no column nosuch. There are: Defect, What it is, Remedy.\n")
+
+
+def test_an_unknown_column_does_not_hide_that_a_plan_was_written(plan_file, small):
+    ran = trueup("apply", plan_file, "-c", "nosuch")
+    assert (ran.code, ran.out) == (0, "")
+    assert "4 steps done" in ran.err
+    assert small.plan().steps == ()
+
+
+@pytest.fixture
+def broken(monkeypatch):
+    """A mistake of ours in a command."""
+
+    def mistake():
+        raise ZeroDivisionError("it broke\nin two lines")
+
+    monkeypatch.setattr(defects, "defects_table", mistake)
+
+
+def test_what_nobody_foresaw_is_one_line_and_code_1(broken):
+    ran = trueup("defects")
+    assert (ran.code, ran.out) == (1, "")
+    [line] = ran.err.splitlines()
+    assert line.startswith("trueup: an error inside Trueup: ZeroDivisionError: it broke in two")
+    assert "--debug" in line
+
+
+def test_with_debug_what_nobody_foresaw_has_its_traceback(broken):
+    ran = trueup("--debug", "defects")
+    assert ran.code == 1
+    assert "Traceback" in ran.err
+    assert "in mistake" in ran.err
+
+
+@pytest.mark.parametrize(
+    ("missing", "extra"),
+    [
+        ("keystoneauth1", "reconcile"),
+        ("openstack", "reconcile"),
+        ("msgspec", "reconcile"),
+        ("falcon", "service"),
+    ],
+)
+def test_a_command_whose_half_is_not_installed_says_how_to_install_it(monkeypatch, missing, extra):
+    monkeypatch.setitem(COMMANDS, "needy", "tests.cli.needy:Command")
+
+    class Absent:
+        def find_spec(self, name, path=None, target=None):
+            if name == "tests.cli.needy":
+                raise ModuleNotFoundError(f"No module named {missing!r}", name=missing)
+
+    monkeypatch.setattr(sys, "meta_path", [Absent(), *sys.meta_path])
+    ran = trueup("needy")
+    assert ran.code == 2
+    assert ran.err == (f"trueup: this command needs '{missing}': pip install 'trueup[{extra}]'.\n")
+
+
+def test_the_program_is_installed_and_gives_its_code_to_the_shell():
+    program = [sys.executable, "-c", "from trueup.cli.main import main; raise SystemExit(main())"]
+    ran = subprocess.run([*program, "journal", "nosuch"], capture_output=True, check=False)
+    assert ran.returncode == 2
+
+
+def test_nothing_is_logged_unless_it_is_asked_for(nova_conf):
+    quiet, told = trueup("audit"), trueup("-vv", "audit")
+    assert "GET" not in quiet.err
+    assert "/resource_providers" in told.err
+
+
+def test_a_log_file_takes_what_is_logged(nova_conf, tmp_path):
+    assert trueup("-vv", "--log-file", tmp_path / "log", "audit").code == 3
+    assert "/resource_providers" in (tmp_path / "log").read_text()

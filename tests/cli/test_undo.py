@@ -1,0 +1,66 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`trueup undo` takes a run back."""
+
+import pytest
+
+from tests.cli.running import trueup
+from trueup.reconcile.plan import load
+
+
+@pytest.fixture
+def run(plan_file) -> str:
+    """The name of a run that is finished."""
+    assert trueup("apply", plan_file).code == 0
+    return load(plan_file).id
+
+
+def test_what_a_run_changed_is_given_back(small, plan_file):
+    before = small.ledger()
+    trueup("apply", plan_file)
+    ran = trueup("undo", load(plan_file).id, "-f", "json")
+    assert ran.code == 0
+    assert [row["Result"] for row in ran.json()] == ["done"] * 4
+    assert small.ledger() == before
+
+
+def test_an_undo_is_a_run_that_says_what_it_undoes(run):
+    trueup("undo", run)
+    first, second = trueup("journal", "-f", "json").json()
+    assert (first["Run"], first["Undoes"]) == (run, "")
+    assert second["Undoes"] == run
+
+
+def test_a_run_is_taken_back_once(small, run):
+    trueup("undo", run)
+    before = small.rows()
+    ran = trueup("undo", run)
+    assert ran.code == 0
+    assert "was finished before; nothing is written now" in ran.err
+    assert small.rows() == before
+
+
+def test_what_changed_since_is_refused_by_name(small, run):
+    released = small.consumer("wrong_provider")
+    small.call("DELETE", f"/allocations/{released}")
+    ran = trueup("undo", run, "-f", "json")
+    assert ran.code == 4
+    [refused] = [row for row in ran.json() if row["Result"] == "refused"]
+    assert refused["Consumer"] == released
+    assert refused["Reason"].startswith("its allocations are not what they were")
+
+
+def test_the_limit_is_for_undo_too(small, run):
+    before = small.rows()
+    ran = trueup("undo", run, "--limit", 3)
+    assert (ran.code, ran.out) == (6, "")
+    assert "--limit 4" in ran.err
+    assert small.rows() == before
+
+
+def test_a_run_of_another_cloud_is_refused(small, run):
+    small.sql("nova_api", "UPDATE cell_mappings SET uuid = 'another' WHERE name = 'cell2'")
+    before = small.rows()
+    ran = trueup("undo", run)
+    assert (ran.code, ran.out) == (2, "")
+    assert "another cloud" in ran.err
+    assert small.rows() == before

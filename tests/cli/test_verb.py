@@ -1,0 +1,121 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What every command has: each format, chosen columns, the table of codes in its help."""
+
+import csv
+import io
+import json
+
+import pytest
+import yaml
+
+from tests.cli.running import trueup
+
+COLUMNS = {
+    "audit": ["Verdict", "Defect", "Subject", "Where", "Evidence"],
+    "plan": ["Step", "Consumer", "Before", "After", "Because"],
+    "apply": ["Consumer", "Result", "Because", "Reason"],
+    "undo": ["Consumer", "Result", "Because", "Reason"],
+    "journal": ["Run", "Made at", "Undoes", "Steps", "Done", "Refused", "Open"],
+    "defects": ["Defect", "What it is", "Remedy"],
+}
+EVERY_COMMAND = pytest.mark.parametrize("command", COLUMNS)
+
+
+@pytest.fixture
+def words(plan_file):
+    """The words of a command that prints at least one row."""
+
+    def of(command: str) -> list[object]:
+        if command == "plan":
+            return ["plan", "--interval", 0]
+        if command in ("audit", "defects"):
+            return [command]
+        if command == "apply":
+            return ["apply", plan_file]
+        assert trueup("apply", plan_file).code == 0
+        [run] = trueup("journal", "-f", "value", "-c", "Run").out.split()
+        return ["undo", run] if command == "undo" else ["journal"]
+
+    return of
+
+
+@EVERY_COMMAND
+def test_json_has_every_column(words, command):
+    rows = trueup(*words(command), "-f", "json").json()
+    assert rows
+    assert all(list(row) == COLUMNS[command] for row in rows)
+
+
+@EVERY_COMMAND
+def test_yaml_has_every_column(words, command):
+    rows = yaml.safe_load(trueup(*words(command), "-f", "yaml").out)
+    assert rows
+    assert all(sorted(row) == sorted(COLUMNS[command]) for row in rows)
+
+
+@EVERY_COMMAND
+def test_csv_has_every_column(words, command):
+    header, *rows = csv.reader(io.StringIO(trueup(*words(command), "-f", "csv").out))
+    assert header == COLUMNS[command]
+    assert rows
+    assert all(len(row) == len(header) for row in rows)
+
+
+@EVERY_COMMAND
+def test_values_are_lines_without_a_header(words, command):
+    first, second = COLUMNS[command][:2]
+    ran = trueup(*words(command), "-f", "value", "-c", first)
+    assert ran.out.strip()
+    assert first not in ran.out
+    assert second not in ran.out
+
+
+@EVERY_COMMAND
+def test_a_table_for_people_has_every_column_that_is_asked_for(words, command):
+    first, second, third, *_ = COLUMNS[command]
+    ran = trueup(*words(command), "-c", third, "-c", first)
+    [header] = [line for line in ran.out.splitlines() if first in line][:1]
+    assert header.startswith("|")
+    assert third in header
+    assert f"| {second} " not in header
+
+
+def test_evidence_is_a_mapping_for_programs_and_lines_for_people(nova_conf):
+    [evidence, *_] = [row["Evidence"] for row in trueup("audit", "-f", "json").json()]
+    assert set(evidence) == {"instance", "holds"}
+    table = trueup("audit", "-c", "Evidence").out
+    assert f"instance: {evidence['instance']}" in table
+    assert f"holds: {evidence['holds']}" in table
+
+
+@EVERY_COMMAND
+def test_what_people_are_told_does_not_mix_with_what_programs_read(words, command):
+    ran = trueup(*words(command), "-f", "json")
+    json.loads(ran.out)
+    assert bool(ran.err) is (command not in ("defects", "journal"))
+
+
+@EVERY_COMMAND
+def test_help_ends_with_the_exit_codes(command):
+    for words in ((command, "--help"), ("help", command)):
+        ran = trueup(*words)
+        assert ran.code == 0
+        assert "exit codes:" in ran.out
+        assert "  6  a limit was exceeded; nothing was written" in ran.out
+
+
+def test_the_cloud_is_named_by_option_or_by_environment(small, monkeypatch):
+    monkeypatch.setenv("TRUEUP_NOVA_CONF", "/nowhere/nova.conf")
+    assert "/nowhere/nova.conf" in trueup("audit").err
+    assert trueup("audit", "--nova-conf", small.nova_conf).code == 3
+
+
+def test_a_database_and_a_cloud_may_stand_in_for_nova_conf(small, tmp_path, monkeypatch):
+    auth = {"endpoint": small.placement_url, "token": "admin"}
+    mine = {"auth_type": "admin_token", "auth": auth, "placement_endpoint": small.placement_url}
+    (tmp_path / "clouds.yaml").write_text(json.dumps({"clouds": {"mine": mine}}))
+    monkeypatch.setenv("OS_CLIENT_CONFIG_FILE", str(tmp_path / "clouds.yaml"))
+    url = f"sqlite:///{small.folder / 'nova_api.sqlite'}"
+    ran = trueup("audit", "--nova-database", url, "--os-cloud", "mine", "-f", "json")
+    assert ran.code == 3, ran.err
+    assert ran.json() == trueup("audit", "--nova-conf", small.nova_conf, "-f", "json").json()
