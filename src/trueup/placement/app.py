@@ -44,7 +44,10 @@ class PlacementApplication:
             api = _beside_healthcheck(api, settings)
         if settings.cors is not None:
             api = oslo_middleware.CORS.factory({}, **settings.cors)(api)
-        self._application: Any = oslo_middleware.HTTPProxyToWSGI(RequestIds(api), settings.source)
+        self._application: Any = RequestIds(api)
+        # PERF: it costs 70 microseconds, as much as all that GET / does, also when it does nothing.
+        if settings.behind_proxy:
+            self._application = oslo_middleware.HTTPProxyToWSGI(self._application, settings.source)
         self._prepare()
 
     def __call__(

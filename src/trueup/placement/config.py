@@ -55,6 +55,8 @@ class Settings:
     """The options of the CORS middleware; None: nobody from another origin may ask."""
     healthcheck: bool
     """Whether /healthcheck is served; if not, it is a URL like any unknown one."""
+    behind_proxy: bool
+    """Whether headers of a proxy say where clients are and what they called the service."""
     source: Any
 
 
@@ -190,6 +192,7 @@ def _read(source: cfg.ConfigOpts) -> Settings:
         ),
         cors=dict(source.cors) if source.cors.allowed_origin else None,
         healthcheck=bool(source.healthcheck.backends),
+        behind_proxy=source.oslo_middleware.enable_proxy_headers_parsing,
         source=source,
     )
 
