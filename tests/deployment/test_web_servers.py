@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """The service in the servers that deployments use."""
 
-import re
 import signal
 import threading
 from pathlib import Path
+
+from sqlalchemy.engine import make_url
 
 from tests.deployment.processes import SCRIPTS, server, trueup
 from tests.servers.processes import poll
@@ -60,10 +61,8 @@ def test_serving_what_placement_conf_says(fresh_database, tmp_path):
     assert (
         f"trueup: the Placement API of placement.conf on http://127.0.0.1:{placement.port}" in log
     )
-    assert re.search(
-        r"placement_database\.connection +log_opt_values|placement_database\.connection += \*{4}",
-        log,
-    )
+    assert "placement_database.connection" in log
+    assert str(make_url(url).password) not in log
 
 
 def test_an_embedded_service_keeps_its_ledger(tmp_path):

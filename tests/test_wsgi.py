@@ -1,0 +1,40 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The application for WSGI servers: built when it is first called, and once."""
+
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+
+from trueup import wsgi
+from trueup.lab.wsgi import call, environ_for
+from trueup.placement.app import PlacementApplication, make_app
+from trueup.placement.config import ConfigurationUnusable
+from trueup.placement.store import schema
+
+ROOT = environ_for("GET", ("/", ""), b"")
+
+
+def test_it_is_built_once_however_many_call(fresh_database):
+    url = fresh_database("sqlite")
+    schema.create(url)
+    built: list[PlacementApplication] = []
+
+    def build() -> PlacementApplication:
+        built.append(make_app(url))
+        return built[-1]
+
+    application = wsgi.LazyApplication(build)
+    assert built == []
+    with ThreadPoolExecutor(4) as callers:
+        answers = list(callers.map(lambda _: call(application, dict(ROOT)), range(8)))
+    assert {answer.code for answer in answers} == {200}
+    assert len(built) == 1
+    built[0].close()
+
+
+def test_what_is_wrong_is_told_to_each_request_until_it_is_mended(tmp_path, monkeypatch):
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.setenv("OS_PLACEMENT_CONFIG_DIR", str(tmp_path))
+    for _ in range(2):
+        with pytest.raises(ConfigurationUnusable, match=r"placement\.conf"):
+            call(wsgi.application, dict(ROOT))
