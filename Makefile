@@ -6,7 +6,7 @@ BIN := $(VENV)/bin
 WORKERS ?= 2
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint conformance clean
+.PHONY: help demo test lint conformance bench clean
 
 help:  ## say what can be made
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -22,6 +22,13 @@ lint: $(VENV)/.ready-test  ## format, lint, types and layers only
 	@$(BIN)/ruff check --quiet .
 	@$(BIN)/mypy
 	@$(BIN)/lint-imports --no-cache --config .importlinter > $(VENV)/layers.log || { cat $(VENV)/layers.log; exit 1; }
+
+conformance: $(VENV)/.ready-test  ## the long way: many more generated requests, and thousands of rounds
+	@TRUEUP_EXAMPLES=500 TRUEUP_ROUNDS=2000 TRUEUP_FUZZ_EXAMPLES=2000 \
+		$(BIN)/pytest -n $(WORKERS) -q --timeout 7200 tests/differential tests/fuzz
+
+bench: $(VENV)/.ready-test  ## Trueup and upstream side by side, in one run
+	@$(BIN)/python -m bench --database mariadb
 
 clean:  ## remove the environment and what the tools left
 	rm -rf $(VENV) build src/*.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis
