@@ -75,6 +75,7 @@ class PlacementApplication:
             try:
                 if self._settings.create_schema:
                     migrations.upgrade(self._database)
+                migrations.attach(self._database)
                 schema.add_standard_names(self._database)
             except Exception as error:
                 if not availability.is_away(error):

@@ -6,7 +6,8 @@ and the other goes on from there. What we add has names with the prefix `trueup_
 never looks at it.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from alembic import command
@@ -18,7 +19,16 @@ from sqlalchemy import Connection, MetaData, inspect, text
 from trueup.placement.store.database import Database
 from trueup.placement.store.migrations.blocking import RowsInTheWay
 
-__all__ = ["OWN", "RowsInTheWay", "UnknownRevision", "detach", "revision", "stamp", "upgrade"]
+__all__ = [
+    "OWN",
+    "RowsInTheWay",
+    "UnknownRevision",
+    "attach",
+    "detach",
+    "revision",
+    "stamp",
+    "upgrade",
+]
 
 PREFIX = "trueup_"
 OWN = MetaData()
@@ -42,14 +52,21 @@ def upgrade(database: Database) -> None:
     RowsInTheWay if a revision cannot be reached with the rows that are there; the database is
     then at the revision before it.
     """
-    with database.engine.connect() as connection:
-        _lock(connection)
-        try:
-            _run(connection, _upgrade)
-            OWN.create_all(connection)
-            connection.commit()
-        finally:
-            _unlock(connection)
+    with _locked(database) as connection:
+        _run(connection, _upgrade)
+        OWN.create_all(connection)
+        connection.commit()
+
+
+def attach(database: Database) -> None:
+    """Add those tables of our own that are missing. Upstream's are as they were."""
+    # PERF: a look, without a lock, is all that a start costs once they are there.
+    known = inspect(database.engine).get_table_names() if OWN.tables else []
+    if set(OWN.tables) <= set(known):
+        return
+    with _locked(database) as connection:
+        OWN.create_all(connection)
+        connection.commit()
 
 
 def revision(database: Database) -> str | None:
@@ -88,6 +105,16 @@ def _run(connection: Connection, what: Callable[[Config], None]) -> None:
         what(config)
     except CommandError as error:
         raise UnknownRevision(str(error)) from error
+
+
+@contextmanager
+def _locked(database: Database) -> Iterator[Connection]:
+    with database.engine.connect() as connection:
+        _lock(connection)
+        try:
+            yield connection
+        finally:
+            _unlock(connection)
 
 
 def _lock(connection: Connection) -> None:
