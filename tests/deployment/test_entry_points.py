@@ -10,7 +10,7 @@ from tests.servers.placement import REPOSITORY
 
 
 def promised() -> dict[str, str]:
-    """Entry points of ours, by where they are said; upstream's own names are tried by test_names."""
+    """Entry points of ours, by where they are said; test_names tries upstream's names."""
     found = {}
     for file in (REPOSITORY / "pyproject.toml", *REPOSITORY.glob("packaging/*/pyproject.toml")):
         project = tomllib.loads(file.read_text())["project"]
