@@ -9,16 +9,23 @@ import pytest
 from tests.servers.placement import REPOSITORY
 
 
+FILES = (REPOSITORY / "pyproject.toml", *REPOSITORY.glob("packaging/*/pyproject.toml"))
+
+
 def promised() -> dict[str, str]:
     """Entry points of ours, by where they are said; test_names tries upstream's names."""
-    found = {}
-    for file in (REPOSITORY / "pyproject.toml", *REPOSITORY.glob("packaging/*/pyproject.toml")):
-        project = tomllib.loads(file.read_text())["project"]
-        for group, points in {"scripts": project["scripts"], **project["entry-points"]}.items():
-            for name, target in points.items():
-                if target.startswith("trueup."):
-                    found[f"{file.parent.name} {group} {name}"] = target
-    return found
+    projects = {file.parent.name: tomllib.loads(file.read_text())["project"] for file in FILES}
+    groups = {
+        f"{name} {group}": points
+        for name, project in projects.items()
+        for group, points in {"scripts": project["scripts"], **project["entry-points"]}.items()
+    }
+    return {
+        f"{group} {name}": target
+        for group, points in groups.items()
+        for name, target in points.items()
+        if target.startswith("trueup.")
+    }
 
 
 @pytest.mark.parametrize("target", promised().values(), ids=promised())
