@@ -64,11 +64,11 @@ class Verb(Lister):
             for row in rows
         ]
 
-    def produce_output(self, parsed_args: argparse.Namespace, column_names: Any, data: Any) -> int:
+    def produce_output(self, parsed_args: argparse.Namespace, column_names: Any, rows: Any) -> int:
         """Print the table, or say that it has none of the columns asked for."""
         asked = parsed_args.columns
         if not asked or set(asked) & set(column_names):
-            return super().produce_output(parsed_args, column_names, data)
+            return super().produce_output(parsed_args, column_names, rows)
         say(f"trueup: no column {', '.join(asked)}. There are: {', '.join(column_names)}.")
         if not self.writes:
             self.exit_code = ExitCode.USAGE

@@ -122,7 +122,7 @@ MAIN = "mysql+pymysql://nova:s%40fe%2Fword@db.example:3307/nova_cell0?charset=ut
         ),
         ("{scheme}://{username}:{password}@{hostname}:{port}/{path}?{query}", MAIN, MAIN),
         ("mysql://{username}@other/{path}", MAIN, "mysql://nova@other/nova_cell0"),
-        ("{scheme}://u:p@h/{path}#{fragment}", f"{MAIN}#end", "mysql+pymysql://u:p@h/nova_cell0#end"),
+        ("{scheme}://u:p@h/{path}#{fragment}", f"{MAIN}#e", "mysql+pymysql://u:p@h/nova_cell0#e"),
         ("{scheme}:////{path}.cell", "sqlite:////var/nova.db", "sqlite:////var/nova.db.cell"),
         ("mysql://u:p@h/whole", MAIN, "mysql://u:p@h/whole"),
         ("{scheme}://without/main", None, "{scheme}://without/main"),
