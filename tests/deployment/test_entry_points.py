@@ -8,7 +8,6 @@ import pytest
 
 from tests.servers.placement import REPOSITORY
 
-
 FILES = (REPOSITORY / "pyproject.toml", *REPOSITORY.glob("packaging/*/pyproject.toml"))
 
 

@@ -72,7 +72,7 @@ def test_stamp(fresh_database, manage):
 
 
 @pytest.mark.parametrize("words", [MIGRATE, (*MIGRATE, "--max-count", "60")])
-def test_online_migrations_say_and_do_what_upstreams_do(fresh_database, manage, words):
+def test_online_data_migrations_say_and_do_what_upstreams_do(fresh_database, manage, words):
     ours, theirs = (filled(fresh_database("sqlite"), 3, 70) for _ in range(2))
     done = upstream_command("placement-manage", theirs, *words)
     assert manage(ours, *words)[:2] == (done.returncode, done.stdout)
@@ -87,7 +87,7 @@ def without_times(url: str) -> dict[str, list[tuple]]:
     }
 
 
-def test_online_migrations_on_every_database(database_url, manage):
+def test_online_data_migrations_on_every_database(database_url, manage):
     url = filled(database_url, 2, 120)
     code, out, _ = manage(url, *MIGRATE)
     assert code == 0
