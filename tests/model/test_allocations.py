@@ -5,12 +5,9 @@ from trueup.model.allocations import (
     Consumer,
     ConsumerAllocations,
     Place,
-    classes_in,
-    providers_in,
     refuse_overcommit,
     refuse_stale_consumers,
-    refuse_unknown_classes,
-    refuse_unknown_providers,
+    refuse_unknown_names,
 )
 from trueup.model.errors import (
     AllocationToUnknownProvider,
@@ -22,6 +19,7 @@ from trueup.model.errors import (
 )
 from trueup.model.generations import UNCHECKED, Expected
 from trueup.model.inventories import Inventory, Stock
+from trueup.model.providers import Provider
 
 CPU: Place = ("host", "VCPU")
 DISK: Place = ("pool", "DISK_GB")
@@ -35,12 +33,6 @@ def wants(
 
 def stock(total: int, used: int, **limits: int) -> Stock:
     return Stock(Inventory("VCPU", total=total, **limits), used)
-
-
-def test_names_come_in_the_order_of_the_request() -> None:
-    wanted = [wants({DISK: 1, CPU: 1}), wants({CPU: 2}, "other")]
-    assert providers_in(wanted) == ["pool", "host"]
-    assert classes_in(wanted) == ["DISK_GB", "VCPU"]
 
 
 @pytest.mark.parametrize(
@@ -69,10 +61,13 @@ def test_a_generation_must_be_the_present_one(
 
 
 def test_unknown_names_are_refused() -> None:
-    with pytest.raises(AllocationToUnknownProvider):
-        refuse_unknown_providers([wants({CPU: 1})], {})
+    host = Provider(1, "host", "host", 0, "host")
+    refuse_unknown_names([CPU], {"host": host}, {"VCPU": 0})
     with pytest.raises(ResourceClassNotFound):
-        refuse_unknown_classes(["VCPU", "NOBODY"], {"VCPU": 0})
+        refuse_unknown_names([CPU, ("host", "NOBODY")], {"host": host}, {"VCPU": 0})
+    # Of both, the provider is told.
+    with pytest.raises(AllocationToUnknownProvider):
+        refuse_unknown_names([("host", "NOBODY"), DISK], {"host": host}, {"VCPU": 0})
 
 
 def test_what_fits_is_accepted() -> None:
@@ -110,4 +105,4 @@ def test_a_place_needs_an_inventory() -> None:
     assert error.value.resource_class == "DISK_GB"
     with pytest.raises(NotAllocatable) as error:
         refuse_overcommit([wants({CPU: 1, DISK: 1})], {}, {CPU: stock(4, used=0)})
-    assert error.value.provider == "pool"
+    assert (error.value.provider, error.value.resource_class) == ("pool", "VCPU, DISK_GB")

@@ -2,14 +2,12 @@
 """Consumers, what they hold, and the rule that usage never grows above capacity."""
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 
 from trueup.model.errors import (
     AllocationToUnknownProvider,
-    CapacityExceeded,
-    ConstraintsViolated,
     NotAllocatable,
     ResourceClassNotFound,
     StaleConsumer,
@@ -60,16 +58,6 @@ class ConsumerAllocations:
     expected_generation: Expected = UNCHECKED
 
 
-def providers_in(wanted: Iterable[ConsumerAllocations]) -> list[str]:
-    """The UUIDs of the providers named, each once, in the order of the request."""
-    return list(dict.fromkeys(provider for one in wanted for provider, _ in one.amounts))
-
-
-def classes_in(wanted: Iterable[ConsumerAllocations]) -> list[str]:
-    """The names of the resource classes named, each once, in the order of the request."""
-    return list(dict.fromkeys(name for one in wanted for _, name in one.amounts))
-
-
 def refuse_stale_consumers(
     wanted: Iterable[ConsumerAllocations], consumers: Mapping[str, Consumer]
 ) -> None:
@@ -81,20 +69,16 @@ def refuse_stale_consumers(
             raise StaleConsumer(one.consumer_uuid, actual, one.expected_generation)
 
 
-def refuse_unknown_providers(
-    wanted: Iterable[ConsumerAllocations], providers: Mapping[str, Provider]
+def refuse_unknown_names(
+    places: Collection[Place], providers: Mapping[str, Provider], class_ids: Mapping[str, int]
 ) -> None:
-    """Raise AllocationToUnknownProvider for the first provider that does not exist."""
-    for uuid in providers_in(wanted):
+    """Raise AllocationToUnknownProvider, or else ResourceClassNotFound, for the first there is."""
+    for uuid, _ in places:
         if uuid not in providers:
             raise AllocationToUnknownProvider(uuid)
-
-
-def refuse_unknown_classes(names: Iterable[str], known: Mapping[str, int]) -> None:
-    """Raise ResourceClassNotFound for the first class that does not exist."""
-    for name in names:
-        if name not in known:
-            raise ResourceClassNotFound(name)
+    for _, resource_class in places:
+        if resource_class not in class_ids:
+            raise ResourceClassNotFound(resource_class)
 
 
 def refuse_overcommit(
@@ -107,30 +91,29 @@ def refuse_overcommit(
     `held` is what these consumers hold now, `stocks` counts it as used. A provider that is over
     capacity already may stay so, as long as the change does not make it worse.
     """
-    _refuse_bare_providers(wanted, stocks)
+    stocked = {provider for provider, _ in stocks}
+    if not all(provider in stocked for one in wanted for provider, _ in one.amounts):
+        raise _no_inventories(wanted, stocked)
     freed: Counter[Place] = Counter()
     for one in wanted:
         freed.update(held.get(one.consumer_uuid, {}))
     added: Counter[Place] = Counter()
     for one in wanted:
         for place, amount in one.amounts.items():
-            provider, resource_class = place
             stock = stocks.get(place)
             if stock is None:
-                raise NotAllocatable(provider, resource_class)
-            if not stock.inventory.allows(amount):
-                raise ConstraintsViolated(provider, resource_class)
+                raise NotAllocatable(*place)
             added[place] += amount
-            after = stock.used - freed[place] + added[place]
-            if after > stock.inventory.limit and after > stock.used:
-                raise CapacityExceeded(provider, resource_class)
+            refusal = stock.refusal_of(amount, stock.used - freed[place] + added[place])
+            if refusal:
+                raise refusal(*place)
 
 
-def _refuse_bare_providers(
-    wanted: Sequence[ConsumerAllocations], stocks: Mapping[Place, Stock]
-) -> None:
+def _no_inventories(
+    wanted: Sequence[ConsumerAllocations], stocked: Collection[str]
+) -> NotAllocatable:
     """A provider without any of the classes asked for anywhere is refused first, as upstream."""
-    stocked = {provider for provider, _ in stocks}
-    bare = [uuid for uuid in providers_in(wanted) if uuid not in stocked]
-    if bare:
-        raise NotAllocatable(", ".join(bare), ", ".join(classes_in(wanted)))
+    places = [place for one in wanted for place in one.amounts]
+    bare = dict.fromkeys(provider for provider, _ in places if provider not in stocked)
+    classes = dict.fromkeys(resource_class for _, resource_class in places)
+    return NotAllocatable(", ".join(bare), ", ".join(classes))

@@ -4,7 +4,12 @@
 from dataclasses import dataclass
 from datetime import datetime
 
-from trueup.model.errors import BadCapacity
+from trueup.model.errors import (
+    BadCapacity,
+    CapacityExceeded,
+    ConstraintsViolated,
+    NotAllocatable,
+)
 from trueup.model.names import MAX_INTEGER
 
 
@@ -22,18 +27,9 @@ class Inventory:
     modified_at: datetime | None = None
 
     @property
-    def limit(self) -> float:
-        """What usage may grow to, before rounding."""
-        return (self.total - self.reserved) * self.allocation_ratio
-
-    @property
     def capacity(self) -> int:
         """What usage may grow to, in whole units."""
-        return int(self.limit)
-
-    def allows(self, amount: int) -> bool:
-        """Whether one allocation may have this size, whatever is used already."""
-        return self.min_unit <= amount <= self.max_unit and amount % self.step_size == 0
+        return int((self.total - self.reserved) * self.allocation_ratio)
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +38,16 @@ class Stock:
 
     inventory: Inventory
     used: int
+
+    def refusal_of(self, amount: int, after: int) -> type[NotAllocatable] | None:
+        """What forbids one allocation of this size, with which usage would be `after`."""
+        one = self.inventory
+        if not one.min_unit <= amount <= one.max_unit or amount % one.step_size:
+            return ConstraintsViolated
+        # Over capacity is allowed when the change shrinks it.
+        if after > self.used and after > (one.total - one.reserved) * one.allocation_ratio:
+            return CapacityExceeded
+        return None
 
 
 def refuse_bad_capacity(provider: str, inventory: Inventory, *, may_reserve_all: bool) -> None:

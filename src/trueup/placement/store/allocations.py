@@ -29,6 +29,35 @@ _HELD = (
     .join(resource_classes, allocations.c.resource_class_id == resource_classes.c.id)
     .where(allocations.c.consumer_id.in_(bindparam("uuids", expanding=True)))
 )
+_OF_CONSUMER = (
+    consumer_columns()
+    .add_columns(
+        providers.c.uuid.label("provider_uuid"),
+        providers.c.generation.label("provider_generation"),
+        resource_classes.c.name.label("resource_class"),
+        allocations.c.used,
+        allocations.c.created_at,
+    )
+    .join(allocations, allocations.c.consumer_id == consumers.c.uuid)
+    .join(providers, allocations.c.resource_provider_id == providers.c.id)
+    .join(resource_classes, allocations.c.resource_class_id == resource_classes.c.id)
+    .where(allocations.c.consumer_id == bindparam("uuid"))
+    .order_by(allocations.c.id)
+)
+_OF_PROVIDER = (
+    select(
+        consumers.c.uuid,
+        consumers.c.generation,
+        resource_classes.c.name.label("resource_class"),
+        allocations.c.used,
+        allocations.c.created_at,
+    )
+    .join(consumers, allocations.c.consumer_id == consumers.c.uuid)
+    .join(resource_classes, allocations.c.resource_class_id == resource_classes.c.id)
+    .where(allocations.c.resource_provider_id == bindparam("provider"))
+    .order_by(allocations.c.id)
+)
+_INSERTED = insert(allocations)
 _DELETED = delete(allocations).where(
     allocations.c.consumer_id.in_(bindparam("uuids", expanding=True))
 )
@@ -36,21 +65,7 @@ _DELETED = delete(allocations).where(
 
 def of_consumer(tx: Transaction, consumer_uuid: str) -> tuple[Consumer | None, list[Allocation]]:
     """A consumer and what it holds; None and nothing if it holds nothing."""
-    query = consumer_columns().add_columns(
-        providers.c.uuid.label("provider_uuid"),
-        providers.c.generation.label("provider_generation"),
-        resource_classes.c.name.label("resource_class"),
-        allocations.c.used,
-        allocations.c.created_at,
-    )
-    query = (
-        query.join(allocations, allocations.c.consumer_id == consumers.c.uuid)
-        .join(providers, allocations.c.resource_provider_id == providers.c.id)
-        .join(resource_classes, allocations.c.resource_class_id == resource_classes.c.id)
-        .where(allocations.c.consumer_id == consumer_uuid)
-        .order_by(allocations.c.id)
-    )
-    rows = tx.execute(query).all()
+    rows = tx.execute(_OF_CONSUMER, {"uuid": consumer_uuid}).all()
     held = [
         Allocation(
             row.provider_uuid,
@@ -66,19 +81,6 @@ def of_consumer(tx: Transaction, consumer_uuid: str) -> tuple[Consumer | None, l
 
 def of_provider(tx: Transaction, provider: Provider) -> list[tuple[str, int, Allocation]]:
     """What is held of a provider: UUID and generation of each consumer, and its allocation."""
-    query = (
-        select(
-            consumers.c.uuid,
-            consumers.c.generation,
-            resource_classes.c.name.label("resource_class"),
-            allocations.c.used,
-            allocations.c.created_at,
-        )
-        .join(consumers, allocations.c.consumer_id == consumers.c.uuid)
-        .join(resource_classes, allocations.c.resource_class_id == resource_classes.c.id)
-        .where(allocations.c.resource_provider_id == provider.id)
-        .order_by(allocations.c.id)
-    )
     return [
         (
             row.uuid,
@@ -87,7 +89,7 @@ def of_provider(tx: Transaction, provider: Provider) -> list[tuple[str, int, All
                 provider.uuid, row.resource_class, row.used, provider.generation, row.created_at
             ),
         )
-        for row in tx.execute(query)
+        for row in tx.execute(_OF_PROVIDER, {"provider": provider.id})
     ]
 
 
@@ -113,14 +115,14 @@ def delete_of(tx: Transaction, consumer_uuids: Collection[str]) -> None:
 def insert_allocations(
     tx: Transaction,
     wanted: Iterable[ConsumerAllocations],
-    known: Mapping[str, Provider],
+    provider_ids: Mapping[str, int],
     class_ids: Mapping[str, int],
 ) -> None:
     """Give these consumers what they shall hold."""
     rows = [
         {
             "consumer_id": one.consumer_uuid,
-            "resource_provider_id": known[provider].id,
+            "resource_provider_id": provider_ids[provider],
             "resource_class_id": class_ids[resource_class],
             "used": amount,
         }
@@ -128,4 +130,4 @@ def insert_allocations(
         for (provider, resource_class), amount in one.amounts.items()
     ]
     if rows:
-        tx.execute(insert(allocations), rows)
+        tx.execute(_INSERTED, rows)

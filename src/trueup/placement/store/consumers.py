@@ -2,7 +2,6 @@
 """Consumer rows, and the projects, users and types they belong to."""
 
 from collections.abc import Collection, Iterable, Mapping
-from dataclasses import dataclass
 from typing import Any
 
 from sqlalchemy import (
@@ -65,15 +64,6 @@ def _named(column: Column[str]) -> Select[Any]:
 _OWNERS = union_all(*(_named(column) for column in _NAMES.values()))
 
 
-@dataclass(frozen=True, slots=True)
-class OwnerIds:
-    """The ids of projects, users and consumer types, by their names."""
-
-    projects: Mapping[str, int]
-    users: Mapping[str, int]
-    types: Mapping[str, int]
-
-
 def lock(tx: Transaction, uuids: Collection[str]) -> dict[str, Consumer]:
     """Those of these consumers that exist, locked until the end, in the order of their ids."""
     found = [read_consumer(row) for row in tx.execute(_LOCKED, {"uuids": list(uuids)})]
@@ -91,26 +81,48 @@ def read_consumer(row: Row[Any]) -> Consumer:
 
 
 def save(
-    tx: Transaction, wanted: Iterable[ConsumerAllocations], known: Mapping[str, Consumer]
+    tx: Transaction, wanted: Collection[ConsumerAllocations], known: Mapping[str, Consumer]
 ) -> None:
     """Write the consumers that shall hold something: new ones, and each with a new generation.
 
     PARITY: a consumer is made with generation 0 and bumped at once, so clients first see 1.
     """
-    wanted = list(wanted)
-    if not wanted:
-        return
-    owners = _owner_ids(tx, wanted)
-    new = [one for one in wanted if one.consumer_uuid not in known]
+    names = {
+        "projects": {one.project_id for one in wanted},
+        "users": {one.user_id for one in wanted},
+        "consumer_types": {one.type for one in wanted if one.type is not None},
+    }
+    rows = tx.execute(_OWNERS, {kind: list(some) for kind, some in names.items()}).all()
+    # MariaDB finds a name also in the other case.
+    found = {(kind, name.lower()): id_ for kind, id_, name in rows}
+    found |= {(kind, name): id_ for kind, id_, name in rows}
+    ids = {
+        (kind, name): found.get((kind, name), found.get((kind, name.lower())))
+        for kind in names
+        for name in names[kind]
+    }
+    missing = [key for key, id_ in ids.items() if id_ is None]
+    if missing:
+        ids |= _add_names(tx, missing)
+    owned = [
+        {
+            "uuid": one.consumer_uuid,
+            "project_id": ids["projects", one.project_id],
+            "user_id": ids["users", one.user_id],
+            "consumer_type_id": ids["consumer_types", one.type] if one.type else None,
+            "generation": 1,
+        }
+        for one in wanted
+    ]
+    new = [row for row in owned if row["uuid"] not in known]
     if new:
-        rows = [_owners_of(one, owners) | {"uuid": one.consumer_uuid} for one in new]
-        for row in rows:
-            row.setdefault("consumer_type_id", None)
-        tx.execute(insert(consumers), [row | {"generation": 1} for row in rows])
-    for one in wanted:
+        tx.execute(insert(consumers), new)
+    for one, row in zip(wanted, owned, strict=True):
         consumer = known.get(one.consumer_uuid)
         if consumer is not None:
-            values = _owners_of(one, owners) | {"generation": consumer.generation + 1}
+            # Without a type, the consumer keeps the one it has.
+            values = {column: value for column, value in row.items() if value is not None}
+            values["generation"] = consumer.generation + 1
             tx.execute(update(consumers).where(consumers.c.id == consumer.id).values(values))
 
 
@@ -120,46 +132,11 @@ def delete_consumers(tx: Transaction, uuids: Collection[str]) -> None:
         tx.execute(delete(consumers).where(consumers.c.uuid.in_(uuids)))
 
 
-def _owners_of(one: ConsumerAllocations, owners: OwnerIds) -> dict[str, Any]:
-    values = {
-        "project_id": owners.projects[one.project_id],
-        "user_id": owners.users[one.user_id],
-    }
-    if one.type is not None:
-        values["consumer_type_id"] = owners.types[one.type]
-    return values
-
-
-def _owner_ids(tx: Transaction, wanted: Collection[ConsumerAllocations]) -> OwnerIds:
-    """The ids of all names in the request; those that are seen for the first time are added."""
-    names = {
-        "projects": {one.project_id for one in wanted},
-        "users": {one.user_id for one in wanted},
-        "consumer_types": {one.type for one in wanted if one.type is not None},
-    }
-    values = {table: list(wanted_names) for table, wanted_names in names.items()}
-    found = _by_table(names, tx.execute(_OWNERS, values).all())
-    missing = {table: sorted(names[table] - set(found[table])) for table in _NAMES}
-    for table, unknown in missing.items():
-        if unknown:
-            column = _NAMES[table]
-            tx.execute(insert(column.table), [{column.name: name} for name in unknown])
-    if any(missing.values()):
-        found = _by_table(names, tx.execute(_OWNERS, values).all())
-    return OwnerIds(found["projects"], found["users"], found["consumer_types"])
-
-
-def _by_table(
-    names: Mapping[str, Collection[str]], rows: Collection[Any]
-) -> dict[str, dict[str, int]]:
-    """By table, keyed by the names asked for: MariaDB holds names equal that differ in case."""
-    exact = {(row.kind, row.name): row.id for row in rows}
-    folded = {(row.kind, row.name.lower()): row.id for row in rows}
-    return {
-        table: {
-            name: exact.get((table, name), folded.get((table, name.lower()), 0))
-            for name in names[table]
-            if (table, name) in exact or (table, name.lower()) in folded
-        }
-        for table in _NAMES
-    }
+def _add_names(tx: Transaction, missing: Iterable[tuple[str, str]]) -> dict[tuple[str, str], int]:
+    """Give projects, users and types that are seen for the first time an id."""
+    added = {}
+    for kind, name in sorted(missing):
+        column = _NAMES[kind]
+        made = tx.execute(insert(column.table).values({column.name: name}))
+        (added[kind, name],) = made.inserted_primary_key or ()
+    return added

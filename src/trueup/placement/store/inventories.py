@@ -6,7 +6,6 @@ from typing import Any
 
 from sqlalchemy import (
     BindParameter,
-    Row,
     Select,
     and_,
     bindparam,
@@ -27,6 +26,7 @@ _AMOUNTS = ("total", "reserved", "min_unit", "max_unit", "step_size", "allocatio
 
 
 # PERF: making a statement costs more than sending it, so those of each claim are made once.
+# After the provider, the columns are the fields of an Inventory, in their order.
 _COLUMNS: Select[Any] = select(
     inventories.c.resource_provider_id,
     resource_classes.c.name.label("resource_class"),
@@ -64,13 +64,29 @@ _STOCKS = (
         inventories.c.resource_class_id.in_(_classes),
     )
 )
+_of_provider = inventories.c.resource_provider_id == bindparam("provider")
+_OF_PROVIDER = _COLUMNS.where(_of_provider).order_by(inventories.c.id)
+_USED_CLASSES = (
+    select(resource_classes.c.name)
+    .join(allocations, allocations.c.resource_class_id == resource_classes.c.id)
+    .where(
+        allocations.c.resource_provider_id == bindparam("provider"),
+        allocations.c.resource_class_id.in_(_classes),
+    )
+    .group_by(resource_classes.c.id, resource_classes.c.name)
+    .order_by(resource_classes.c.id)
+)
+_INSERTED = insert(inventories)
+_UPDATED = update(inventories).where(
+    _of_provider, inventories.c.resource_class_id == bindparam("class_id")
+)
+_DELETED = delete(inventories).where(_of_provider, inventories.c.resource_class_id.in_(_classes))
 
 
 def of_provider(tx: Transaction, provider: Provider) -> dict[str, Inventory]:
     """All inventories of a provider, by resource class."""
-    query = _COLUMNS.where(inventories.c.resource_provider_id == provider.id)
-    found = [_inventory(row) for row in tx.execute(query.order_by(inventories.c.id))]
-    return {inventory.resource_class: inventory for inventory in found}
+    rows = tx.execute(_OF_PROVIDER, {"provider": provider.id})
+    return {name: Inventory(name, *amounts) for _, name, *amounts in rows}
 
 
 def with_usage(
@@ -85,8 +101,8 @@ def with_usage(
         return {}
     values = {"providers": list(uuids), "classes": list(class_ids)}
     return {
-        (uuids[row.resource_provider_id], row.resource_class): Stock(_inventory(row), int(row.used))
-        for row in tx.execute(_STOCKS, values)
+        (uuids[provider_id], name): Stock(Inventory(name, *amounts), int(used))
+        for provider_id, name, *amounts, used in tx.execute(_STOCKS, values)
     }
 
 
@@ -94,16 +110,8 @@ def used_classes(tx: Transaction, provider: Provider, class_ids: Collection[int]
     """Those of these classes of which consumers hold something on the provider."""
     if not class_ids:
         return []
-    query = (
-        select(resource_classes.c.name)
-        .join(allocations, allocations.c.resource_class_id == resource_classes.c.id)
-        .where(
-            allocations.c.resource_provider_id == provider.id,
-            allocations.c.resource_class_id.in_(class_ids),
-        )
-    )
-    query = query.group_by(resource_classes.c.id, resource_classes.c.name)
-    return list(tx.scalars(query.order_by(resource_classes.c.id)))
+    values = {"provider": provider.id, "classes": list(class_ids)}
+    return list(tx.scalars(_USED_CLASSES, values))
 
 
 def insert_inventories(
@@ -119,30 +127,25 @@ def insert_inventories(
         for inventory in wanted
     ]
     if rows:
-        tx.execute(insert(inventories), rows)
+        tx.execute(_INSERTED, rows)
 
 
-def update_inventory(tx: Transaction, provider: Provider, wanted: Inventory, class_id: int) -> None:
-    """Change the amounts of an inventory that the provider has."""
-    tx.execute(update(inventories).where(*_place(provider, [class_id])).values(_amounts(wanted)))
+def update_inventories(
+    tx: Transaction, provider: Provider, wanted: Iterable[Inventory], ids: Mapping[str, int]
+) -> None:
+    """Change the amounts of inventories that the provider has."""
+    rows = [
+        _amounts(inventory) | {"provider": provider.id, "class_id": ids[inventory.resource_class]}
+        for inventory in wanted
+    ]
+    if rows:
+        tx.execute(_UPDATED, rows)
 
 
 def delete_inventories(tx: Transaction, provider: Provider, class_ids: Collection[int]) -> None:
     """Remove the inventories of these classes."""
     if class_ids:
-        tx.execute(delete(inventories).where(*_place(provider, class_ids)))
-
-
-def _place(provider: Provider, class_ids: Collection[int]) -> tuple[Any, ...]:
-    return (
-        inventories.c.resource_provider_id == provider.id,
-        inventories.c.resource_class_id.in_(class_ids),
-    )
-
-
-def _inventory(row: Row[Any]) -> Inventory:
-    amounts = {name: getattr(row, name) for name in _AMOUNTS}
-    return Inventory(row.resource_class, modified_at=row.modified_at, **amounts)
+        tx.execute(_DELETED, {"provider": provider.id, "classes": list(class_ids)})
 
 
 def _amounts(inventory: Inventory) -> dict[str, Any]:

@@ -36,15 +36,16 @@ _parent_uuid = (
 
 
 # PERF: making a statement costs more than sending it, so those of each request are made once.
+# The columns are the fields of a Provider, in their order.
 _COLUMNS: Select[Any] = select(
     providers.c.id,
     providers.c.uuid,
     providers.c.name,
     providers.c.generation,
-    providers.c.root_provider_id,
-    func.coalesce(providers.c.updated_at, providers.c.created_at).label("modified_at"),
     _root_uuid.label("root_uuid"),
     _parent_uuid.label("parent_uuid"),
+    providers.c.root_provider_id,
+    func.coalesce(providers.c.updated_at, providers.c.created_at).label("modified_at"),
 )
 _ONE = _COLUMNS.where(providers.c.uuid == bindparam("uuid"))
 _LOCKED = (
@@ -73,7 +74,13 @@ def lock(tx: Transaction, uuids: Collection[str]) -> dict[str, Provider]:
     """
     if not uuids:
         return {}
-    return _as_asked(uuids, read(tx, _LOCKED, {"uuids": list(uuids)}))
+    found = [Provider(*row) for row in tx.execute(_LOCKED, {"uuids": list(uuids)})]
+    exact = {provider.uuid: provider for provider in found}
+    # MariaDB finds a UUID also in the other case.
+    folded = {provider.uuid.lower(): provider for provider in found}
+    return {
+        uuid: exact.get(uuid) or folded[uuid.lower()] for uuid in uuids if uuid.lower() in folded
+    }
 
 
 def lock_one(tx: Transaction, uuid: str) -> Provider | None:
@@ -165,23 +172,4 @@ def read(
     tx: Transaction, query: Select[Any], values: Mapping[str, Any] | None = None
 ) -> list[Provider]:
     """The providers that a query made from `columns` finds."""
-    return [
-        Provider(
-            id=row.id,
-            uuid=row.uuid,
-            name=row.name,
-            generation=row.generation,
-            root_uuid=row.root_uuid,
-            parent_uuid=row.parent_uuid,
-            root_id=row.root_provider_id,
-            modified_at=row.modified_at,
-        )
-        for row in tx.execute(query, values or {})
-    ]
-
-
-def _as_asked(uuids: Collection[str], found: Iterable[Provider]) -> dict[str, Provider]:
-    """Keyed by the UUIDs asked for: MariaDB finds a UUID also in the other case."""
-    known: Mapping[str, Provider] = {provider.uuid.lower(): provider for provider in found}
-    exact = {provider.uuid: provider for provider in known.values()}
-    return {uuid: exact.get(uuid) or known[uuid.lower()] for uuid in uuids if uuid.lower() in known}
+    return [Provider(*row) for row in tx.execute(query, values or {})]

@@ -6,13 +6,9 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from trueup.model.allocations import (
     ConsumerAllocations,
-    Place,
-    classes_in,
-    providers_in,
     refuse_overcommit,
     refuse_stale_consumers,
-    refuse_unknown_classes,
-    refuse_unknown_providers,
+    refuse_unknown_names,
 )
 from trueup.model.errors import NothingAllocated
 from trueup.model.providers import Provider
@@ -27,38 +23,42 @@ def replace(database: Database, wanted: Sequence[ConsumerAllocations]) -> None:
     Raises StaleConsumer, AllocationToUnknownProvider, ResourceClassNotFound or NotAllocatable.
     """
     with database.transaction() as tx:
-        # SAFETY: this lock comes before everything that is read.
-        providers = store.providers.lock(tx, providers_in(wanted))
-        replace_within(tx, wanted, providers)
+        replace_within(tx, wanted)
 
 
-def replace_within(
-    tx: Transaction, wanted: Sequence[ConsumerAllocations], providers: Mapping[str, Provider]
-) -> None:
-    """The same as a part of a larger transaction, which has locked `providers`."""
+def replace_within(tx: Transaction, wanted: Sequence[ConsumerAllocations]) -> None:
+    """The same as a part of a larger transaction."""
     consumer_uuids = [one.consumer_uuid for one in wanted]
+    places = list(dict.fromkeys(place for one in wanted for place in one.amounts))
+    # SAFETY: this lock comes before everything that is read.
+    providers = store.providers.lock(tx, {uuid for uuid, _ in places})
     consumers = store.consumers.lock(tx, consumer_uuids)
     held = store.allocations.held_by(tx, consumer_uuids)
-    class_ids = store.vocabulary.class_ids(tx, classes_in(wanted))
+    class_ids = store.vocabulary.class_ids(tx, {resource_class for _, resource_class in places})
     stocks = store.inventories.with_usage(tx, providers.values(), class_ids.values())
 
     refuse_stale_consumers(wanted, consumers)
-    refuse_unknown_providers(wanted, providers)
-    refuse_unknown_classes(classes_in(wanted), class_ids)
-    wanted = _as_stored(wanted, providers)
+    refuse_unknown_names(places, providers, class_ids)
+    if any(uuid != provider.uuid for uuid, provider in providers.items()):
+        wanted = _as_stored(wanted, providers)
     refuse_overcommit(wanted, held, stocks)
 
-    emptied = [one.consumer_uuid for one in wanted if not one.amounts]
+    changed = {provider.uuid: provider.id for provider in providers.values()}
     filled = [one for one in wanted if one.amounts]
-    store.allocations.delete_of(tx, list(held))
-    store.consumers.save(tx, filled, consumers)
-    store.consumers.delete_consumers(tx, [uuid for uuid in emptied if uuid in consumers])
-    known = {provider.uuid: provider for provider in providers.values()}
-    store.allocations.insert_allocations(tx, filled, known, class_ids)
-    # PARITY: a provider that only loses an allocation keeps its generation, unless the consumer
-    # that leaves it gives up everything.
-    left = _all_providers(tx, emptied, held)
-    store.providers.bump_generations(tx, {one.id for one in [*providers.values(), *left]})
+    if held:
+        store.allocations.delete_of(tx, held)
+    if filled:
+        store.consumers.save(tx, filled, consumers)
+        store.allocations.insert_allocations(tx, filled, changed, class_ids)
+    emptied = [one.consumer_uuid for one in wanted if not one.amounts]
+    if emptied:
+        store.consumers.delete_consumers(tx, [uuid for uuid in emptied if uuid in consumers])
+        # PARITY: a provider that only loses an allocation keeps its generation, unless the
+        # consumer that leaves it gives up everything.
+        left = {provider for uuid in emptied for provider, _ in held.get(uuid, {})}
+        changed |= {one.uuid: one.id for one in store.providers.lock(tx, left).values()}
+    if changed:
+        store.providers.bump_generations(tx, set(changed.values()))
 
 
 @retry_on_conflict
@@ -90,10 +90,3 @@ def _as_stored(
         )
         for one in wanted
     ]
-
-
-def _all_providers(
-    tx: Transaction, emptied: Iterable[str], held: Mapping[str, Mapping[Place, int]]
-) -> list[Provider]:
-    left = {provider for uuid in emptied for provider, _ in held.get(uuid, {})}
-    return list(store.providers.lock(tx, left).values()) if left else []

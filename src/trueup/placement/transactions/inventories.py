@@ -4,11 +4,11 @@
 import logging
 from collections.abc import Iterable, Mapping
 
-from trueup.model.allocations import refuse_unknown_classes
 from trueup.model.errors import (
     InventoryExists,
     InventoryInUse,
     InventoryNotFound,
+    ResourceClassNotFound,
 )
 from trueup.model.generations import UNCHECKED, Expected
 from trueup.model.inventories import Inventory, Stock
@@ -28,7 +28,7 @@ def create(database: Database, uuid: str, wanted: Inventory) -> int:
     """
     with database.transaction() as tx:
         provider = provider_to_change(tx, uuid)
-        class_ids = _class_ids(tx, [wanted])
+        class_ids = _class_ids(tx, [wanted.resource_class])
         existing = store.inventories.of_provider(tx, provider)
 
         if wanted.resource_class in existing:
@@ -47,15 +47,14 @@ def replace(database: Database, uuid: str, wanted: Inventory, expected: Expected
     with database.transaction() as tx:
         provider = provider_to_change(tx, uuid)
         refuse_stale_provider(provider, expected)
-        class_ids = _class_ids(tx, [wanted])
+        class_ids = _class_ids(tx, [wanted.resource_class])
         stocks = store.inventories.with_usage(tx, [provider], class_ids.values())
 
         if (provider.uuid, wanted.resource_class) not in stocks:
             raise InventoryNotFound(wanted.resource_class)
 
         _warn_of_overcommit(provider, [wanted], _used(stocks))
-        class_id = class_ids[wanted.resource_class]
-        store.inventories.update_inventory(tx, provider, wanted, class_id)
+        store.inventories.update_inventories(tx, provider, [wanted], class_ids)
         return _bumped(tx, provider)
 
 
@@ -78,7 +77,7 @@ def replace_all_within(tx: Transaction, provider: Provider, wanted: Iterable[Inv
     """The same as a part of a larger transaction, which bumps the generation itself."""
     by_class = {inventory.resource_class: inventory for inventory in wanted}
     existing = store.inventories.of_provider(tx, provider)
-    class_ids = _class_ids(tx, by_class.values())
+    class_ids = _class_ids(tx, by_class)
     class_ids |= store.vocabulary.class_ids(tx, set(existing) - set(by_class))
     gone = [class_ids[name] for name in existing if name not in by_class]
 
@@ -91,8 +90,7 @@ def replace_all_within(tx: Transaction, provider: Provider, wanted: Iterable[Inv
     if changed:
         stocks = store.inventories.with_usage(tx, [provider], class_ids.values())
         _warn_of_overcommit(provider, changed, _used(stocks))
-    for one in changed:
-        store.inventories.update_inventory(tx, provider, one, class_ids[one.resource_class])
+    store.inventories.update_inventories(tx, provider, changed, class_ids)
 
 
 @retry_on_conflict
@@ -103,8 +101,7 @@ def delete(database: Database, uuid: str, resource_class: str) -> None:
     """
     with database.transaction() as tx:
         provider = provider_to_change(tx, uuid)
-        class_ids = store.vocabulary.class_ids(tx, [resource_class])
-        refuse_unknown_classes([resource_class], class_ids)
+        class_ids = _class_ids(tx, [resource_class])
 
         _refuse_used(tx, provider, list(class_ids.values()))
         if resource_class not in store.inventories.of_provider(tx, provider):
@@ -114,10 +111,11 @@ def delete(database: Database, uuid: str, resource_class: str) -> None:
         store.providers.bump_generations(tx, [provider.id])
 
 
-def _class_ids(tx: Transaction, wanted: Iterable[Inventory]) -> dict[str, int]:
-    names = [inventory.resource_class for inventory in wanted]
+def _class_ids(tx: Transaction, names: Iterable[str]) -> dict[str, int]:
     class_ids = store.vocabulary.class_ids(tx, names)
-    refuse_unknown_classes(names, class_ids)
+    for name in names:
+        if name not in class_ids:
+            raise ResourceClassNotFound(name)
     return class_ids
 
 

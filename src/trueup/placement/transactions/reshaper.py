@@ -4,7 +4,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from trueup.model.allocations import ConsumerAllocations, providers_in
+from trueup.model.allocations import ConsumerAllocations
 from trueup.model.errors import ReshapeOfUnknownProvider
 from trueup.model.inventories import Inventory
 from trueup.model.providers import Provider, refuse_stale_provider
@@ -35,16 +35,16 @@ def reshape(
     loses stays until the allocations have left it; what it gains is there before they arrive.
     """
     reshaped = [one.provider_uuid for one in inventories]
+    claimed = {provider for one in allocations for provider, _ in one.amounts}
     with database.transaction() as tx:
         # SAFETY: this lock comes before everything that is read.
-        known = store.providers.lock(tx, list({*reshaped, *providers_in(allocations)}))
+        known = store.providers.lock(tx, claimed.union(reshaped))
 
         _refuse_unseen(inventories, known)
 
         for one in inventories:
             _grow(tx, known[one.provider_uuid], one.inventories)
-        used = {uuid: known[uuid] for uuid in providers_in(allocations) if uuid in known}
-        replace_within(tx, allocations, used)
+        replace_within(tx, allocations)
         for one in inventories:
             replace_all_within(tx, known[one.provider_uuid], one.inventories)
         store.providers.bump_generations(tx, [known[uuid].id for uuid in reshaped])
