@@ -21,12 +21,12 @@ from tests.servers.sources import KINDS, VARIABLES, database_server
 
 @pytest.fixture(scope="session")
 def mariadb_server() -> Iterator[DatabaseServer]:
-    yield from _server_or_skip("mariadb")
+    yield from server_or_skip("mariadb")
 
 
 @pytest.fixture(scope="session")
 def postgresql_server() -> Iterator[DatabaseServer]:
-    yield from _server_or_skip("postgresql")
+    yield from server_or_skip("postgresql")
 
 
 @pytest.fixture
@@ -55,7 +55,8 @@ def database_url(request: pytest.FixtureRequest, fresh_database: Callable[[str],
     return fresh_database(request.param)
 
 
-def _server_or_skip(kind: str) -> Iterator[DatabaseServer]:
+def server_or_skip(kind: str) -> Iterator[DatabaseServer]:
+    """A server of this kind; without its programs the test is skipped."""
     try:
         with database_server(kind) as server:
             yield server

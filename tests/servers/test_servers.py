@@ -14,7 +14,7 @@ from sqlalchemy.pool import NullPool
 
 from tests.servers import processes, sources
 from tests.servers.databases import DatabaseServer, answers
-from tests.servers.fixtures import _server_or_skip
+from tests.servers.fixtures import server_or_skip
 
 HOLD_A_SERVER = """
 import sys
@@ -81,7 +81,7 @@ def test_a_missing_program_skips_and_names_the_package(monkeypatch: pytest.Monke
     monkeypatch.delenv(sources.VARIABLES["mariadb"], raising=False)
     monkeypatch.setitem(sources.PRIVATE, "mariadb", private)
     with pytest.raises(pytest.skip.Exception, match="install the package some-package"):
-        next(_server_or_skip("mariadb"))
+        next(server_or_skip("mariadb"))
 
 
 def test_a_server_named_in_the_environment_is_used(monkeypatch: pytest.MonkeyPatch) -> None:

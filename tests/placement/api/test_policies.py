@@ -7,7 +7,7 @@ from trueup.placement.api.access import rule_defaults
 
 
 def test_names_defaults_and_scopes_are_upstreams() -> None:
-    def facts(rules):  # type: ignore[no-untyped-def]
+    def facts(rules):
         return {
             rule.name: (rule.check_str, rule.scope_types, rule.deprecated_rule is not None)
             for rule in rules
@@ -17,7 +17,7 @@ def test_names_defaults_and_scopes_are_upstreams() -> None:
 
 
 def test_rules_are_asked_for_the_same_requests() -> None:
-    def operations(rules):  # type: ignore[no-untyped-def]
+    def operations(rules):
         return {
             rule.name: sorted((one["method"], one["path"]) for one in rule.operations)
             for rule in rules

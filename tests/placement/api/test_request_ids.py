@@ -27,7 +27,7 @@ def test_a_refused_token_has_an_id_too(client: Client) -> None:
 def test_the_id_of_the_caller_is_kept_if_it_is_one(inbound: str, kept: bool) -> None:
     seen = {}
 
-    def application(environ, start_response):  # type: ignore[no-untyped-def]
+    def application(environ, start_response):
         seen.update(environ)
         return []
 

@@ -35,7 +35,7 @@ def test_no_two_routes_answer_the_same_request() -> None:
 
 
 @pytest.mark.parametrize("route", ROUTES, ids=lambda route: f"{route.method} {route.url}")
-def test_ordinary_users_are_refused(client: Client, route) -> None:  # type: ignore[no-untyped-def]
+def test_ordinary_users_are_refused(client: Client, route) -> None:
     if route.url == "/":
         return
     reply = client.send(

@@ -61,7 +61,7 @@ def group(suffix: str = "", in_tree: str | None = None, **asked: object) -> Requ
     words = {name: str(asked.pop(name, "")).split() for name in _LISTS}
     return RequestGroup(
         suffix=suffix,
-        resources=tuple(asked.items()),  # type: ignore[arg-type]
+        resources=tuple(asked.items()),
         required=tuple(frozenset(word.split("|")) for word in words["required"]),
         forbidden=frozenset(words["forbidden"]),
         member_of=tuple(frozenset(word.split("|")) for word in words["member_of"]),
@@ -77,7 +77,7 @@ def ask(
     hosts: Iterable[Host], *groups: RequestGroup, order: Order | None = None, **wide: object
 ) -> Candidates:
     """The answer of a small cloud."""
-    request = CandidateRequest(groups=groups, **wide)  # type: ignore[arg-type]
+    request = CandidateRequest(groups=groups, **wide)
     return find_candidates(request, view_of(hosts), order or Order())
 
 

@@ -93,4 +93,4 @@ def negotiate(header: str | None) -> V:
         raise Unacceptable(str(error)) from error
     except TypeError as error:
         raise Malformed(str(error)) from error
-    return V(asked.minor)  # type: ignore[call-arg]
+    return V(asked.minor)  # type: ignore[call-arg]  # a member is found by its number alone

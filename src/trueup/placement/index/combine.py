@@ -52,7 +52,7 @@ def combine(
 ) -> Iterator[Choice]:
     """All ways to choose, each once."""
     rules = _rules(request, slots, view)
-    anchors: list[int] = _common_anchors(slots).tolist()
+    anchors: list[int] = _shared_anchors(slots).tolist()
     if order.randomize:
         random.shuffle(anchors)
     trees = (_of_tree(anchor, rules, order) for anchor in anchors)
@@ -80,11 +80,11 @@ def _rules(request: CandidateRequest, slots: Sequence[Slot], view: View) -> _Rul
     )
 
 
-def _common_anchors(slots: Sequence[Slot]) -> np.ndarray:
-    common = np.unique(slots[0].anchors)
+def _shared_anchors(slots: Sequence[Slot]) -> np.ndarray:
+    shared = np.unique(slots[0].anchors)
     for slot in slots[1:]:
-        common = np.intersect1d(common, slot.anchors)
-    return common
+        shared = np.intersect1d(shared, slot.anchors)
+    return shared
 
 
 def _of_tree(anchor: int, rules: _Rules, order: Order) -> Iterator[Choice]:

@@ -5,7 +5,7 @@ Providers have positions: tree after tree, and within a tree each provider befor
 So `[p, ends[p])` are the provider at `p` and all below it.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -96,5 +96,5 @@ def _in_order(rows: Sequence[ProviderRow]) -> tuple[list[ProviderRow], list[int]
     return ordered, depths
 
 
-def _positions(values: object) -> Positions:
-    return np.fromiter(values, dtype=np.int64)  # type: ignore[call-overload, no-any-return]
+def _positions(values: Iterable[int]) -> Positions:
+    return np.fromiter(values, dtype=np.int64)
