@@ -1,0 +1,145 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What is held in Placement follows from where an instance is in its life."""
+
+from datetime import datetime
+
+import pytest
+
+from trueup.lab.blueprint import (
+    CELL_ZERO,
+    Blueprint,
+    Claim,
+    Hardware,
+    Host,
+    Instance,
+    Move,
+    Standing,
+    Tenant,
+)
+from trueup.lab.flavors import FLAVORS, Flavor
+
+NOW = datetime(2026, 11, 21, 12, 0, 0)
+TENANT = Tenant("a-project", "a-user")
+HARDWARE = Hardware(vcpus=16, memory_mb=4096, disk_gb=100)
+TINY, SMALL = FLAVORS[0], FLAVORS[1]
+
+
+def host(number: int) -> Host:
+    name = f"host{number}"
+    return Host(number, f"node-{number}", f"service-{number}", name, name, CELL_ZERO, HARDWARE)
+
+
+SOURCE, TARGET = host(1), host(2)
+
+
+def instance(
+    standing: Standing, place: Host | None = SOURCE, flavor: Flavor = SMALL, **changes: bool
+) -> Instance:
+    return Instance(
+        number=1,
+        uuid="server",
+        name="web",
+        standing=standing,
+        flavor=flavor,
+        volume_backed=changes.get("volume_backed", False),
+        tenant=TENANT,
+        cell=CELL_ZERO,
+        host=place,
+        created_at=NOW,
+        updated_at=NOW,
+    )
+
+
+def move(kind: str, moved: Instance, old_flavor: Flavor) -> Move:
+    return Move(1, "move", kind, "running", moved, old_flavor, SOURCE, TARGET, NOW, NOW)
+
+
+def cloud(
+    *instances: Instance,
+    boots: tuple[Claim, ...] = (),
+    open_moves: tuple[Move, ...] = (),
+    past_moves: tuple[Move, ...] = (),
+    containers: tuple[Claim, ...] = (),
+) -> Blueprint:
+    return Blueprint(
+        now=NOW,
+        cells=(CELL_ZERO,),
+        hosts=(SOURCE, TARGET),
+        aggregates=(),
+        instances=instances,
+        boots=boots,
+        open_moves=open_moves,
+        past_moves=past_moves,
+        containers=containers,
+    )
+
+
+def test_only_processors_are_given_out_more_than_once_and_the_host_keeps_some_memory():
+    assert HARDWARE.capacity() == {"VCPU": 64, "MEMORY_MB": 3584, "DISK_GB": 100}
+
+
+@pytest.mark.parametrize(
+    "standing", [Standing.ACTIVE, Standing.STOPPED, Standing.SOFT_DELETED, Standing.RESIZED]
+)
+def test_what_is_on_a_host_holds_its_flavor_there(standing):
+    assert cloud(instance(standing)).claims() == (
+        Claim("server", TENANT, SOURCE, {"VCPU": 1, "MEMORY_MB": 2048, "DISK_GB": 20}),
+    )
+
+
+@pytest.mark.parametrize(
+    ("standing", "place"),
+    [
+        (Standing.SHELVED, None),
+        (Standing.FAILED, None),
+        (Standing.BOOTING, None),
+        (Standing.DELETED, SOURCE),
+        (Standing.ARCHIVED, SOURCE),
+    ],
+)
+def test_what_is_gone_or_nowhere_holds_nothing(standing, place):
+    assert cloud(instance(standing, place)).claims() == ()
+
+
+def test_a_volume_takes_no_disk_of_the_host():
+    active = instance(Standing.ACTIVE, volume_backed=True)
+    assert active.resources() == {"VCPU": 1, "MEMORY_MB": 2048}
+    assert move("resize", active, TINY).resources_at_source() == {
+        "VCPU": 1,
+        "MEMORY_MB": 512,
+        "DISK_GB": 1,
+    }
+
+
+def test_what_migrates_holds_the_target_while_its_move_holds_the_source():
+    migrating = instance(Standing.MIGRATING, SOURCE)
+    claims = cloud(migrating, open_moves=(move("live-migration", migrating, SMALL),)).claims()
+    held = SMALL.resources(volume_backed=False)
+    assert len(claims) == 2
+    assert {one.consumer_uuid: (one.host, one.resources) for one in claims} == {
+        "server": (TARGET, held),
+        "move": (SOURCE, held),
+    }
+
+
+def test_an_unconfirmed_resize_holds_the_old_flavor_at_its_source():
+    resized = instance(Standing.RESIZED, TARGET, SMALL)
+    claims = cloud(resized, open_moves=(move("resize", resized, TINY),)).nova_claims()
+    assert {one.consumer_uuid: (one.host, one.resources) for one in claims} == {
+        "server": (TARGET, SMALL.resources(volume_backed=False)),
+        "move": (SOURCE, TINY.resources(volume_backed=False)),
+    }
+
+
+def test_a_move_that_is_over_holds_nothing():
+    active = instance(Standing.ACTIVE, SOURCE)
+    claims = cloud(active, past_moves=(move("resize", active, TINY),)).claims()
+    assert [(one.consumer_uuid, one.host) for one in claims] == [("server", SOURCE)]
+
+
+def test_boots_are_novas_claims_and_containers_are_not():
+    boot = Claim("booting", TENANT, SOURCE, {"VCPU": 1})
+    container = Claim("container", Tenant("zun", "zun"), TARGET, {"VCPU": 2})
+    blueprint = cloud(boots=(boot,), containers=(container,))
+    assert tuple(blueprint.nova_claims()) == (boot,)
+    assert blueprint.claims() == (boot, container)
