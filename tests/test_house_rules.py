@@ -70,6 +70,7 @@ DOORS = {
         "trueup.placement.config",  # registers the library's own options
         "trueup.placement.options",
     ),
+    "oslo_utils": ("trueup.placement.api.wire", "trueup.placement.store"),
     "rich": ("trueup.cli",),
     "sqlalchemy": ("trueup.lab", "trueup.placement.store", "trueup.reconcile.cloud"),
 }

@@ -94,6 +94,18 @@ def test_an_over_full_provider_may_not_get_worse(amount: int, refused: bool) -> 
         refuse_overcommit(wanted, held, stocks)
 
 
+@pytest.mark.parametrize(
+    ("amount", "allowed"), [(1, False), (2, True), (4, True), (5, False), (8, True), (10, False)]
+)
+def test_sizes_are_limited_whatever_is_used(amount: int, allowed: bool) -> None:
+    stocks = {CPU: stock(100, used=0, min_unit=2, max_unit=8, step_size=2)}
+    if allowed:
+        refuse_overcommit([wants({CPU: amount})], {}, stocks)
+        return
+    with pytest.raises(ConstraintsViolated):
+        refuse_overcommit([wants({CPU: amount})], {}, stocks)
+
+
 def test_sizes_are_checked_before_room() -> None:
     with pytest.raises(ConstraintsViolated):
         refuse_overcommit([wants({CPU: 9})], {}, {CPU: stock(4, used=0, max_unit=2)})

@@ -8,6 +8,8 @@ from datetime import datetime
 
 from trueup.model.errors import (
     AllocationToUnknownProvider,
+    CapacityExceeded,
+    ConstraintsViolated,
     NotAllocatable,
     ResourceClassNotFound,
     StaleConsumer,
@@ -103,10 +105,14 @@ def refuse_overcommit(
             stock = stocks.get(place)
             if stock is None:
                 raise NotAllocatable(*place)
+            of = stock.inventory
+            if not of.min_unit <= amount <= of.max_unit or amount % of.step_size:
+                raise ConstraintsViolated(*place)
             added[place] += amount
-            refusal = stock.refusal_of(amount, stock.used - freed[place] + added[place])
-            if refusal:
-                raise refusal(*place)
+            after = stock.used - freed[place] + added[place]
+            limit = (of.total - of.reserved) * of.allocation_ratio
+            if after > limit and after > stock.used:
+                raise CapacityExceeded(*place)
 
 
 def _no_inventories(

@@ -4,12 +4,7 @@
 from dataclasses import dataclass
 from datetime import datetime
 
-from trueup.model.errors import (
-    BadCapacity,
-    CapacityExceeded,
-    ConstraintsViolated,
-    NotAllocatable,
-)
+from trueup.model.errors import BadCapacity
 from trueup.model.names import MAX_INTEGER
 
 
@@ -38,16 +33,6 @@ class Stock:
 
     inventory: Inventory
     used: int
-
-    def refusal_of(self, amount: int, after: int) -> type[NotAllocatable] | None:
-        """What forbids one allocation of this size, with which usage would be `after`."""
-        one = self.inventory
-        if not one.min_unit <= amount <= one.max_unit or amount % one.step_size:
-            return ConstraintsViolated
-        # Over capacity is allowed when the change shrinks it.
-        if after > self.used and after > (one.total - one.reserved) * one.allocation_ratio:
-            return CapacityExceeded
-        return None
 
 
 def refuse_bad_capacity(provider: str, inventory: Inventory, *, may_reserve_all: bool) -> None:

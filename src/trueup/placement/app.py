@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The composition root: settings to database and API, joined in one WSGI application.
 
-From the inside out, as upstream: the API, keystone, CORS, the request log, proxy headers. The
+From the inside out, as upstream: the API, keystone, CORS, proxy headers, the request log. The
 request log is around keystone, so that a refused token can be found in it as well.
 """
 
@@ -14,8 +14,7 @@ from typing import Any
 import oslo_middleware
 
 from trueup.placement import config
-from trueup.placement.api.access import OPEN_PATHS, Door
-from trueup.placement.api.http import Service
+from trueup.placement.api.access import OPEN_PATHS
 from trueup.placement.api.request_ids import RequestIds
 from trueup.placement.api.wsgi import make_api
 from trueup.placement.config import Settings
@@ -27,7 +26,7 @@ HEALTHCHECK = "/healthcheck"
 _log = logging.getLogger(__name__)
 
 
-class PlacementApplication:
+class PlacementApplication(RequestIds):
     """A WSGI application over one database. Safe to call from several threads.
 
     It comes up without its database too. Until that answers, so does GET / alone, and everything
@@ -37,26 +36,19 @@ class PlacementApplication:
     def __init__(self, database: Database, settings: Settings):
         self._database, self._settings = database, settings
         self._prepared, self._preparing = False, Lock()
-        api: Any = make_api(Service(database, settings), Door(settings))
+        api: Any = make_api(database, settings)
         if settings.auth_strategy == "keystone":
             api = _behind_keystone(api, settings)
         if settings.healthcheck:
             api = _beside_healthcheck(api, settings)
         if settings.cors is not None:
             api = oslo_middleware.CORS.factory({}, **settings.cors)(api)
-        self._application: Any = RequestIds(api)
         # PERF: it costs 70 microseconds, as much as all that GET / does, also when it does nothing.
         if settings.behind_proxy:
-            self._application = oslo_middleware.HTTPProxyToWSGI(self._application, settings.source)
+            api = oslo_middleware.HTTPProxyToWSGI(api, settings.source)
+        self._ready = api
+        super().__init__(self._prepare_first)
         self._prepare()
-
-    def __call__(
-        self, environ: dict[str, Any], start_response: Callable[..., Any]
-    ) -> Iterable[bytes]:
-        if not self._prepared and environ.get("PATH_INFO", "") not in OPEN_PATHS:
-            self._prepare()
-        answer: Iterable[bytes] = self._application(environ, start_response)
-        return answer
 
     @property
     def database(self) -> Database:
@@ -87,6 +79,16 @@ class PlacementApplication:
                 if not self._database.is_in_memory:
                     self._database.close()
             self._prepared = True
+            self.application = self._ready
+
+    def _prepare_first(
+        self, environ: dict[str, Any], start_response: Callable[..., Any]
+    ) -> Iterable[bytes]:
+        """In place of the API while the database was not there yet."""
+        if environ.get("PATH_INFO", "") not in OPEN_PATHS:
+            self._prepare()
+        answer: Iterable[bytes] = self._ready(environ, start_response)
+        return answer
 
 
 def make_app(

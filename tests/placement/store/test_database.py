@@ -10,7 +10,12 @@ from sqlalchemy.exc import IntegrityError, OperationalError
 
 from trueup.model.errors import ConcurrentUpdate
 from trueup.placement.store import schema
-from trueup.placement.store.database import Database, DatabaseOptions, retry_on_conflict
+from trueup.placement.store.database import (
+    Database,
+    DatabaseOptions,
+    Transaction,
+    in_transaction,
+)
 from trueup.placement.store.tables import projects, users
 
 
@@ -54,16 +59,15 @@ def test_a_snapshot_sees_one_moment(database: Database) -> None:
 def test_a_taken_key_means_to_look_again(database: Database) -> None:
     attempts = []
 
-    @retry_on_conflict
-    def add_unless_there() -> str:
+    @in_transaction
+    def add_unless_there(tx: Transaction) -> str:
         attempts.append(1)
-        with database.transaction() as tx:
-            known = tx.scalars(select(projects.c.external_id)).all() if attempts[1:] else []
-            if "one" in known:
-                return "there"
-            add_behind_the_back()
-            tx.execute(insert(projects).values(external_id="one"))
-            return "added"
+        known = tx.scalars(select(projects.c.external_id)).all() if attempts[1:] else []
+        if "one" in known:
+            return "there"
+        add_behind_the_back()
+        tx.execute(insert(projects).values(external_id="one"))
+        return "added"
 
     def add_behind_the_back() -> None:
         if not database.is_sqlite:
@@ -71,7 +75,7 @@ def test_a_taken_key_means_to_look_again(database: Database) -> None:
 
     if database.is_sqlite:
         add(database, "one")
-    assert add_unless_there() == "there"
+    assert add_unless_there(database) == "there"
     assert len(attempts) == 2
 
 
@@ -85,17 +89,16 @@ def test_writers_that_wait_for_each_other_start_again(database: Database) -> Non
     def lock_both(first: str, second: str) -> None:
         met = []
 
-        @retry_on_conflict
-        def write() -> None:
-            with database.transaction() as tx:
-                for name in (first, second):
-                    query = select(projects.c.id).where(projects.c.external_id == name)
-                    tx.execute(query.with_for_update()).all()
-                    if not met and not database.is_sqlite:
-                        met.append(meeting.wait())
-                tx.execute(insert(users).values(external_id=first + second))
+        @in_transaction
+        def write(tx: Transaction) -> None:
+            for name in (first, second):
+                query = select(projects.c.id).where(projects.c.external_id == name)
+                tx.execute(query.with_for_update()).all()
+                if not met and not database.is_sqlite:
+                    met.append(meeting.wait())
+            tx.execute(insert(users).values(external_id=first + second))
 
-        write()
+        write(database)
         done.append(first)
 
     pair = [threading.Thread(target=lock_both, args=names) for names in ("ab", "ba")]
@@ -106,27 +109,29 @@ def test_writers_that_wait_for_each_other_start_again(database: Database) -> Non
     assert sorted(done) == ["a", "b"]
 
 
-def test_who_never_gets_through_is_told_so(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_who_never_gets_through_is_told_so(
+    database: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr("time.sleep", lambda _: None)
 
-    @retry_on_conflict
-    def always_late() -> None:
+    @in_transaction
+    def always_late(_tx: Transaction) -> None:
         raise IntegrityError("INSERT", {}, Exception("taken"))
 
     with pytest.raises(ConcurrentUpdate):
-        always_late()
+        always_late(database)
 
 
-def test_other_failures_are_not_tried_again() -> None:
+def test_other_failures_are_not_tried_again(database: Database) -> None:
     attempts = []
 
-    @retry_on_conflict
-    def broken() -> None:
+    @in_transaction
+    def broken(_tx: Transaction) -> None:
         attempts.append(1)
         raise OperationalError("SELECT", {}, Exception("no such table"))
 
     with pytest.raises(OperationalError):
-        broken()
+        broken(database)
     assert attempts == [1]
 
 

@@ -6,7 +6,8 @@ application and has put the usual identity headers into the environment; and, fo
 service, that whoever reaches it is its administrator. Policies are asked here and nowhere else.
 """
 
-from collections.abc import Mapping
+from dataclasses import dataclass
+from threading import Lock
 from typing import Any
 
 from oslo_context.context import RequestContext
@@ -30,71 +31,52 @@ _ADMINISTRATOR = {
 }
 
 
+class Policies(policy.Enforcer):
+    """The rules, and what they answered since a policy file changed."""
+
+    def __init__(self, source: Any):
+        # SAFETY: held while the rules are asked or read, so that nobody meets half of them.
+        self.asking = Lock()
+        self.answers: dict[tuple[Any, ...], bool] = {}
+        super().__init__(source)
+
+    def set_rules(self, *arguments: Any, **keywords: Any) -> None:
+        """Part of a reload: one file. What was answered before no longer counts."""
+        super().set_rules(*arguments, **keywords)
+        self.answers = {}
+
+
+@dataclass(frozen=True, slots=True)
 class Caller:
-    """Who asks, and what the policies say about it."""
+    """Who asks, and the policies that say what they may."""
 
-    __slots__ = ("_context", "_policies")
-
-    def __init__(self, policies: "Policies", context: RequestContext):
-        self._policies, self._context = policies, context
-
-    @property
-    def user_id(self) -> str | None:
-        """Whoever is asking; None if nobody said."""
-        return self._context.user_id
+    context: RequestContext
+    policies: Policies
 
     def authorize(self, rule: str, project_id: str | None = None) -> None:
         """Raise Refused unless the policy of this name allows it.
 
         `project_id` is the project whose data is asked for; without it, the caller's own.
-        """
-        target = project_id or self._context.project_id
-        try:
-            allowed = self._policies.allow(rule, target, self._context)
-        except policy.InvalidScope as error:
-            raise Refused(403, rule) from error
-        if not allowed:
-            raise Refused(403, f"Policy does not allow {rule} to be performed.")
-
-
-class Policies(policy.Enforcer):
-    """The rules, which remember what they answered until a policy file changes."""
-
-    def __init__(self, source: Any):
-        # What a question is remembered under; another number for each set of rules.
-        self._revision, self._loaded = 0, 0
-        self._answers: dict[tuple[Any, ...], bool] = {}
-        super().__init__(source)
-
-    def allow(self, rule: str, project_id: str | None, context: RequestContext) -> bool:
-        """Whether this caller may do that to a project. Raises policy.InvalidScope.
-
         PERF: of the 160 microseconds that oslo.policy takes for a rule, 60 look at the files.
         Those are still looked at each time; the rest is as much as a small request needs.
         """
-        self.load_rules()
-        # SAFETY: all that a rule can look at is part of the question.
-        question = (self._revision, rule, project_id, repr(context.to_policy_values()))
-        answer = self._answers.get(question)
-        if answer is None:
-            target = {"project_id": project_id, "user_id": context.user_id}
-            answer = bool(self.authorize(rule, target, context))
-            if len(self._answers) >= _ANSWERS_MAX:
-                self._answers.clear()
-            self._answers[question] = answer
-        return answer
-
-    def set_rules(self, *arguments: Any, **keywords: Any) -> None:
-        """Part of a reload: one file."""
-        super().set_rules(*arguments, **keywords)
-        self._loaded += 1
-
-    def load_rules(self, force_reload: bool = False) -> None:
-        """Look at the files. SAFETY: only when all are read do new answers begin to count."""
-        before = self._loaded
-        super().load_rules(force_reload)
-        if self._loaded != before:
-            self._revision += 1
+        context, policies = self.context, self.policies
+        target = {"project_id": project_id or context.project_id, "user_id": context.user_id}
+        with policies.asking:
+            policies.load_rules()
+            # SAFETY: all that a rule can look at is part of the question.
+            question = (rule, target["project_id"], repr(context.to_policy_values()))
+            allowed = policies.answers.get(question)
+            if allowed is None:
+                try:
+                    allowed = bool(policies.authorize(rule, target, context))
+                except policy.InvalidScope as error:
+                    raise Refused(403, rule) from error
+                if len(policies.answers) >= _ANSWERS_MAX:
+                    policies.answers.clear()
+                policies.answers[question] = allowed
+        if not allowed:
+            raise Refused(403, f"Policy does not allow {rule} to be performed.")
 
 
 def enforcer_of(settings: Settings) -> Policies:
@@ -119,15 +101,21 @@ class Door:
         """Who sends this request. Raises Refused if that is not known and matters."""
         is_open = environ.get("PATH_INFO", "") in OPEN_PATHS
         if self._believes_tokens and not is_open:
-            environ.update(_identity_in_token(environ))
+            # As upstream's noauth2, a token is `user[:project]`.
+            if "HTTP_X_AUTH_TOKEN" not in environ:
+                raise Refused(401)
+            user_id, _, project_id = environ["HTTP_X_AUTH_TOKEN"].partition(":")
+            environ["HTTP_X_USER_ID"] = user_id
+            environ.setdefault("HTTP_X_ROLES", "admin" if user_id == "admin" else "")
+            if not environ.get("HTTP_OPENSTACK_SYSTEM_SCOPE"):
+                environ["HTTP_X_TENANT_ID"] = project_id or user_id
         elif self._believes_anyone:
             environ.update(_ADMINISTRATOR)
         # It becomes the thread's context, from which the log has its request id and user.
         context = RequestContext.from_environ(environ, request_id=environ.get(REQUEST_ID))
-        caller = Caller(self._policies, context)
-        if caller.user_id is None and not is_open:
+        if context.user_id is None and not is_open:
             raise Refused(401)
-        return caller
+        return Caller(context, self._policies)
 
 
 def rule_defaults() -> list[policy.RuleDefault]:
@@ -162,16 +150,3 @@ def _rule_default(rule: Rule) -> policy.RuleDefault:
     return policy.DocumentedRuleDefault(
         rule.name, rule.default, rule.description, operations, scope_types=["project"]
     )
-
-
-def _identity_in_token(environ: Mapping[str, Any]) -> dict[str, str]:
-    """The identity headers that a token `user[:project]` stands for, as upstream's noauth2."""
-    token = environ.get("HTTP_X_AUTH_TOKEN")
-    if token is None:
-        raise Refused(401)
-    user_id, _, project_id = token.partition(":")
-    roles = environ.get("HTTP_X_ROLES", "admin" if user_id == "admin" else "")
-    identity = {"HTTP_X_USER_ID": user_id, "HTTP_X_ROLES": roles}
-    if not environ.get("HTTP_OPENSTACK_SYSTEM_SCOPE"):
-        identity["HTTP_X_TENANT_ID"] = project_id or user_id
-    return identity

@@ -1,19 +1,20 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What handlers get and give: a Request over Falcon's, and an Answer.
+"""What handlers get and give: a Request, and an Answer.
 
 Falcon reads the one and sends the other; handlers see neither sockets nor headers they do not ask
 for.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from types import MappingProxyType
 from typing import Any
 from urllib.parse import parse_qsl
 
 import falcon
-from falcon import mediatypes
 
+from trueup.placement.api.accept import quality
 from trueup.placement.api.access import Caller
 from trueup.placement.api.errors import Refused, bad_request
 from trueup.placement.api.versions import V
@@ -38,62 +39,26 @@ class Answer:
     location: str | None = None
 
 
-def no_content() -> Answer:
-    """Done, and there is nothing to say about it."""
-    return Answer(status=204)
+NO_CONTENT = Answer(status=204)
+"""Done, and there is nothing to say about it."""
 
 
-@dataclass(frozen=True, slots=True)
-class Service:
-    """What every request needs of the application it belongs to."""
+class Request(falcon.Request):
+    """Falcon's, with what handlers ask for; it is there before they are called."""
 
+    version: V
+    caller: Caller
     database: Database
     settings: Settings
-
-
-class Request:
-    """One request: its microversion, its caller, its query and its body."""
-
-    __slots__ = ("_pairs", "_raw", "caller", "service", "version")
-
-    def __init__(self, raw: falcon.Request, service: Service, version: V, caller: Caller):
-        self._raw = raw
-        self._pairs: list[tuple[str, str]] | None = None
-        self.service, self.version, self.caller = service, version, caller
-
-    @property
-    def database(self) -> Database:
-        """The ledger."""
-        return self.service.database
-
-    @property
-    def settings(self) -> Settings:
-        """The service's configuration."""
-        return self.service.settings
-
-    @property
-    def mount(self) -> str:
-        """The path below which the service is mounted; empty at the root of a host."""
-        return self._raw.root_path
-
-    def authorize(self, rule: str, project_id: str | None = None) -> None:
-        """Raise Refused unless the caller may; `project_id` is whose data is asked for."""
-        self.caller.authorize(rule, project_id)
+    handler = ""
+    arguments: Mapping[str, str] = MappingProxyType({})
 
     def query(self) -> Sequence[tuple[str, str]]:
         """The parameters in their order, repeated ones too. Raises Refused for bad encoding."""
-        if self._pairs is None:
-            try:
-                self._pairs = parse_qsl(
-                    self._raw.query_string, keep_blank_values=True, errors="strict"
-                )
-            except (UnicodeDecodeError, ValueError) as error:
-                raise bad_request(f"Invalid query string parameters: {error}") from error
-        return self._pairs
-
-    def body(self) -> bytes:
-        """What the client sent."""
-        return self._raw.bounded_stream.read()
+        try:
+            return parse_qsl(self.query_string, keep_blank_values=True, errors="strict")
+        except (UnicodeDecodeError, ValueError) as error:
+            raise bad_request(f"Invalid query string parameters: {error}") from error
 
     def answer(self, body: Any, last_modified: datetime | None = None, **changes: Any) -> Answer:
         """An answer with a body; its age is told to the microversions that know of it."""
@@ -112,44 +77,40 @@ def utc_now() -> datetime:
     return datetime.now(UTC).replace(tzinfo=None)
 
 
-def refuse_other_media(raw: falcon.Request, *, takes_json: bool, answers_json: bool) -> None:
-    """Raise Refused if the client sends something else than JSON, or accepts none."""
-    if answers_json and not accepts(raw, JSON):
+def refuse_other_content(request: falcon.Request) -> None:
+    """Raise Refused unless the client sends JSON."""
+    if content_type(request) != JSON:
+        raise Refused(415, f"The media type {content_type(request)} is not supported, use {JSON}")
+
+
+def refuse_if_json_is_not_accepted(request: falcon.Request) -> None:
+    """Raise Refused unless the client can read JSON."""
+    if _quality(request, JSON) <= 0:
         raise Refused(406, f"Only {JSON} is provided")
-    if takes_json and content_type(raw) != JSON:
-        raise Refused(415, f"The media type {content_type(raw)} is not supported, use {JSON}")
 
 
-def content_type(raw: falcon.Request) -> str:
+def content_type(request: falcon.Request) -> str:
     """The type of what the client sends, without parameters."""
-    return (raw.content_type or "").split(";")[0].strip() or "None"
+    # PARITY: white space before the parameters makes it another type.
+    return (request.content_type or "").split(";")[0] or "None"
 
 
-def accepts(raw: falcon.Request, media_type: str) -> bool:
-    """Whether the client can read this type."""
-    return _quality(raw, media_type) > 0
-
-
-def preferred_error_type(raw: falcon.Request) -> str:
+def preferred_error_type(request: falcon.Request) -> str:
     """The type in which the client wants to read an error."""
-    page, document = _quality(raw, "text/html"), _quality(raw, JSON)
+    page, document = _quality(request, "text/html"), _quality(request, JSON)
     if page > 0 and page >= document:
         return "text/html"
     return JSON if document > 0 else "text/plain"
 
 
-def _quality(raw: falcon.Request, media_type: str) -> float:
-    accept = raw.get_header("Accept") or JSON
-    # PERF: nearly every client sends exactly this.
-    if accept == JSON:
+def _quality(request: falcon.Request, media_type: str) -> float:
+    accept = request.get_header("Accept")
+    # PERF: nearly every client sends exactly this, or nothing.
+    if not accept or accept == JSON:
         return 1.0 if media_type == JSON else 0.0
     if accept == "*/*":
         return 1.0 if media_type == JSON else 0.5
-    try:
-        return mediatypes.quality(media_type, accept)
-    except falcon.errors.InvalidMediaRange:
-        # PARITY: a header that makes no sense is as good as none.
-        return 1.0 if media_type == JSON else 0.5
+    return quality(accept, media_type)
 
 
 def http_date(time: datetime) -> str:

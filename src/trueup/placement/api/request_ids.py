@@ -29,12 +29,15 @@ class RequestIds:
     """A WSGI application around another."""
 
     def __init__(self, application: Application):
-        self._application = application
+        self.application = application
 
     def __call__(
         self, environ: dict[str, Any], start_response: Callable[..., Any]
     ) -> Iterable[bytes]:
-        _spell_path(environ)
+        path = environ.get("PATH_INFO", "")
+        if not path.isascii() and max(path) > "\xff":
+            # In-process clients hand over text, where WSGI wants bytes spelled as latin-1.
+            environ["PATH_INFO"] = path.encode().decode("latin-1")
         inbound = environ.get("HTTP_X_OPENSTACK_REQUEST_ID", "")
         if _GLOBAL_ID.match(inbound):
             environ[GLOBAL_REQUEST_ID] = inbound
@@ -46,22 +49,14 @@ class RequestIds:
             names = {name.lower(): value for name, value in headers}
             if _HEADER not in names:
                 headers.append((_HEADER, request_id))
-            _write(environ, status, names.get("content-length", "-"))
+            if _log.isEnabledFor(logging.INFO):
+                _write(environ, status, names.get("content-length", "-"))
             return start_response(status, headers, *rest)
 
-        return self._application(environ, start_with_id)
-
-
-def _spell_path(environ: dict[str, Any]) -> None:
-    """In-process clients hand over paths as text, where WSGI wants bytes spelled as latin-1."""
-    path = environ.get("PATH_INFO", "")
-    if not path.isascii() and max(path) > "\xff":
-        environ["PATH_INFO"] = path.encode().decode("latin-1")
+        return self.application(environ, start_with_id)
 
 
 def _write(environ: dict[str, Any], status: str, size: str) -> None:
-    if not _log.isEnabledFor(logging.INFO):
-        return
     query = environ.get("QUERY_STRING")
     path = environ.get("SCRIPT_NAME", "") + environ.get("PATH_INFO", "")
     _log.info(

@@ -14,11 +14,13 @@ class V(IntEnum):
     """Every microversion, named for what it brought. The value is the minor number."""
 
     sentence: str
+    text: str
+    """As clients write it."""
 
     def __new__(cls, minor: int, sentence: str) -> "V":
         member = int.__new__(cls, minor)
         member._value_ = minor
-        member.sentence = sentence
+        member.sentence, member.text = sentence, f"1.{minor}"
         return member
 
     INITIAL = 0, "Providers, inventories, allocations and usages."
@@ -63,7 +65,7 @@ class V(IntEnum):
     ANY_TRAITS = 39, "One trait out of several can be required."
 
     def __str__(self) -> str:
-        return f"1.{int(self)}"
+        return self.text
 
 
 OLDEST, NEWEST = min(V), max(V)

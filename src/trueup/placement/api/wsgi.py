@@ -6,11 +6,12 @@ types of a URL are decided here, from the table of routes.
 """
 
 import logging
-from collections.abc import Callable, Iterable
-from typing import Any
+from collections.abc import Iterable
+from typing import Any, NoReturn
 
 import falcon
 import orjson
+from falcon.constants import COMBINED_METHODS
 from falcon.routing import CompiledRouter
 
 from trueup.model.errors import PlacementError
@@ -26,13 +27,12 @@ from trueup.placement.api.errors import (
 )
 from trueup.placement.api.http import (
     JSON,
-    Answer,
     Request,
-    Service,
     content_type,
     http_date,
     preferred_error_type,
-    refuse_other_media,
+    refuse_if_json_is_not_accepted,
+    refuse_other_content,
 )
 from trueup.placement.api.request_ids import REQUEST_ID
 from trueup.placement.api.routes import ROUTES, Route
@@ -44,19 +44,20 @@ from trueup.placement.api.versions import (
     V,
     negotiate,
 )
+from trueup.placement.config import Settings
 from trueup.placement.store.availability import is_away
+from trueup.placement.store.database import Database
 
 _RETRY_AFTER = "5"
 """Seconds for clients to wait when the database is away."""
 
 _log = logging.getLogger(__name__)
 
-_Responder = Callable[..., None]
 
-
-def make_api(service: Service, door: Door) -> Any:
+def make_api(database: Database, settings: Settings) -> Any:
     """The application that answers requests, without anything around it."""
-    api: Any = falcon.App(middleware=[_Entrance(door)], router=_Router(service))  # type: ignore[call-overload]
+    entrance = _Entrance(database, settings)
+    api: Any = falcon.App(middleware=[entrance], router=_Router(), request_type=Request)
     api.resp_options.default_media_type = None
     # Falcon has an answer of its own for its errors; ours replaces both.
     for error in (Exception, falcon.HTTPError):
@@ -67,144 +68,115 @@ def make_api(service: Service, door: Door) -> Any:
 
 
 class _Entrance:
-    """What every request passes before its URL is looked at, and every answer on its way out."""
+    """What every request passes before its URL is looked at."""
 
-    def __init__(self, door: Door):
-        self._door = door
+    def __init__(self, database: Database, settings: Settings):
+        self._database, self._settings = database, settings
+        self._door = Door(settings)
 
-    def process_request(self, raw: falcon.Request, _response: falcon.Response) -> None:
-        raw.context.caller = self._door.identify(raw.env)
+    def process_request(self, request: Request, response: falcon.Response) -> None:
+        request.database, request.settings = self._database, self._settings
+        request.caller = self._door.identify(request.env)
         try:
-            version = negotiate(raw.get_header(HEADER))
+            request.version = version = negotiate(request.get_header(HEADER))
         except Unacceptable as error:
             raise Refused(406, f"Invalid microversion: {error}") from error
         except Malformed as error:
             raise bad_request(f"Invalid microversion: {error}") from error
-        raw.context.version = version
-        raw.env[f"{SERVICE_TYPE}.microversion"] = str(version)
-        _refuse_untyped_content(raw)
-
-    def process_response(
-        self, raw: falcon.Request, response: falcon.Response, _resource: Any, _succeeded: bool
-    ) -> None:
-        version = getattr(raw.context, "version", None)
-        if version is not None:
-            response.set_header(HEADER, f"{SERVICE_TYPE} {version}")
-            response.append_header("vary", HEADER)
+        request.env[f"{SERVICE_TYPE}.microversion"] = version.text
+        # Whatever becomes of the request, its answer says this.
+        response.set_header(HEADER, f"{SERVICE_TYPE} {version.text}")
+        response.append_header("vary", HEADER)
+        try:
+            has_content = int(request.env.get("CONTENT_LENGTH") or 0) > 0
+        except ValueError as error:
+            raise bad_request("content-length header must be an integer") from error
+        if has_content and not request.content_type:
+            raise bad_request("content-type header required when content-length > 0")
+        if "//" in request.path or request.path[1:].endswith("/"):
+            # No part of a URL is empty, not even what stands for a name.
+            raise Refused(404)
 
 
 class _Resource:
-    """A URL, with the routes of its methods in the order of the table."""
+    """A URL: which handler answers a method at a microversion, and its answer on the wire."""
 
     def __init__(self, routes: Iterable[Route]):
-        self.routes = tuple(routes)
-        self.allowed = ", ".join(dict.fromkeys(route.method for route in self.routes))
+        self._routes = tuple(routes)
+        self._found = {
+            (route.method, version): route
+            for route in self._routes
+            for version in V
+            if route.since <= version <= route.until
+        }
+
+    def respond(self, request: Request, response: falcon.Response, **arguments: str) -> None:
+        """Answer a request to this URL, whatever its method."""
+        route = self._found.get((request.method, request.version)) or self._refuse(request)
+        if route.answers:
+            refuse_if_json_is_not_accepted(request)
+        if route.takes and request.content_type != JSON:
+            refuse_other_content(request)
+        request.handler, request.arguments = route.handler.__name__, arguments
+        answer = route.handler(request, **arguments)
+        response.status = answer.status
+        if answer.body is not None:
+            response.content_type = JSON
+            response.data = orjson.dumps(answer.body)
+        if answer.location is not None:
+            response.set_header("location", f"{_origin(request)}{answer.location}")
+        if not answer.cacheable:
+            response.set_header("cache-control", "no-cache")
+            if answer.last_modified is not None:
+                response.set_header("last-modified", http_date(answer.last_modified))
+
+    def _refuse(self, request: Request) -> NoReturn:
+        routes = [route for route in self._routes if route.method == request.method]
+        if not routes:
+            raise Refused(
+                405,
+                "The method specified is not allowed for this resource.",
+                headers={"allow": ", ".join(dict.fromkeys(one.method for one in self._routes))},
+            )
+        if routes[0].media_first and routes[0].answers:
+            refuse_if_json_is_not_accepted(request)
+        if routes[0].media_first and routes[0].takes:
+            refuse_other_content(request)
+        raise Refused(routes[0].earlier)
 
 
-class _Router:
-    """Falcon finds the URL; each method of it, known or not, comes to `_respond`."""
+class _Router(CompiledRouter):
+    """Falcon finds the URL; every method of it, known to Falcon or not, is left to the resource."""
 
-    def __init__(self, service: Service):
-        self._service = service
-        self._urls = CompiledRouter()
-
-    def add_route(self, url: str, resource: _Resource, **_options: Any) -> None:
-        self._urls.add_route(url, resource)
-
-    def find(self, path: str, req: falcon.Request | None = None) -> Any:
-        found = self._urls.find(path, req=req)
-        if found is None:
-            return None
-        resource, _, arguments, url = found
-        assert isinstance(resource, _Resource)
-        return resource, _EveryMethod(resource, self._service), arguments, url
+    def map_http_methods(self, resource: Any, **_options: Any) -> dict[str, Any]:
+        return _EveryMethod(dict.fromkeys(COMBINED_METHODS, resource.respond))
 
 
-class _EveryMethod:
-    """Falcon asks this for the responder of a method."""
-
-    def __init__(self, resource: _Resource, service: Service):
-        self._resource, self._service = resource, service
-
-    def __getitem__(self, method: str) -> _Responder:
-        resource, service = self._resource, self._service
-
-        def respond(raw: falcon.Request, response: falcon.Response, **arguments: str) -> None:
-            route = _route_of(resource, method, raw)
-            raw.context.handler = route.handler.__name__
-            raw.context.arguments = arguments
-            context = raw.context
-            request = Request(raw, service, context.version, context.caller)
-            _send(route.handler(request, **arguments), raw, response)
-
-        return respond
+class _EveryMethod(dict[str, Any]):
+    def __missing__(self, _method: str) -> Any:
+        return self["GET"]
 
 
-def _route_of(resource: _Resource, method: str, raw: falcon.Request) -> Route:
-    version: V = raw.context.version
-    routes = [route for route in resource.routes if route.method == method]
-    if not routes:
-        raise Refused(
-            405,
-            "The method specified is not allowed for this resource.",
-            headers={"allow": resource.allowed},
-        )
-    if routes[0].media_first:
-        _refuse_media(routes[0], raw)
-    for route in routes:
-        if route.since <= version <= route.until:
-            _refuse_media(route, raw)
-            return route
-    raise Refused(routes[0].earlier)
-
-
-def _refuse_media(route: Route, raw: falcon.Request) -> None:
-    refuse_other_media(raw, takes_json=route.takes, answers_json=route.answers)
-
-
-def _refuse_untyped_content(raw: falcon.Request) -> None:
-    length = raw.env.get("CONTENT_LENGTH")
-    try:
-        has_content = int(length or 0) > 0
-    except ValueError as error:
-        raise bad_request("content-length header must be an integer") from error
-    if has_content and not raw.env.get("CONTENT_TYPE"):
-        raise bad_request("content-type header required when content-length > 0")
-
-
-def _send(answer: Answer, raw: falcon.Request, response: falcon.Response) -> None:
-    response.status = answer.status
-    if answer.body is not None:
-        response.content_type = JSON
-        response.data = orjson.dumps(answer.body)
-    if answer.location is not None:
-        response.set_header("location", f"{_origin(raw)}{answer.location}")
-    if not answer.cacheable:
-        response.set_header("cache-control", "no-cache")
-        if answer.last_modified is not None:
-            response.set_header("last-modified", http_date(answer.last_modified))
-
-
-def _origin(raw: falcon.Request) -> str:
+def _origin(request: Request) -> str:
     """Where the service is, without a port that goes without saying."""
-    default_port = ":443" if raw.scheme == "https" else ":80"
-    host: str = raw.netloc.removesuffix(default_port)
-    return f"{raw.scheme}://{host}{raw.root_path}"
+    default_port = ":443" if request.scheme == "https" else ":80"
+    host: str = request.netloc.removesuffix(default_port)
+    return f"{request.scheme}://{host}{request.root_path}"
 
 
 def _answer_error(
-    raw: falcon.Request, response: falcon.Response, error: Exception, _arguments: Any
+    request: Request, response: falcon.Response, error: Exception, _arguments: Any
 ) -> None:
-    refused = _refusal(raw, error)
+    refused = _refusal(request, error)
     context = ErrorContext(
-        method=raw.method,
-        accept=raw.get_header("Accept") or "",
-        content_type=content_type(raw),
-        request_id=raw.env.get(REQUEST_ID, ""),
-        version=getattr(raw.context, "version", None),
+        method=request.method,
+        accept=request.get_header("Accept") or "",
+        content_type=content_type(request),
+        request_id=request.env.get(REQUEST_ID, ""),
+        version=getattr(request, "version", None),
     )
     response.status = refused.status
-    media_type = preferred_error_type(raw)
+    media_type = preferred_error_type(request)
     response.content_type = media_type if media_type == JSON else f"{media_type}; charset=UTF-8"
     if media_type == JSON:
         response.data = orjson.dumps(document(refused, context))
@@ -215,12 +187,12 @@ def _answer_error(
         response.set_header(name, value)
 
 
-def _refusal(raw: falcon.Request, error: Exception) -> Refused:
+def _refusal(request: Request, error: Exception) -> Refused:
     if isinstance(error, Refused):
         return error
     if isinstance(error, PlacementError):
-        handler = getattr(raw.context, "handler", "")
-        return refusal_of(error, handler, getattr(raw.context, "arguments", {}))
+        handler = getattr(request, "handler", "")
+        return refusal_of(error, handler, getattr(request, "arguments", {}))
     if isinstance(error, falcon.HTTPNotFound):
         return Refused(404)
     if isinstance(error, falcon.HTTPError):

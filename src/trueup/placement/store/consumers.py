@@ -138,5 +138,6 @@ def _add_names(tx: Transaction, missing: Iterable[tuple[str, str]]) -> dict[tupl
     for kind, name in sorted(missing):
         column = _NAMES[kind]
         made = tx.execute(insert(column.table).values({column.name: name}))
-        (added[kind, name],) = made.inserted_primary_key or ()
+        assert made.inserted_primary_key is not None
+        added[kind, name] = made.inserted_primary_key[0]
     return added

@@ -12,7 +12,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from typing import Any, Concatenate, ParamSpec, TypeVar
 
 from sqlalchemy import Connection, Engine, create_engine, event
 from sqlalchemy.engine import URL, make_url
@@ -24,7 +24,8 @@ from trueup.model.errors import ConcurrentUpdate
 Transaction = Connection
 """What store functions take; callers only pass it on."""
 
-_Function = TypeVar("_Function", bound=Callable[..., Any])
+_Arguments = ParamSpec("_Arguments")
+_Result = TypeVar("_Result")
 
 _ATTEMPTS_MAX = 20
 _PAUSE_SECONDS = 0.01
@@ -74,6 +75,13 @@ class Database:
             if self.is_sqlite
             else self._engine.execution_options(isolation_level="REPEATABLE READ")
         )
+        # PERF: psycopg sends a BEGIN and a ROLLBACK around what is only read, which is a quarter
+        # of the time of a small query. PyMySQL would have to be told each time, so it is not.
+        self._readers = (
+            self._engine.execution_options(isolation_level="AUTOCOMMIT")
+            if parsed.get_backend_name() == "postgresql"
+            else self._engine
+        )
 
     @contextmanager
     def transaction(self) -> Iterator[Transaction]:
@@ -101,7 +109,7 @@ class Database:
     @contextmanager
     def reading(self, *, snapshot: bool = False) -> Iterator[Transaction]:
         """A block that writes nothing."""
-        engine = self._snapshots if snapshot else self._engine
+        engine = self._snapshots if snapshot else self._readers
         with engine.connect() as connection:
             yield connection
 
@@ -115,18 +123,24 @@ class Database:
         return self._engine
 
 
-def retry_on_conflict(function: _Function) -> _Function:
-    """Start the whole transaction again when another writer was in the way.
+def in_transaction(
+    function: Callable[Concatenate[Transaction, _Arguments], _Result],
+) -> Callable[Concatenate[Database, _Arguments], _Result]:
+    """Make a function one transaction of a database, all of it or nothing.
 
-    A unique key that is taken counts as such: the next attempt sees the row and decides anew.
-    Raises ConcurrentUpdate when it happens too often.
+    It starts again when another writer was in the way. A unique key that is taken counts as such:
+    the next attempt sees the row and decides anew. Raises ConcurrentUpdate when it happens too
+    often.
     """
 
     @functools.wraps(function)
-    def until_alone(*arguments: Any, **keywords: Any) -> Any:
+    def until_alone(
+        database: Database, /, *arguments: _Arguments.args, **keywords: _Arguments.kwargs
+    ) -> _Result:
         for attempt in range(_ATTEMPTS_MAX):
             try:
-                return function(*arguments, **keywords)
+                with database.transaction() as tx:
+                    return function(tx, *arguments, **keywords)
             except DBAPIError as error:
                 if not _is_conflict(error):
                     raise
@@ -134,7 +148,7 @@ def retry_on_conflict(function: _Function) -> _Function:
                 time.sleep(_PAUSE_SECONDS * min(attempt, 10) * random.random())
         raise ConcurrentUpdate
 
-    return until_alone  # type: ignore[return-value]
+    return until_alone
 
 
 def _is_conflict(error: DBAPIError) -> bool:
@@ -176,6 +190,9 @@ def _engine_arguments(url: URL, options: DatabaseOptions) -> dict[str, Any]:
         "isolation_level": "READ COMMITTED",
         "pool_recycle": options.recycle_seconds,
         "pool_pre_ping": True,
+        # PERF: one round trip less for each write. SAFETY: whoever gets a connection, here and in
+        # migrations, closes it, and that rolls back what was not committed.
+        "pool_reset_on_return": None,
         **{name: value for name, value in sizes.items() if value is not None},
     }
 

@@ -4,6 +4,7 @@
 from collections.abc import Collection, Iterable, Mapping
 from typing import Any
 
+from oslo_utils.timeutils import utcnow
 from sqlalchemy import Select, bindparam, delete, func, insert, select, update
 
 from trueup.model.providers import Provider
@@ -11,7 +12,6 @@ from trueup.placement.store.database import Transaction
 from trueup.placement.store.tables import (
     allocations,
     inventories,
-    now,
     provider_aggregates,
     provider_traits,
     providers,
@@ -159,7 +159,7 @@ def delete_provider(tx: Transaction, provider: Provider) -> None:
         tx.execute(delete(table).where(table.c.resource_provider_id == provider.id))
     # A root points to itself, which some databases count as a reference that forbids deletion.
     change = update(providers).where(providers.c.id == provider.id)
-    tx.execute(change.values(root_provider_id=None, updated_at=now()))
+    tx.execute(change.values(root_provider_id=None, updated_at=utcnow()))
     tx.execute(delete(providers).where(providers.c.id == provider.id))
 
 

@@ -6,7 +6,7 @@ import os_traits
 from sqlalchemy import insert, select
 
 from trueup.model.names import is_custom
-from trueup.placement.store.database import Database, Transaction, retry_on_conflict
+from trueup.placement.store.database import Database, Transaction, in_transaction
 from trueup.placement.store.tables import alembic_version, metadata, resource_classes, traits
 
 NEWEST_REVISION = "a082b8bb98d0"
@@ -31,12 +31,11 @@ def create_tables(database: Database) -> None:
             connection.execute(insert(alembic_version).values(version_num=NEWEST_REVISION))
 
 
-@retry_on_conflict
-def add_standard_names(database: Database) -> None:
+@in_transaction
+def add_standard_names(tx: Transaction) -> None:
     """Add the resource classes and traits of OpenStack that the database does not have."""
-    with database.transaction() as tx:
-        _add_resource_classes(tx)
-        _add_traits(tx)
+    _add_resource_classes(tx)
+    _add_traits(tx)
 
 
 def _add_resource_classes(tx: Transaction) -> None:

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """The tables, column for column, index for index and constraint for constraint as upstream."""
 
-from datetime import UTC, datetime
+from datetime import datetime
 
+from oslo_utils.timeutils import utcnow
 from sqlalchemy import (
     Column,
     DateTime,
@@ -22,15 +23,10 @@ from sqlalchemy import (
 metadata = MetaData()
 
 
-def now() -> datetime:
-    """The present time as the tables keep it: UTC, without saying so."""
-    return datetime.now(UTC).replace(tzinfo=None)
-
-
 def _times() -> tuple[Column[datetime], Column[datetime]]:
     return (
-        Column("created_at", DateTime, default=now),
-        Column("updated_at", DateTime, onupdate=now),
+        Column("created_at", DateTime, default=utcnow),
+        Column("updated_at", DateTime, onupdate=utcnow),
     )
 
 

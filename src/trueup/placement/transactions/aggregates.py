@@ -6,28 +6,27 @@ from collections.abc import Collection
 from trueup.model.generations import UNCHECKED, Expected
 from trueup.model.providers import refuse_stale_provider
 from trueup.placement import store
-from trueup.placement.store.database import Database, retry_on_conflict
+from trueup.placement.store.database import Transaction, in_transaction
 from trueup.placement.transactions.gather import provider_to_change
 
 
-@retry_on_conflict
-def replace(database: Database, uuid: str, aggregates: Collection[str], expected: Expected) -> int:
+@in_transaction
+def replace(tx: Transaction, uuid: str, aggregates: Collection[str], expected: Expected) -> int:
     """Let the provider be a member of exactly these aggregates; its generation.
 
     Raises ProviderNotFound or StaleProvider.
     PARITY: clients that cannot quote a generation do not change it either.
     """
-    with database.transaction() as tx:
-        provider = provider_to_change(tx, uuid)
-        refuse_stale_provider(provider, expected)
-        present = store.aggregates.of_provider(tx, provider)
-        wanted = set(store.aggregates.ids_of(tx, [a for a in aggregates if a not in present]))
-        kept = {present[a] for a in aggregates if a in present}
+    provider = provider_to_change(tx, uuid)
+    refuse_stale_provider(provider, expected)
+    present = store.aggregates.of_provider(tx, provider)
+    wanted = set(store.aggregates.ids_of(tx, [a for a in aggregates if a not in present]))
+    kept = {present[a] for a in aggregates if a in present}
 
-        left = set(present.values()) - kept - wanted
-        store.aggregates.delete_memberships(tx, provider, left)
-        store.aggregates.insert_memberships(tx, provider, sorted(wanted - set(present.values())))
-        if expected is UNCHECKED:
-            return provider.generation
-        store.providers.bump_generations(tx, [provider.id])
-        return provider.generation + 1
+    left = set(present.values()) - kept - wanted
+    store.aggregates.delete_memberships(tx, provider, left)
+    store.aggregates.insert_memberships(tx, provider, sorted(wanted - set(present.values())))
+    if expected is UNCHECKED:
+        return provider.generation
+    store.providers.bump_generations(tx, [provider.id])
+    return provider.generation + 1

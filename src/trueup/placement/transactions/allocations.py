@@ -13,21 +13,14 @@ from trueup.model.allocations import (
 from trueup.model.errors import NothingAllocated
 from trueup.model.providers import Provider
 from trueup.placement import store
-from trueup.placement.store.database import Database, Transaction, retry_on_conflict
+from trueup.placement.store.database import Transaction, in_transaction
 
 
-@retry_on_conflict
-def replace(database: Database, wanted: Sequence[ConsumerAllocations]) -> None:
+def replace_within(tx: Transaction, wanted: Sequence[ConsumerAllocations]) -> None:
     """Give each consumer exactly these allocations: to all of them, or to none.
 
     Raises StaleConsumer, AllocationToUnknownProvider, ResourceClassNotFound or NotAllocatable.
     """
-    with database.transaction() as tx:
-        replace_within(tx, wanted)
-
-
-def replace_within(tx: Transaction, wanted: Sequence[ConsumerAllocations]) -> None:
-    """The same as a part of a larger transaction."""
     consumer_uuids = [one.consumer_uuid for one in wanted]
     places = list(dict.fromkeys(place for one in wanted for place in one.amounts))
     # SAFETY: this lock comes before everything that is read.
@@ -61,19 +54,22 @@ def replace_within(tx: Transaction, wanted: Sequence[ConsumerAllocations]) -> No
         store.providers.bump_generations(tx, set(changed.values()))
 
 
-@retry_on_conflict
-def delete(database: Database, consumer_uuid: str) -> None:
+replace = in_transaction(replace_within)
+"""The same as a transaction of its own."""
+
+
+@in_transaction
+def delete(tx: Transaction, consumer_uuid: str) -> None:
     """Take everything from a consumer, and forget it. Raises NothingAllocated.
 
     PARITY: no generation is compared and none is bumped.
     """
-    with database.transaction() as tx:
-        store.consumers.lock(tx, [consumer_uuid])
-        held = store.allocations.held_by(tx, [consumer_uuid])
-        if not held:
-            raise NothingAllocated(consumer_uuid)
-        store.allocations.delete_of(tx, [consumer_uuid])
-        store.consumers.delete_consumers(tx, [consumer_uuid])
+    store.consumers.lock(tx, [consumer_uuid])
+    held = store.allocations.held_by(tx, [consumer_uuid])
+    if not held:
+        raise NothingAllocated(consumer_uuid)
+    store.allocations.delete_of(tx, [consumer_uuid])
+    store.consumers.delete_consumers(tx, [consumer_uuid])
 
 
 def _as_stored(

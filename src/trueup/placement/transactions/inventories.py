@@ -14,63 +14,60 @@ from trueup.model.generations import UNCHECKED, Expected
 from trueup.model.inventories import Inventory, Stock
 from trueup.model.providers import Provider, refuse_stale_provider
 from trueup.placement import store
-from trueup.placement.store.database import Database, Transaction, retry_on_conflict
+from trueup.placement.store.database import Transaction, in_transaction
 from trueup.placement.transactions.gather import provider_to_change
 
 _log = logging.getLogger(__name__)
 
 
-@retry_on_conflict
-def create(database: Database, uuid: str, wanted: Inventory) -> int:
+@in_transaction
+def create(tx: Transaction, uuid: str, wanted: Inventory) -> int:
     """Add one inventory; the new generation of the provider.
 
     Raises ProviderNotFound, ResourceClassNotFound or InventoryExists.
     """
-    with database.transaction() as tx:
-        provider = provider_to_change(tx, uuid)
-        class_ids = _class_ids(tx, [wanted.resource_class])
-        existing = store.inventories.of_provider(tx, provider)
+    provider = provider_to_change(tx, uuid)
+    class_ids = _class_ids(tx, [wanted.resource_class])
+    existing = store.inventories.of_provider(tx, provider)
 
-        if wanted.resource_class in existing:
-            raise InventoryExists(uuid, wanted.resource_class)
+    if wanted.resource_class in existing:
+        raise InventoryExists(uuid, wanted.resource_class)
 
-        store.inventories.insert_inventories(tx, provider, [wanted], class_ids)
-        return _bumped(tx, provider)
+    store.inventories.insert_inventories(tx, provider, [wanted], class_ids)
+    return _bumped(tx, provider)
 
 
-@retry_on_conflict
-def replace(database: Database, uuid: str, wanted: Inventory, expected: Expected) -> int:
+@in_transaction
+def replace(tx: Transaction, uuid: str, wanted: Inventory, expected: Expected) -> int:
     """Change one inventory; the new generation of the provider.
 
     Raises ProviderNotFound, StaleProvider, ResourceClassNotFound or InventoryNotFound.
     """
-    with database.transaction() as tx:
-        provider = provider_to_change(tx, uuid)
-        refuse_stale_provider(provider, expected)
-        class_ids = _class_ids(tx, [wanted.resource_class])
-        stocks = store.inventories.with_usage(tx, [provider], class_ids.values())
+    provider = provider_to_change(tx, uuid)
+    refuse_stale_provider(provider, expected)
+    class_ids = _class_ids(tx, [wanted.resource_class])
+    stocks = store.inventories.with_usage(tx, [provider], class_ids.values())
 
-        if (provider.uuid, wanted.resource_class) not in stocks:
-            raise InventoryNotFound(wanted.resource_class)
+    if (provider.uuid, wanted.resource_class) not in stocks:
+        raise InventoryNotFound(wanted.resource_class)
 
-        _warn_of_overcommit(provider, [wanted], _used(stocks))
-        store.inventories.update_inventories(tx, provider, [wanted], class_ids)
-        return _bumped(tx, provider)
+    _warn_of_overcommit(provider, [wanted], _used(stocks))
+    store.inventories.update_inventories(tx, provider, [wanted], class_ids)
+    return _bumped(tx, provider)
 
 
-@retry_on_conflict
+@in_transaction
 def replace_all(
-    database: Database, uuid: str, wanted: Iterable[Inventory], expected: Expected = UNCHECKED
+    tx: Transaction, uuid: str, wanted: Iterable[Inventory], expected: Expected = UNCHECKED
 ) -> int:
     """Let the provider have exactly these inventories; its new generation.
 
     Raises ProviderNotFound, StaleProvider, ResourceClassNotFound or InventoryInUse.
     """
-    with database.transaction() as tx:
-        provider = provider_to_change(tx, uuid)
-        refuse_stale_provider(provider, expected)
-        replace_all_within(tx, provider, wanted)
-        return _bumped(tx, provider)
+    provider = provider_to_change(tx, uuid)
+    refuse_stale_provider(provider, expected)
+    replace_all_within(tx, provider, wanted)
+    return _bumped(tx, provider)
 
 
 def replace_all_within(tx: Transaction, provider: Provider, wanted: Iterable[Inventory]) -> None:
@@ -93,22 +90,21 @@ def replace_all_within(tx: Transaction, provider: Provider, wanted: Iterable[Inv
     store.inventories.update_inventories(tx, provider, changed, class_ids)
 
 
-@retry_on_conflict
-def delete(database: Database, uuid: str, resource_class: str) -> None:
+@in_transaction
+def delete(tx: Transaction, uuid: str, resource_class: str) -> None:
     """Remove one inventory.
 
     Raises ProviderNotFound, ResourceClassNotFound, InventoryInUse or InventoryNotFound.
     """
-    with database.transaction() as tx:
-        provider = provider_to_change(tx, uuid)
-        class_ids = _class_ids(tx, [resource_class])
+    provider = provider_to_change(tx, uuid)
+    class_ids = _class_ids(tx, [resource_class])
 
-        _refuse_used(tx, provider, list(class_ids.values()))
-        if resource_class not in store.inventories.of_provider(tx, provider):
-            raise InventoryNotFound(resource_class)
+    _refuse_used(tx, provider, list(class_ids.values()))
+    if resource_class not in store.inventories.of_provider(tx, provider):
+        raise InventoryNotFound(resource_class)
 
-        store.inventories.delete_inventories(tx, provider, list(class_ids.values()))
-        store.providers.bump_generations(tx, [provider.id])
+    store.inventories.delete_inventories(tx, provider, list(class_ids.values()))
+    store.providers.bump_generations(tx, [provider.id])
 
 
 def _class_ids(tx: Transaction, names: Iterable[str]) -> dict[str, int]:

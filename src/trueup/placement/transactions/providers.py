@@ -12,7 +12,7 @@ from trueup.model.errors import (
 )
 from trueup.model.providers import Provider, refuse_bad_parent
 from trueup.placement import store
-from trueup.placement.store.database import Database, Transaction, retry_on_conflict
+from trueup.placement.store.database import Transaction, in_transaction
 from trueup.placement.transactions.gather import provider_to_change
 
 
@@ -26,57 +26,54 @@ class WantedProvider:
     sets_parent: bool = False
 
 
-@retry_on_conflict
-def create(database: Database, wanted: WantedProvider) -> Provider:
+@in_transaction
+def create(tx: Transaction, wanted: WantedProvider) -> Provider:
     """Add a provider. Raises BadProvider or ProviderExists."""
-    with database.transaction() as tx:
-        parent = _parent_to_be(tx, wanted)
+    parent = _parent_to_be(tx, wanted)
 
-        _refuse_bad_creation(wanted, parent)
-        _refuse_taken(tx, wanted)
+    _refuse_bad_creation(wanted, parent)
+    _refuse_taken(tx, wanted)
 
-        store.providers.insert_provider(tx, wanted.uuid, wanted.name, parent)
-        return _present(tx, wanted.uuid)
+    store.providers.insert_provider(tx, wanted.uuid, wanted.name, parent)
+    return _present(tx, wanted.uuid)
 
 
-@retry_on_conflict
-def update(database: Database, wanted: WantedProvider, *, may_reparent: bool) -> Provider:
+@in_transaction
+def update(tx: Transaction, wanted: WantedProvider, *, may_reparent: bool) -> Provider:
     """Rename a provider, or move it with all that is below it.
 
     Raises ProviderNotFound, BadProvider or ProviderExists.
     """
-    with database.transaction() as tx:
-        provider = provider_to_change(tx, wanted.uuid)
-        parent_uuid = wanted.parent_uuid if wanted.sets_parent else provider.parent_uuid
-        below = store.providers.subtree(tx, provider)
-        parent = store.providers.lock_one(tx, parent_uuid) if parent_uuid else None
+    provider = provider_to_change(tx, wanted.uuid)
+    parent_uuid = wanted.parent_uuid if wanted.sets_parent else provider.parent_uuid
+    below = store.providers.subtree(tx, provider)
+    parent = store.providers.lock_one(tx, parent_uuid) if parent_uuid else None
 
-        subtree = {one.uuid for one in below}
-        refuse_bad_parent(provider, parent_uuid, parent, subtree, may_reparent=may_reparent)
-        if wanted.name != provider.name and store.providers.is_taken(tx, name=wanted.name):
-            raise ProviderExists("name", wanted.name)
+    subtree = {one.uuid for one in below}
+    refuse_bad_parent(provider, parent_uuid, parent, subtree, may_reparent=may_reparent)
+    if wanted.name != provider.name and store.providers.is_taken(tx, name=wanted.name):
+        raise ProviderExists("name", wanted.name)
 
-        if parent_uuid != provider.parent_uuid:
-            store.providers.move(tx, provider, below, parent)
-        store.providers.rename(tx, provider, wanted.name)
-        return _present(tx, provider.uuid)
+    if parent_uuid != provider.parent_uuid:
+        store.providers.move(tx, provider, below, parent)
+    store.providers.rename(tx, provider, wanted.name)
+    return _present(tx, provider.uuid)
 
 
-@retry_on_conflict
-def delete(database: Database, uuid: str) -> None:
+@in_transaction
+def delete(tx: Transaction, uuid: str) -> None:
     """Delete a provider that is not used.
 
     Raises ProviderNotFound, ProviderHasChildren or ProviderHasAllocations.
     """
-    with database.transaction() as tx:
-        provider = provider_to_change(tx, uuid)
+    provider = provider_to_change(tx, uuid)
 
-        if store.providers.has_children(tx, provider):
-            raise ProviderHasChildren(uuid)
-        if store.providers.has_allocations(tx, provider):
-            raise ProviderHasAllocations(uuid)
+    if store.providers.has_children(tx, provider):
+        raise ProviderHasChildren(uuid)
+    if store.providers.has_allocations(tx, provider):
+        raise ProviderHasAllocations(uuid)
 
-        store.providers.delete_provider(tx, provider)
+    store.providers.delete_provider(tx, provider)
 
 
 def _parent_to_be(tx: Transaction, wanted: WantedProvider) -> Provider | None:

@@ -9,7 +9,7 @@ from trueup.model.errors import ReshapeOfUnknownProvider
 from trueup.model.inventories import Inventory
 from trueup.model.providers import Provider, refuse_stale_provider
 from trueup.placement import store
-from trueup.placement.store.database import Database, Transaction, retry_on_conflict
+from trueup.placement.store.database import Transaction, in_transaction
 from trueup.placement.transactions.allocations import replace_within
 from trueup.placement.transactions.inventories import replace_all_within
 
@@ -23,9 +23,9 @@ class WantedInventories:
     inventories: tuple[Inventory, ...]
 
 
-@retry_on_conflict
+@in_transaction
 def reshape(
-    database: Database,
+    tx: Transaction,
     inventories: Sequence[WantedInventories],
     allocations: Sequence[ConsumerAllocations],
 ) -> None:
@@ -36,18 +36,17 @@ def reshape(
     """
     reshaped = [one.provider_uuid for one in inventories]
     claimed = {provider for one in allocations for provider, _ in one.amounts}
-    with database.transaction() as tx:
-        # SAFETY: this lock comes before everything that is read.
-        known = store.providers.lock(tx, claimed.union(reshaped))
+    # SAFETY: this lock comes before everything that is read.
+    known = store.providers.lock(tx, claimed.union(reshaped))
 
-        _refuse_unseen(inventories, known)
+    _refuse_unseen(inventories, known)
 
-        for one in inventories:
-            _grow(tx, known[one.provider_uuid], one.inventories)
-        replace_within(tx, allocations)
-        for one in inventories:
-            replace_all_within(tx, known[one.provider_uuid], one.inventories)
-        store.providers.bump_generations(tx, [known[uuid].id for uuid in reshaped])
+    for one in inventories:
+        _grow(tx, known[one.provider_uuid], one.inventories)
+    replace_within(tx, allocations)
+    for one in inventories:
+        replace_all_within(tx, known[one.provider_uuid], one.inventories)
+    store.providers.bump_generations(tx, [known[uuid].id for uuid in reshaped])
 
 
 def _refuse_unseen(inventories: Sequence[WantedInventories], known: Mapping[str, Provider]) -> None:

@@ -9,47 +9,44 @@ from trueup.model.errors import (
 )
 from trueup.model.names import is_custom
 from trueup.placement import store
-from trueup.placement.store.database import Database, Transaction, retry_on_conflict
+from trueup.placement.store.database import Transaction, in_transaction
 from trueup.placement.store.vocabulary import Word
 
 
-@retry_on_conflict
-def create(database: Database, name: str) -> None:
+@in_transaction
+def create(tx: Transaction, name: str) -> None:
     """Add a resource class. Raises ResourceClassExists."""
-    with database.transaction() as tx:
-        if store.vocabulary.resource_class(tx, name) is not None:
-            raise ResourceClassExists(name)
-        store.vocabulary.insert_resource_class(tx, name)
+    if store.vocabulary.resource_class(tx, name) is not None:
+        raise ResourceClassExists(name)
+    store.vocabulary.insert_resource_class(tx, name)
 
 
-@retry_on_conflict
-def rename(database: Database, name: str, new_name: str) -> None:
+@in_transaction
+def rename(tx: Transaction, name: str, new_name: str) -> None:
     """Give a resource class another name.
 
     Raises ResourceClassNotFound, StandardResourceClass or ResourceClassExists.
     """
-    with database.transaction() as tx:
-        word = _class_to_change(tx, name)
+    word = _class_to_change(tx, name)
 
-        if new_name != name and store.vocabulary.resource_class(tx, new_name) is not None:
-            raise ResourceClassExists(new_name)
+    if new_name != name and store.vocabulary.resource_class(tx, new_name) is not None:
+        raise ResourceClassExists(new_name)
 
-        store.vocabulary.rename_resource_class(tx, word, new_name)
+    store.vocabulary.rename_resource_class(tx, word, new_name)
 
 
-@retry_on_conflict
-def delete(database: Database, name: str) -> None:
+@in_transaction
+def delete(tx: Transaction, name: str) -> None:
     """Delete a resource class.
 
     Raises ResourceClassNotFound, StandardResourceClass or ResourceClassInUse.
     """
-    with database.transaction() as tx:
-        word = _class_to_change(tx, name)
+    word = _class_to_change(tx, name)
 
-        if store.vocabulary.is_class_stocked(tx, word):
-            raise ResourceClassInUse(name)
+    if store.vocabulary.is_class_stocked(tx, word):
+        raise ResourceClassInUse(name)
 
-        store.vocabulary.delete_resource_class(tx, word)
+    store.vocabulary.delete_resource_class(tx, word)
 
 
 def _class_to_change(tx: Transaction, name: str) -> Word:

@@ -9,59 +9,56 @@ from trueup.model.generations import UNCHECKED, Expected
 from trueup.model.names import is_custom
 from trueup.model.providers import refuse_stale_provider
 from trueup.placement import store
-from trueup.placement.store.database import Database, retry_on_conflict
+from trueup.placement.store.database import Transaction, in_transaction
 from trueup.placement.store.vocabulary import Word
 from trueup.placement.transactions.gather import provider_to_change
 
 
-@retry_on_conflict
-def create(database: Database, name: str) -> tuple[bool, datetime | None]:
+@in_transaction
+def create(tx: Transaction, name: str) -> tuple[bool, datetime | None]:
     """Make sure that a trait exists: whether it is new, and since when it is as it is."""
-    with database.transaction() as tx:
-        known = store.vocabulary.trait(tx, name)
-        if known is None:
-            store.vocabulary.insert_trait(tx, name)
-        return known is None, known.modified_at if known else None
+    known = store.vocabulary.trait(tx, name)
+    if known is None:
+        store.vocabulary.insert_trait(tx, name)
+    return known is None, known.modified_at if known else None
 
 
-@retry_on_conflict
-def delete(database: Database, name: str) -> None:
+@in_transaction
+def delete(tx: Transaction, name: str) -> None:
     """Delete a custom trait. Raises TraitNotFound, StandardTrait or TraitInUse."""
-    with database.transaction() as tx:
-        known = store.vocabulary.trait(tx, name)
+    known = store.vocabulary.trait(tx, name)
 
-        if known is None:
-            raise TraitNotFound(name)
-        if not is_custom(name):
-            raise StandardTrait(name)
-        if store.vocabulary.is_trait_used(tx, known):
-            raise TraitInUse(name)
+    if known is None:
+        raise TraitNotFound(name)
+    if not is_custom(name):
+        raise StandardTrait(name)
+    if store.vocabulary.is_trait_used(tx, known):
+        raise TraitInUse(name)
 
-        store.vocabulary.delete_trait(tx, known)
+    store.vocabulary.delete_trait(tx, known)
 
 
-@retry_on_conflict
+@in_transaction
 def replace(
-    database: Database, uuid: str, names: Sequence[str], expected: Expected = UNCHECKED
+    tx: Transaction, uuid: str, names: Sequence[str], expected: Expected = UNCHECKED
 ) -> tuple[int, list[Word]]:
     """Let the provider have exactly these traits: its generation, and the traits.
 
     Raises ProviderNotFound, StaleProvider or TraitsNotFound. Without a change the generation stays.
     """
-    with database.transaction() as tx:
-        provider = provider_to_change(tx, uuid)
-        known = store.vocabulary.traits_named(tx, names)
-        present = {word.id for word in store.traits.of_provider(tx, provider)}
+    provider = provider_to_change(tx, uuid)
+    known = store.vocabulary.traits_named(tx, names)
+    present = {word.id for word in store.traits.of_provider(tx, provider)}
 
-        refuse_stale_provider(provider, expected)
-        unknown = [name for name in dict.fromkeys(names) if name not in known]
-        if unknown:
-            raise TraitsNotFound(tuple(unknown))
+    refuse_stale_provider(provider, expected)
+    unknown = [name for name in dict.fromkeys(names) if name not in known]
+    if unknown:
+        raise TraitsNotFound(tuple(unknown))
 
-        wanted = {word.id for word in known.values()}
-        if wanted == present:
-            return provider.generation, list(known.values())
-        store.traits.delete_traits(tx, provider, present - wanted)
-        store.traits.insert_traits(tx, provider, sorted(wanted - present))
-        store.providers.bump_generations(tx, [provider.id])
-        return provider.generation + 1, list(known.values())
+    wanted = {word.id for word in known.values()}
+    if wanted == present:
+        return provider.generation, list(known.values())
+    store.traits.delete_traits(tx, provider, present - wanted)
+    store.traits.insert_traits(tx, provider, sorted(wanted - present))
+    store.providers.bump_generations(tx, [provider.id])
+    return provider.generation + 1, list(known.values())

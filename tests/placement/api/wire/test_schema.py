@@ -4,6 +4,7 @@
 from typing import Any
 
 import pytest
+from falcon.testing import create_environ
 from placement.schemas import (
     aggregate,
     allocation,
@@ -17,6 +18,7 @@ from placement.schemas import (
 from placement.schemas import reshaper as upstream_reshaper
 
 from trueup.placement.api.errors import Refused
+from trueup.placement.api.http import Request
 from trueup.placement.api.versions import V
 from trueup.placement.api.wire import (
     aggregates,
@@ -163,8 +165,10 @@ def test_fields_come_and_go() -> None:
     ],
 )
 def test_other_bodies_are_refused(body: bytes, reason: str) -> None:
+    request = Request(create_environ(method="PUT", body=body))
+    request.version = V.TRAITS
     with pytest.raises(Refused, match=reason) as error:
-        Checked(LETTER).parse(body, V.TRAITS)
+        Checked(LETTER).parse(request)
     assert error.value.status == 400
 
 

@@ -10,7 +10,7 @@ from trueup.placement.api.wire import aggregates as wire
 
 def get_aggregates(request: Request, uuid: str) -> Answer:
     """GET /resource_providers/{uuid}/aggregates"""
-    request.authorize(policies.LIST_AGGREGATES)
+    request.caller.authorize(policies.LIST_AGGREGATES)
     with request.database.reading() as tx:
         provider = existing_provider(tx, uuid)
         found = store.aggregates.of_provider(tx, provider)
@@ -19,7 +19,7 @@ def get_aggregates(request: Request, uuid: str) -> Answer:
 
 def put_aggregates(request: Request, uuid: str) -> Answer:
     """PUT /resource_providers/{uuid}/aggregates"""
-    request.authorize(policies.UPDATE_AGGREGATES)
+    request.caller.authorize(policies.UPDATE_AGGREGATES)
     with provider_comes_first(request, uuid):
         wanted, expected = wire.parse(request)
     generation = transactions.aggregates.replace(request.database, uuid, wanted, expected)

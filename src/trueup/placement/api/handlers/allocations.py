@@ -4,13 +4,13 @@
 from trueup.placement import store, transactions
 from trueup.placement.api import policies
 from trueup.placement.api.handlers.existing import existing_provider
-from trueup.placement.api.http import Answer, Request, newest, no_content
+from trueup.placement.api.http import NO_CONTENT, Answer, Request, newest
 from trueup.placement.api.wire import allocations as wire
 
 
 def get_allocations(request: Request, consumer_uuid: str) -> Answer:
     """GET /allocations/{consumer_uuid}"""
-    request.authorize(policies.LIST_ALLOCATIONS)
+    request.caller.authorize(policies.LIST_ALLOCATIONS)
     with request.database.reading() as tx:
         consumer, held = store.allocations.of_consumer(tx, consumer_uuid)
     body = wire.render_of_consumer(consumer, held, request.version)
@@ -19,7 +19,7 @@ def get_allocations(request: Request, consumer_uuid: str) -> Answer:
 
 def get_provider_allocations(request: Request, uuid: str) -> Answer:
     """GET /resource_providers/{uuid}/allocations"""
-    request.authorize(policies.LIST_PROVIDER_ALLOCATIONS)
+    request.caller.authorize(policies.LIST_PROVIDER_ALLOCATIONS)
     with request.database.reading() as tx:
         provider = existing_provider(tx, uuid)
         held = store.allocations.of_provider(tx, provider)
@@ -29,22 +29,22 @@ def get_provider_allocations(request: Request, uuid: str) -> Answer:
 
 def put_allocations(request: Request, consumer_uuid: str) -> Answer:
     """PUT /allocations/{consumer_uuid}"""
-    request.authorize(policies.UPDATE_ALLOCATIONS)
+    request.caller.authorize(policies.UPDATE_ALLOCATIONS)
     wanted = wire.parse_consumer(request, consumer_uuid)
     transactions.allocations.replace(request.database, [wanted])
-    return no_content()
+    return NO_CONTENT
 
 
 def post_allocations(request: Request) -> Answer:
     """POST /allocations"""
-    request.authorize(policies.MANAGE_ALLOCATIONS)
+    request.caller.authorize(policies.MANAGE_ALLOCATIONS)
     wanted = wire.parse_consumers(request)
     transactions.allocations.replace(request.database, wanted)
-    return no_content()
+    return NO_CONTENT
 
 
 def delete_allocations(request: Request, consumer_uuid: str) -> Answer:
     """DELETE /allocations/{consumer_uuid}"""
-    request.authorize(policies.DELETE_ALLOCATIONS)
+    request.caller.authorize(policies.DELETE_ALLOCATIONS)
     transactions.allocations.delete(request.database, consumer_uuid)
-    return no_content()
+    return NO_CONTENT

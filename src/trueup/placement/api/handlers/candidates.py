@@ -11,7 +11,7 @@ from trueup.placement.index.search import find_candidates
 
 def list_candidates(request: Request) -> Answer:
     """GET /allocation_candidates"""
-    request.authorize(policies.LIST_CANDIDATES)
+    request.caller.authorize(policies.LIST_CANDIDATES)
     asked = wire.parse(request)
     settings = request.settings
     order = Order(

@@ -5,13 +5,13 @@ from trueup.model.errors import InventoryNotFound
 from trueup.placement import store, transactions
 from trueup.placement.api import policies
 from trueup.placement.api.handlers.existing import existing_provider, provider_comes_first
-from trueup.placement.api.http import Answer, Request, newest, no_content, utc_now
+from trueup.placement.api.http import NO_CONTENT, Answer, Request, newest, utc_now
 from trueup.placement.api.wire import inventories as wire
 
 
 def get_inventories(request: Request, uuid: str) -> Answer:
     """GET /resource_providers/{uuid}/inventories"""
-    request.authorize(policies.LIST_INVENTORIES)
+    request.caller.authorize(policies.LIST_INVENTORIES)
     with request.database.reading() as tx:
         provider = existing_provider(tx, uuid)
         found = store.inventories.of_provider(tx, provider).values()
@@ -22,9 +22,9 @@ def get_inventories(request: Request, uuid: str) -> Answer:
 
 def post_inventory(request: Request, uuid: str) -> Answer:
     """POST /resource_providers/{uuid}/inventories"""
-    request.authorize(policies.CREATE_INVENTORY)
+    request.caller.authorize(policies.CREATE_INVENTORY)
     with provider_comes_first(request, uuid):
-        given = wire.POST_INVENTORY.parse(request.body(), request.version)
+        given = wire.POST_INVENTORY.parse(request)
         wanted = wire.from_wire(given["resource_class"], given)
         wire.refuse_reserved(uuid, [wanted], request.version)
     generation = transactions.inventories.create(request.database, uuid, wanted)
@@ -35,9 +35,9 @@ def post_inventory(request: Request, uuid: str) -> Answer:
 
 def put_inventories(request: Request, uuid: str) -> Answer:
     """PUT /resource_providers/{uuid}/inventories"""
-    request.authorize(policies.UPDATE_INVENTORY)
+    request.caller.authorize(policies.UPDATE_INVENTORY)
     with provider_comes_first(request, uuid):
-        given = wire.PUT_INVENTORIES.parse(request.body(), request.version)
+        given = wire.PUT_INVENTORIES.parse(request)
     expected = given["resource_provider_generation"]
     wanted = wire.all_from_wire(given["inventories"])
     with provider_comes_first(request, uuid, expected):
@@ -49,14 +49,14 @@ def put_inventories(request: Request, uuid: str) -> Answer:
 
 def delete_inventories(request: Request, uuid: str) -> Answer:
     """DELETE /resource_providers/{uuid}/inventories"""
-    request.authorize(policies.DELETE_INVENTORY)
+    request.caller.authorize(policies.DELETE_INVENTORY)
     transactions.inventories.replace_all(request.database, uuid, [])
-    return no_content()
+    return NO_CONTENT
 
 
 def get_inventory(request: Request, uuid: str, resource_class: str) -> Answer:
     """GET /resource_providers/{uuid}/inventories/{resource_class}"""
-    request.authorize(policies.SHOW_INVENTORY)
+    request.caller.authorize(policies.SHOW_INVENTORY)
     with request.database.reading() as tx:
         provider = existing_provider(tx, uuid)
         found = store.inventories.of_provider(tx, provider).get(resource_class)
@@ -68,9 +68,9 @@ def get_inventory(request: Request, uuid: str, resource_class: str) -> Answer:
 
 def put_inventory(request: Request, uuid: str, resource_class: str) -> Answer:
     """PUT /resource_providers/{uuid}/inventories/{resource_class}"""
-    request.authorize(policies.UPDATE_INVENTORY)
+    request.caller.authorize(policies.UPDATE_INVENTORY)
     with provider_comes_first(request, uuid):
-        given = wire.PUT_INVENTORY.parse(request.body(), request.version)
+        given = wire.PUT_INVENTORY.parse(request)
     expected = given["resource_provider_generation"]
     wanted = wire.from_wire(resource_class, given)
     with provider_comes_first(request, uuid, expected):
@@ -81,6 +81,6 @@ def put_inventory(request: Request, uuid: str, resource_class: str) -> Answer:
 
 def delete_inventory(request: Request, uuid: str, resource_class: str) -> Answer:
     """DELETE /resource_providers/{uuid}/inventories/{resource_class}"""
-    request.authorize(policies.DELETE_INVENTORY)
+    request.caller.authorize(policies.DELETE_INVENTORY)
     transactions.inventories.delete(request.database, uuid, resource_class)
-    return no_content()
+    return NO_CONTENT

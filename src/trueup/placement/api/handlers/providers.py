@@ -4,14 +4,14 @@
 from trueup.placement import store, transactions
 from trueup.placement.api import policies
 from trueup.placement.api.handlers.existing import existing_provider, provider_comes_first
-from trueup.placement.api.http import Answer, Request, newest, no_content
+from trueup.placement.api.http import NO_CONTENT, Answer, Request, newest
 from trueup.placement.api.versions import V
 from trueup.placement.api.wire import providers as wire
 
 
 def list_providers(request: Request) -> Answer:
     """GET /resource_providers"""
-    request.authorize(policies.LIST_PROVIDERS)
+    request.caller.authorize(policies.LIST_PROVIDERS)
     filters = wire.parse_filters(request)
     with request.database.reading() as tx:
         found = store.filters.list_providers(tx, filters)
@@ -21,7 +21,7 @@ def list_providers(request: Request) -> Answer:
 
 def post_provider(request: Request) -> Answer:
     """POST /resource_providers"""
-    request.authorize(policies.CREATE_PROVIDER)
+    request.caller.authorize(policies.CREATE_PROVIDER)
     wanted = wire.parse_new(request)
     provider = transactions.providers.create(request.database, wanted)
     location = f"/resource_providers/{provider.uuid}"
@@ -33,7 +33,7 @@ def post_provider(request: Request) -> Answer:
 
 def get_provider(request: Request, uuid: str) -> Answer:
     """GET /resource_providers/{uuid}"""
-    request.authorize(policies.SHOW_PROVIDER)
+    request.caller.authorize(policies.SHOW_PROVIDER)
     with request.database.reading() as tx:
         provider = existing_provider(tx, uuid)
     return request.answer(wire.render(provider, request), newest([provider.modified_at]))
@@ -41,7 +41,7 @@ def get_provider(request: Request, uuid: str) -> Answer:
 
 def put_provider(request: Request, uuid: str) -> Answer:
     """PUT /resource_providers/{uuid}"""
-    request.authorize(policies.UPDATE_PROVIDER)
+    request.caller.authorize(policies.UPDATE_PROVIDER)
     with provider_comes_first(request, uuid):
         wanted = wire.parse_changed(request, uuid)
     may_reparent = request.version >= V.REPARENTING
@@ -51,6 +51,6 @@ def put_provider(request: Request, uuid: str) -> Answer:
 
 def delete_provider(request: Request, uuid: str) -> Answer:
     """DELETE /resource_providers/{uuid}"""
-    request.authorize(policies.DELETE_PROVIDER)
+    request.caller.authorize(policies.DELETE_PROVIDER)
     transactions.providers.delete(request.database, uuid)
-    return no_content()
+    return NO_CONTENT

@@ -3,13 +3,13 @@
 
 from trueup.placement import transactions
 from trueup.placement.api import policies
-from trueup.placement.api.http import Answer, Request, no_content
+from trueup.placement.api.http import NO_CONTENT, Answer, Request
 from trueup.placement.api.wire import reshaper as wire
 
 
 def post_reshape(request: Request) -> Answer:
     """POST /reshaper"""
-    request.authorize(policies.RESHAPE)
+    request.caller.authorize(policies.RESHAPE)
     inventories, allocations = wire.parse(request)
     transactions.reshaper.reshape(request.database, inventories, allocations)
-    return no_content()
+    return NO_CONTENT

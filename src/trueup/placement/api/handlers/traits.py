@@ -7,14 +7,14 @@ from trueup.model.errors import TraitNotFound
 from trueup.placement import store, transactions
 from trueup.placement.api import policies
 from trueup.placement.api.handlers.existing import existing_provider
-from trueup.placement.api.http import Answer, Request, newest, no_content, utc_now
+from trueup.placement.api.http import NO_CONTENT, Answer, Request, newest, utc_now
 from trueup.placement.api.wire import traits as wire
 from trueup.placement.store.vocabulary import Word
 
 
 def list_traits(request: Request) -> Answer:
     """GET /traits"""
-    request.authorize(policies.LIST_TRAITS)
+    request.caller.authorize(policies.LIST_TRAITS)
     filters = wire.parse_filters(request)
     with request.database.reading() as tx:
         found = store.vocabulary.list_traits(tx, **filters)
@@ -23,7 +23,7 @@ def list_traits(request: Request) -> Answer:
 
 def get_trait(request: Request, name: str) -> Answer:
     """GET /traits/{name}"""
-    request.authorize(policies.SHOW_TRAIT)
+    request.caller.authorize(policies.SHOW_TRAIT)
     with request.database.reading() as tx:
         found = store.vocabulary.trait(tx, name)
     if found is None:
@@ -33,7 +33,7 @@ def get_trait(request: Request, name: str) -> Answer:
 
 def put_trait(request: Request, name: str) -> Answer:
     """PUT /traits/{name}"""
-    request.authorize(policies.UPDATE_TRAIT)
+    request.caller.authorize(policies.UPDATE_TRAIT)
     wire.refuse_bad_name(name)
     is_new, modified_at = transactions.traits.create(request.database, name)
     status = 201 if is_new else 204
@@ -42,14 +42,14 @@ def put_trait(request: Request, name: str) -> Answer:
 
 def delete_trait(request: Request, name: str) -> Answer:
     """DELETE /traits/{name}"""
-    request.authorize(policies.DELETE_TRAIT)
+    request.caller.authorize(policies.DELETE_TRAIT)
     transactions.traits.delete(request.database, name)
-    return no_content()
+    return NO_CONTENT
 
 
 def get_provider_traits(request: Request, uuid: str) -> Answer:
     """GET /resource_providers/{uuid}/traits"""
-    request.authorize(policies.LIST_PROVIDER_TRAITS)
+    request.caller.authorize(policies.LIST_PROVIDER_TRAITS)
     with request.database.reading() as tx:
         provider = existing_provider(tx, uuid)
         found = store.traits.of_provider(tx, provider)
@@ -58,7 +58,7 @@ def get_provider_traits(request: Request, uuid: str) -> Answer:
 
 def put_provider_traits(request: Request, uuid: str) -> Answer:
     """PUT /resource_providers/{uuid}/traits"""
-    request.authorize(policies.UPDATE_PROVIDER_TRAITS)
+    request.caller.authorize(policies.UPDATE_PROVIDER_TRAITS)
     names, expected = wire.parse_of_provider(request)
     generation, found = transactions.traits.replace(request.database, uuid, names, expected)
     return _answer(request, found, generation)
@@ -66,9 +66,9 @@ def put_provider_traits(request: Request, uuid: str) -> Answer:
 
 def delete_provider_traits(request: Request, uuid: str) -> Answer:
     """DELETE /resource_providers/{uuid}/traits"""
-    request.authorize(policies.DELETE_PROVIDER_TRAITS)
+    request.caller.authorize(policies.DELETE_PROVIDER_TRAITS)
     transactions.traits.replace(request.database, uuid, [])
-    return no_content()
+    return NO_CONTENT
 
 
 def _answer(request: Request, found: Iterable[Word], generation: int | None = None) -> Answer:

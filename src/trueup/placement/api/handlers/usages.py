@@ -11,7 +11,7 @@ from trueup.placement.api.wire import usages as wire
 
 def get_provider_usages(request: Request, uuid: str) -> Answer:
     """GET /resource_providers/{uuid}/usages"""
-    request.authorize(policies.PROVIDER_USAGES)
+    request.caller.authorize(policies.PROVIDER_USAGES)
     with request.database.reading() as tx:
         provider = existing_provider(tx, uuid)
         used = store.usages.of_provider(tx, provider)
@@ -21,7 +21,7 @@ def get_provider_usages(request: Request, uuid: str) -> Answer:
 def get_usages(request: Request) -> Answer:
     """GET /usages"""
     asked = dict(request.query())
-    request.authorize(policies.TOTAL_USAGES, asked.get("project_id"))
+    request.caller.authorize(policies.TOTAL_USAGES, asked.get("project_id"))
     given = wire.LIST_USAGES.check_query(request.query(), request.version)
     project_id, user_id = given["project_id"], given.get("user_id")
     with request.database.reading() as tx:

@@ -23,8 +23,8 @@ PUT_AGGREGATES = Checked(
 def parse(request: Request) -> tuple[list[str], Expected]:
     """The body of PUT …/aggregates: the aggregates, and the generation seen. Raises Refused."""
     if request.version < V.AGGREGATE_GENERATION:
-        return PUT_LIST.parse(request.body(), request.version), UNCHECKED
-    given = PUT_AGGREGATES.parse(request.body(), request.version)
+        return PUT_LIST.parse(request), UNCHECKED
+    given = PUT_AGGREGATES.parse(request)
     return given["aggregates"], given["resource_provider_generation"]
 
 

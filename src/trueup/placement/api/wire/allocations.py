@@ -1,12 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
 """Allocations on the wire: as a list, then by provider, then with all that consumers have."""
 
+import uuid
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from trueup.model.allocations import Allocation, Consumer, ConsumerAllocations, Place
+from oslo_utils.uuidutils import is_uuid_like
+
+from trueup.model.allocations import Allocation, Consumer, ConsumerAllocations
 from trueup.model.generations import UNCHECKED, Expected
-from trueup.model.names import UNKNOWN_CONSUMER_TYPE, canonical_uuid, is_uuid
+from trueup.model.names import UNKNOWN_CONSUMER_TYPE
 from trueup.placement.api.errors import bad_request
 from trueup.placement.api.http import Request
 from trueup.placement.api.versions import V
@@ -86,15 +89,16 @@ POST_ALLOCATIONS = Checked(map_of(UUID_PATTERN, BY_CONSUMER, minProperties=1))
 
 def parse_consumer(request: Request, consumer_uuid: str) -> ConsumerAllocations:
     """The body of PUT /allocations/{consumer_uuid}. Raises Refused."""
-    if not is_uuid(consumer_uuid):
+    if not is_uuid_like(consumer_uuid):
         raise bad_request(f"Malformed consumer_uuid: {consumer_uuid}")
-    given = PUT_ALLOCATIONS.parse(request.body(), request.version)
-    return from_wire(canonical_uuid(consumer_uuid), given, request.version, request.settings)
+    given = PUT_ALLOCATIONS.parse(request)
+    # The ledger keeps one form of a UUID, clients may use others.
+    return from_wire(str(uuid.UUID(consumer_uuid)), given, request.version, request.settings)
 
 
 def parse_consumers(request: Request) -> list[ConsumerAllocations]:
     """The body of POST /allocations. Raises Refused."""
-    given = POST_ALLOCATIONS.parse(request.body(), request.version)
+    given = POST_ALLOCATIONS.parse(request)
     return all_from_wire(given, request.version, request.settings)
 
 
@@ -102,13 +106,16 @@ def all_from_wire(
     given: Mapping[str, Mapping[str, Any]], version: V, settings: Settings
 ) -> list[ConsumerAllocations]:
     """What each consumer shall hold, by consumer."""
-    return [from_wire(uuid, one, version, settings) for uuid, one in given.items()]
+    return [from_wire(consumer, one, version, settings) for consumer, one in given.items()]
 
 
 def from_wire(
     consumer_uuid: str, given: Mapping[str, Any], version: V, settings: Settings
 ) -> ConsumerAllocations:
     """What one consumer shall hold. What the microversion cannot say is completed here."""
+    by_provider = given["allocations"]
+    if isinstance(by_provider, list):
+        by_provider = {one["resource_provider"]["uuid"]: one for one in by_provider}
     expected: Expected = UNCHECKED
     if version >= V.CONSUMER_GENERATION:
         expected = given["consumer_generation"]
@@ -116,7 +123,11 @@ def from_wire(
         consumer_uuid=consumer_uuid,
         project_id=given.get("project_id", settings.incomplete_project_id),
         user_id=given.get("user_id", settings.incomplete_user_id),
-        amounts=_amounts(given["allocations"]),
+        amounts={
+            (provider_uuid, resource_class): int(amount)
+            for provider_uuid, one in by_provider.items()
+            for resource_class, amount in one["resources"].items()
+        },
         type=given.get("consumer_type"),
         expected_generation=expected,
     )
@@ -154,13 +165,3 @@ def render_of_provider(
         if version >= V.CONSUMER_GENERATION:
             entry["consumer_generation"] = consumer_generation
     return {"allocations": by_consumer, "resource_provider_generation": generation}
-
-
-def _amounts(given: Any) -> dict[Place, int]:
-    if isinstance(given, list):
-        given = {one["resource_provider"]["uuid"]: one for one in given}
-    return {
-        (provider_uuid, resource_class): int(amount)
-        for provider_uuid, one in given.items()
-        for resource_class, amount in one["resources"].items()
-    }

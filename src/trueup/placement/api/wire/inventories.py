@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """One inventory, and all of a provider; how much of it may be reserved at each microversion."""
 
+import re
 from collections.abc import Iterable, Mapping
 from typing import Any
 
@@ -47,6 +48,7 @@ _BY_CLASS = map_of(CLASS_PATTERN, Object(_GENERATION, *_AMOUNTS), additionalProp
 ALL_INVENTORIES = Object(_GENERATION_REQUIRED, Field("inventories", _BY_CLASS, required=True))
 PUT_INVENTORIES = Checked(ALL_INVENTORIES)
 
+_CLASS = re.compile(CLASS_PATTERN)
 _FIELDS = ("total", "reserved", "min_unit", "max_unit", "step_size", "allocation_ratio")
 
 
@@ -57,8 +59,14 @@ def from_wire(resource_class: str, given: Mapping[str, Any]) -> Inventory:
 
 
 def all_from_wire(given: Mapping[str, Mapping[str, Any]]) -> tuple[Inventory, ...]:
-    """All inventories of a provider, by class."""
-    return tuple(from_wire(name, amounts) for name, amounts in given.items())
+    """All inventories of a provider, by class.
+
+    What stands under a name that no class can have does not matter: there is no such class.
+    """
+    return tuple(
+        from_wire(name, amounts) if _CLASS.search(name) else Inventory(name, total=1)
+        for name, amounts in given.items()
+    )
 
 
 def refuse_reserved(provider_uuid: str, inventories: Iterable[Inventory], version: V) -> None:

@@ -4,7 +4,6 @@
 import uuid
 from typing import Any
 
-from trueup.model.names import canonical_uuid
 from trueup.model.providers import Provider
 from trueup.model.requests import ProviderFilters
 from trueup.placement.api.http import Request
@@ -45,10 +44,10 @@ _LINKS = (
 
 def parse_new(request: Request) -> WantedProvider:
     """The body of POST /resource_providers. Raises Refused."""
-    given = POST_PROVIDER.parse(request.body(), request.version)
+    given = POST_PROVIDER.parse(request)
     own_uuid = given.get("uuid")
     return WantedProvider(
-        uuid=canonical_uuid(own_uuid) if own_uuid else str(uuid.uuid4()),
+        uuid=str(uuid.UUID(own_uuid)) if own_uuid else str(uuid.uuid4()),
         name=given["name"],
         parent_uuid=given.get("parent_provider_uuid"),
         sets_parent=True,
@@ -57,7 +56,7 @@ def parse_new(request: Request) -> WantedProvider:
 
 def parse_changed(request: Request, provider_uuid: str) -> WantedProvider:
     """The body of PUT /resource_providers/{uuid}. Raises Refused."""
-    given = PUT_PROVIDER.parse(request.body(), request.version)
+    given = PUT_PROVIDER.parse(request)
     return WantedProvider(
         uuid=provider_uuid,
         name=given["name"],
@@ -87,7 +86,7 @@ def parse_filters(request: Request) -> ProviderFilters:
 
 def render(provider: Provider, request: Request) -> dict[str, Any]:
     """A provider, with links to what else there is about it."""
-    path = f"{request.mount}/resource_providers/{provider.uuid}"
+    path = f"{request.root_path}/resource_providers/{provider.uuid}"
     links = [{"rel": "self", "href": path}]
     links += [
         {"rel": name, "href": f"{path}/{name}"}

@@ -3,7 +3,8 @@
 
 from collections.abc import Sequence
 
-from trueup.model.names import is_uuid
+from oslo_utils.uuidutils import is_uuid_like
+
 from trueup.model.requests import AnyOf
 from trueup.placement.api.errors import bad_request
 from trueup.placement.api.versions import V
@@ -105,7 +106,7 @@ def parse_member_of(
 def parse_in_tree(value: str) -> str:
     """The UUID of a provider in the tree that is meant. Raises Refused."""
     uuid = value.strip()
-    if not is_uuid(uuid):
+    if not is_uuid_like(uuid):
         raise bad_request(
             f"{_INVALID}Expected 'in_tree' parameter to be a format of uuid. Got: {value}"
         )
@@ -152,7 +153,7 @@ def _aggregates(value: str) -> tuple[AnyOf, bool]:
     else:
         uuids = frozenset({listed})
     for uuid in uuids:
-        if not is_uuid(uuid):
+        if not is_uuid_like(uuid):
             raise bad_request(
                 f"{_INVALID}Expected 'member_of' parameter to contain valid UUID(s). Got: {uuid}"
             )

@@ -25,7 +25,7 @@ POST_RESHAPE = Checked(
 
 def parse(request: Request) -> tuple[list[WantedInventories], list[ConsumerAllocations]]:
     """The body of POST /reshaper. Raises Refused."""
-    given = POST_RESHAPE.parse(request.body(), request.version)
+    given = POST_RESHAPE.parse(request)
     wanted = [
         WantedInventories(
             provider_uuid=uuid,

@@ -19,7 +19,7 @@ NAMED = Checked(
 
 def parse_name(request: Request) -> str:
     """The name in a body. Raises Refused."""
-    name: str = NAMED.parse(request.body(), request.version)["name"]
+    name: str = NAMED.parse(request)["name"]
     return name
 
 
@@ -32,5 +32,5 @@ def render(name: str, request: Request) -> dict[str, Any]:
     """A resource class."""
     return {
         "name": name,
-        "links": [{"rel": "self", "href": f"{request.mount}/resource_classes/{name}"}],
+        "links": [{"rel": "self", "href": f"{request.root_path}/resource_classes/{name}"}],
     }

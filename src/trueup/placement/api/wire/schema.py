@@ -7,9 +7,10 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import jsonschema
+from oslo_utils.uuidutils import is_uuid_like
 
-from trueup.model.names import is_uuid
 from trueup.placement.api.errors import bad_request
+from trueup.placement.api.http import Request
 from trueup.placement.api.versions import NEWEST, V
 
 Schema = dict[str, Any]
@@ -23,7 +24,7 @@ INTEGER: Schema = {"type": "integer"}
 UUID: Schema = {"type": "string", "format": "uuid"}
 
 _body_formats = jsonschema.FormatChecker()
-_body_formats.checks("uuid")(is_uuid)
+_body_formats.checks("uuid")(is_uuid_like)
 # PARITY: in a query string a UUID needs its dashes, in a body it does not.
 _query_formats = jsonschema.FormatChecker()
 
@@ -98,13 +99,19 @@ class Checked:
     _validators: dict[int, Any] = field(default_factory=dict)
     _query_validators: dict[int, Any] = field(default_factory=dict)
 
-    def parse(self, body: bytes, version: V) -> Any:
+    def parse(self, request: Request) -> Any:
         """The content of a JSON body. Raises Refused if it is malformed or has another shape."""
         try:
-            content = json.loads(body.decode())
+            content = json.loads(request.bounded_stream.read().decode())
+            validator = self._validators.get(request.version)
+            if validator is None or not validator.is_valid(content):
+                self.check(content, request.version)
+        except OverflowError as error:
+            raise bad_request("content-length header is too large") from error
         except ValueError as error:
             raise bad_request(f"Malformed JSON: {error}") from error
-        self.check(content, version)
+        except RecursionError as error:
+            raise bad_request("Malformed JSON: it is nested too deeply") from error
         return content
 
     def check(self, content: Any, version: V) -> None:

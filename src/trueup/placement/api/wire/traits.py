@@ -55,7 +55,7 @@ def parse_filters(request: Request) -> dict[str, Any]:
 
 def parse_of_provider(request: Request) -> tuple[list[str], int]:
     """The body of PUT …/traits: the traits, and the generation seen. Raises Refused."""
-    given = PUT_PROVIDER_TRAITS.parse(request.body(), request.version)
+    given = PUT_PROVIDER_TRAITS.parse(request)
     return given["traits"], given["resource_provider_generation"]
 
 
