@@ -117,8 +117,8 @@ def _used() -> Label[int]:
     return func.coalesce(func.sum(allocations.c.used), 0).label("used")
 
 
-def _held_by(query: Any, of_user: bool) -> Any:
-    query = (
+def _held_by(query: Any, of_user: bool) -> Select[Any]:
+    held: Select[Any] = (
         query.select_from(allocations)
         .join(resource_classes, allocations.c.resource_class_id == resource_classes.c.id)
         .join(consumers, allocations.c.consumer_id == consumers.c.uuid)
@@ -127,6 +127,6 @@ def _held_by(query: Any, of_user: bool) -> Any:
         .where(projects.c.external_id == bindparam("project"))
     )
     if of_user:
-        query = query.join(users, consumers.c.user_id == users.c.id)
-        query = query.where(users.c.external_id == bindparam("user"))
-    return query
+        held = held.join(users, consumers.c.user_id == users.c.id)
+        held = held.where(users.c.external_id == bindparam("user"))
+    return held
