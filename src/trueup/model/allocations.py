@@ -105,12 +105,13 @@ def refuse_overcommit(
             stock = stocks.get(place)
             if stock is None:
                 raise NotAllocatable(*place)
-            of = stock.inventory
-            if not of.min_unit <= amount <= of.max_unit or amount % of.step_size:
+            inventory = stock.inventory
+            fits = inventory.min_unit <= amount <= inventory.max_unit
+            if not fits or amount % inventory.step_size:
                 raise ConstraintsViolated(*place)
             added[place] += amount
             after = stock.used - freed[place] + added[place]
-            limit = (of.total - of.reserved) * of.allocation_ratio
+            limit = (inventory.total - inventory.reserved) * inventory.allocation_ratio
             if after > limit and after > stock.used:
                 raise CapacityExceeded(*place)
 
