@@ -4,12 +4,14 @@
 from collections.abc import Callable
 from typing import Any
 
+from trueup.cli.extras import how_to_install
 from trueup.exit_codes import ExitCode
 from trueup.reconcile import audit, journal, plan
 from trueup.reconcile.cloud import errors as cloud
 
 # Error type → exit code, and its sentence: what is wrong, and what to do.
 _WORDS: dict[type[Exception], tuple[ExitCode, Callable[[Any], str]]] = {
+    ModuleNotFoundError: (ExitCode.USAGE, how_to_install),
     cloud.Unreachable: (
         ExitCode.INCOMPLETE,
         lambda e: (

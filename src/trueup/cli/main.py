@@ -10,6 +10,7 @@ from typing import Any
 from cliff.app import App
 from cliff.commandmanager import CommandManager
 
+from trueup.cli.extras import how_to_install
 from trueup.cli.progress import say
 from trueup.exit_codes import ExitCode
 
@@ -76,8 +77,5 @@ def main(arguments: list[str] | None = None) -> Any:
             return ExitCode.USAGE
         return Trueup().run(words)
     except ModuleNotFoundError as missing:
-        half = (
-            "reconcile" if missing.name in {"keystoneauth1", "openstack", "msgspec"} else "service"
-        )
-        say(f"trueup: this command needs '{missing.name}': pip install 'trueup[{half}]'.")
-        return 2
+        say(f"trueup: {how_to_install(missing)}")
+        return ExitCode.USAGE
