@@ -1,4 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
+import os
 from collections.abc import Callable
 from pathlib import Path
 
@@ -45,6 +46,19 @@ def test_operators_change_who_may(
     somebody = {"x-auth-token": "somebody"}
     assert client.get("/traits", headers=somebody).status == 200
     assert client.get("/resource_classes", headers=somebody).status == 403
+
+
+def test_a_changed_policy_file_counts_at_once(
+    serve: Callable[..., Client], empty_ledger: str, tmp_path: Path
+) -> None:
+    policies = tmp_path / "policy.yaml"
+    client = serve(empty_ledger, oslo_policy={"policy_file": str(policies)})
+    somebody = {"x-auth-token": "somebody"}
+    for moment, (check, status) in enumerate([("!", 403), ("@", 200), ("!", 403)], 1):
+        policies.write_text(f'"placement:traits:list": "{check}"\n')
+        os.utime(policies, (moment, moment))
+        for _ in range(2):
+            assert client.get("/traits", headers=somebody).status == status
 
 
 def test_applications_do_not_share_their_policies(
