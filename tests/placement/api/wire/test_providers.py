@@ -85,9 +85,6 @@ def test_other_providers_are_refused(client: Client) -> None:
 def test_a_uuid_does_not_change(client: Client) -> None:
     client.make_provider(1)
     assert client.put(PATH, {"name": "a", "uuid": UUID(2)}).status == 400
-    assert client.put(PATH, {"name": "a", "parent_provider_uuid": None}, version="1.13").status == (
-        400
-    )
     assert client.get(PATH).json["name"] == "provider 1"
 
 

@@ -1,0 +1,124 @@
+# SPDX-License-Identifier: Apache-2.0
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from tests.placement.client import UUID, Client
+from trueup.model.errors import ResourceClassNotFound, TraitNotFound
+from trueup.model.requests import ProviderFilters
+from trueup.placement.store import filters, schema
+
+FAST, RED, UNUSED = "HW_CPU_X86_AVX", "HW_CPU_X86_SSE", "HW_CPU_X86_MMX"
+RACK, ROW, EMPTY = UUID(50), UUID(51), UUID(59)
+
+
+def any_of(*names: str) -> frozenset[str]:
+    return frozenset(names)
+
+
+def fill(client: Client) -> None:
+    in_pairs = {"total": 8, "min_unit": 2, "max_unit": 6, "step_size": 2}
+    halves = {"total": 4, "reserved": 1, "allocation_ratio": 1.5}
+    client.make_provider(1, inventories={"VCPU": 8}, traits=(FAST,), aggregates=(50,))
+    client.make_provider(2, 1, traits=(FAST, RED))
+    client.make_provider(
+        3, inventories={"VCPU": halves, "DISK_GB": 8}, traits=(RED,), aggregates=(50, 51)
+    )
+    client.make_provider(4, 2)
+    client.make_provider(5, inventories={"VCPU": in_pairs}, aggregates=(51,))
+    client.claim(100, {3: {"VCPU": 1}})
+
+
+def find(client: Client, **wanted: Any) -> list[int]:
+    """The numbers of the providers that are listed."""
+    with client.application.database.reading() as tx:
+        found = filters.list_providers(tx, ProviderFilters(**wanted))
+    return [int(provider.name.removeprefix("provider ")) for provider in found]
+
+
+ALONE: list[tuple[dict[str, Any], list[int]]] = [
+    ({}, [1, 2, 3, 4, 5]),
+    ({"name": "provider 2"}, [2]),
+    ({"name": "provider"}, []),
+    ({"uuid": UUID(3)}, [3]),
+    ({"uuid": UUID(99)}, []),
+    # Upstream takes an empty name or UUID for none.
+    ({"name": "", "uuid": ""}, [1, 2, 3, 4, 5]),
+    ({"in_tree": UUID(4)}, [1, 2, 4]),
+    ({"in_tree": UUID(5)}, [5]),
+    ({"in_tree": UUID(99)}, []),
+    ({"required": (any_of(FAST),)}, [1, 2]),
+    ({"required": (any_of(FAST), any_of(RED))}, [2]),
+    ({"required": (any_of(FAST, RED),)}, [1, 2, 3]),
+    ({"required": (any_of(UNUSED),)}, []),
+    ({"required": (any_of(UNUSED, RED),)}, [2, 3]),
+    ({"forbidden": any_of(FAST)}, [3, 4, 5]),
+    ({"forbidden": any_of(FAST, RED)}, [4, 5]),
+    ({"member_of": (any_of(RACK),)}, [1, 3]),
+    ({"member_of": (any_of(RACK, ROW),)}, [1, 3, 5]),
+    ({"member_of": (any_of(RACK), any_of(ROW))}, [3]),
+    ({"member_of": (any_of(EMPTY),)}, []),
+    ({"member_of": (any_of(),)}, []),
+    ({"forbidden_aggregates": any_of(RACK)}, [2, 4, 5]),
+    ({"forbidden_aggregates": any_of(RACK, ROW)}, [2, 4]),
+    ({"forbidden_aggregates": any_of(EMPTY)}, [1, 2, 3, 4, 5]),
+]
+
+ROOM = [
+    ((("VCPU", 1),), [1, 3]),
+    ((("VCPU", 2),), [1, 3, 5]),
+    # The third has 3 x 1.5, and 1 of it is taken.
+    ((("VCPU", 3),), [1, 3]),
+    ((("VCPU", 4),), [1, 5]),
+    ((("VCPU", 6),), [1, 5]),
+    ((("VCPU", 8),), [1]),
+    ((("VCPU", 9),), []),
+    ((("VCPU", 2), ("DISK_GB", 8)), [3]),
+    ((("VCPU", 2), ("DISK_GB", 9)), []),
+]
+
+TOGETHER: list[tuple[dict[str, Any], list[int]]] = [
+    ({"in_tree": UUID(2), "required": (any_of(FAST),)}, [1, 2]),
+    ({"in_tree": UUID(2), "required": (any_of(FAST),), "forbidden": any_of(RED)}, [1]),
+    ({"in_tree": UUID(2), "uuid": UUID(3)}, []),
+    ({"resources": (("VCPU", 2),), "member_of": (any_of(ROW),)}, [3, 5]),
+    (
+        {
+            "resources": (("VCPU", 2),),
+            "member_of": (any_of(ROW),),
+            "forbidden_aggregates": any_of(RACK),
+        },
+        [5],
+    ),
+    ({"required": (any_of(FAST),), "forbidden": any_of(FAST)}, []),
+    ({"member_of": (any_of(RACK),), "forbidden_aggregates": any_of(RACK)}, []),
+    ({"name": "provider 1", "member_of": (any_of(RACK),), "required": (any_of(FAST, RED),)}, [1]),
+]
+
+
+def test_filters_alone_and_together(serve: Callable[..., Client], database_url: str) -> None:
+    schema.create(database_url)
+    client = serve(database_url)
+    fill(client)
+    for wanted, expected in [*ALONE, *TOGETHER]:
+        assert find(client, **wanted) == expected, wanted
+    for resources, expected in ROOM:
+        assert find(client, resources=resources) == expected, resources
+
+
+def test_names_that_do_not_exist_are_refused(client: Client) -> None:
+    client.make_provider(1, inventories={"VCPU": 8})
+    for wanted in ({"required": (any_of(FAST, "NOBODY"),)}, {"forbidden": any_of("NOBODY")}):
+        with pytest.raises(TraitNotFound, match="NOBODY"):
+            find(client, **wanted)
+    with pytest.raises(ResourceClassNotFound, match="NOBODY"):
+        find(client, resources=(("VCPU", 1), ("NOBODY", 1)))
+
+
+def test_what_leaves_makes_room(client: Client) -> None:
+    client.make_provider(1, inventories={"VCPU": 8})
+    client.claim(100, {1: {"VCPU": 8}})
+    assert find(client, resources=(("VCPU", 1),)) == []
+    client.delete(f"/allocations/{UUID(100)}")
+    assert find(client, resources=(("VCPU", 8),)) == [1]
