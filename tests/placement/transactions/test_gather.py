@@ -1,0 +1,43 @@
+# SPDX-License-Identifier: Apache-2.0
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+from sqlalchemy import update
+
+from tests.placement.client import UUID, Client
+from trueup.model.errors import ProviderNotFound
+from trueup.placement.store import schema, tables
+from trueup.placement.store.database import Transaction, in_transaction
+from trueup.placement.transactions.gather import provider_to_change
+
+WRITERS = 12
+
+
+def test_nobody_writes_between_reading_a_provider_and_changing_it(
+    serve: Callable[..., Client], database_url: str
+) -> None:
+    """Each writes one more than it read: a provider that was not locked would lose some."""
+    schema.create(database_url)
+    client = serve(database_url)
+    client.make_provider(1)
+
+    @in_transaction
+    def count_on(tx: Transaction) -> int:
+        seen = provider_to_change(tx, UUID(1))
+        row = update(tables.providers).where(tables.providers.c.id == seen.id)
+        tx.execute(row.values(generation=seen.generation + 1))
+        return seen.generation
+
+    with ThreadPoolExecutor(4) as pool:
+        seen = sorted(pool.map(count_on, [client.application.database] * WRITERS))
+    assert seen == list(range(WRITERS))
+    assert client.get(f"/resource_providers/{UUID(1)}").json["generation"] == WRITERS
+
+
+def test_a_provider_that_does_not_exist_is_refused_by_its_uuid(client: Client) -> None:
+    client.make_provider(1)
+    with client.application.database.transaction() as tx:
+        assert provider_to_change(tx, UUID(1)).name == "provider 1"
+        with pytest.raises(ProviderNotFound, match=UUID(99)):
+            provider_to_change(tx, UUID(99))

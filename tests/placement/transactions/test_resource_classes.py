@@ -1,0 +1,107 @@
+# SPDX-License-Identifier: Apache-2.0
+from collections import Counter
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+
+from tests.placement.client import UUID, Client
+from trueup.model.errors import (
+    ResourceClassExists,
+    ResourceClassInUse,
+    ResourceClassNotFound,
+    StandardResourceClass,
+)
+from trueup.placement.store import schema, vocabulary
+from trueup.placement.store.database import Database
+from trueup.placement.transactions import resource_classes
+
+GOLD, TIN = "CUSTOM_GOLD", "CUSTOM_TIN"
+
+
+@pytest.fixture
+def database(client: Client) -> Database:
+    return client.application.database
+
+
+def ids(database: Database) -> dict[str, int]:
+    """The classes of operators."""
+    with database.reading() as tx:
+        found = vocabulary.all_resource_classes(tx)
+    return {word.name: word.id for word in found if word.name.startswith("CUSTOM_")}
+
+
+def test_a_class_is_made_once(database: Database) -> None:
+    resource_classes.create(database, GOLD)
+    before = ids(database)
+    for name in (GOLD, "VCPU"):
+        with pytest.raises(ResourceClassExists, match=name):
+            resource_classes.create(database, name)
+    assert ids(database) == before
+
+
+def test_a_renamed_class_stays_the_same(client: Client, database: Database) -> None:
+    resource_classes.create(database, GOLD)
+    client.make_provider(1, inventories={GOLD: 8})
+    client.claim(100, {1: {GOLD: 3}})
+    known = ids(database)[GOLD]
+    resource_classes.rename(database, GOLD, TIN)
+    assert ids(database) == {TIN: known}
+    usages = client.get(f"/resource_providers/{UUID(1)}/usages").json["usages"]
+    assert usages == {TIN: 3}
+    resource_classes.rename(database, TIN, TIN)
+    assert ids(database) == {TIN: known}
+
+
+def test_a_name_that_is_taken_is_not_given_again(database: Database) -> None:
+    resource_classes.create(database, GOLD)
+    resource_classes.create(database, TIN)
+    before = ids(database)
+    with pytest.raises(ResourceClassExists, match=TIN):
+        resource_classes.rename(database, GOLD, TIN)
+    with pytest.raises(ResourceClassNotFound, match="CUSTOM_NOBODY"):
+        resource_classes.rename(database, "CUSTOM_NOBODY", "CUSTOM_ELSE")
+    assert ids(database) == before
+
+
+def test_standard_classes_are_not_changed(database: Database) -> None:
+    with pytest.raises(StandardResourceClass, match="VCPU"):
+        resource_classes.rename(database, "VCPU", GOLD)
+    with pytest.raises(StandardResourceClass, match="VCPU"):
+        resource_classes.delete(database, "VCPU")
+    with database.reading() as tx:
+        assert vocabulary.class_ids(tx, ["VCPU", GOLD]) == {"VCPU": 0}
+
+
+def test_a_class_is_deleted_when_nobody_has_it(client: Client, database: Database) -> None:
+    """An inventory is enough, also if nothing of it is used."""
+    resource_classes.create(database, GOLD)
+    client.make_provider(1, inventories={GOLD: 8})
+    with pytest.raises(ResourceClassInUse, match=GOLD):
+        resource_classes.delete(database, GOLD)
+    assert list(ids(database)) == [GOLD]
+    client.delete(f"/resource_providers/{UUID(1)}/inventories/{GOLD}")
+    resource_classes.delete(database, GOLD)
+    assert ids(database) == {}
+    with pytest.raises(ResourceClassNotFound, match=GOLD):
+        resource_classes.delete(database, GOLD)
+
+
+def test_classes_that_are_made_at_the_same_time_have_ids_of_their_own(
+    serve: Callable[..., Client], database_url: str
+) -> None:
+    schema.create(database_url)
+    database = serve(database_url).application.database
+    names = [f"CUSTOM_{number}" for number in range(4)]
+
+    def make(name: str) -> str:
+        try:
+            resource_classes.create(database, name)
+        except ResourceClassExists:
+            return "there"
+        return "made"
+
+    with ThreadPoolExecutor(4) as pool:
+        assert Counter(pool.map(make, names * 2)) == {"made": 4, "there": 4}
+    assert sorted(ids(database).values()) == [10000, 10001, 10002, 10003]
+    assert sorted(ids(database)) == names
