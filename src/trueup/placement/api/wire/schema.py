@@ -102,7 +102,12 @@ class Checked:
     def parse(self, request: Request) -> Any:
         """The content of a JSON body. Raises Refused if it is malformed or has another shape."""
         try:
-            content = json.loads(request.bounded_stream.read().decode())
+            # What comes in chunks has no length; then the server says where it ends.
+            chunked = (
+                not request.env.get("CONTENT_LENGTH") and "wsgi.input_terminated" in request.env
+            )
+            stream = request.stream if chunked else request.bounded_stream
+            content = json.loads(stream.read().decode())
             validator = self._validators.get(request.version)
             if validator is None or not validator.is_valid(content):
                 self.check(content, request.version)
