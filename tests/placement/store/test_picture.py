@@ -16,9 +16,7 @@ def take(client: Client) -> Picture:
         return picture.whole(tx)
 
 
-def test_everything_is_in_the_picture(serve: Callable[..., Client], database_url: str) -> None:
-    schema.create(database_url)
-    client = serve(database_url)
+def test_everything_is_in_the_picture(client: Client) -> None:
     amounts = {"total": 10, "reserved": 2, "allocation_ratio": 1.5, "min_unit": 2, "max_unit": 6}
     client.make_provider(
         1, inventories={"VCPU": amounts | {"step_size": 2}}, traits=(SLOW, FAST), aggregates=(50,)

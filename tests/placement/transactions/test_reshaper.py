@@ -75,12 +75,9 @@ def everything(client: Client) -> list[list[Any]]:
         return [tx.execute(select(table).order_by(table.c.id)).all() for table in LEDGER]
 
 
-def test_both_move_at_once(serve: Callable[..., Client], database_url: str) -> None:
-    schema.create(database_url)
-    client = serve(database_url)
-    fill(client)
-    reshape(client.application.database, SPLIT, [FOLLOWS])
-    host, numa = shown(client, HOST), shown(client, NUMA)
+def test_both_move_at_once(cloud: Client) -> None:
+    reshape(cloud.application.database, SPLIT, [FOLLOWS])
+    host, numa = shown(cloud, HOST), shown(cloud, NUMA)
     assert (host["totals"], host["used"]) == ({"DISK_GB": 8}, {"DISK_GB": 1})
     assert (numa["totals"], numa["used"]) == ({"VCPU": 8}, {"VCPU": 4})
     assert host["generation"] > 2
