@@ -37,7 +37,6 @@ def test_everything_is_in_the_picture(client: Client) -> None:
         StockRow(one, vcpu, 10, 2, 1.5, 2, 6, 2, 6),
         StockRow(two, disk, 5, 0, 1.0, 1, 2**31 - 1, 1, 0),
     }
-    assert all(type(row.used) is int for row in found.stocks)
     traits = sorted([found.trait_ids[FAST], found.trait_ids[SLOW]])
     assert found.trait_pairs == [(one, trait) for trait in traits]
     assert found.aggregate_pairs == [(one, UUID(50))]
@@ -66,6 +65,8 @@ def test_a_picture_is_of_one_moment(serve: Callable[..., Client], database_url: 
     after = take(client)
     assert [row.uuid for row in after.providers] == [UUID(1), UUID(2)]
     assert sorted((row.total, row.used) for row in after.stocks) == [(4, 0), (8, 2)]
+    # Some databases sum to decimals.
+    assert {type(row.used) for row in after.stocks} == {int}
     assert len(after.trait_pairs) == len(after.aggregate_pairs) == 1
 
 
