@@ -249,7 +249,8 @@ def refusal_of(error: model.PlacementError, handler: str, arguments: Mapping[str
 
 
 def _fields_of(error: model.PlacementError) -> dict[str, Any]:
-    values = {part.name: getattr(error, part.name) for part in fields(error)}  # type: ignore[arg-type]
+    assert is_dataclass(error), "every error of the model is one"
+    values = {part.name: getattr(error, part.name) for part in fields(error)}
     for name, value in values.items():
         if isinstance(value, tuple):
             values[name] = ", ".join(value)
