@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The ledger's promises: no overcommit, all or nothing, and what a claim may cost."""
 
+import logging
 import sys
 from collections import Counter
 from collections.abc import Callable
@@ -157,8 +158,9 @@ FUNCTIONS_MAX = 25
 LINES = {"genexpr", "listcomp", "dictcomp", "setcomp", "lambda"}
 
 
-def test_a_claim_stays_within_its_budget(client: Client) -> None:
-    """The first claim of a consumer whose project, user and type are known."""
+def test_a_claim_stays_within_its_budget(client: Client, caplog: pytest.LogCaptureFixture) -> None:
+    """The first claim of a consumer whose project, user and type are known, and its log line."""
+    caplog.set_level(logging.INFO, logger="placement.requestlog")
     client.make_provider(HOST, inventories={"VCPU": 8, "MEMORY_MB": 8, "DISK_GB": 8})
     amounts = {HOST: {"VCPU": 1, "MEMORY_MB": 1, "DISK_GB": 1}}
     client.claim(100, amounts)

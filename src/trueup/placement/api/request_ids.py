@@ -49,22 +49,17 @@ class RequestIds:
             names = {name.lower(): value for name, value in headers}
             if _HEADER not in names:
                 headers.append((_HEADER, request_id))
-            if _log.isEnabledFor(logging.INFO):
-                _write(environ, status, names.get("content-length", "-"))
+            query = environ.get("QUERY_STRING")
+            whole = environ.get("SCRIPT_NAME", "") + environ.get("PATH_INFO", "")
+            _log.info(
+                '%s "%s %s" status: %s len: %s microversion: %s',
+                environ.get("REMOTE_ADDR", "-"),
+                environ["REQUEST_METHOD"],
+                f"{whole}?{query}" if query else whole,
+                status.split(None, 1)[0],
+                names.get("content-length", "-"),
+                environ.get("placement.microversion", "-"),
+            )
             return start_response(status, headers, *rest)
 
         return self.application(environ, start_with_id)
-
-
-def _write(environ: dict[str, Any], status: str, size: str) -> None:
-    query = environ.get("QUERY_STRING")
-    path = environ.get("SCRIPT_NAME", "") + environ.get("PATH_INFO", "")
-    _log.info(
-        '%s "%s %s" status: %s len: %s microversion: %s',
-        environ.get("REMOTE_ADDR", "-"),
-        environ["REQUEST_METHOD"],
-        f"{path}?{query}" if query else path,
-        status.split(None, 1)[0],
-        size,
-        environ.get("placement.microversion", "-"),
-    )
