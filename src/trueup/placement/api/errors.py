@@ -8,7 +8,7 @@ of the error, the arguments of the route, and `{said}`, which is what the error 
 import html
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, is_dataclass
 from typing import Any
 
 from trueup.model import errors as model
