@@ -105,3 +105,27 @@ def test_classes_that_are_made_at_the_same_time_have_ids_of_their_own(
         assert Counter(pool.map(make, names * 2)) == {"made": 4, "there": 4}
     assert sorted(ids(database).values()) == [10000, 10001, 10002, 10003]
     assert sorted(ids(database)) == names
+
+
+def test_a_class_is_not_deleted_under_an_inventory_of_it(
+    serve: Callable[..., Client], database_url: str
+) -> None:
+    """One adds an inventory of a class, another deletes the class: one of them loses."""
+    schema.create(database_url)
+    client = serve(database_url)
+    client.make_provider(1)
+    path = f"/resource_providers/{UUID(1)}/inventories"
+
+    def add(_round: int) -> int:
+        body = {"resource_class": GOLD, "total": 1, "resource_provider_generation": 0}
+        return client.post(path, body, version="1.0").status
+
+    def remove(_round: int) -> int:
+        return client.delete(f"/resource_classes/{GOLD}").status
+
+    with ThreadPoolExecutor(2) as pool:
+        for number in range(20):
+            client.put(f"/resource_classes/{GOLD}")
+            added, removed = pool.submit(add, number), pool.submit(remove, number)
+            assert (added.result(), removed.result()) in {(201, 409), (400, 204)}
+            client.delete(path)

@@ -108,7 +108,9 @@ def delete(tx: Transaction, uuid: str, resource_class: str) -> None:
 
 
 def _class_ids(tx: Transaction, names: Iterable[str]) -> dict[str, int]:
-    class_ids = store.vocabulary.class_ids(tx, names)
+    # SAFETY: a class that is deleted meanwhile would leave an inventory of nothing, and its id is
+    # given to the next class. Classes are locked after providers, so the order is one.
+    class_ids = store.vocabulary.class_ids(tx, names, keep=True)
     for name in names:
         if name not in class_ids:
             raise ResourceClassNotFound(name)
