@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
 import json
-import time
 from urllib.request import Request, urlopen
 
 import pytest
@@ -8,7 +7,7 @@ from keystoneauth1 import loading
 from oslo_config import cfg
 
 from tests.lab.reading import held, whole_file
-from tests.lab.upstream_placement import UpstreamPlacement
+from tests.servers.upstream import NOAUTH, create_tables, make_app
 from trueup.lab import Drift, small_cloud
 
 
@@ -54,14 +53,13 @@ def test_a_folder_with_something_in_it_is_refused(tmp_path):
     assert [path.name for path in tmp_path.iterdir()] == ["mine"]
 
 
-def test_a_demo_sized_cloud_is_there_within_seconds(tmp_path):
-    started = time.monotonic()
-    with small_cloud(tmp_path / "cloud"):
-        assert time.monotonic() - started < 8
+def upstreams(database_url: str):
+    create_tables(database_url)
+    return make_app(database_url, NOAUTH)
 
 
 def test_it_stands_on_upstreams_placement_as_well(make_cloud):
-    with make_cloud(hosts=4, instances=20, placement=UpstreamPlacement) as cloud:
+    with make_cloud(hosts=4, instances=20, placement=upstreams) as cloud:
         planted = cloud.plant(Drift(1, 1, 1, 1))
         assert len(planted) == 4
         missing = planted[2].consumer_uuid
