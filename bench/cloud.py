@@ -6,7 +6,7 @@ nested   a host with DISK_GB, two NUMA nodes with VCPU and MEMORY_MB, and networ
 sharing  a host with VCPU and MEMORY_MB; one pool with DISK_GB for every 25 hosts
 
 Each host serves up to 50 consumers, which fill 60 to 80 % of its memory, and one host in twenty is
-full. A quarter to a third of a real cloud's oddities is in here; it is not a model of any cloud.
+full. It is regular where real clouds are not: it has no drift, and few kinds of hosts.
 """
 
 import random
