@@ -13,7 +13,11 @@ from trueup.reconcile.facts import (
     ComputeService,
     Coverage,
     Inventory,
+    Lacking,
     Migration,
+    PciDevice,
+    Port,
+    Unread,
     grouped,
 )
 
@@ -121,3 +125,45 @@ def test_lookups_keep_every_row_of_a_place():
 def test_grouped_keeps_the_order_given():
     assert grouped([("b", 1), ("a", 2), ("b", 0)]) == {"b": (1, 0), "a": (2,)}
     assert list(grouped([("b", 1), ("a", 2)])) == ["b", "a"]
+
+
+def test_a_source_that_lost_a_row_or_was_silent_leaves_the_coverage_incomplete():
+    whole = Answer("cell1", True, 3)
+    row = Unread("instances", "7", "", "its uuid is no uuid")
+    lossy = Answer("cell2", True, 2, unread=(row,), unread_rows=1, lost_rows=1)
+    assert (whole.partial, lossy.partial) == (False, True)
+    assert Coverage((whole, lossy)).losing == (lossy,)
+    assert not Coverage((whole, lossy)).complete
+
+
+def test_a_part_of_a_row_that_cannot_be_understood_is_named_and_the_row_is_there():
+    part = Unread("instance_extra", "7", "flavor", "it is no JSON")
+    answer = Answer("cell1", True, 3, unread=(part,), unread_rows=1)
+    assert answer.partial
+    assert not part.lost
+    assert Coverage((answer,)).complete
+
+
+def test_what_a_source_cannot_give_is_asked_by_kind():
+    lacking = Lacking("pci_devices", "Nova's API does not tell them")
+    coverage = Coverage((Answer("Nova's API", True, lacking=(lacking,)), Answer("x", True)))
+    assert coverage.lacks("pci_devices") == (lacking,)
+    assert coverage.lacks("instances") == ()
+    assert coverage.complete
+
+
+def test_a_soft_deleted_instance_is_alive():
+    facts = facts_of("cell1\n  host h1\n  server web on h1 state=soft-delete\n  server db on h1\n")
+    assert facts.alive[uuid_of("web")].soft_deleted
+    assert not facts.alive[uuid_of("db")].soft_deleted
+
+
+def test_ports_and_pci_devices_are_known_by_their_instance():
+    port = Port("a-port", "web", "compute:nova")
+    free, taken = (
+        PciDevice("c", 1, f"0000:81:00.{n}", "10de", "1db6", "type-VF", "available", instance)
+        for n, instance in enumerate((None, "web"))
+    )
+    facts = replace(facts_of("cell1\n"), ports=(port,), pci_devices=(free, taken))
+    assert facts.ports_by_device == {"web": (port,)}
+    assert facts.pci_by_instance == {"web": (taken,)}

@@ -11,6 +11,7 @@ from datetime import datetime, timedelta
 from trueup.reconcile.facts import (
     Allocations,
     Answer,
+    BuildRequest,
     ComputeNode,
     ComputeService,
     Coverage,
@@ -128,7 +129,7 @@ class Draft:
             migrations=tuple(row for row in self.migrations if row.cell in heard),
             compute_nodes=tuple(row for row in self.nodes if row.cell in heard),
             services=tuple(row for row in self.services if row.cell in heard),
-            builds=frozenset(self.builds),
+            build_requests=tuple(map(BuildRequest, sorted(self.builds))),
             holdings={uuid: holding_of(self.held.get(uuid)) for uuid in subjects},
         )
 

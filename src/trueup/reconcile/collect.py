@@ -10,7 +10,7 @@ from typing import TypeVar
 from trueup.reconcile.cloud import Cloud
 from trueup.reconcile.cloud.errors import Unreachable
 from trueup.reconcile.cloud.nova import Cell, CellContents
-from trueup.reconcile.facts import Answer, Coverage, Facts, Instance
+from trueup.reconcile.facts import Answer, BuildRequest, Coverage, Facts, Instance
 
 # stage, how many are done, of how many
 Progress = Callable[[str, int, int], None]
@@ -55,7 +55,7 @@ def collect(cloud: Cloud, progress: Progress) -> Facts:
         migrations=tuple(row for one in contents for row in one.migrations),
         compute_nodes=tuple(row for one in contents for row in one.compute_nodes),
         services=tuple(row for one in contents for row in one.services),
-        builds=cloud.nova.builds(),
+        build_requests=tuple(map(BuildRequest, sorted(cloud.nova.builds()))),
     )
 
 

@@ -1,0 +1,71 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Facts: all that was read of a cloud at one moment, and which sources answered.
+
+Frozen values, one file for each kind of thing; nothing here reads or writes anything outside.
+"""
+
+from trueup.reconcile.facts.coverage import Answer, Coverage, Lacking, Unread
+from trueup.reconcile.facts.domains import Domain
+from trueup.reconcile.facts.hosts import (
+    SERVICE_DOWN_AFTER,
+    ComputeNode,
+    ComputeService,
+    HostAggregate,
+    HostMapping,
+    PciDevice,
+)
+from trueup.reconcile.facts.instances import (
+    AssignedResource,
+    BlockDevice,
+    BuildRequest,
+    Flavor,
+    Instance,
+    InstanceMapping,
+    NumaCell,
+    NumaTopology,
+    PciRequest,
+)
+from trueup.reconcile.facts.migrations import FINAL_MIGRATION_STATUSES, Migration
+from trueup.reconcile.facts.picture import Facts, grouped
+from trueup.reconcile.facts.ports import Port, PortRequestGroup
+from trueup.reconcile.facts.providers import (
+    Allocations,
+    Amounts,
+    Holding,
+    Inventory,
+    Provider,
+)
+
+__all__ = [
+    "FINAL_MIGRATION_STATUSES",
+    "SERVICE_DOWN_AFTER",
+    "Allocations",
+    "Amounts",
+    "Answer",
+    "AssignedResource",
+    "BlockDevice",
+    "BuildRequest",
+    "ComputeNode",
+    "ComputeService",
+    "Coverage",
+    "Domain",
+    "Facts",
+    "Flavor",
+    "Holding",
+    "HostAggregate",
+    "HostMapping",
+    "Instance",
+    "InstanceMapping",
+    "Inventory",
+    "Lacking",
+    "Migration",
+    "NumaCell",
+    "NumaTopology",
+    "PciDevice",
+    "PciRequest",
+    "Port",
+    "PortRequestGroup",
+    "Provider",
+    "Unread",
+    "grouped",
+]

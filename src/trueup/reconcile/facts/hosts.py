@@ -1,0 +1,86 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What Nova says of hosts: compute nodes, services, mappings, aggregates and PCI devices."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+# Nova's default `service_down_time`: a service that has not reported for longer is down.
+SERVICE_DOWN_AFTER = timedelta(seconds=60)
+
+
+@dataclass(frozen=True, slots=True)
+class ComputeNode:
+    """A row of a cell's `compute_nodes`; `uuid` is its provider's uuid.
+
+    `number` is the row's id, which `pci_devices` refer to. `hypervisor` is its type, as `QEMU`.
+    """
+
+    uuid: str
+    cell: str
+    host: str
+    node: str
+    number: int = 0
+    hypervisor: str = ""
+    deleted: bool = False
+    updated_at: datetime | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ComputeService:
+    """A nova-compute service; `version` is Nova's service version, 0 where it is not known."""
+
+    cell: str
+    host: str
+    forced_down: bool
+    last_seen: datetime | None
+    uuid: str = ""
+    disabled: bool = False
+    disabled_reason: str = ""
+    version: int = 0
+    deleted: bool = False
+
+    def is_up(self, now: datetime) -> bool:
+        if self.forced_down or self.last_seen is None:
+            return False
+        return now - self.last_seen <= SERVICE_DOWN_AFTER
+
+
+@dataclass(frozen=True, slots=True)
+class HostMapping:
+    """A row of `host_mappings`; `cell` is a cell's uuid."""
+
+    host: str
+    cell: str
+
+
+@dataclass(frozen=True, slots=True)
+class HostAggregate:
+    """A host aggregate; `uuid` is that of its aggregate in Placement."""
+
+    uuid: str
+    name: str
+    hosts: tuple[str, ...] = ()
+    metadata: Mapping[str, str] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class PciDevice:
+    """A row of `pci_devices` that is not deleted. `compute_node` is `ComputeNode.number`.
+
+    `kind` is `type-PCI`, `type-PF` or `type-VF`; `parent_interface` is the network interface of its
+    physical function, where Nova keeps one.
+    """
+
+    cell: str
+    compute_node: int
+    address: str
+    vendor: str
+    product: str
+    kind: str
+    status: str
+    instance: str | None = None
+    request_id: str | None = None
+    numa_node: int | None = None
+    parent_address: str | None = None
+    parent_interface: str | None = None

@@ -1,0 +1,143 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What Nova says of instances, and what each of them was asked to be.
+
+Times are naive UTC, as Nova keeps them.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+
+
+@dataclass(frozen=True, slots=True)
+class Flavor:
+    """The flavor an instance has; `swap_mb` in MiB, disks in GiB."""
+
+    name: str
+    vcpus: int
+    memory_mb: int
+    root_gb: int
+    ephemeral_gb: int
+    swap_mb: int
+    extra_specs: Mapping[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class PciRequest:
+    """One element of `instance_extra.pci_requests`.
+
+    `alias` is None for a port's request, which `requester` then names. `specs` are the alternatives
+    of the alias: each a mapping such as `{"vendor_id": "10de", "resource_class": "CUSTOM_GPU"}`.
+    """
+
+    request_id: str
+    count: int
+    alias: str | None = None
+    requester: str | None = None
+    numa_policy: str | None = None
+    specs: tuple[Mapping[str, str], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class NumaCell:
+    """One virtual NUMA node: `processors` are shared, `pinned` are dedicated; memory in MiB."""
+
+    number: int
+    processors: tuple[int, ...]
+    pinned: tuple[int, ...]
+    memory_mb: int
+    cpu_policy: str | None = None
+    thread_policy: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class NumaTopology:
+    """`instance_extra.numa_topology`."""
+
+    cells: tuple[NumaCell, ...]
+    emulator_threads_policy: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class AssignedResource:
+    """One element of `instance_extra.resources`: a persistent memory namespace it was given."""
+
+    provider: str
+    resource_class: str
+    identifier: str
+
+
+@dataclass(frozen=True, slots=True)
+class Instance:
+    """A row of a cell's `instances`, alive or deleted.
+
+    `flavor` is None where it was not read (deleted instances) or cannot be read; `old_flavor` is
+    set during a resize. `image_properties` are without Nova's prefix `image_`. `archived`: the row
+    was in `shadow_instances`. `pci_requests` is None where they cannot be read. `peculiarities`
+    names what the instance asks for besides its flavor's plain amounts.
+    """
+
+    uuid: str
+    name: str
+    cell: str
+    project: str
+    user: str
+    host: str | None
+    node: str | None
+    vm_state: str | None
+    task_state: str | None
+    deleted: bool
+    hidden: bool
+    updated_at: datetime | None
+    deleted_at: datetime | None = None
+    flavor: Flavor | None = None
+    volume_backed: bool = False
+    peculiarities: tuple[str, ...] = ()
+    created_at: datetime | None = None
+    power_state: int | None = None
+    image: str | None = None
+    image_properties: Mapping[str, str] = field(default_factory=dict)
+    old_flavor: Flavor | None = None
+    new_flavor: Flavor | None = None
+    numa_topology: NumaTopology | None = None
+    pci_requests: tuple[PciRequest, ...] | None = ()
+    assigned_resources: tuple[AssignedResource, ...] = ()
+    archived: bool = False
+
+    @property
+    def soft_deleted(self) -> bool:
+        """Whether its owner may still restore it: it keeps what it holds (drift B.14)."""
+        return not self.deleted and self.vm_state == "soft-delete"
+
+
+@dataclass(frozen=True, slots=True)
+class InstanceMapping:
+    """A row of `instance_mappings`; `cell` is a cell's uuid, None before one is chosen."""
+
+    instance: str
+    cell: str | None
+    project: str
+    queued_for_delete: bool
+
+
+@dataclass(frozen=True, slots=True)
+class BuildRequest:
+    """A row of `build_requests`: a boot that has not reached its cell yet."""
+
+    instance: str
+    project: str = ""
+    created_at: datetime | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class BlockDevice:
+    """A row of `block_device_mapping` that is not deleted; `size_gb` in GiB."""
+
+    instance: str
+    cell: str
+    boot_index: int | None
+    source: str
+    destination: str
+    guest_format: str | None = None
+    volume: str | None = None
+    size_gb: int | None = None

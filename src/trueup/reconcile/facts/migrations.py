@@ -1,0 +1,36 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Moves of instances, under way or over, of every kind and status."""
+
+from dataclasses import dataclass
+from datetime import datetime
+
+# Statuses after which Nova never touches a migration again (nova-facts: every other one is under
+# way; an unconfirmed resize is `finished`, which is not final).
+FINAL_MIGRATION_STATUSES = frozenset(
+    {"confirmed", "reverted", "error", "failed", "completed", "cancelled", "done"}
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Migration:
+    """A row of a cell's `migrations`: a move of one instance, under way or over.
+
+    `uuid` is the consumer that holds the source's share during the move.
+    """
+
+    uuid: str
+    cell: str
+    instance: str
+    kind: str
+    status: str
+    source_host: str | None
+    source_node: str | None
+    target_host: str | None = None
+    target_node: str | None = None
+    created_at: datetime | None = None
+    updated_at: datetime | None = None
+    between_cells: bool = False
+
+    @property
+    def under_way(self) -> bool:
+        return self.status not in FINAL_MIGRATION_STATUSES

@@ -1,0 +1,54 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What Placement says: providers, and what consumers hold of them."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+# provider uuid → resource class → amount
+Amounts = Mapping[str, Mapping[str, int]]
+
+
+@dataclass(frozen=True, slots=True)
+class Inventory:
+    """What a provider has of one resource class."""
+
+    total: int
+    reserved: int
+    allocation_ratio: float
+
+    @property
+    def capacity(self) -> int:
+        return int((self.total - self.reserved) * self.allocation_ratio)
+
+
+@dataclass(frozen=True, slots=True)
+class Provider:
+    """A resource provider, with its inventories by resource class."""
+
+    uuid: str
+    name: str
+    generation: int
+    root: str
+    inventories: Mapping[str, Inventory]
+    sharing: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Allocations:
+    """All that one consumer holds, and who owns the consumer.
+
+    `consumer_type` is None where Placement keeps none (`unknown` in its API).
+    """
+
+    amounts: Amounts
+    project: str
+    user: str
+    consumer_type: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Holding:
+    """A consumer as Placement gives it: its allocations (None: it holds nothing) and generation."""
+
+    allocations: Allocations | None
+    generation: int | None
