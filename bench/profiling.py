@@ -83,7 +83,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         application = app.make_app(url, {"api": {"auth_strategy": "noauth2"}})
         client = InProcess(application)
         session = Session(drawn, lambda: client)
-        statements = _log_statements(application.database.engine)
+        statements = _log_statements()
         for operation in every:
             if any(fnmatch.fnmatch(operation.name, one) for one in options.operations):
                 report = _profile(operation, session, client, statements, options.requests)
@@ -166,15 +166,18 @@ def _part_of(where: tuple[str, int, str]) -> str:
     return "the rest"
 
 
-def _log_statements(engine: Any) -> list[str]:
+def _log_statements() -> list[str]:
+    """What is said to any database from now on: the service has one engine or two."""
     seen: list[str] = []
 
-    @sqlalchemy.event.listens_for(engine, "before_cursor_execute")
+    @sqlalchemy.event.listens_for(sqlalchemy.Engine, "before_cursor_execute")
     def note(_connection: Any, _cursor: Any, statement: str, *_: Any) -> None:
         seen.append(" ".join(statement.split()))
 
     for what in ("commit", "rollback"):
-        sqlalchemy.event.listen(engine, what, lambda _, what=what: seen.append(what.upper()))
+        sqlalchemy.event.listen(
+            sqlalchemy.Engine, what, lambda _, what=what: seen.append(what.upper())
+        )
     return seen
 
 

@@ -1,4 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
+import itertools
 import os
 from collections.abc import Callable
 from pathlib import Path
@@ -6,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests.placement.client import Client
+from trueup.placement.api import access
 
 
 def test_the_versions_are_for_everyone(client: Client) -> None:
@@ -48,10 +50,15 @@ def test_operators_change_who_may(
     assert client.get("/resource_classes", headers=somebody).status == 403
 
 
-def test_a_changed_policy_file_counts_at_once(
-    serve: Callable[..., Client], empty_ledger: str, tmp_path: Path
+def test_a_changed_policy_file_counts_a_second_later(
+    serve: Callable[..., Client],
+    empty_ledger: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     policies = tmp_path / "policy.yaml"
+    seconds = itertools.count()
+    monkeypatch.setattr(access, "monotonic", lambda: next(seconds))
     client = serve(empty_ledger, oslo_policy={"policy_file": str(policies)})
     somebody = {"x-auth-token": "somebody"}
     for moment, (check, status) in enumerate([("!", 403), ("@", 200), ("!", 403)], 1):

@@ -45,7 +45,7 @@ from trueup.placement.api.versions import (
     negotiate,
 )
 from trueup.placement.config import Settings
-from trueup.placement.store.availability import is_away
+from trueup.placement.store.availability import is_away, was_lost
 from trueup.placement.store.database import Database
 
 _RETRY_AFTER = "5"
@@ -118,7 +118,13 @@ class _Resource:
         if route.takes and request.content_type != JSON:
             refuse_other_content(request)
         request.handler, request.arguments = route.handler.__name__, arguments
-        answer = route.handler(request, **arguments)
+        try:
+            answer = route.handler(request, **arguments)
+        except Exception as error:
+            # What only reads can be done again. Writes look after that themselves.
+            if route.method != "GET" or not was_lost(error):
+                raise
+            answer = route.handler(request, **arguments)
         response.status = answer.status
         if answer.body is not None:
             response.content_type = JSON

@@ -14,7 +14,15 @@ from sqlalchemy.exc import TimeoutError as NoConnectionFree
 
 from trueup.placement.store.database import Database, DatabaseOptions
 
-__all__ = ["DatabaseError", "UrlUnusable", "answers", "is_away", "open_database", "reason"]
+__all__ = [
+    "DatabaseError",
+    "UrlUnusable",
+    "answers",
+    "is_away",
+    "open_database",
+    "reason",
+    "was_lost",
+]
 
 # Too many connections, shutting down, killed; cannot connect, gone, lost; no quorum (Galera).
 _MYSQL_AWAY = frozenset({1040, 1047, 1053, 1152, 1158, 1159, 1160, 1161, 1203, 1226, 1927})
@@ -60,13 +68,14 @@ def is_away(error: BaseException) -> bool:
 
     Only then is trying again later of use; a wrong password or a missing table is no such case.
     """
-    if isinstance(error, NoConnectionFree):
-        return True
-    if not isinstance(error, DBAPIError):
-        return False
-    if error.connection_invalidated:
+    if isinstance(error, NoConnectionFree) or was_lost(error):
         return True
     return isinstance(error, OperationalError | InterfaceError) and _says_so(error)
+
+
+def was_lost(error: BaseException) -> bool:
+    """Whether a connection broke that had been made. Another one may well be had at once."""
+    return isinstance(error, DBAPIError) and error.connection_invalidated
 
 
 def answers(database: Database) -> bool:
