@@ -6,6 +6,7 @@ cell1
   host h2 VCPU=8 MEMORY_MB=8192 DISK_GB=100 up  its nova-compute reports
   host h3 without-provider | uuid=OTHER         no provider; or a compute node with another uuid
   server web on h1 VCPU=2 MEMORY_MB=256         an instance and its flavor's plain amounts
+  server sap on h1 pinned VCPU=2 MEMORY_MB=256  its image asks for dedicated processors
   server old on h1 deleted=3600 VCPU=...        deleted so many seconds ago
   evacuation of web from h1 done                and other kinds of migrations
 cell2 silent                                    did not answer
@@ -109,7 +110,7 @@ def _server(draft: Draft, cell: str, words: list[str]) -> None:
     if amounts:
         fields["flavor"] = flavor(amounts)
     if "pinned" in details:
-        fields["peculiarities"] = ("flavor hw:cpu_policy=dedicated",)
+        fields["image_properties"] = {"hw_cpu_policy": "dedicated"}
     if "deleted" in details:
         age = timedelta(seconds=int(details["deleted"]))
         fields |= {"deleted": True, "vm_state": "deleted", "deleted_at": NOW - age}

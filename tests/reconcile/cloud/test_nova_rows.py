@@ -7,7 +7,7 @@ from datetime import datetime
 import pytest
 
 from trueup.reconcile.cloud import nova_rows
-from trueup.reconcile.expected import Unknown, host_amounts
+from trueup.reconcile.expected import flavor_groups
 from trueup.reconcile.facts import Instance
 
 MOMENT = datetime(2026, 11, 21, 12, 0, 0)
@@ -35,6 +35,12 @@ def instance(image: dict[str, str] | None = None, **columns: object) -> Instance
     return nova_rows.instance(row, "a-cell", volume_backed=False, image=image or {})
 
 
+def plain(row: Instance) -> dict[str, int]:
+    """What its flavor alone asks for."""
+    [group] = flavor_groups(row.flavor, {}, volume_backed=row.volume_backed)
+    return dict(group.amounts)
+
+
 def test_an_instance_with_every_column():
     row = instance(
         display_name="web", project_id="p", user_id="u", host="h1", node="n1", vm_state="active",
@@ -44,7 +50,7 @@ def test_an_instance_with_every_column():
     assert (row.project, row.user, row.host, row.node) == ("p", "u", "h1", "n1")
     assert (row.vm_state, row.task_state, row.updated_at) == ("active", "rebooting", MOMENT)
     assert (row.deleted, row.hidden, row.peculiarities) == (False, False, ())
-    assert host_amounts(row) == {"VCPU": 2, "MEMORY_MB": 256, "DISK_GB": 6}
+    assert plain(row) == {"VCPU": 2, "MEMORY_MB": 256, "DISK_GB": 6}
 
 
 def test_an_instance_with_nothing_but_nulls_can_be_read():
@@ -52,7 +58,6 @@ def test_an_instance_with_nothing_but_nulls_can_be_read():
     assert (row.name, row.project, row.user) == ("", "", "")
     assert (row.host, row.node, row.vm_state, row.task_state) == (None, None, None, None)
     assert (row.hidden, row.flavor, row.updated_at) == (False, None, None)
-    assert isinstance(host_amounts(row), Unknown)
 
 
 @pytest.mark.parametrize(("value", "deleted"), [(0, False), (1, True), (4711, True)])
@@ -81,15 +86,14 @@ def test_deleted_by_nova_is_its_id_and_by_hand_is_1(value, deleted):
         flavor_text()[:-9],
     ],
 )
-def test_a_flavor_that_cannot_be_read_is_none_and_then_nothing_is_expected(text):
+def test_a_flavor_that_cannot_be_read_is_none(text):
     row = instance(flavor=text)
     assert row.flavor is None
-    assert host_amounts(row) == Unknown("its flavor cannot be read")
 
 
 def test_sizes_that_are_null_count_as_nothing():
     row = instance(flavor=flavor_text(root_gb=None, ephemeral_gb=None, swap=None, extra_specs=None))
-    assert host_amounts(row) == {"VCPU": 2, "MEMORY_MB": 256}
+    assert plain(row) == {"VCPU": 2, "MEMORY_MB": 256}
 
 
 def test_during_a_resize_the_current_flavor_counts():
@@ -126,7 +130,6 @@ def test_during_a_resize_the_current_flavor_counts():
 def test_what_a_flavor_asks_for_besides_plain_amounts_is_named(specs, peculiarities):
     row = instance(flavor=flavor_text(extra_specs=specs))
     assert row.peculiarities == peculiarities
-    assert isinstance(host_amounts(row), Unknown) is bool(peculiarities)
 
 
 @pytest.mark.parametrize(

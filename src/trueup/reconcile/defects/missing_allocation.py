@@ -1,21 +1,22 @@
 # SPDX-License-Identifier: Apache-2.0
 """Missing allocation: a settled instance on a known host holds nothing at all.
 
-What `nova-manage placement heal_allocations` repairs (seed 001), on the host's root provider only.
+What `nova-manage placement heal_allocations` repairs (seed 001), and what it cannot: dedicated
+processors asked for by the image, nested providers, ports.
 """
 
 from collections.abc import Iterator
 
-from trueup.reconcile.expected import Unknown, host_amounts
+from trueup.reconcile.expected import expected_on, open_reason
 from trueup.reconcile.facts import Allocations, Facts, Instance
-from trueup.reconcile.findings import Finding, Unchecked, Verdict, plain_words
+from trueup.reconcile.findings import Finding, Unchecked, Verdict, amounts_in_words
 from trueup.reconcile.rules import Rules
 from trueup.reconcile.standing import Placed, standing
 from trueup.reconcile.steps import Step, step_on
 
 NAME = "missing_allocation"
 TITLE = "It runs on a host and holds nothing"
-REMEDY = "Allocate what its flavor asks for on its host"
+REMEDY = "Allocate what its flavor, image and ports ask for on its host"
 
 
 def find(facts: Facts, rules: Rules) -> Iterator[Verdict]:
@@ -24,42 +25,38 @@ def find(facts: Facts, rules: Rules) -> Iterator[Verdict]:
         instance = facts.alive[uuid]
         place = standing(instance, facts)
         if isinstance(place, Placed):
-            yield _judge(instance, place, facts)
+            yield from _judge(instance, place, facts)
 
 
 def remedy(finding: Finding, facts: Facts) -> tuple[Step, ...]:
-    """Allocate the flavor's amounts on the root provider of its host, for its project and user."""
+    """Allocate all that it should hold on its host, for its project and user."""
     instance = facts.alive[finding.subject]
     place = standing(instance, facts)
-    amounts = host_amounts(instance)
-    if not isinstance(place, Placed) or isinstance(amounts, Unknown):
+    if not isinstance(place, Placed):
         return ()
-    after = Allocations(
-        amounts={place.provider.uuid: dict(amounts)}, project=instance.project, user=instance.user
-    )
+    wanted = expected_on(place.provider.root, instance, facts)
+    if wanted.open or not wanted.known:
+        return ()
+    after = Allocations(amounts=dict(wanted.known), project=instance.project, user=instance.user)
     return (step_on(finding.subject, facts, after, finding.id, instance),)
 
 
-def _judge(instance: Instance, place: Placed, facts: Facts) -> Verdict:
-    subject, where = f"instance {instance.uuid}", place.provider.name
-    amounts = host_amounts(instance)
-    if isinstance(amounts, Unknown):
-        return Unchecked(subject, where, f"holds nothing; {amounts.reason}")
-    absent = sorted(amounts.keys() - place.provider.inventories.keys())
-    if absent:
-        return Unchecked(
-            subject,
+def _judge(instance: Instance, place: Placed, facts: Facts) -> Iterator[Verdict]:
+    where = place.provider.name
+    wanted = expected_on(place.provider.root, instance, facts)
+    names = {uuid: facts.providers[uuid].name for uuid in wanted.providers}
+    if wanted.open:
+        reasons = "; ".join(dict.fromkeys(open_reason(part, names) for part in wanted.open))
+        yield Unchecked(f"instance {instance.uuid}", where, f"holds nothing; {reasons}")
+    elif wanted.known:
+        yield Finding(
+            NAME,
+            instance.uuid,
             where,
-            f"holds nothing; its host has no inventory of {', '.join(absent)} on its root provider",
+            {
+                "instance": f"{instance.name}, {instance.vm_state} on {instance.host}, "
+                f"{facts.cells[instance.cell]}",
+                "holds": "nothing",
+                "should hold": amounts_in_words(wanted.known, names),
+            },
         )
-    return Finding(
-        NAME,
-        instance.uuid,
-        where,
-        {
-            "instance": f"{instance.name}, {instance.vm_state} on {instance.host}, "
-            f"{facts.cells[instance.cell]}",
-            "holds": "nothing",
-            "should hold": f"{plain_words(amounts)} on {where}",
-        },
-    )

@@ -4,7 +4,7 @@
 Frozen values, one file for each kind of thing; nothing here reads or writes anything outside.
 """
 
-from trueup.reconcile.facts.coverage import Answer, Coverage, Lacking, Unread
+from trueup.reconcile.facts.coverage import NEUTRON, Answer, Coverage, Lacking, Unread
 from trueup.reconcile.facts.domains import Domain
 from trueup.reconcile.facts.hosts import (
     SERVICE_DOWN_AFTER,
@@ -38,6 +38,7 @@ from trueup.reconcile.facts.providers import (
 
 __all__ = [
     "FINAL_MIGRATION_STATUSES",
+    "NEUTRON",
     "SERVICE_DOWN_AFTER",
     "Allocations",
     "Amounts",

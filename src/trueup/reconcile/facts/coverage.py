@@ -4,6 +4,9 @@
 from dataclasses import dataclass
 from datetime import datetime
 
+# Sources that there is one of, by the names that coverage gives them.
+NEUTRON = "Neutron"
+
 
 @dataclass(frozen=True, slots=True)
 class Unread:

@@ -73,8 +73,9 @@ class Instance:
 
     `flavor` is None where it was not read (deleted instances) or cannot be read; `old_flavor` is
     set during a resize. `image_properties` are without Nova's prefix `image_`. `archived`: the row
-    was in `shadow_instances`. `pci_requests` is None where they cannot be read. `peculiarities`
-    names what the instance asks for besides its flavor's plain amounts.
+    was in `shadow_instances`. `pci_requests` is None where they cannot be read. `ports_hold`: by
+    Nova's own copy of its network, or because that cannot be read, a port of it may hold resources.
+    `peculiarities` names what the instance asks for besides its flavor's plain amounts.
     """
 
     uuid: str
@@ -103,6 +104,7 @@ class Instance:
     pci_requests: tuple[PciRequest, ...] | None = ()
     assigned_resources: tuple[AssignedResource, ...] = ()
     archived: bool = False
+    ports_hold: bool = False
 
     @property
     def soft_deleted(self) -> bool:

@@ -8,7 +8,7 @@ from datetime import datetime
 from functools import cached_property
 from typing import TypeVar
 
-from trueup.reconcile.facts.coverage import Coverage
+from trueup.reconcile.facts.coverage import NEUTRON, Coverage
 from trueup.reconcile.facts.domains import Domain
 from trueup.reconcile.facts.hosts import (
     ComputeNode,
@@ -105,6 +105,21 @@ class Facts:
     @cached_property
     def providers_by_name(self) -> Mapping[str, tuple[Provider, ...]]:
         return grouped((row.name, row) for row in self.providers.values())
+
+    @cached_property
+    def trees(self) -> Mapping[str, tuple[Provider, ...]]:
+        """All providers of each tree, by the root's uuid."""
+        return grouped((row.root, row) for row in self.providers.values())
+
+    @cached_property
+    def sharing(self) -> tuple[Provider, ...]:
+        """The providers that share what they have by an aggregate."""
+        return tuple(row for row in self.providers.values() if row.sharing)
+
+    @property
+    def ports_read(self) -> bool:
+        """Whether Neutron was asked, and answered."""
+        return any(row.source == NEUTRON and row.answered for row in self.coverage.answers)
 
     @cached_property
     def services_by_host(self) -> Mapping[tuple[str, str], ComputeService]:

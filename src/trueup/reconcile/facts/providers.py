@@ -23,7 +23,11 @@ class Inventory:
 
 @dataclass(frozen=True, slots=True)
 class Provider:
-    """A resource provider, with its inventories by resource class."""
+    """A resource provider, with its inventories by resource class.
+
+    `parent` is None for a root. A sharing provider `shares_with` the trees of these roots, with
+    which it has an aggregate in common.
+    """
 
     uuid: str
     name: str
@@ -31,6 +35,8 @@ class Provider:
     root: str
     inventories: Mapping[str, Inventory]
     sharing: bool = False
+    parent: str | None = None
+    shares_with: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)

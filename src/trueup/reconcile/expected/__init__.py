@@ -1,0 +1,29 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Expected allocations: what an instance should hold, on which providers, and how surely. Pure."""
+
+from trueup.reconcile.expected.groups import UNSUFFIXED, Group, flavor_groups
+from trueup.reconcile.expected.instances import expected, expected_on
+from trueup.reconcile.expected.parts import (
+    Ambiguous,
+    Expected,
+    Known,
+    NotOurs,
+    Part,
+    Unknown,
+    open_reason,
+)
+
+__all__ = [
+    "UNSUFFIXED",
+    "Ambiguous",
+    "Expected",
+    "Group",
+    "Known",
+    "NotOurs",
+    "Part",
+    "Unknown",
+    "expected",
+    "expected_on",
+    "flavor_groups",
+    "open_reason",
+]

@@ -1,0 +1,75 @@
+# SPDX-License-Identifier: Apache-2.0
+"""PCI devices: what a PCI alias holds, on hosts whose devices are in Placement.
+
+Nova makes a provider for each device or physical function, named after the root provider and the
+address. A port's device is not in Placement.
+"""
+
+from collections.abc import Iterator
+
+from trueup.model.names import custom_resource_class, is_resource_class
+from trueup.reconcile.expected.parts import Part, Unknown
+from trueup.reconcile.expected.places import Place, on_one_of
+from trueup.reconcile.facts import Facts, Instance, PciDevice, PciRequest
+
+# Devices that have no provider of their own, but that of their physical function.
+_VIRTUAL = ("type-VF", "vdpa")
+
+
+def device_parts(instance: Instance, place: Place, facts: Facts) -> Iterator[Part]:
+    """One part for each device that its aliases ask for."""
+    if instance.pci_requests is None:
+        yield Unknown("its PCI requests cannot be read")
+        return
+    by_address = _providers_by_address(place)
+    if not by_address:
+        return
+    devices = facts.pci_by_instance.get(instance.uuid, ())
+    for request in instance.pci_requests:
+        if request.requester is None:
+            mine = [row for row in devices if row.request_id == request.request_id]
+            yield from _of_request(request, mine, by_address, place)
+
+
+def _of_request(
+    request: PciRequest, devices: list[PciDevice], by_address: dict[str, str], place: Place
+) -> Iterator[Part]:
+    source = f"PCI alias {request.alias}"
+    name = _resource_class(request)
+    if name is None:
+        yield Unknown(f"{source} does not say of which class its devices are")
+        return
+    amounts = {name: 1}
+    for device in devices:
+        provider = by_address.get(_address(device))
+        yield on_one_of(source, amounts, (provider,) if provider else ())
+    for _ in range(request.count - len(devices)):
+        yield on_one_of(source, amounts, place.having(amounts))
+
+
+def _resource_class(request: PciRequest) -> str | None:
+    """PARITY: the class that the alias names, made a custom one; or one made of the product."""
+    if len(request.specs) != 1:
+        return None
+    [spec] = request.specs
+    if wanted := spec.get("resource_class"):
+        upper = wanted.upper()
+        return upper if is_resource_class(upper) else custom_resource_class(upper)
+    if spec.get("vendor_id") and spec.get("product_id"):
+        return f"CUSTOM_PCI_{spec['vendor_id']}_{spec['product_id']}".upper()
+    return None
+
+
+def _providers_by_address(place: Place) -> dict[str, str]:
+    names = {row.uuid: row.name for row in place.tree}
+    prefix = f"{names.get(place.root, '')}_"
+    return {
+        row.name.removeprefix(prefix).upper(): row.uuid
+        for row in place.tree
+        if row.uuid != place.root and row.name.startswith(prefix)
+    }
+
+
+def _address(device: PciDevice) -> str:
+    virtual = device.kind in _VIRTUAL
+    return ((device.parent_address if virtual else device.address) or "").upper()

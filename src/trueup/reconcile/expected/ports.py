@@ -1,0 +1,23 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Ports: the bandwidth and packet rate that an instance's ports were promised."""
+
+from collections.abc import Iterator
+
+from trueup.reconcile.expected.parts import Known, Part
+from trueup.reconcile.expected.places import Place, on_one_of
+from trueup.reconcile.facts import Port
+
+
+def port_parts(port: Port, place: Place) -> Iterator[Part]:
+    """One part for each request group; its provider is the one that the port itself names.
+
+    A port that names none, or one of another host, was to be given one that has the classes.
+    """
+    here = {provider.uuid for provider in place.tree}
+    for group in port.request_groups:
+        source = f"port {port.id}"
+        named = (port.allocation or {}).get(group.id)
+        if named is not None and named in here:
+            yield Known(source, group.resources, named)
+        else:
+            yield on_one_of(source, group.resources, place.having(group.resources))

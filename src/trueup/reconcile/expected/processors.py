@@ -1,0 +1,80 @@
+# SPDX-License-Identifier: Apache-2.0
+"""VCPU and PCPU: which processors of an instance are dedicated, as flavor and image ask for it."""
+
+from collections.abc import Mapping
+
+from trueup.reconcile.expected.parts import Unknown
+from trueup.reconcile.facts import Flavor
+
+_POLICIES = ("dedicated", "mixed", "shared")
+# PARITY: a flavor's word may not be contradicted by the image's, except that a pinned flavor
+# overrules any image (nova.virt.hardware, get_cpu_policy_constraint).
+_CONTRADICTIONS = {("mixed", "dedicated"), ("shared", "mixed"), ("shared", "dedicated")}
+_TRUE = frozenset({"1", "t", "true", "on", "y", "yes"})
+
+
+def is_true(word: str | None) -> bool:
+    """As OpenStack reads a boolean in an extra spec or image property."""
+    return word is not None and word.strip().lower() in _TRUE
+
+
+def dedicated_processors(flavor: Flavor, image: Mapping[str, str]) -> Mapping[str, int] | Unknown:
+    """VCPU and PCPU that its processor policy asks for; nothing where all of them are shared.
+
+    A pinned instance has PCPU only, a mixed one both; isolated emulator threads take one more.
+    """
+    policy = _policy(flavor, image)
+    if isinstance(policy, Unknown):
+        return policy
+    if policy not in ("dedicated", "mixed"):
+        return {}
+    emulator = flavor.extra_specs.get("hw:emulator_threads_policy") or None
+    if emulator not in (None, "isolate", "share"):
+        return Unknown(f"hw:emulator_threads_policy is {emulator}")
+    isolated = 1 if emulator == "isolate" else 0
+    if policy == "dedicated":
+        return {"PCPU": flavor.vcpus + isolated}
+    pinned = _pinned_of_mixed(flavor, image)
+    if isinstance(pinned, Unknown):
+        return pinned
+    return {"VCPU": flavor.vcpus - len(pinned), "PCPU": len(pinned) + isolated}
+
+
+def _policy(flavor: Flavor, image: Mapping[str, str]) -> str | Unknown | None:
+    wanted = flavor.extra_specs.get("hw:cpu_policy") or None
+    by_image = image.get("hw_cpu_policy") or None
+    for word in (wanted, by_image):
+        if word is not None and word not in _POLICIES:
+            return Unknown(f"its processor policy is {word}")
+    if (wanted, by_image) in _CONTRADICTIONS:
+        return Unknown(f"its flavor says {wanted} processors, its image {by_image} ones")
+    return wanted or by_image
+
+
+def _pinned_of_mixed(flavor: Flavor, image: Mapping[str, str]) -> frozenset[int] | Unknown:
+    specs = flavor.extra_specs
+    if mask := specs.get("hw:cpu_dedicated_mask"):
+        return _masked(mask, flavor.vcpus)
+    if not is_true(specs.get("hw:cpu_realtime")):
+        return frozenset()
+    # An image's mask goes before its flavor's.
+    mask = image.get("hw_cpu_realtime_mask") or specs.get("hw:cpu_realtime_mask")
+    return _masked(mask, flavor.vcpus) if mask else frozenset(range(flavor.vcpus))
+
+
+def _masked(mask: str, count: int) -> frozenset[int] | Unknown:
+    """The processors that a mask such as `2-5,^3` names; one that begins with ^ takes away."""
+    text = f"0-{count - 1},{mask}" if mask.strip().startswith("^") else mask
+    named: set[int] = set()
+    taken: set[int] = set()
+    for rule in filter(None, (word.strip() for word in text.split(","))):
+        first, _, last = rule.removeprefix("^").partition("-")
+        try:
+            found = range(int(first), int(last or first) + 1)
+        except ValueError:
+            return Unknown(f"its processor mask {mask} cannot be read")
+        (taken if rule.startswith("^") else named).update(found)
+    chosen = named - taken
+    if not chosen or not chosen <= set(range(count)):
+        return Unknown(f"its processor mask {mask} does not fit {count} processors")
+    return frozenset(chosen)

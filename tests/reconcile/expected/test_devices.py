@@ -1,0 +1,90 @@
+# SPDX-License-Identifier: Apache-2.0
+import pytest
+
+from tests.reconcile.expected.asking import CELL, PLAIN, ROOT, facts, instance, provider
+from trueup.reconcile.expected import Ambiguous, Known, Unknown
+from trueup.reconcile.expected.devices import device_parts
+from trueup.reconcile.expected.places import place_of
+from trueup.reconcile.facts import PciDevice, PciRequest
+
+GPU = "CUSTOM_PCI_10DE_1DB6"
+FIRST = provider("first", GPU, name="h1_0000:81:00.0")
+SECOND = provider("second", GPU, name="h1_0000:82:00.0")
+NETWORK_CARD = provider("nic", "CUSTOM_VF", name="h1_0000:0A:00.0")
+PRODUCT = {"vendor_id": "10de", "product_id": "1db6"}
+
+
+def request(count=1, **more):
+    return PciRequest("r1", count, alias="gpu", specs=(more.pop("spec", PRODUCT),), **more)
+
+
+def device(address, kind="type-PCI", **more):
+    return PciDevice(CELL, 1, address, "10de", "1db6", kind, "allocated", "web", "r1", **more)
+
+
+def parts(asked, providers, devices=()):
+    cloud = facts(PLAIN, *providers, pci_devices=tuple(devices))
+    web = instance(pci_requests=asked)
+    return list(device_parts(web, place_of(ROOT, cloud), cloud))
+
+
+def test_the_device_it_was_given_says_of_which_provider():
+    given = [device("0000:82:00.0"), device("0000:81:00.0")]
+    assert parts((request(2),), (FIRST, SECOND), given) == [
+        Known("PCI alias gpu", {GPU: 1}, "second"),
+        Known("PCI alias gpu", {GPU: 1}, "first"),
+    ]
+
+
+def test_a_virtual_function_is_held_of_its_physical_one():
+    virtual = device("0000:0a:01.3", "type-VF", parent_address="0000:0a:00.0")
+    asked = request(spec={"resource_class": "vf"})
+    assert parts((asked,), (NETWORK_CARD,), [virtual]) == [
+        Known("PCI alias gpu", {"CUSTOM_VF": 1}, "nic")
+    ]
+
+
+def test_without_its_devices_any_of_the_class_may_be_meant():
+    assert parts((request(),), (FIRST, SECOND)) == [
+        Ambiguous("PCI alias gpu", {GPU: 1}, ("first", "second"))
+    ]
+    assert parts((request(),), (FIRST,)) == [Known("PCI alias gpu", {GPU: 1}, "first")]
+
+
+def test_a_device_that_has_no_provider_is_nowhere():
+    assert parts((request(),), (FIRST,), [device("0000:99:00.0")]) == [
+        Ambiguous("PCI alias gpu", {GPU: 1}, ())
+    ]
+
+
+def test_where_no_device_is_in_placement_nothing_is_held():
+    assert parts((request(),), ()) == []
+
+
+def test_a_ports_device_is_not_in_placement():
+    assert parts((request(requester="a-port"),), (FIRST,)) == []
+
+
+@pytest.mark.parametrize(
+    ("spec", "name"),
+    [
+        ({"resource_class": "VGPU"}, "VGPU"),
+        ({"resource_class": "custom_a100"}, "CUSTOM_A100"),
+        ({"resource_class": "a-100"}, "CUSTOM_A_100"),
+        (PRODUCT, GPU),
+    ],
+)
+def test_the_class_is_the_aliases_own_or_made_of_the_product(spec, name):
+    card = provider("card", name, name="h1_0000:81:00.0")
+    assert parts((request(spec=spec),), (card,)) == [Known("PCI alias gpu", {name: 1}, "card")]
+
+
+def test_an_alias_that_names_no_product_is_not_known():
+    for specs in (({"dev_type": "type-PF"},), (), (PRODUCT, PRODUCT)):
+        asked = PciRequest("r1", 1, alias="gpu", specs=specs)
+        [part] = parts((asked,), (FIRST,))
+        assert isinstance(part, Unknown)
+
+
+def test_requests_that_cannot_be_read_are_not_known():
+    assert parts(None, (FIRST,)) == [Unknown("its PCI requests cannot be read")]

@@ -1,0 +1,44 @@
+# SPDX-License-Identifier: Apache-2.0
+from trueup.reconcile.expected.parts import (
+    Ambiguous,
+    Expected,
+    Known,
+    NotOurs,
+    Unknown,
+    open_reason,
+)
+
+DISK = Known("flavor", {"DISK_GB": 1}, "pool")
+FLAVOR = Known("flavor", {"VCPU": 2}, "root")
+DEVICE = Known("PCI alias gpu", {"CUSTOM_GPU": 1}, "card")
+EITHER = Ambiguous("port p", {"NET_BW_EGR_KILOBIT_PER_SEC": 5}, ("nic-2", "nic-1"))
+NEITHER = Ambiguous("flavor", {"CUSTOM_GOLD": 5}, ())
+RESERVED = NotOurs("flavor", {"CUSTOM_RESERVATION_X": 1}, "Blazar")
+SECRET = NotOurs("device profile fast", {}, "Cyborg")
+
+
+def test_known_parts_are_summed_by_provider():
+    whole = Expected("web", (FLAVOR, DISK, DEVICE, DEVICE, EITHER))
+    assert whole.known == {
+        "root": {"VCPU": 2},
+        "pool": {"DISK_GB": 1},
+        "card": {"CUSTOM_GPU": 2},
+    }
+    assert whole.open == (EITHER,)
+    assert whole.providers == {"root", "pool", "card", "nic-1", "nic-2"}
+
+
+def test_nothing_expected_is_known_to_be_nothing():
+    assert Expected("shelf", ()) == Expected("shelf", ())
+    assert (Expected("shelf", ()).known, Expected("shelf", ()).open) == ({}, ())
+
+
+def test_every_open_part_says_why():
+    names = {"nic-1": "h1:eth1", "nic-2": "h1:eth2"}
+    assert [open_reason(one, names) for one in (EITHER, NEITHER, RESERVED, SECRET)] == [
+        "port p: NET_BW_EGR_KILOBIT_PER_SEC may come from any of h1:eth1, h1:eth2",
+        "flavor: its host has no inventory of CUSTOM_GOLD",
+        "flavor: CUSTOM_RESERVATION_X is for Blazar to give",
+        "device profile fast: what it holds is for Cyborg to give",
+    ]
+    assert open_reason(Unknown("nobody knows"), names) == "nobody knows"
