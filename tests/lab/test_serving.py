@@ -90,7 +90,7 @@ def test_an_application_that_raises_is_answered_with_500(caplog):
 def test_a_request_without_length_is_refused():
     with serve(echo) as url:
         connection = connect(url)
-        # The head alone: the server closes after its refusal, and a body could meet a closed socket.
+        # The head alone: after its refusal the server closes, and a body could meet that.
         connection.putrequest("POST", "/")
         connection.putheader("Transfer-Encoding", "chunked")
         connection.endheaders()

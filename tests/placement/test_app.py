@@ -4,6 +4,7 @@
 import json
 import logging
 from collections.abc import Callable, Iterator
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -28,7 +29,6 @@ def make(fresh_database, tmp_path) -> Iterator[Callable[..., app.PlacementApplic
         url = fresh_database("sqlite")
         schema.create(url)
         written = settings | {"placement_database": {"connection": url}}
-        # From a file, as keystonemiddleware learns its options only when it starts.
         file = tmp_path / "placement.conf"
         file.write_text("".join(map(section, written.items())))
         source = config.load([f"--config-file={file}"], {})
@@ -86,6 +86,18 @@ def test_keystone_says_who_is_asking(make):
         assert ask(application, PROVIDERS, **forged).code == 401
     assert refused.code == 401
     assert header(refused, "www-authenticate") == f'Keystone uri="{url}"'
+
+
+def test_keystone_can_be_given_without_a_file(fresh_database):
+    url = fresh_database("sqlite")
+    schema.create(url)
+    with (
+        keystone.keystone() as identity,
+        closing(app.make_app(url, keystone.settings(identity))) as application,
+    ):
+        assert ask(application, PROVIDERS, "operator").code == 200
+        assert ask(application, PROVIDERS, "reader").code == 403
+        assert ask(application, PROVIDERS, "forged").code == 401
 
 
 def test_an_embedded_service_takes_everyone_for_its_administrator(fresh_database):

@@ -13,7 +13,7 @@ from typing import Any
 
 import oslo_middleware
 
-from trueup.placement import config
+from trueup.placement import config, keystone
 from trueup.placement.api.access import OPEN_PATHS
 from trueup.placement.api.request_ids import RequestIds
 from trueup.placement.api.wsgi import make_api
@@ -38,7 +38,7 @@ class PlacementApplication(RequestIds):
         self._prepared, self._preparing = False, Lock()
         api: Any = make_api(database, settings)
         if settings.auth_strategy == "keystone":
-            api = _behind_keystone(api, settings)
+            api = keystone.guard(api, settings.source, OPEN_PATHS)
         if settings.healthcheck:
             api = _beside_healthcheck(api, settings)
         if settings.cors is not None:
@@ -119,19 +119,6 @@ def make_embedded_service(settings: Settings) -> PlacementApplication:
     SAFETY: whoever calls this chooses where to listen.
     """
     return make_service(replace(settings, auth_strategy=config.ANYONE))
-
-
-def _behind_keystone(api: Any, settings: Settings) -> Any:
-    # Importing it takes a third of a second, which services without keystone should not pay.
-    from keystonemiddleware import auth_token
-
-    guarded = auth_token.AuthProtocol(api, {"oslo_config_config": settings.source})
-
-    def application(environ: dict[str, Any], start_response: Callable[..., Any]) -> Any:
-        is_open = environ.get("PATH_INFO", "") in OPEN_PATHS
-        return (api if is_open else guarded)(environ, start_response)
-
-    return application
 
 
 def _beside_healthcheck(api: Any, settings: Settings) -> Any:

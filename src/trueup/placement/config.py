@@ -18,6 +18,7 @@ from oslo_config import cfg
 from oslo_log import log
 from oslo_policy import opts as policy_options
 
+from trueup.placement import keystone
 from trueup.placement.options import OPTIONS, set_library_defaults
 from trueup.placement.store import availability
 from trueup.placement.store.database import Database, DatabaseOptions
@@ -61,11 +62,19 @@ class Settings:
 
 
 def from_mapping(given: Mapping[str, Mapping[str, Any]] | None) -> Settings:
-    """Settings from {group: {option: value}}; what is not given has upstream's default."""
+    """Settings from {group: {option: value}}; what is not given has upstream's default.
+
+    Raises ConfigurationUnusable.
+    """
     source = cfg.ConfigOpts()
     register(source)
     # The mapping is all there is: no files, and not the environment of a test run.
     source([], project=_PROJECT, default_config_files=[], default_config_dirs=[], use_env=False)
+    if given and keystone.GROUP in given:
+        try:
+            keystone.register(source, given[keystone.GROUP])
+        except keystone.UnknownAuthType as error:
+            raise ConfigurationUnusable(f"auth_type '{error}' is not installed") from error
     for group, options in (given or {}).items():
         for name, value in options.items():
             _override(source, group, name, value)
