@@ -45,18 +45,11 @@ def place_of(root: str, facts: Facts) -> Place:
 def parts_of(groups: Iterable[Group], place: Place, source: str) -> Iterator[Part]:
     """Each group on its provider. A class of the group without a suffix stands for itself."""
     for group in groups:
-        if group.suffix != UNSUFFIXED:
+        if group.suffix == UNSUFFIXED:
+            alone = ({name: amount} for name, amount in group.amounts.items())
+            yield from _joined(part for one in alone for part in _judged(source, one, place))
+        else:
             yield from _judged(f"{source}, group {group.suffix}", group.amounts, place)
-            continue
-        by_provider: dict[str, dict[str, int]] = {}
-        for name, amount in group.amounts.items():
-            for part in _judged(source, {name: amount}, place):
-                if isinstance(part, Known):
-                    by_provider.setdefault(part.provider, {})[name] = amount
-                else:
-                    yield part
-        for provider, amounts in by_provider.items():
-            yield Known(source, amounts, provider)
 
 
 def on_one_of(source: str, amounts: Mapping[str, int], providers: tuple[str, ...]) -> Part:
@@ -64,6 +57,19 @@ def on_one_of(source: str, amounts: Mapping[str, int], providers: tuple[str, ...
     if len(providers) == 1:
         return Known(source, amounts, providers[0])
     return Ambiguous(source, amounts, providers)
+
+
+def _joined(parts: Iterable[Part]) -> Iterator[Part]:
+    """What is known of one provider as one part, behind all that is not."""
+    known: dict[str, Known] = {}
+    for part in parts:
+        if isinstance(part, Known):
+            before = known.get(part.provider)
+            amounts = {**(before.amounts if before else {}), **part.amounts}
+            known[part.provider] = Known(part.source, amounts, part.provider)
+        else:
+            yield part
+    yield from known.values()
 
 
 def _judged(source: str, amounts: Mapping[str, int], place: Place) -> Iterator[Part]:
