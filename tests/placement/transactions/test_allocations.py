@@ -183,7 +183,9 @@ class Statements:
         event.listen(engine, "commit", self._note_commit)
 
     def _note(self, _connection: Any, _cursor: Any, statement: str, *_rest: Any) -> None:
-        self.seen.append(" ".join(statement.split()))
+        # On the other databases the driver begins by itself.
+        if not statement.startswith("BEGIN"):
+            self.seen.append(" ".join(statement.split()))
 
     def _note_commit(self, _connection: Any) -> None:
         self.commits += 1

@@ -56,6 +56,7 @@ def run(database: Database, settings: Settings, said: Any) -> int:
         return _BAD_INPUT
     if limit is None:
         _say(f"Running batches of {_BATCH} until complete")
+    database.add_own_tables()
     incomplete = Incomplete(settings.incomplete_project_id, settings.incomplete_user_id)
     totals: dict[str, int] = {}
     while True:

@@ -6,6 +6,7 @@ from collections.abc import Collection
 from sqlalchemy import bindparam, delete, insert, select
 
 from trueup.model.providers import Provider
+from trueup.placement.store.changes import PROVIDER, note
 from trueup.placement.store.database import Transaction
 from trueup.placement.store.tables import aggregates, provider_aggregates
 
@@ -51,9 +52,11 @@ def insert_memberships(tx: Transaction, provider: Provider, ids: Collection[int]
     if ids:
         rows = [{"resource_provider_id": provider.id, "aggregate_id": one} for one in ids]
         tx.execute(_INSERTED, rows)
+        note(tx, PROVIDER, [provider.id])
 
 
 def delete_memberships(tx: Transaction, provider: Provider, ids: Collection[int]) -> None:
     """Let the provider leave these aggregates."""
     if ids:
         tx.execute(_DELETED, {"provider": provider.id, "ids": list(ids)})
+        note(tx, PROVIDER, [provider.id])

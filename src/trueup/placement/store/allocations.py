@@ -7,6 +7,7 @@ from sqlalchemy import bindparam, delete, insert, select
 
 from trueup.model.allocations import Allocation, Consumer, ConsumerAllocations, Place
 from trueup.model.providers import Provider
+from trueup.placement.store.changes import NOTED, USAGE_OF
 from trueup.placement.store.consumers import columns as consumer_columns
 from trueup.placement.store.consumers import read_consumer
 from trueup.placement.store.database import Transaction
@@ -24,6 +25,7 @@ _HELD = (
         providers.c.uuid.label("provider_uuid"),
         resource_classes.c.name.label("resource_class"),
         allocations.c.used,
+        allocations.c.resource_provider_id,
     )
     .join(providers, allocations.c.resource_provider_id == providers.c.id)
     .join(resource_classes, allocations.c.resource_class_id == resource_classes.c.id)
@@ -94,11 +96,15 @@ def of_provider(tx: Transaction, provider: Provider) -> list[tuple[str, int, All
 
 
 def held_by(tx: Transaction, consumer_uuids: Collection[str]) -> dict[str, dict[Place, int]]:
-    """What these consumers hold, also when there is no row for the consumer itself."""
+    """What these consumers hold, also when there is no row for the consumer itself.
+
+    Noted as about to change: nobody else than a transaction that takes it away asks this.
+    """
     if not consumer_uuids:
         return {}
     held: dict[str, dict[Place, int]] = {}
     for row in tx.execute(_HELD, {"uuids": list(consumer_uuids)}):
+        tx.info[NOTED].add(f"{USAGE_OF}{row.resource_provider_id}")
         places = held.setdefault(row.consumer_id, {})
         place = (row.provider_uuid, row.resource_class)
         # By hand a consumer may have two rows for one place; both count as used.
@@ -131,3 +137,4 @@ def insert_allocations(
     ]
     if rows:
         tx.execute(_INSERTED, rows)
+        tx.info[NOTED].update([f"{USAGE_OF}{row['resource_provider_id']}" for row in rows])

@@ -8,11 +8,13 @@ raises. `reading()` reads: one statement is always consistent in itself, and wit
 
 import functools
 import math
+import os
 import random
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from importlib.util import find_spec
 from typing import Any, Concatenate, ParamSpec, TypeVar
 
 from sqlalchemy import Connection, Engine, create_engine, event
@@ -21,6 +23,7 @@ from sqlalchemy.exc import DBAPIError, DisconnectionError, IntegrityError
 from sqlalchemy.pool import NullPool, QueuePool
 
 from trueup.model.errors import ConcurrentUpdate
+from trueup.placement.store import changes, own_tables
 
 Transaction = Connection
 """What store functions take; callers only pass it on."""
@@ -77,29 +80,36 @@ class Database:
             else self._engine.execution_options(isolation_level="REPEATABLE READ")
         )
         self._readers = _readers_of(self._engine, parsed, options)
+        # SAFETY: by process, for two of them must not number their changes in one row.
+        self._idle_writers: dict[int, list[changes.Writer]] = {}
 
     @contextmanager
-    def transaction(self) -> Iterator[Transaction]:
-        """A block that writes all or nothing.
+    def transaction(self, *, alone: bool = False) -> Iterator[Transaction]:
+        """A block that writes all or nothing, and tells indexes what it noted as changed.
+
+        `alone` is for repairs: it fails rather than be disturbed.
 
         SAFETY: whoever decides by what it read must lock those rows first. On SQLite the whole
         database is locked from the start, so reading is locking.
         """
+        idle = self._idle_writers.setdefault(os.getpid(), [])
+        writer = None
+        options = {"trueup_begin": "BEGIN IMMEDIATE"}
+        if alone and not self.is_sqlite:
+            options["isolation_level"] = "SERIALIZABLE"
         with self._engine.connect() as connection:
-            connection = connection.execution_options(trueup_writes=True)
-            with connection.begin():
-                yield connection
-
-    @contextmanager
-    def alone(self) -> Iterator[Transaction]:
-        """A block that writes all or nothing, and fails rather than be disturbed: for repairs."""
-        engine = self._engine
-        if not self.is_sqlite:
-            engine = engine.execution_options(isolation_level="SERIALIZABLE")
-        with engine.connect() as connection:
-            connection = connection.execution_options(trueup_writes=True)
-            with connection.begin():
-                yield connection
+            connection = connection.execution_options(**options)
+            noted: set[str] = set()
+            connection.info[changes.NOTED] = noted
+            try:
+                with connection.begin():
+                    yield connection
+                    if noted:
+                        writer = changes.publish(connection, noted, idle)
+            finally:
+                # SAFETY: the server may still be at work on what was sent before a loss.
+                if writer is not None and not connection.invalidated:
+                    idle.append(writer)
 
     @contextmanager
     def reading(self, *, snapshot: bool = False) -> Iterator[Transaction]:
@@ -107,6 +117,10 @@ class Database:
         engine = self._snapshots if snapshot else self._readers
         with engine.connect() as connection:
             yield connection
+
+    def add_own_tables(self) -> None:
+        """Make those tables of ours that are missing."""
+        own_tables.add(self._engine)
 
     def close(self) -> None:
         """Release all connections."""
@@ -142,6 +156,10 @@ def in_transaction(
                     is_decided = True
                 return result
             except DBAPIError as error:
+                if own_tables.is_missing(error):
+                    # Somebody detached us, and we still serve.
+                    database.add_own_tables()
+                    continue
                 # SAFETY: nobody knows whether a connection that is lost in its commit did commit.
                 is_lost = error.connection_invalidated and not is_decided
                 if not _is_conflict(error) and (was_lost or not is_lost):
@@ -166,8 +184,13 @@ def _is_conflict(error: DBAPIError) -> bool:
 
 
 def _with_installed_driver(url: URL) -> URL:
-    """Operators' URLs name a database, or a driver that other services use; we bring our own."""
+    """Operators' URLs name a database, or a driver that other services use; we bring our own.
+
+    PERF: MySQLdb, where it is installed, needs half the CPU of PyMySQL.
+    """
     backend = url.get_backend_name()
+    if backend == "mysql" and find_spec("MySQLdb") is not None:
+        return url.set(drivername="mysql+mysqldb")
     if backend in _DRIVERS and url.get_driver_name() in {"psycopg2", "mysqldb", "default"}:
         return url.set(drivername=_DRIVERS[backend])
     if url.drivername in _DRIVERS:
@@ -258,11 +281,14 @@ def _control_sqlite(engine: Engine, url: URL, options: DatabaseOptions) -> None:
             connection.execute("PRAGMA journal_mode=WAL")
         connection.execute(f"PRAGMA synchronous={'NORMAL' if options.synchronous else 'OFF'}")
 
-    @event.listens_for(engine, "begin")
-    def begin(connection: Connection) -> None:
-        # SAFETY: a deferred transaction would read first and fail to become a writer later.
-        writes = connection.get_execution_options().get("trueup_writes")
-        connection.exec_driver_sql("BEGIN IMMEDIATE" if writes else "BEGIN")
+    # SAFETY: a deferred transaction would read first and fail to become a writer later.
+    event.listen(
+        engine,
+        "begin",
+        lambda connection: connection.exec_driver_sql(
+            connection.get_execution_options().get("trueup_begin", "BEGIN")
+        ),
+    )
 
 
 def _set_sql_mode(engine: Engine, sql_mode: str) -> None:

@@ -19,6 +19,7 @@ from sqlalchemy import (
 from trueup.model.allocations import Place
 from trueup.model.inventories import Inventory, Stock
 from trueup.model.providers import Provider
+from trueup.placement.store.changes import PROVIDER, note
 from trueup.placement.store.database import Transaction
 from trueup.placement.store.tables import allocations, inventories, resource_classes
 
@@ -128,6 +129,7 @@ def insert_inventories(
     ]
     if rows:
         tx.execute(_INSERTED, rows)
+        note(tx, PROVIDER, [provider.id])
 
 
 def update_inventories(
@@ -140,12 +142,14 @@ def update_inventories(
     ]
     if rows:
         tx.execute(_UPDATED, rows)
+        note(tx, PROVIDER, [provider.id])
 
 
 def delete_inventories(tx: Transaction, provider: Provider, class_ids: Collection[int]) -> None:
     """Remove the inventories of these classes."""
     if class_ids:
         tx.execute(_DELETED, {"provider": provider.id, "classes": list(class_ids)})
+        note(tx, PROVIDER, [provider.id])
 
 
 def _amounts(inventory: Inventory) -> dict[str, Any]:

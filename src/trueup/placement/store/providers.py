@@ -8,6 +8,7 @@ from oslo_utils.timeutils import utcnow
 from sqlalchemy import Select, bindparam, delete, func, insert, select, update
 
 from trueup.model.providers import Provider
+from trueup.placement.store.changes import NOTED, PROVIDER, USAGE_OF, note
 from trueup.placement.store.database import Transaction
 from trueup.placement.store.tables import (
     allocations,
@@ -112,7 +113,9 @@ def insert_provider(tx: Transaction, uuid: str, name: str, parent: Provider | No
     values: dict[str, Any] = {"uuid": uuid, "name": name, "generation": 0}
     if parent is not None:
         values |= {"parent_provider_id": parent.id, "root_provider_id": parent.root_id}
-    tx.execute(insert(providers).values(values))
+    made = tx.execute(insert(providers).values(values))
+    assert made.inserted_primary_key is not None
+    note(tx, PROVIDER, made.inserted_primary_key)
     if parent is None:
         change = update(providers).where(providers.c.uuid == uuid)
         # A provider that was only made carries no time of change.
@@ -129,16 +132,23 @@ def move(
 ) -> None:
     """Put a provider under `parent`, or make it a root; `below` is its subtree."""
     root_id = parent.root_id if parent else provider.id
-    change = update(providers).where(providers.c.id.in_([one.id for one in below]))
+    moved = [one.id for one in below]
+    note(tx, PROVIDER, moved)
+    change = update(providers).where(providers.c.id.in_(moved))
     tx.execute(change.values(root_provider_id=root_id))
     change = update(providers).where(providers.c.id == provider.id)
     tx.execute(change.values(parent_provider_id=parent.id if parent else None))
 
 
 def bump_generations(tx: Transaction, ids: Collection[int], by: int = 1) -> None:
-    """Let everyone see that these providers changed."""
+    """Let everyone see that these providers changed.
+
+    Noted as a change of usage, which is read again together with generations; whoever changes
+    more notes more.
+    """
     if ids:
         tx.execute(_BUMPED, {"ids": sorted(ids), "by": by})
+        tx.info[NOTED].update([f"{USAGE_OF}{one}" for one in ids])
 
 
 def has_children(tx: Transaction, provider: Provider) -> bool:
@@ -155,6 +165,7 @@ def has_allocations(tx: Transaction, provider: Provider) -> bool:
 
 def delete_provider(tx: Transaction, provider: Provider) -> None:
     """Forget a provider and all that is said about it, except allocations."""
+    note(tx, PROVIDER, [provider.id])
     for table in (inventories, provider_aggregates, provider_traits):
         tx.execute(delete(table).where(table.c.resource_provider_id == provider.id))
     # A root points to itself, which some databases count as a reference that forbids deletion.

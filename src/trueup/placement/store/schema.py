@@ -6,6 +6,7 @@ import os_traits
 from sqlalchemy import insert, select
 
 from trueup.model.names import is_custom
+from trueup.placement.store.changes import NAMES, note
 from trueup.placement.store.database import Database, Transaction, in_transaction
 from trueup.placement.store.tables import alembic_version, metadata, resource_classes, traits
 
@@ -48,6 +49,7 @@ def _add_resource_classes(tx: Transaction) -> None:
     ]
     if missing:
         tx.execute(insert(resource_classes), missing)
+        note(tx, NAMES)
 
 
 def _add_traits(tx: Transaction) -> None:
@@ -55,3 +57,4 @@ def _add_traits(tx: Transaction) -> None:
     missing = [name for name in os_traits.get_traits() if name not in known and not is_custom(name)]
     if missing:
         tx.execute(insert(traits), [{"name": name} for name in missing])
+        note(tx, NAMES)

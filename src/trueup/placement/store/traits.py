@@ -6,6 +6,7 @@ from collections.abc import Collection
 from sqlalchemy import bindparam, delete, func, insert, select
 
 from trueup.model.providers import Provider
+from trueup.placement.store.changes import PROVIDER, note
 from trueup.placement.store.database import Transaction
 from trueup.placement.store.tables import provider_traits, traits
 from trueup.placement.store.vocabulary import Word
@@ -38,9 +39,11 @@ def insert_traits(tx: Transaction, provider: Provider, trait_ids: Collection[int
     if trait_ids:
         rows = [{"resource_provider_id": provider.id, "trait_id": one} for one in trait_ids]
         tx.execute(_INSERTED, rows)
+        note(tx, PROVIDER, [provider.id])
 
 
 def delete_traits(tx: Transaction, provider: Provider, trait_ids: Collection[int]) -> None:
     """Take traits from the provider."""
     if trait_ids:
         tx.execute(_DELETED, {"provider": provider.id, "ids": list(trait_ids)})
+        note(tx, PROVIDER, [provider.id])

@@ -12,6 +12,7 @@ from typing import Any
 
 from sqlalchemy import Select, Table, bindparam, delete, func, insert, select, update
 
+from trueup.placement.store.changes import NAMES, note
 from trueup.placement.store.database import Transaction
 from trueup.placement.store.tables import inventories, provider_traits, resource_classes, traits
 
@@ -67,16 +68,19 @@ def insert_resource_class(tx: Transaction, name: str) -> None:
     last = tx.scalar(select(func.max(resource_classes.c.id)))
     free = max(_FIRST_CUSTOM_CLASS_ID, (last or 0) + 1)
     tx.execute(insert(resource_classes).values(id=free, name=name))
+    note(tx, NAMES)
 
 
 def rename_resource_class(tx: Transaction, word: Word, name: str) -> None:
     """Give a resource class another name."""
     tx.execute(update(resource_classes).where(resource_classes.c.id == word.id).values(name=name))
+    note(tx, NAMES)
 
 
 def delete_resource_class(tx: Transaction, word: Word) -> None:
     """Forget a resource class."""
     tx.execute(delete(resource_classes).where(resource_classes.c.id == word.id))
+    note(tx, NAMES)
 
 
 def lock_resource_class(tx: Transaction, word: Word) -> bool:
@@ -132,11 +136,13 @@ def list_traits(
 def insert_trait(tx: Transaction, name: str) -> None:
     """Add a trait."""
     tx.execute(insert(traits).values(name=name))
+    note(tx, NAMES)
 
 
 def delete_trait(tx: Transaction, word: Word) -> None:
     """Forget a trait."""
     tx.execute(delete(traits).where(traits.c.id == word.id))
+    note(tx, NAMES)
 
 
 def is_trait_used(tx: Transaction, word: Word) -> bool:

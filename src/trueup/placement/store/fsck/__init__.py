@@ -7,6 +7,7 @@ somebody may hold is ever deleted: rows go when what they hang on is gone.
 
 from dataclasses import dataclass
 
+from trueup.placement.store.changes import EVERYTHING, note
 from trueup.placement.store.database import Database
 from trueup.placement.store.fsck import (
     allocation_without_inventory,
@@ -51,14 +52,16 @@ def repair(database: Database, incomplete: Incomplete) -> Repaired:
 
     SAFETY: for a service that is stopped. If one does write meanwhile, either of the two fails.
     """
+    database.add_own_tables()
     mended: list[Finding] = []
     left: list[Finding] = []
-    with database.alone() as tx:
+    with database.transaction(alone=True) as tx:
         for defect in _DEFECTS:
             found = defect.find(tx)
             repairable = [finding for finding in found if finding.repairable]
             if repairable:
                 defect.repair(tx, repairable, incomplete)
+                note(tx, EVERYTHING)
             mended += repairable
             left += [finding for finding in found if not finding.repairable]
     return Repaired(tuple(mended), tuple(left))

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from sqlalchemy import func, select, update
 
+from trueup.placement.store.changes import PROVIDER, note
 from trueup.placement.store.database import Transaction
 from trueup.placement.store.fsck.findings import Finding, Incomplete
 from trueup.placement.store.tables import providers
@@ -127,3 +128,4 @@ def _write(tx: Transaction, move: Move) -> None:
     if move.parent_is_gone:
         values["parent_provider_id"] = None
     tx.execute(update(providers).where(providers.c.id == move.id).values(values))
+    note(tx, PROVIDER, [move.id])

@@ -16,8 +16,10 @@ from alembic.runtime.migration import MigrationContext
 from alembic.util import CommandError
 from sqlalchemy import Connection, MetaData, inspect, text
 
-from trueup.placement.store.database import Database
+from trueup.placement.store import changes
+from trueup.placement.store.database import Database, in_transaction
 from trueup.placement.store.migrations.blocking import RowsInTheWay
+from trueup.placement.store.own_tables import OWN, PREFIX
 
 __all__ = [
     "OWN",
@@ -29,10 +31,6 @@ __all__ = [
     "stamp",
     "upgrade",
 ]
-
-PREFIX = "trueup_"
-OWN = MetaData()
-"""The tables of our own. Whoever needs one declares it here, with the prefix."""
 
 _NEWEST = "head"
 _LOCK_ID = 0x7472756575
@@ -56,13 +54,14 @@ def upgrade(database: Database) -> None:
         _run(connection, _upgrade)
         OWN.create_all(connection)
         connection.commit()
+    _forget_unused(database)
 
 
 def attach(database: Database) -> None:
     """Add those tables of our own that are missing. Upstream's are as they were."""
     # PERF: a look, without a lock, is all that a start costs once they are there.
-    known = inspect(database.engine).get_table_names() if OWN.tables else []
-    if set(OWN.tables) <= set(known):
+    if set(OWN.tables) <= set(inspect(database.engine).get_table_names()):
+        _forget_unused(database)
         return
     with _locked(database) as connection:
         OWN.create_all(connection)
@@ -91,6 +90,9 @@ def detach(database: Database) -> list[str]:
         ours = [table for table in found.sorted_tables if table.name in names]
         found.drop_all(connection, tables=ours)
     return names
+
+
+_forget_unused = in_transaction(changes.forget_unused)
 
 
 def _upgrade(config: Config) -> None:

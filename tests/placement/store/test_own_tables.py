@@ -1,0 +1,29 @@
+# SPDX-License-Identifier: Apache-2.0
+from contextlib import closing
+
+import pytest
+from sqlalchemy import inspect, select, text
+from sqlalchemy.exc import DBAPIError
+
+from trueup.placement.store import own_tables
+from trueup.placement.store.database import Database
+
+
+def test_a_missing_table_of_ours_is_told_from_other_failures(database_url: str) -> None:
+    with closing(Database(database_url)) as database:
+        for query, expected in (
+            (select(own_tables.changes), True),
+            (text("SELECT 1 FROM projects"), False),
+            (text("SELECT trueup_ FROM"), False),
+        ):
+            with database.reading() as tx, pytest.raises(DBAPIError) as failed:
+                tx.execute(query)
+            assert own_tables.is_missing(failed.value) is expected
+        assert not own_tables.is_missing(KeyError("trueup_changes"))
+
+
+def test_what_is_there_is_left_alone(database_url: str) -> None:
+    with closing(Database(database_url)) as database:
+        for _ in range(2):
+            database.add_own_tables()
+        assert inspect(database.engine).get_table_names() == ["trueup_changes"]
