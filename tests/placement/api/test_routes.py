@@ -5,7 +5,7 @@ import pytest
 from placement import handler as upstream
 
 from tests.placement.client import UUID, Client
-from trueup.placement.api.routes import ROUTES
+from trueup.placement.api.routes import ADDITIONS, ROUTES
 from trueup.placement.api.versions import V
 
 ARGUMENTS = {
@@ -26,6 +26,10 @@ def test_the_urls_and_methods_are_upstreams() -> None:
     assert {(route.url, route.method) for route in ROUTES} == declared
 
 
+def test_what_is_added_is_below_a_path_of_its_own() -> None:
+    assert all(route.url.startswith("/trueup/") for route in ADDITIONS)
+
+
 def test_no_two_routes_answer_the_same_request() -> None:
     for version in V:
         present = [
@@ -34,7 +38,9 @@ def test_no_two_routes_answer_the_same_request() -> None:
         assert len(present) == len(set(present))
 
 
-@pytest.mark.parametrize("route", ROUTES, ids=lambda route: f"{route.method} {route.url}")
+@pytest.mark.parametrize(
+    "route", [*ROUTES, *ADDITIONS], ids=lambda route: f"{route.method} {route.url}"
+)
 def test_ordinary_users_are_refused(client: Client, route) -> None:
     if route.url == "/":
         return

@@ -16,7 +16,7 @@ from oslo_log import versionutils
 from oslo_policy import policy
 
 from trueup.placement.api.errors import Refused
-from trueup.placement.api.policies import ROLES, RULES, Rule
+from trueup.placement.api.policies import ADDITIONS, ROLES, RULES, Rule
 from trueup.placement.api.request_ids import REQUEST_ID
 from trueup.placement.config import ANYONE, Settings
 
@@ -136,7 +136,8 @@ def rule_defaults() -> list[policy.RuleDefault]:
         deprecated_reason="Placement's policies have roles of their own, with a scope.",
         deprecated_since=versionutils.deprecated.WALLABY,
     )
-    return [_role_default(rule, earlier) for rule in ROLES] + [_rule_default(r) for r in RULES]
+    roles = [_role_default(rule, earlier) for rule in ROLES]
+    return roles + [_rule_default(rule) for rule in (*RULES, *ADDITIONS)]
 
 
 def _role_default(rule: Rule, earlier: policy.DeprecatedRule) -> policy.RuleDefault:

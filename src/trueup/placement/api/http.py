@@ -5,7 +5,7 @@ Falcon reads the one and sends the other; handlers see neither sockets nor heade
 for.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from types import MappingProxyType
@@ -29,7 +29,8 @@ class Answer:
     """Status, body and the few headers that differ.
 
     `last_modified` is UTC without saying so; with a value, the answer also forbids caching.
-    `location` is a path below the service.
+    `location` is a path below the service. An answer that is too long for a body has `lines`, of
+    this `media_type`, which are sent while they are made.
     """
 
     status: int = 200
@@ -37,6 +38,8 @@ class Answer:
     last_modified: datetime | None = None
     cacheable: bool = True
     location: str | None = None
+    lines: Iterator[bytes] | None = None
+    media_type: str = JSON
 
 
 NO_CONTENT = Answer(status=204)

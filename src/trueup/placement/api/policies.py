@@ -36,7 +36,9 @@ DELETE_ALLOCATIONS = "placement:allocations:delete"
 LIST_PROVIDER_ALLOCATIONS = "placement:resource_providers:allocations:list"
 LIST_CANDIDATES = "placement:allocation_candidates:list"
 RESHAPE = "placement:reshaper:reshape"
+EXPORT = "trueup:export"
 
+_ADMIN = "rule:admin_api"
 _ADMIN_OR_SERVICE = "rule:admin_or_service_api"
 _SERVICE = "rule:service_api"
 _READER = "rule:admin_or_project_reader_or_service_api"
@@ -212,3 +214,8 @@ RULES = (
     ),
     Rule(RESHAPE, _SERVICE, "Reshape inventories and allocations.", ("POST /reshaper",)),
 )
+
+ADDITIONS: tuple[Rule, ...] = (
+    Rule(EXPORT, _ADMIN, "Read the whole ledger.", ("GET /trueup/export",)),
+)
+"""What upstream does not have."""

@@ -8,6 +8,7 @@ from trueup.placement.api.handlers import (
     aggregates,
     allocations,
     candidates,
+    export,
     inventories,
     providers,
     reshaper,
@@ -131,3 +132,6 @@ ROUTES: tuple[Route, ...] = (
     _get("/usages", usages.get_usages, V.PROJECT_USAGES),
     _post("/reshaper", reshaper.post_reshape, V.RESHAPER),
 )
+
+ADDITIONS: tuple[Route, ...] = (_get("/trueup/export", export.get_export, answers=False),)
+"""What upstream does not have."""

@@ -35,7 +35,7 @@ from trueup.placement.api.http import (
     refuse_other_content,
 )
 from trueup.placement.api.request_ids import REQUEST_ID
-from trueup.placement.api.routes import ROUTES, Route
+from trueup.placement.api.routes import ADDITIONS, ROUTES, Route
 from trueup.placement.api.versions import (
     HEADER,
     SERVICE_TYPE,
@@ -62,8 +62,9 @@ def make_api(database: Database, settings: Settings) -> Any:
     # Falcon has an answer of its own for its errors; ours replaces both.
     for error in (Exception, falcon.HTTPError):
         api.add_error_handler(error, _answer_error)
-    for url in dict.fromkeys(route.url for route in ROUTES):
-        api.add_route(url, _Resource([route for route in ROUTES if route.url == url]))
+    routes = (*ROUTES, *ADDITIONS)
+    for url in dict.fromkeys(route.url for route in routes):
+        api.add_route(url, _Resource([route for route in routes if route.url == url]))
     return api
 
 
@@ -129,6 +130,9 @@ class _Resource:
         if answer.body is not None:
             response.content_type = JSON
             response.data = orjson.dumps(answer.body)
+        elif answer.lines is not None:
+            response.content_type = answer.media_type
+            response.stream = answer.lines
         if answer.location is not None:
             response.set_header("location", f"{_origin(request)}{answer.location}")
         if not answer.cacheable:

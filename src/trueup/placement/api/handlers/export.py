@@ -1,0 +1,42 @@
+# SPDX-License-Identifier: Apache-2.0
+"""/trueup/export: the whole ledger at one moment, for who audits it. Upstream has no such thing."""
+
+from collections.abc import Iterator
+
+from trueup.placement.api import policies
+from trueup.placement.api.http import Answer, Request
+from trueup.placement.api.wire import export as wire
+from trueup.placement.store import export
+from trueup.placement.store.database import Database
+
+_LINES_IN_BLOCK = 500
+
+
+def get_export(request: Request) -> Answer:
+    """GET /trueup/export"""
+    request.caller.authorize(policies.EXPORT)
+    blocks = wire.joined(_lines(request.database), _LINES_IN_BLOCK)
+    # A database that is away must be told before the answer begins.
+    first = next(blocks)
+    return Answer(lines=_begun(first, blocks), media_type=wire.LINES)
+
+
+def _begun(first: bytes, rest: Iterator[bytes]) -> Iterator[bytes]:
+    """A generator, so that a server that closes it ends the snapshot too."""
+    yield first
+    yield from rest
+
+
+def _lines(database: Database) -> Iterator[bytes]:
+    with database.reading(snapshot=True) as tx:
+        classes = export.class_names(tx)
+        yield wire.head()
+        uuids: dict[int, str] = {}
+        consumers = 0
+        for stocked in export.all_providers(tx, classes):
+            uuids[stocked.provider.id] = stocked.provider.uuid
+            yield wire.provider(stocked)
+        for holder in export.all_holders(tx, classes, uuids):
+            consumers += 1
+            yield wire.consumer(holder)
+        yield wire.end(len(uuids), consumers)

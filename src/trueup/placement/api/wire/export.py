@@ -1,0 +1,75 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The export as lines: a head, a line for each provider and consumer, an end that counts them.
+
+Not part of upstream's API, and the same at every microversion.
+"""
+
+from collections.abc import Iterator
+from typing import Any
+
+import orjson
+
+from trueup.placement.store.export import Holder, Stocked
+
+LINES = "application/x-ndjson"
+FORM = 1
+"""The form of the lines; readers refuse another one."""
+
+
+def head() -> bytes:
+    """The first line."""
+    return _line({"trueup_export": FORM})
+
+
+def provider(row: Stocked) -> bytes:
+    """A line of a provider."""
+    known = row.provider
+    body = {
+        "uuid": known.uuid,
+        "name": known.name,
+        "generation": known.generation,
+        "root_provider_uuid": known.root_uuid,
+        "parent_provider_uuid": known.parent_uuid,
+        "inventories": row.inventories,
+        "traits": row.traits,
+        "aggregates": row.aggregates,
+    }
+    return _line({"provider": body})
+
+
+def consumer(row: Holder) -> bytes:
+    """A line of a consumer."""
+    known = row.consumer
+    body = {
+        "uuid": known.uuid,
+        "consumer_generation": known.generation,
+        "project_id": known.project_id,
+        "user_id": known.user_id,
+        "consumer_type": known.consumer_type,
+        "allocations": row.allocations,
+    }
+    return _line({"consumer": body})
+
+
+def end(providers: int, consumers: int) -> bytes:
+    """The last line: without it the export is cut."""
+    return _line({"end": {"providers": providers, "consumers": consumers}})
+
+
+def joined(lines: Iterator[bytes], count: int) -> Iterator[bytes]:
+    """Lines in blocks of so many.
+
+    PERF: a server takes longer to send a small block than we to make it.
+    """
+    block: list[bytes] = []
+    for line in lines:
+        block.append(line)
+        if len(block) >= count:
+            yield b"".join(block)
+            block = []
+    if block:
+        yield b"".join(block)
+
+
+def _line(body: dict[str, Any]) -> bytes:
+    return orjson.dumps(body, option=orjson.OPT_APPEND_NEWLINE)
