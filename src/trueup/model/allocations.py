@@ -5,6 +5,7 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
+from typing import NamedTuple
 
 from trueup.model.errors import (
     AllocationToUnknownProvider,
@@ -16,7 +17,6 @@ from trueup.model.errors import (
 )
 from trueup.model.generations import UNCHECKED, Expected
 from trueup.model.inventories import Stock
-from trueup.model.providers import Provider
 
 Place = tuple[str, str]
 """The UUID of a provider and the name of a resource class."""
@@ -32,6 +32,14 @@ class Consumer:
     user_id: str
     generation: int
     type: str | None = None
+
+
+class KnownConsumer(NamedTuple):
+    """What a change of a consumer needs of the one that is there."""
+
+    id: int
+    uuid: str
+    generation: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +69,7 @@ class ConsumerAllocations:
 
 
 def refuse_stale_consumers(
-    wanted: Iterable[ConsumerAllocations], consumers: Mapping[str, Consumer]
+    wanted: Iterable[ConsumerAllocations], consumers: Mapping[str, KnownConsumer]
 ) -> None:
     """Raise StaleConsumer for the first consumer that is not as the client saw it."""
     for one in wanted:
@@ -72,7 +80,7 @@ def refuse_stale_consumers(
 
 
 def refuse_unknown_names(
-    places: Collection[Place], providers: Mapping[str, Provider], class_ids: Mapping[str, int]
+    places: Collection[Place], providers: Collection[str], class_ids: Collection[str]
 ) -> None:
     """Raise AllocationToUnknownProvider, or else ResourceClassNotFound, for the first there is."""
     for uuid, _ in places:

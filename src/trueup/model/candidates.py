@@ -1,35 +1,42 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The answer of GET /allocation_candidates."""
+"""The answer of GET /allocation_candidates.
 
-from collections.abc import Mapping
+It may have 100,000 candidates, so it is kept in columns, not as an object for each.
+"""
+
+from collections.abc import Sequence
 from dataclasses import dataclass
 
-from trueup.model.allocations import Place
+Part = tuple[str, tuple[tuple[str, int], ...]]
+"""What one provider of each candidate gives: the suffix of a group, and amounts by class."""
 
 
 @dataclass(frozen=True, slots=True)
-class Candidate:
-    """One way to satisfy the request: amounts by place, and who satisfied which group."""
+class StockColumns:
+    """The inventories of one class, an entry for each provider."""
 
-    amounts: Mapping[Place, int]
-    mappings: Mapping[str, tuple[str, ...]]
+    name: str
+    capacities: Sequence[int]
+    used: Sequence[int]
 
 
 @dataclass(frozen=True, slots=True)
-class ProviderSummary:
-    """A provider of a tree that some candidate uses."""
+class Summaries:
+    """Providers that have inventories of the same classes: a column for each thing to know."""
 
-    uuid: str
-    root_uuid: str
-    parent_uuid: str | None
-    traits: tuple[str, ...]
-    resources: Mapping[str, tuple[int, int]]
-    """By resource class: capacity and what is used of it."""
+    uuids: Sequence[str]
+    root_uuids: Sequence[str]
+    parent_uuids: Sequence[str | None]
+    traits: Sequence[tuple[str, ...]]
+    stocks: tuple[StockColumns, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Candidates:
     """All ways found, and the providers of the trees they use."""
 
-    candidates: tuple[Candidate, ...] = ()
-    summaries: tuple[ProviderSummary, ...] = ()
+    parts: tuple[Part, ...] = ()
+    choices: Sequence[tuple[int, ...]] = ()
+    """For each candidate: who gives each part, as a place in `uuids`."""
+    uuids: Sequence[str] = ()
+    summaries: tuple[Summaries, ...] = ()

@@ -4,9 +4,17 @@
 from collections.abc import Collection
 from dataclasses import dataclass
 from datetime import datetime
+from typing import NamedTuple
 
 from trueup.model.errors import BadProvider, StaleProvider
 from trueup.model.generations import UNCHECKED, Expected
+
+
+class LockedProvider(NamedTuple):
+    """What a claim needs of a provider besides its stocks."""
+
+    id: int
+    uuid: str
 
 
 @dataclass(frozen=True, slots=True)

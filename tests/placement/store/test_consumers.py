@@ -15,19 +15,26 @@ def database(empty_ledger: str) -> Iterator[Database]:
         yield database
 
 
+def shown(database: Database) -> dict[str, tuple[str, str, str | None]]:
+    """The owners and the type of every consumer."""
+    with database.reading() as tx:
+        found = [consumers.read_consumer(row) for row in tx.execute(consumers.columns())]
+    return {one.uuid: (one.project_id, one.user_id, one.type) for one in found}
+
+
 def test_new_consumers_start_and_known_ones_go_on(database: Database) -> None:
     first = ConsumerAllocations("server", "p", "u", type="INSTANCE")
     with database.transaction() as tx:
         consumers.save(tx, [first], {})
         known = consumers.lock(tx, ["server", "nobody"])
     assert list(known) == ["server"]
-    assert (known["server"].generation, known["server"].type) == (1, "INSTANCE")
+    assert (known["server"].generation, shown(database)["server"]) == (1, ("p", "u", "INSTANCE"))
 
     moved = ConsumerAllocations("server", "other", "u")
     with database.transaction() as tx:
         consumers.save(tx, [moved], known)
         after = consumers.lock(tx, ["server"])["server"]
-    assert (after.project_id, after.generation, after.type) == ("other", 2, "INSTANCE")
+    assert (after.generation, shown(database)["server"]) == (2, ("other", "u", "INSTANCE"))
 
 
 def test_a_few_of_each_are_made_at_once(database: Database) -> None:
@@ -38,12 +45,11 @@ def test_a_few_of_each_are_made_at_once(database: Database) -> None:
     ]
     with database.transaction() as tx:
         consumers.save(tx, wanted, {})
-        found = consumers.lock(tx, ["one", "two", "three"])
-        shown = {name: (c.project_id, c.user_id, c.type) for name, c in found.items()}
-        assert shown == {
-            "one": ("p", "u", "INSTANCE"),
-            "two": ("q", "u", None),
-            "three": ("p", "v", "MIGRATION"),
-        }
+    assert shown(database) == {
+        "one": ("p", "u", "INSTANCE"),
+        "two": ("q", "u", None),
+        "three": ("p", "v", "MIGRATION"),
+    }
+    with database.transaction() as tx:
         consumers.delete_consumers(tx, ["one", "two"])
         assert list(consumers.lock(tx, ["one", "two", "three"])) == ["three"]

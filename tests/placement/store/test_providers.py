@@ -130,3 +130,15 @@ def test_what_nobody_owns_is_held_as_well(tx: Transaction) -> None:
     tx.execute(insert(tables.allocations), row | {"resource_provider_id": other.id})
     assert providers.has_allocations(tx, other)
     assert not providers.has_allocations(tx, provider(tx, ROOT))
+
+
+def test_a_claim_locks_with_less_to_read(client: Client) -> None:
+    client.make_provider(1)
+    client.make_provider(2)
+    with client.application.database.transaction() as tx:
+        locked = providers.lock_only(tx, {UUID(1), UUID(2), UUID(3)})
+        whole = providers.lock(tx, {UUID(1), UUID(2), UUID(3)})
+        assert {uuid: one.id for uuid, one in locked.items()} == {
+            uuid: one.id for uuid, one in whole.items()
+        }
+        assert providers.lock_only(tx, set()) == {}

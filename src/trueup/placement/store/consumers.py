@@ -21,7 +21,7 @@ from sqlalchemy import (
     update,
 )
 
-from trueup.model.allocations import Consumer, ConsumerAllocations
+from trueup.model.allocations import Consumer, ConsumerAllocations, KnownConsumer
 from trueup.placement.store.database import Transaction
 from trueup.placement.store.tables import consumer_types, consumers, projects, users
 
@@ -48,7 +48,8 @@ _COLUMNS: Select[Any] = select(
     _name_of(consumer_types.c.name, consumers.c.consumer_type_id).label("type"),
 )
 _LOCKED = (
-    _COLUMNS.where(consumers.c.uuid.in_(bindparam("uuids", expanding=True)))
+    select(consumers.c.id, consumers.c.uuid, consumers.c.generation)
+    .where(consumers.c.uuid.in_(bindparam("uuids", expanding=True)))
     .order_by(consumers.c.id)
     .with_for_update()
 )
@@ -64,10 +65,10 @@ def _named(column: Column[str]) -> Select[Any]:
 _OWNERS = union_all(*(_named(column) for column in _NAMES.values()))
 
 
-def lock(tx: Transaction, uuids: Collection[str]) -> dict[str, Consumer]:
+def lock(tx: Transaction, uuids: Collection[str]) -> dict[str, KnownConsumer]:
     """Those of these consumers that exist, locked until the end, in the order of their ids."""
-    found = [read_consumer(row) for row in tx.execute(_LOCKED, {"uuids": list(uuids)})]
-    return {consumer.uuid: consumer for consumer in found}
+    found = tx.execute(_LOCKED, {"uuids": list(uuids)})
+    return {row.uuid: KnownConsumer(*row) for row in found}
 
 
 def columns() -> Select[Any]:
@@ -81,7 +82,7 @@ def read_consumer(row: Row[Any]) -> Consumer:
 
 
 def save(
-    tx: Transaction, wanted: Collection[ConsumerAllocations], known: Mapping[str, Consumer]
+    tx: Transaction, wanted: Collection[ConsumerAllocations], known: Mapping[str, KnownConsumer]
 ) -> None:
     """Write the consumers that shall hold something: new ones, and each with a new generation.
 

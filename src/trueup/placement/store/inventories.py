@@ -7,7 +7,6 @@ from typing import Any
 from sqlalchemy import (
     BindParameter,
     Select,
-    and_,
     bindparam,
     delete,
     func,
@@ -18,7 +17,7 @@ from sqlalchemy import (
 
 from trueup.model.allocations import Place
 from trueup.model.inventories import Inventory, Stock
-from trueup.model.providers import Provider
+from trueup.model.providers import LockedProvider, Provider
 from trueup.placement.store.changes import PROVIDER, note
 from trueup.placement.store.database import Transaction
 from trueup.placement.store.tables import allocations, inventories, resource_classes
@@ -38,31 +37,26 @@ _COLUMNS: Select[Any] = select(
 _providers: BindParameter[Any] = bindparam("providers", expanding=True)
 _classes: BindParameter[Any] = bindparam("classes", expanding=True)
 _used = (
-    select(
-        allocations.c.resource_provider_id,
-        allocations.c.resource_class_id,
-        func.sum(allocations.c.used).label("used"),
-    )
+    select(func.coalesce(func.sum(allocations.c.used), 0))
     .where(
-        allocations.c.resource_provider_id.in_(_providers),
-        allocations.c.resource_class_id.in_(_classes),
+        allocations.c.resource_provider_id == inventories.c.resource_provider_id,
+        allocations.c.resource_class_id == inventories.c.resource_class_id,
     )
-    .group_by(allocations.c.resource_provider_id, allocations.c.resource_class_id)
-    .subquery("used_of")
+    .correlate(inventories)
+    .scalar_subquery()
 )
 _STOCKS = (
-    _COLUMNS.add_columns(func.coalesce(_used.c.used, 0).label("used"))
-    .outerjoin_from(
-        inventories,
-        _used,
-        and_(
-            inventories.c.resource_provider_id == _used.c.resource_provider_id,
-            inventories.c.resource_class_id == _used.c.resource_class_id,
-        ),
+    select(
+        inventories.c.resource_provider_id,
+        resource_classes.c.id,
+        _used.label("used"),
+        resource_classes.c.name,
+        *(inventories.c[name] for name in _AMOUNTS),
     )
+    .join(resource_classes, inventories.c.resource_class_id == resource_classes.c.id)
     .where(
         inventories.c.resource_provider_id.in_(_providers),
-        inventories.c.resource_class_id.in_(_classes),
+        resource_classes.c.name.in_(bindparam("names", expanding=True)),
     )
 )
 _of_provider = inventories.c.resource_provider_id == bindparam("provider")
@@ -91,20 +85,23 @@ def of_provider(tx: Transaction, provider: Provider) -> dict[str, Inventory]:
 
 
 def with_usage(
-    tx: Transaction, providers: Iterable[Provider], class_ids: Collection[int]
-) -> dict[Place, Stock]:
-    """The inventories of these classes on these providers, and how much of each is used.
+    tx: Transaction, providers: Iterable[Provider | LockedProvider], names: Collection[str]
+) -> tuple[dict[Place, Stock], dict[str, int]]:
+    """The inventories of these classes on these providers, with what is used of each.
+
+    Also the ids of those classes that any of these providers has an inventory of.
 
     SAFETY: the providers must be locked, else the sums may be of yesterday.
     """
     uuids = {provider.id: provider.uuid for provider in providers}
-    if not uuids or not class_ids:
-        return {}
-    values = {"providers": list(uuids), "classes": list(class_ids)}
-    return {
-        (uuids[provider_id], name): Stock(Inventory(name, *amounts), int(used))
-        for provider_id, name, *amounts, used in tx.execute(_STOCKS, values)
-    }
+    if not uuids or not names:
+        return {}, {}
+    stocks, class_ids = {}, {}
+    found = tx.execute(_STOCKS, {"providers": list(uuids), "names": list(names)})
+    for provider_id, class_id, used, name, *amounts in found:
+        stocks[uuids[provider_id], name] = Stock(Inventory(name, *amounts), int(used))
+        class_ids[name] = class_id
+    return stocks, class_ids
 
 
 def used_classes(tx: Transaction, provider: Provider, class_ids: Collection[int]) -> list[str]:

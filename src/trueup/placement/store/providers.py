@@ -2,12 +2,12 @@
 """Provider rows: finding, locking and changing them, and their trees."""
 
 from collections.abc import Collection, Iterable, Mapping
-from typing import Any
+from typing import Any, TypeVar
 
 from oslo_utils.timeutils import utcnow
 from sqlalchemy import Select, bindparam, delete, func, insert, select, update
 
-from trueup.model.providers import Provider
+from trueup.model.providers import LockedProvider, Provider
 from trueup.placement.store.changes import NOTED, PROVIDER, USAGE_OF, note
 from trueup.placement.store.database import Transaction
 from trueup.placement.store.tables import (
@@ -17,6 +17,8 @@ from trueup.placement.store.tables import (
     provider_traits,
     providers,
 )
+
+_Row = TypeVar("_Row", Provider, LockedProvider)
 
 _parent = providers.alias("parent")
 _root = providers.alias("root")
@@ -54,6 +56,12 @@ _LOCKED = (
     .order_by(providers.c.id)
     .with_for_update()
 )
+_LOCKED_ONLY = (
+    select(providers.c.id, providers.c.uuid)
+    .where(providers.c.uuid.in_(bindparam("uuids", expanding=True)))
+    .order_by(providers.c.id)
+    .with_for_update()
+)
 _BUMPED = (
     update(providers)
     .where(providers.c.id.in_(bindparam("ids", expanding=True)))
@@ -76,6 +84,20 @@ def lock(tx: Transaction, uuids: Collection[str]) -> dict[str, Provider]:
     if not uuids:
         return {}
     found = [Provider(*row) for row in tx.execute(_LOCKED, {"uuids": list(uuids)})]
+    return _as_asked(uuids, found)
+
+
+def lock_only(tx: Transaction, uuids: Collection[str]) -> dict[str, LockedProvider]:
+    """The same without all that a claim does not ask: with PyMySQL each column counts."""
+    if not uuids:
+        return {}
+    found = [LockedProvider(*row) for row in tx.execute(_LOCKED_ONLY, {"uuids": list(uuids)})]
+    if all(one.uuid in uuids for one in found):
+        return {one.uuid: one for one in found}
+    return _as_asked(uuids, found)
+
+
+def _as_asked(uuids: Collection[str], found: Collection[_Row]) -> dict[str, _Row]:
     exact = {provider.uuid: provider for provider in found}
     # MariaDB finds a UUID also in the other case.
     folded = {provider.uuid.lower(): provider for provider in found}

@@ -46,7 +46,7 @@ def replace(tx: Transaction, uuid: str, wanted: Inventory, expected: Expected) -
     provider = provider_to_change(tx, uuid)
     refuse_stale_provider(provider, expected)
     class_ids = _class_ids(tx, [wanted.resource_class])
-    stocks = store.inventories.with_usage(tx, [provider], class_ids.values())
+    stocks, _ = store.inventories.with_usage(tx, [provider], class_ids)
 
     if (provider.uuid, wanted.resource_class) not in stocks:
         raise InventoryNotFound(wanted.resource_class)
@@ -85,7 +85,7 @@ def replace_all_within(tx: Transaction, provider: Provider, wanted: Iterable[Inv
     store.inventories.insert_inventories(tx, provider, new, class_ids)
     changed = [one for name, one in by_class.items() if name in existing]
     if changed:
-        stocks = store.inventories.with_usage(tx, [provider], class_ids.values())
+        stocks, _ = store.inventories.with_usage(tx, [provider], class_ids)
         _warn_of_overcommit(provider, changed, _used(stocks))
     store.inventories.update_inventories(tx, provider, changed, class_ids)
 
