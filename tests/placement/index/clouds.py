@@ -6,11 +6,11 @@ from dataclasses import dataclass, field
 
 from trueup.model.candidates import Candidates
 from trueup.model.requests import CandidateRequest, RequestGroup
+from trueup.placement.index.arrange import arrange
 from trueup.placement.index.columns import View
 from trueup.placement.index.combine import Order
-from trueup.placement.index.load import arrange
 from trueup.placement.index.search import find_candidates
-from trueup.placement.store.picture import Picture, ProviderRow, StockRow
+from trueup.placement.store.picture import Names, Picture, ProviderRow, StockRow, UsedRow
 
 CLASSES = {"VCPU": 0, "MEMORY_MB": 1, "DISK_GB": 2, "SRIOV_NET_VF": 3, "PGPU": 4}
 TRAITS = {"MISC_SHARES_VIA_AGGREGATE": 1, "FAST": 2, "SMALL": 3, "RED": 4}
@@ -35,6 +35,8 @@ def view_of(hosts: Iterable[Host]) -> View:
     """The view of a cloud; parents come before their children."""
     hosts = tuple(hosts)
     ids = {host.name: number for number, host in enumerate(hosts, 1)}
+    names = dict.fromkeys(one for host in hosts for one in host.aggregates)
+    aggregates = {name: number for number, name in enumerate(names, 1)}
     roots: dict[str, int] = {}
     for host in hosts:
         roots[host.name] = roots[host.parent] if host.parent else ids[host.name]
@@ -45,13 +47,19 @@ def view_of(hosts: Iterable[Host]) -> View:
                 for h in hosts
             ],
             stocks=[_stock(ids[h.name], h, name) for h in hosts for name in h.totals],
-            class_ids=CLASSES,
-            trait_ids=TRAITS,
-            trait_pairs=sorted(
-                ((ids[h.name], TRAITS[trait]) for h in hosts for trait in h.traits),
-                key=lambda pair: pair[1],
-            ),
-            aggregate_pairs=[(ids[h.name], one) for h in hosts for one in h.aggregates],
+            used=[
+                UsedRow(ids[h.name], CLASSES[name], amount)
+                for h in hosts
+                for name, amount in h.used.items()
+            ],
+            names=Names(CLASSES, TRAITS),
+            trait_sets={
+                ids[h.name]: tuple(sorted(TRAITS[name] for name in h.traits))
+                for h in hosts
+                if h.traits
+            },
+            aggregate_pairs=[(ids[h.name], aggregates[one]) for h in hosts for one in h.aggregates],
+            aggregate_uuids={number: name for name, number in aggregates.items()},
         )
     )
 
@@ -81,17 +89,6 @@ def ask(
     return find_candidates(request, view_of(hosts), order or Order())
 
 
-def spelled(found: Candidates) -> list[str]:
-    """Candidates in one line each, sorted: `disk:DISK_GB=5 host:VCPU=1`."""
-    return sorted(
-        " ".join(
-            f"{provider}:{name}={amount}"
-            for (provider, name), amount in sorted(one.amounts.items())
-        )
-        for one in found.candidates
-    )
-
-
 def _stock(provider_id: int, host: Host, name: str) -> StockRow:
     return StockRow(
         provider_id,
@@ -102,5 +99,4 @@ def _stock(provider_id: int, host: Host, name: str) -> StockRow:
         1,
         host.max_unit,
         host.step_size,
-        host.used.get(name, 0),
     )

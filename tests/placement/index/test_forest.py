@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 import hypothesis.strategies as st
+import numpy as np
 from hypothesis import given
 
-from trueup.placement.index.forest import NO_PARENT, lay_out
+from trueup.placement.index.forest import NO_PARENT, NOWHERE, lay_out
 from trueup.placement.store.picture import ProviderRow
 
 
@@ -21,6 +22,7 @@ def rows(draw: st.DrawFn) -> list[ProviderRow]:
 @given(rows())
 def test_a_subtree_is_a_slice(providers: list[ProviderRow]) -> None:
     forest = lay_out(providers)
+    position_of = {int(key): position for position, key in enumerate(forest.ids)}
     parents = {row.id: row.parent_id for row in providers}
 
     def line(key: int | None) -> list[int]:
@@ -28,12 +30,12 @@ def test_a_subtree_is_a_slice(providers: list[ProviderRow]) -> None:
 
     assert len(forest) == len(providers)
     for row in providers:
-        position = forest.by_id[row.id]
-        below = {forest.by_id[other.id] for other in providers if row.id in line(other.id)}
+        position = position_of[row.id]
+        below = {position_of[other.id] for other in providers if row.id in line(other.id)}
         assert set(range(position, int(forest.ends[position]))) == below
-        assert int(forest.roots[position]) == forest.by_id[row.root_id]
+        assert int(forest.roots[position]) == position_of[row.root_id]
         assert forest.uuids[position] == row.uuid
-        parent = forest.by_id[row.parent_id] if row.parent_id else NO_PARENT
+        parent = position_of[row.parent_id] if row.parent_id else NO_PARENT
         assert int(forest.parents[position]) == parent
 
 
@@ -49,3 +51,20 @@ def test_one_of_a_subtree_is_above_the_others() -> None:
     assert forest.is_one_subtree([0, 1, 2])
     assert forest.is_one_subtree([1])
     assert not forest.is_one_subtree([1, 2])
+
+
+def test_a_circle_is_left_out() -> None:
+    circle = [ProviderRow(2, "b", 1, 3), ProviderRow(3, "c", 1, 2)]
+    forest = lay_out([ProviderRow(1, "a", 1, None), *circle])
+    assert (forest.uuids, list(forest.left_out)) == (("a",), circle)
+
+
+@given(rows())
+def test_providers_are_found_by_their_ids(providers: list[ProviderRow]) -> None:
+    forest = lay_out(providers)
+    ids = np.array([row.id for row in providers] + [99])
+    found = forest.positions_of(ids).tolist()
+    assert [forest.uuids[position] for position in found[:-1]] == [row.uuid for row in providers]
+    assert found[-1] == NOWHERE
+    assert lay_out([]).positions_of(ids).tolist() == [NOWHERE] * len(ids)
+    assert sorted(forest.rows()) == providers

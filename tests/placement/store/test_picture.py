@@ -6,7 +6,7 @@ from sqlalchemy import event, insert, update
 
 from tests.placement.client import UUID, Client
 from trueup.placement.store import picture, schema, tables
-from trueup.placement.store.picture import Picture, ProviderRow, StockRow
+from trueup.placement.store.picture import Picture, ProviderRow, StockRow, Usage, UsedRow
 
 FAST, SLOW = "HW_CPU_X86_SSE", "HW_CPU_X86_AVX"
 
@@ -27,19 +27,46 @@ def test_everything_is_in_the_picture(client: Client) -> None:
 
     found = take(client)
 
-    one, two = (row.id for row in found.providers)
-    assert found.providers == [
-        ProviderRow(one, UUID(1), one, None),
-        ProviderRow(two, UUID(2), one, one),
+    one, two = sorted(row.id for row in found.providers)
+    assert sorted(found.providers) == [
+        ProviderRow(one, UUID(1), one, None, 5),
+        ProviderRow(two, UUID(2), one, one, 1),
     ]
-    vcpu, disk = found.class_ids["VCPU"], found.class_ids["DISK_GB"]
+    vcpu, disk = found.names.class_ids["VCPU"], found.names.class_ids["DISK_GB"]
     assert set(found.stocks) == {
-        StockRow(one, vcpu, 10, 2, 1.5, 2, 6, 2, 6),
-        StockRow(two, disk, 5, 0, 1.0, 1, 2**31 - 1, 1, 0),
+        StockRow(one, vcpu, 10, 2, 1.5, 2, 6, 2),
+        StockRow(two, disk, 5, 0, 1.0, 1, 2**31 - 1, 1),
     }
-    traits = sorted([found.trait_ids[FAST], found.trait_ids[SLOW]])
-    assert found.trait_pairs == [(one, trait) for trait in traits]
-    assert found.aggregate_pairs == [(one, UUID(50))]
+    assert list(found.used) == [UsedRow(one, vcpu, 6)]
+    trait_ids = found.names.trait_ids
+    assert found.trait_sets == {one: tuple(sorted([trait_ids[FAST], trait_ids[SLOW]]))}
+    ((provider, aggregate),) = found.aggregate_pairs
+    assert (provider, found.aggregate_uuids) == (one, {aggregate: UUID(50)})
+
+
+def test_of_some_providers_there_is_the_same(client: Client) -> None:
+    for number in (1, 2):
+        client.make_provider(
+            number, inventories={"VCPU": 8}, traits=(FAST,), aggregates=(50 + number,)
+        )
+    client.claim(100, {1: {"VCPU": 1}, 2: {"VCPU": 2}})
+    everything = take(client)
+    one, two = sorted(row.id for row in everything.providers)
+    vcpu = everything.names.class_ids["VCPU"]
+    with client.application.database.reading() as tx:
+        names = everything.names
+        found = picture.of_providers(tx, names, [two, 99])
+        assert picture.of_providers(tx, names, []) == Picture(names, [], [], [], {}, [], {})
+        assert picture.usage(tx, [one, 99]) == Usage([(one, 4)], [UsedRow(one, vcpu, 1)])
+        assert len(picture.usage(tx).used) == len(picture.usage(tx).generations) == 2
+        assert picture.speaking(tx, [vcpu], []) == {one, two}
+        assert picture.speaking(tx, [], [names.trait_ids[FAST]]) == {one, two}
+        assert picture.speaking(tx, [], []) == set()
+        assert picture.all_providers(tx) == everything.providers
+        assert picture.all_members(tx) == everything.aggregate_pairs
+    assert found.providers == everything.providers[1:]
+    assert list(found.used) == [UsedRow(two, vcpu, 2)]
+    assert list(found.aggregate_uuids.values()) == [UUID(52)]
 
 
 def test_a_picture_is_of_one_moment(serve: Callable[..., Client], database_url: str) -> None:
@@ -63,11 +90,11 @@ def test_a_picture_is_of_one_moment(serve: Callable[..., Client], database_url: 
     assert take(client) == before
     assert written == [1, 204]
     after = take(client)
-    assert [row.uuid for row in after.providers] == [UUID(1), UUID(2)]
-    assert sorted((row.total, row.used) for row in after.stocks) == [(4, 0), (8, 2)]
+    assert {row.uuid for row in after.providers} == {UUID(1), UUID(2)}
+    assert sorted(row.total for row in after.stocks) == [4, 8]
     # Some databases sum to decimals.
-    assert {type(row.used) for row in after.stocks} == {int}
-    assert len(after.trait_pairs) == len(after.aggregate_pairs) == 1
+    assert [(row[2], type(row[2])) for row in after.used] == [(2, int)]
+    assert len(after.trait_sets) == len(after.aggregate_pairs) == 1
 
 
 def test_who_has_no_root_is_seen_by_nobody(client: Client) -> None:
@@ -86,4 +113,4 @@ def test_what_nobody_owns_is_used(client: Client) -> None:
         tx.execute(tables.consumers.delete())
         row = {"resource_provider_id": 1, "resource_class_id": 0, "used": 1}
         tx.execute(insert(tables.allocations), row | {"consumer_id": UUID(199)})
-    assert [row.used for row in take(client).stocks] == [3]
+    assert [row[2] for row in take(client).used] == [3]

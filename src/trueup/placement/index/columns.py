@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from trueup.placement.index.forest import Forest, Positions
+from trueup.placement.index.skipped import Skipped
 
 Mask = NDArray[np.bool_]
 """One truth for each provider, by position."""
@@ -24,6 +25,7 @@ NOBODY: Positions = np.empty(0, dtype=np.int64)
 class Stocks:
     """The inventories of one class: one entry for each provider that has one, by position."""
 
+    class_id: int
     positions: Positions
     limits: NDArray[np.float64]
     """What usage may grow to, before rounding."""
@@ -76,6 +78,11 @@ class View:
     """Who shares with other trees."""
     shared_with: Mapping[int, Positions]
     """By position of a sharing provider: the roots of all trees that may use it."""
+    generations: Integers
+    aggregate_ids: Mapping[str, int]
+    """By UUID, of those that have a member."""
+    skipped: frozenset[Skipped]
+    """Rows that lead nowhere."""
 
     @property
     def is_flat(self) -> bool:

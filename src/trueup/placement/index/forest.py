@@ -16,6 +16,7 @@ from trueup.placement.store.picture import ProviderRow
 Positions = NDArray[np.int64]
 
 NO_PARENT = -1
+NOWHERE = -1
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,7 +28,14 @@ class Forest:
     roots: Positions
     ends: Positions
     by_uuid: Mapping[str, int]
-    by_id: Mapping[int, int]
+    ids: Positions
+    root_ids: Positions
+    parent_ids: Positions
+    """As the rows say, which are not always right; NO_PARENT where there is none."""
+    by_id: Positions
+    """All positions, in the order of the ids."""
+    left_out: tuple[ProviderRow, ...]
+    """Providers that are their own ancestors, and so have no position."""
 
     def __len__(self) -> int:
         return len(self.uuids)
@@ -36,6 +44,23 @@ class Forest:
     def has_trees(self) -> bool:
         """Whether any provider is below another."""
         return bool((self.parents != NO_PARENT).any())
+
+    def positions_of(self, ids: Positions) -> Positions:
+        """Where the providers with these ids are; NOWHERE if there is none."""
+        if not len(self):
+            return np.full(len(ids), NOWHERE, dtype=np.int64)
+        places = np.searchsorted(self.ids, ids, sorter=self.by_id)
+        found = self.by_id[np.minimum(places, len(self) - 1)]
+        return np.where(self.ids[found] == ids, found, NOWHERE)
+
+    def rows(self) -> list[ProviderRow]:
+        """What it was made of, but for generations."""
+        columns = (self.ids.tolist(), self.uuids, self.root_ids.tolist(), self.parent_ids.tolist())
+        rows = [
+            ProviderRow(key, uuid, root_id, None if parent_id == NO_PARENT else parent_id)
+            for key, uuid, root_id, parent_id in zip(*columns, strict=True)
+        ]
+        return [*rows, *self.left_out]
 
     def tree_of(self, position: int) -> slice:
         """All positions of the tree that this provider is in."""
@@ -50,7 +75,7 @@ class Forest:
 
 def lay_out(rows: Sequence[ProviderRow]) -> Forest:
     """Give every provider its position. A parent that does not exist counts as none."""
-    ordered, depths = _in_order(rows)
+    ordered, depths = _in_order(sorted(rows))
     by_id = {row.id: position for position, row in enumerate(ordered)}
     ends = np.arange(1, len(ordered) + 1, dtype=np.int64)
     open_above: list[int] = []
@@ -61,6 +86,7 @@ def lay_out(rows: Sequence[ProviderRow]) -> Forest:
         open_above.append(position)
     for closed in open_above:
         ends[closed] = len(ordered)
+    ids = _positions(row.id for row in ordered)
     return Forest(
         uuids=tuple(row.uuid for row in ordered),
         parents=_positions(
@@ -69,7 +95,11 @@ def lay_out(rows: Sequence[ProviderRow]) -> Forest:
         roots=_positions(by_id.get(row.root_id, by_id[row.id]) for row in ordered),
         ends=ends,
         by_uuid={row.uuid: position for position, row in enumerate(ordered)},
-        by_id=by_id,
+        ids=ids,
+        root_ids=_positions(row.root_id for row in ordered),
+        parent_ids=_positions(row.parent_id or NO_PARENT for row in ordered),
+        by_id=np.argsort(ids),
+        left_out=tuple(row for row in rows if row.id not in by_id),
     )
 
 

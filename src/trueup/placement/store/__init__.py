@@ -4,8 +4,10 @@
 from trueup.placement.store import (
     aggregates,
     allocations,
+    changes,
     consumers,
     filters,
+    fingerprint,
     inventories,
     picture,
     providers,
@@ -18,8 +20,10 @@ from trueup.placement.store import (
 __all__ = [
     "aggregates",
     "allocations",
+    "changes",
     "consumers",
     "filters",
+    "fingerprint",
     "inventories",
     "picture",
     "providers",

@@ -1,10 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The whole ledger as plain rows: what the index is made of."""
+"""The ledger as plain rows, whole or of some providers: what the index is made of.
 
-from collections.abc import Mapping, Sequence
+All of it is read with few and small rows, because drivers take longer for a row than databases do.
+"""
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from sqlalchemy import and_, func, select
+from sqlalchemy import BigInteger, Column, Select, String, bindparam, cast, func, select
 
 from trueup.placement.store.database import Transaction
 from trueup.placement.store.tables import (
@@ -26,10 +29,11 @@ class ProviderRow(NamedTuple):
     uuid: str
     root_id: int
     parent_id: int | None
+    generation: int = 0
 
 
 class StockRow(NamedTuple):
-    """An inventory and what is used of it."""
+    """An inventory."""
 
     provider_id: int
     class_id: int
@@ -39,59 +43,77 @@ class StockRow(NamedTuple):
     min_unit: int
     max_unit: int
     step_size: int
+
+
+class UsedRow(NamedTuple):
+    """What is used of one class of a provider, whether it has an inventory of it or not."""
+
+    provider_id: int
+    class_id: int
     used: int
 
 
-class Picture(NamedTuple):
-    """The ledger at one moment."""
+class Names(NamedTuple):
+    """The vocabulary."""
 
-    providers: Sequence[ProviderRow]
-    stocks: Sequence[StockRow]
-    class_ids: Mapping[str, int]
+    class_ids: Mapping[str, int] = {}
     """Every resource class."""
-    trait_ids: Mapping[str, int]
+    trait_ids: Mapping[str, int] = {}
     """Every trait."""
-    trait_pairs: Sequence[tuple[int, int]]
-    """The id of a provider and of a trait it has, in the order of the traits' ids."""
-    aggregate_pairs: Sequence[tuple[int, str]]
-    """The id of a provider and the UUID of an aggregate it is a member of."""
 
 
-def whole(tx: Transaction) -> Picture:
-    """Everything; `tx` must be a snapshot, or the rows will not fit each other."""
-    return Picture(
-        providers=_providers(tx),
-        stocks=_stocks(tx),
-        class_ids=_named(tx.execute(select(resource_classes.c.name, resource_classes.c.id)).all()),
-        trait_ids=_named(tx.execute(select(traits.c.name, traits.c.id)).all()),
-        trait_pairs=_trait_pairs(tx),
-        aggregate_pairs=_aggregate_pairs(tx),
-    )
+class Picture(NamedTuple):
+    """The ledger at one moment, or some of its providers."""
+
+    names: Names
+    providers: Sequence[ProviderRow] = ()
+    stocks: Sequence[StockRow] = ()
+    used: Sequence[UsedRow] = ()
+    trait_sets: Mapping[int, tuple[int, ...]] = {}
+    """By the id of a provider: the ids of its traits, in their order. Equal ones are one object."""
+    aggregate_pairs: Sequence[tuple[int, int]] = ()
+    """The id of a provider and of an aggregate it is a member of."""
+    aggregate_uuids: Mapping[int, str] = {}
+    """By id, of every aggregate that has a member."""
 
 
-def _providers(tx: Transaction) -> list[ProviderRow]:
-    # Without a root, upstream does not see a provider either.
-    query = select(
+class Usage(NamedTuple):
+    """What is used, and the generations that were true then."""
+
+    generations: Sequence[tuple[int, int]]
+    """The id of a provider, and its generation."""
+    used: Sequence[UsedRow]
+
+
+class _Query(NamedTuple):
+    """A query about all providers, and the same about some."""
+
+    of_all: Select[Any]
+    of_some: Select[Any]
+
+    def rows(self, tx: Transaction, ids: Collection[int] | None) -> Sequence[Any]:
+        if ids is None:
+            return tx.execute(self.of_all).all()
+        return tx.execute(self.of_some, {"ids": list(ids)}).all() if ids else []
+
+
+def _query(query: Select[Any], provider: Column[int]) -> _Query:
+    return _Query(query, query.where(provider.in_(bindparam("ids", expanding=True))))
+
+
+# Without a root, upstream does not see a provider either.
+_PROVIDERS = _query(
+    select(
         providers.c.id,
         providers.c.uuid,
         providers.c.root_provider_id,
         providers.c.parent_provider_id,
-    )
-    query = query.where(providers.c.root_provider_id.is_not(None)).order_by(providers.c.id)
-    return [ProviderRow(*row) for row in tx.execute(query)]
-
-
-def _stocks(tx: Transaction) -> list[StockRow]:
-    used = (
-        select(
-            allocations.c.resource_provider_id,
-            allocations.c.resource_class_id,
-            func.sum(allocations.c.used).label("used"),
-        )
-        .group_by(allocations.c.resource_provider_id, allocations.c.resource_class_id)
-        .subquery("used_of")
-    )
-    query = select(
+        providers.c.generation,
+    ).where(providers.c.root_provider_id.is_not(None)),
+    providers.c.id,
+)
+_STOCKS = _query(
+    select(
         inventories.c.resource_provider_id,
         inventories.c.resource_class_id,
         inventories.c.total,
@@ -100,33 +122,135 @@ def _stocks(tx: Transaction) -> list[StockRow]:
         inventories.c.min_unit,
         inventories.c.max_unit,
         inventories.c.step_size,
-        func.coalesce(used.c.used, 0),
-    ).outerjoin(
-        used,
-        and_(
-            inventories.c.resource_provider_id == used.c.resource_provider_id,
-            inventories.c.resource_class_id == used.c.resource_class_id,
-        ),
+    ),
+    inventories.c.resource_provider_id,
+)
+# Some databases sum integers to decimals.
+_USED = _query(
+    select(
+        allocations.c.resource_provider_id,
+        allocations.c.resource_class_id,
+        cast(func.sum(allocations.c.used), BigInteger),
+    ).group_by(allocations.c.resource_provider_id, allocations.c.resource_class_id),
+    allocations.c.resource_provider_id,
+)
+_GENERATIONS = select(providers.c.id, providers.c.generation)
+_USAGE_OF = (
+    select(
+        providers.c.id,
+        providers.c.generation,
+        allocations.c.resource_class_id,
+        cast(func.sum(allocations.c.used), BigInteger),
     )
-    # Some databases sum integers to decimals.
-    return [StockRow(*row[:-1], int(row[-1])) for row in tx.execute(query)]
+    .outerjoin(allocations, allocations.c.resource_provider_id == providers.c.id)
+    .where(providers.c.id.in_(bindparam("ids", expanding=True)))
+    .group_by(providers.c.id, providers.c.generation, allocations.c.resource_class_id)
+)
+# PERF: one row for each provider, and hosts of a kind have the same: a tenth of the time that one
+# row for each of their 40 traits takes.
+_TRAIT_SETS = _query(
+    select(
+        provider_traits.c.resource_provider_id,
+        func.aggregate_strings(cast(provider_traits.c.trait_id, String(20)), ","),
+    ).group_by(provider_traits.c.resource_provider_id),
+    provider_traits.c.resource_provider_id,
+)
+_AGGREGATE_PAIRS = _query(
+    select(provider_aggregates.c.resource_provider_id, provider_aggregates.c.aggregate_id),
+    provider_aggregates.c.resource_provider_id,
+)
+_AGGREGATES = select(aggregates.c.id, aggregates.c.uuid)
+_NAMED_AGGREGATES = _AGGREGATES.where(aggregates.c.id.in_(bindparam("ids", expanding=True)))
+_CLASSES = select(resource_classes.c.name, resource_classes.c.id)
+_TRAITS = select(traits.c.name, traits.c.id)
+_WITH_CLASSES = select(inventories.c.resource_provider_id).where(
+    inventories.c.resource_class_id.in_(bindparam("ids", expanding=True))
+)
+_WITH_TRAITS = select(provider_traits.c.resource_provider_id).where(
+    provider_traits.c.trait_id.in_(bindparam("ids", expanding=True))
+)
 
 
-def _trait_pairs(tx: Transaction) -> list[tuple[int, int]]:
-    query = select(provider_traits.c.resource_provider_id, provider_traits.c.trait_id)
-    return _pairs(tx.execute(query.order_by(provider_traits.c.trait_id)).all())
+def whole(tx: Transaction) -> Picture:
+    """Everything; `tx` must be a snapshot, or the rows will not fit each other."""
+    return _picture(tx, names(tx), None)
 
 
-def _aggregate_pairs(tx: Transaction) -> list[tuple[int, str]]:
-    query = select(provider_aggregates.c.resource_provider_id, aggregates.c.uuid).join(
-        aggregates, provider_aggregates.c.aggregate_id == aggregates.c.id
+def of_providers(tx: Transaction, known: Names, ids: Collection[int]) -> Picture:
+    """Everything about those of these providers that exist, in the same words as `known`."""
+    return _picture(tx, known, ids)
+
+
+def names(tx: Transaction) -> Names:
+    """The vocabulary of this moment."""
+    return Names(_pairs(tx.execute(_CLASSES)), _pairs(tx.execute(_TRAITS)))
+
+
+def speaking(tx: Transaction, class_ids: Collection[int], trait_ids: Collection[int]) -> set[int]:
+    """The ids of the providers that have an inventory of these classes, or one of these traits."""
+    found: set[int] = set()
+    if class_ids:
+        found.update(tx.scalars(_WITH_CLASSES, {"ids": list(class_ids)}))
+    if trait_ids:
+        found.update(tx.scalars(_WITH_TRAITS, {"ids": list(trait_ids)}))
+    return found
+
+
+def all_providers(tx: Transaction) -> list[ProviderRow]:
+    """Every provider that has a root."""
+    return [ProviderRow(*row) for row in _PROVIDERS.rows(tx, None)]
+
+
+def all_members(tx: Transaction) -> list[tuple[int, int]]:
+    """The id of each provider and of an aggregate it is a member of."""
+    return [(row[0], row[1]) for row in _AGGREGATE_PAIRS.rows(tx, None)]
+
+
+def usage(tx: Transaction, ids: Collection[int] | None = None) -> Usage:
+    """What is used of these providers, or of all."""
+    if ids is None:
+        generations = [(row[0], row[1]) for row in tx.execute(_GENERATIONS)]
+        return Usage(generations, _USED.rows(tx, None))
+    found = tx.execute(_USAGE_OF, {"ids": list(ids)}).all()
+    return Usage(
+        list({row[0]: row[1] for row in found}.items()),
+        [UsedRow(row[0], row[2], row[3]) for row in found if row[2] is not None],
     )
-    return _pairs(tx.execute(query).all())
 
 
-def _named(rows: Sequence[Any]) -> dict[str, int]:
-    return {name: key for name, key in rows}  # noqa: C416 (rows are no pairs to the type checker)
+def _picture(tx: Transaction, known: Names, ids: Collection[int] | None) -> Picture:
+    pairs = _AGGREGATE_PAIRS.rows(tx, ids)
+    return Picture(
+        names=known,
+        providers=[ProviderRow(*row) for row in _PROVIDERS.rows(tx, ids)],
+        stocks=_STOCKS.rows(tx, ids),
+        used=_USED.rows(tx, ids),
+        trait_sets=_trait_sets(_TRAIT_SETS.rows(tx, ids)),
+        aggregate_pairs=pairs,
+        aggregate_uuids=_aggregate_uuids(tx, pairs, ids is None),
+    )
 
 
-def _pairs(rows: Sequence[Any]) -> list[Any]:
-    return [tuple(row) for row in rows]
+def _aggregate_uuids(tx: Transaction, pairs: Iterable[Any], of_all: bool) -> dict[int, str]:
+    wanted = {aggregate for _, aggregate in pairs}
+    if not wanted:
+        return {}
+    found = tx.execute(_AGGREGATES if of_all else _NAMED_AGGREGATES, {"ids": list(wanted)})
+    return {row.id: row.uuid for row in found if row.id in wanted}
+
+
+def _trait_sets(rows: Iterable[Any]) -> dict[int, tuple[int, ...]]:
+    read: dict[str, tuple[int, ...]] = {}
+    kept: dict[tuple[int, ...], tuple[int, ...]] = {}
+    sets = {}
+    for provider_id, text in rows:
+        found = read.get(text)
+        if found is None:
+            found = tuple(sorted(map(int, text.split(","))))
+            found = read[text] = kept.setdefault(found, found)
+        sets[provider_id] = found
+    return sets
+
+
+def _pairs(rows: Iterable[Any]) -> dict[str, int]:
+    return {row.name: row.id for row in rows}

@@ -1,0 +1,295 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Invariant 3: what was acknowledged before a question is in its answer, whoever wrote it."""
+
+import logging
+import threading
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
+from typing import Any
+
+import pytest
+from sqlalchemy import delete, event, insert, update
+
+from tests.placement.client import UUID, Client
+from trueup.placement import store
+from trueup.placement.index.columns import View
+from trueup.placement.index.current import Index
+from trueup.placement.index.differences import differences
+from trueup.placement.index.load import load
+from trueup.placement.store import changes, migrations, schema, tables
+from trueup.placement.store.database import Database, in_transaction
+
+
+class Clock:
+    """Time that passes when a test says so."""
+
+    seconds = 0.0
+
+    def __call__(self) -> float:
+        return self.seconds
+
+
+@pytest.fixture
+def service(serve: Callable[..., Client], database_url: str) -> Client:
+    schema.create(database_url)
+    service = serve(database_url)
+    service.make_provider(1, inventories={"VCPU": 8})
+    return service
+
+
+@pytest.fixture
+def clock() -> Clock:
+    return Clock()
+
+
+@pytest.fixture
+def other(service: Client, database_url: str, clock: Clock) -> Iterator[Index]:
+    """The index of another worker, with connections of its own, that has answered before."""
+    with closing(Database(database_url)) as database:
+        index = Index(database, clock)
+        index.view()
+        yield index
+
+
+@pytest.fixture
+def small(client: Client, clock: Clock) -> tuple[Client, Index]:
+    """The same on SQLite alone, for what does not depend on the database."""
+    client.make_provider(1, inventories={"VCPU": 8})
+    index = Index(client.application.database, clock)
+    index.view()
+    return client, index
+
+
+def used(index: Index, number: int = 1) -> int:
+    view = index.view()
+    stock = view.stocks["VCPU"]
+    return int(stock.used[stock.entry_of(view.forest.by_uuid[UUID(number)])])
+
+
+def true_view(client: Client) -> View:
+    return load(client.application.database)
+
+
+def allocate(tx: Any, consumer: int, amount: int) -> None:
+    """As the ledger's own statements do."""
+    row = {"consumer_id": UUID(consumer), "resource_provider_id": 1, "resource_class_id": 0}
+    tx.execute(insert(tables.allocations), row | {"used": amount})
+
+
+def test_every_write_is_seen_by_the_next_question(service: Client, other: Index) -> None:
+    service.claim(100, {1: {"VCPU": 3}})
+    assert used(other) == 3
+    service.delete(f"/allocations/{UUID(100)}")
+    assert used(other) == 0
+    service.make_provider(2, 1, traits=("HW_CPU_X86_AVX",), aggregates=(50,))
+    groups = f"/resource_providers/{UUID(1)}/aggregates"
+    service.put(groups, [UUID(51)], version="1.18")
+    service.put("/traits/CUSTOM_RED")
+    assert differences(other.view(), true_view(service)) == []
+    body = {"name": "moved", "parent_provider_uuid": None}
+    assert service.put(f"/resource_providers/{UUID(2)}", body).status == 200
+    service.delete("/traits/CUSTOM_RED")
+    assert differences(other.view(), true_view(service)) == []
+    service.delete(f"/resource_providers/{UUID(2)}")
+    assert list(other.view().forest.uuids) == [UUID(1)]
+
+
+def test_transactions_that_end_in_another_order_than_they_began(
+    service: Client, other: Index, database_url: str
+) -> None:
+    """The first has the smaller ids, and is the last to be acknowledged."""
+    if database_url.startswith("sqlite"):
+        return  # One at a time: they end as they begin.
+    database = service.application.database
+    with database.transaction() as first:
+        allocate(first, 100, 1)
+        changes.note(first, changes.USAGE_OF, [1])
+        with database.transaction() as second:
+            allocate(second, 101, 2)
+            changes.note(second, changes.USAGE_OF, [1])
+        assert used(other) == 2
+    assert used(other) == 3
+
+
+def test_what_is_rolled_back_is_seen_by_nobody(service: Client, other: Index) -> None:
+    @in_transaction
+    def fail(tx: Any) -> None:
+        allocate(tx, 100, 1)
+        changes.note(tx, changes.USAGE_OF, [1])
+        raise KeyError
+
+    with pytest.raises(KeyError):
+        fail(service.application.database)
+    assert used(other) == 0
+    service.claim(100, {1: {"VCPU": 3}})
+    assert used(other) == 3
+
+
+def test_who_slept_through_very_many_changes(small: tuple[Client, Index]) -> None:
+    client, index = small
+
+    @in_transaction
+    def write(tx: Any, consumer: int) -> None:
+        allocate(tx, consumer, 1)
+        changes.note(tx, changes.USAGE_OF, [1])
+
+    for number in range(100, 600):
+        write(client.application.database, number)
+    assert used(index) == 500
+    client.make_provider(2, inventories={"VCPU": 1})
+    for number in range(600, 1100):
+        write(client.application.database, number)
+    assert differences(index.view(), true_view(client)) == []
+
+
+def test_many_threads_ask_while_many_write(service: Client, other: Index) -> None:
+    """Each writes, and then asks: its own write is there, whoever else goes on at the time."""
+    for number in range(2, 6):
+        service.make_provider(number, inventories={"VCPU": 100})
+
+    def write_and_ask(number: int) -> int:
+        amount = 0
+        for step in range(6):
+            consumer = number * 100 + step
+            assert service.claim(consumer, {number: {"VCPU": 1}}).status == 204
+            amount += 1
+            assert used(other, number) == amount
+        return amount
+
+    with ThreadPoolExecutor(4) as pool:
+        assert list(pool.map(write_and_ask, range(2, 6))) == [6] * 4
+    assert differences(other.view(), true_view(service)) == []
+
+
+def test_a_question_does_not_take_the_answer_of_an_earlier_one(small: tuple[Client, Index]) -> None:
+    """It waits while another thread reads what was true before, and then reads by itself."""
+    client, index = small
+    client.claim(100, {1: {"VCPU": 1}})
+    reading, written = threading.Event(), threading.Event()
+
+    def stop(_connection: Any, _cursor: Any, statement: str, *_rest: Any) -> None:
+        if "JOIN allocations" in statement and not reading.is_set():
+            reading.set()
+            assert written.wait(30)
+
+    event.listen(client.application.database.engine, "after_cursor_execute", stop)
+    with ThreadPoolExecutor(2) as pool:
+        early = pool.submit(index.view)
+        assert reading.wait(30)
+        client.claim(101, {1: {"VCPU": 1}})
+        late = pool.submit(used, index)
+        written.set()
+        assert early.result(30).stocks["VCPU"].used.tolist() == [1]
+        assert late.result(30) == 2
+
+
+def test_nothing_is_read_again_when_nothing_changed(small: tuple[Client, Index]) -> None:
+    client, index = small
+    view = index.view()
+    statements: list[str] = []
+
+    def note(_connection: Any, _cursor: Any, statement: str, *_rest: Any) -> None:
+        statements.append(statement)
+
+    event.listen(client.application.database.engine, "before_cursor_execute", note)
+    assert index.view() is view
+    assert [one for one in statements if not one.startswith("BEGIN")] == statements[-1:]
+
+
+def test_what_did_not_change_is_shared(small: tuple[Client, Index]) -> None:
+    client, index = small
+    client.make_provider(2, inventories={"DISK_GB": 8}, traits=("HW_CPU_X86_AVX",))
+    before = index.view()
+    client.claim(100, {1: {"VCPU": 1}})
+    after = index.view()
+    assert (after.forest, after.having, after.traits_of) == (
+        before.forest,
+        before.having,
+        before.traits_of,
+    )
+    assert after.having is before.having
+    assert after.stocks["DISK_GB"] is before.stocks["DISK_GB"]
+
+
+def test_other_writers_are_found_within_seconds(
+    service: Client, other: Index, clock: Clock
+) -> None:
+    """They write what we do, and tell nobody. Deleting changes no generation."""
+    service.claim(100, {1: {"VCPU": 3}})
+    assert used(other) == 3
+    with service.application.database.transaction() as tx:
+        tx.execute(delete(tables.allocations))
+    clock.seconds += 5
+    assert used(other) == 0
+    service.put("/traits/CUSTOM_RED")
+    with service.application.database.transaction() as tx:
+        allocate(tx, 101, 2)
+        bumped = update(tables.providers).values(generation=tables.providers.c.generation + 1)
+        tx.execute(bumped)
+        tx.execute(update(tables.inventories).values(total=9))
+        tx.execute(insert(tables.aggregates).values(id=7, uuid=UUID(50)))
+        tx.execute(
+            insert(tables.provider_aggregates), [{"resource_provider_id": 1, "aggregate_id": 7}]
+        )
+        tx.execute(delete(tables.traits).where(tables.traits.c.name == "CUSTOM_RED"))
+    clock.seconds += 5
+    assert differences(other.view(), true_view(service)) == []
+    assert other.view().stocks["VCPU"].limits.tolist() == [9.0]
+
+
+def test_comparing_has_its_pauses(small: tuple[Client, Index], clock: Clock) -> None:
+    client, index = small
+    clock.seconds += 5
+    index.view()
+    with client.application.database.transaction() as tx:
+        allocate(tx, 101, 2)
+    clock.seconds += 1
+    assert used(index) == 0
+    clock.seconds += 2
+    assert used(index) == 2
+
+
+def test_rows_that_are_in_no_view_do_not_look_like_other_writers(
+    small: tuple[Client, Index], clock: Clock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    client, index = small
+    with client.application.database.transaction() as tx:
+        allocate(tx, 101, 2)
+        row = {"consumer_id": UUID(102), "resource_provider_id": 99, "resource_class_id": 5}
+        tx.execute(insert(tables.allocations), row | {"used": 1})
+    clock.seconds += 5
+    assert used(index) == 2
+    monkeypatch.setattr(store.picture, "all_providers", None)
+    clock.seconds += 5
+    assert used(index) == 2
+
+
+def test_a_worker_that_was_detached_goes_on(service: Client, other: Index) -> None:
+    migrations.detach(service.application.database)
+    assert service.claim(100, {1: {"VCPU": 3}}).status == 204
+    assert used(other) == 3
+    migrations.detach(service.application.database)
+    assert used(other) == 3
+    assert service.claim(101, {1: {"VCPU": 3}}).status == 204
+    assert used(other) == 6
+
+
+def test_rows_that_lead_nowhere_are_told_once(
+    small: tuple[Client, Index], clock: Clock, caplog: pytest.LogCaptureFixture
+) -> None:
+    client, index = small
+    row = {"resource_provider_id": 1, "resource_class_id": 99999, "total": 1, "reserved": 0}
+    row |= {"min_unit": 1, "max_unit": 1, "step_size": 1, "allocation_ratio": 1.0}
+    with client.application.database.transaction() as tx:
+        tx.execute(insert(tables.inventories), row)
+        changes.note(tx, changes.EVERYTHING)
+    caplog.set_level(logging.WARNING)
+    for _ in range(2):
+        assert list(index.view().stocks) == ["VCPU"]
+        client.claim(100, {1: {"VCPU": 1}})
+    assert [record.getMessage() for record in caplog.records] == [
+        "Left out of candidates: an inventory of provider row 1: there is no resource class 99999. "
+        "See 'trueup-manage db fsck'."
+    ]
+    assert client.get("/allocation_candidates?resources=VCPU:1").status == 200
