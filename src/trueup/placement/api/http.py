@@ -19,6 +19,7 @@ from trueup.placement.api.access import Caller
 from trueup.placement.api.errors import Refused, bad_request
 from trueup.placement.api.versions import V
 from trueup.placement.config import Settings
+from trueup.placement.index.current import Index
 from trueup.placement.store.database import Database
 
 JSON = "application/json"
@@ -52,6 +53,7 @@ class Request(falcon.Request):
     version: V
     caller: Caller
     database: Database
+    index: Index
     settings: Settings
     handler = ""
     arguments: Mapping[str, str] = MappingProxyType({})

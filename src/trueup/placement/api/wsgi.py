@@ -45,6 +45,7 @@ from trueup.placement.api.versions import (
     negotiate,
 )
 from trueup.placement.config import Settings
+from trueup.placement.index.current import Index
 from trueup.placement.store.availability import is_away, was_lost
 from trueup.placement.store.database import Database
 
@@ -73,10 +74,12 @@ class _Entrance:
 
     def __init__(self, database: Database, settings: Settings):
         self._database, self._settings = database, settings
+        self._index = Index(database)
         self._door = Door(settings)
 
     def process_request(self, request: Request, response: falcon.Response) -> None:
         request.database, request.settings = self._database, self._settings
+        request.index = self._index
         request.caller = self._door.identify(request.env)
         try:
             request.version = version = negotiate(request.get_header(HEADER))

@@ -9,7 +9,7 @@ one provider to another; what a move could still hide, a generation shows.
 from collections.abc import Mapping
 from typing import Any
 
-from sqlalchemy import BigInteger, Column, ColumnElement, cast, func, select
+from sqlalchemy import BigInteger, ColumnElement, cast, func, select
 
 from trueup.placement.store.database import Transaction
 from trueup.placement.store.tables import allocations, provider_aggregates, providers
@@ -25,7 +25,7 @@ USED, WEIGHTED_USED = "used", "weighted used"
 MEMBERS, WEIGHTED_MEMBERS = "members", "weighted members"
 
 
-def _weight(column: Column[int]) -> ColumnElement[int]:
+def _weight(column: ColumnElement[int]) -> ColumnElement[int]:
     number = cast(column, BigInteger)
     return number * number % WEIGHTS
 

@@ -5,7 +5,6 @@ from trueup.placement.api import policies
 from trueup.placement.api.http import Answer, Request, utc_now
 from trueup.placement.api.wire import candidates as wire
 from trueup.placement.index.combine import Order
-from trueup.placement.index.load import load
 from trueup.placement.index.search import find_candidates
 
 
@@ -19,5 +18,5 @@ def list_candidates(request: Request) -> Answer:
         randomize=settings.randomize_candidates,
         candidates_max=settings.candidates_max,
     )
-    found = find_candidates(asked, load(request.database), order)
+    found = find_candidates(asked, request.index.view(), order)
     return request.answer(wire.render(found, asked, request.version), utc_now())
