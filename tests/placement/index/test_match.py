@@ -20,7 +20,7 @@ def pairs(*groups: RequestGroup) -> list[set[tuple[str, str]]]:
     return [
         {
             (names[anchor], names[position])
-            for anchor, position in zip(slot.anchors, slot.positions, strict=True)
+            for anchor, position in zip(slot.offers.anchors, slot.offers.positions, strict=True)
         }
         for slot in match_request(CandidateRequest(groups), view)
     ]
@@ -52,3 +52,12 @@ def test_a_tree_excludes_what_others_share() -> None:
 def test_the_first_group_that_nobody_satisfies_ends_the_search() -> None:
     with pytest.raises(NothingFits):
         pairs(group("1", VCPU=99), group("2", NOBODY=1))
+
+
+def test_groups_that_differ_in_their_suffix_share_what_they_are_offered() -> None:
+    view = view_of(CLOUD)
+    asked = CandidateRequest((group("1", VCPU=1), group("2", VCPU=1), group("3", VCPU=2)))
+    first, second, third = match_request(asked, view)
+    assert first.offers is second.offers
+    assert first.offers is not third.offers
+    assert [slot.suffix for slot in (first, second, third)] == ["1", "2", "3"]

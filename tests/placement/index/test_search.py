@@ -5,7 +5,8 @@ import hypothesis.strategies as st
 import pytest
 from hypothesis import given, settings
 
-from tests.placement.index.clouds import SHARES, Host, ask, group, spelled, view_of
+from tests.placement.index.answers import candidates, spelled, summaries
+from tests.placement.index.clouds import SHARES, Host, ask, group, view_of
 from tests.placement.index.naive import naive_candidates
 from trueup.model.candidates import Candidates
 from trueup.model.errors import ResourceClassNotFound, TraitNotFound
@@ -13,6 +14,7 @@ from trueup.model.requests import CandidateRequest, RequestGroup
 from trueup.placement.index.combine import Order
 from trueup.placement.index.search import find_candidates
 
+NOTHING = Candidates()
 FEW_CLASSES = ["VCPU", "DISK_GB", "SRIOV_NET_VF"]
 FEW_TRAITS = ["FAST", "SMALL"]
 AGGREGATES = ["rack", "pool"]
@@ -84,16 +86,6 @@ def questions(draw: st.DrawFn) -> tuple[list[Host], CandidateRequest]:
     )
 
 
-def answers(found: Candidates) -> list[tuple]:
-    return [
-        (
-            frozenset(one.amounts.items()),
-            frozenset((suffix, frozenset(names)) for suffix, names in one.mappings.items()),
-        )
-        for one in found.candidates
-    ]
-
-
 @settings(max_examples=400, deadline=None)
 @given(questions())
 def test_search_finds_what_the_definition_says(
@@ -102,8 +94,8 @@ def test_search_finds_what_the_definition_says(
     cloud, request = question
     expected = naive_candidates(cloud, request)
     view = view_of(cloud)
-    for order in (Order(), Order(breadth_first=True), Order(randomize=True)):
-        found = answers(find_candidates(request, view, order))
+    for order in (Order(), Order(breadth_first=False), Order(randomize=True)):
+        found = candidates(find_candidates(request, view, order))
         assert len(found) == len(set(found))
         assert set(found) == expected
 
@@ -120,7 +112,7 @@ def test_only_hosts_with_room_are_offered() -> None:
 
 
 def test_sharing_reaches_members_of_the_aggregate() -> None:
-    assert ask(RACK, group(VCPU=1, DISK_GB=5)) == Candidates()
+    assert ask(RACK, group(VCPU=1, DISK_GB=5)) == NOTHING
     joined = [Host("rack1", {"VCPU": 8}, aggregates=("pool",)), *RACK[1:]]
     assert spelled(ask(joined, group(VCPU=1, DISK_GB=5))) == ["disks:DISK_GB=5 rack1:VCPU=1"]
 
@@ -133,8 +125,8 @@ def test_what_is_shared_alone_is_offered_once() -> None:
 def test_the_limit_stops_the_search_and_keeps_the_summaries_small() -> None:
     cloud = [Host(f"host{number}", {"VCPU": 8}) for number in range(50)]
     found = ask(cloud, group(VCPU=1), limit=3)
-    assert len(found.candidates) == 3
-    assert len(found.summaries) == 3
+    assert len(found.choices) == 3
+    assert len(summaries(found)) == 3
 
 
 def test_summaries_show_the_whole_tree() -> None:
@@ -143,11 +135,20 @@ def test_summaries_show_the_whole_tree() -> None:
         Host("nic", {"SRIOV_NET_VF": 4}, "host", used={"SRIOV_NET_VF": 1}),
         Host("other", {"VCPU": 1}),
     ]
-    host, nic = ask(cloud, group(VCPU=2)).summaries
-    assert (host.uuid, host.parent_uuid, host.resources) == ("host", None, {"VCPU": (8, 0)})
-    assert host.traits == ("FAST", "RED")
-    assert (nic.uuid, nic.parent_uuid, nic.root_uuid) == ("nic", "host", "host")
-    assert nic.resources == {"SRIOV_NET_VF": (4, 1)}
+    assert summaries(ask(cloud, group(VCPU=2))) == {
+        "host": {
+            "root": "host",
+            "parent": None,
+            "traits": ("FAST", "RED"),
+            "resources": {"VCPU": (8, 0)},
+        },
+        "nic": {
+            "root": "host",
+            "parent": "host",
+            "traits": (),
+            "resources": {"SRIOV_NET_VF": (4, 1)},
+        },
+    }
 
 
 def test_names_that_do_not_exist_are_refused() -> None:
@@ -174,15 +175,15 @@ def test_many_groups_on_many_devices_cost_what_they_answer() -> None:
     devices = [Host(f"gpu{number}", {"PGPU": 1}, "host") for number in range(12)]
     asked = [group(str(number), PGPU=1) for number in range(12)]
     found = ask([Host("host"), *devices], *asked, limit=10)
-    assert len(found.candidates) == 10
+    assert len(found.choices) == 10
     too_many = [*asked, group("12", PGPU=1)]
-    assert ask([Host("host"), *devices], *too_many, limit=10) == Candidates()
+    assert ask([Host("host"), *devices], *too_many, limit=10) == NOTHING
 
 
 def test_trees_take_turns_when_breadth_comes_first() -> None:
     cloud = [Host("host1"), Host("host2")]
     cloud += [Host(f"{name}{n}", {"PGPU": 1}, f"host{n}") for n in (1, 2) for name in "ab"]
-    deep = ask(cloud, group(PGPU=1), order=Order(candidates_max=2))
-    wide = ask(cloud, group(PGPU=1), order=Order(candidates_max=2, breadth_first=True))
+    deep = ask(cloud, group(PGPU=1), order=Order(candidates_max=2, breadth_first=False))
+    wide = ask(cloud, group(PGPU=1), order=Order(candidates_max=2))
     assert spelled(deep) == ["a1:PGPU=1", "b1:PGPU=1"]
     assert spelled(wide) == ["a1:PGPU=1", "a2:PGPU=1"]

@@ -1,11 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
+from dataclasses import replace
+
 import numpy as np
 
 from tests.placement.client import Client
+from tests.placement.index.answers import summaries
 from tests.placement.index.clouds import SHARES, Host, ask, group, view_of
-from trueup.model.candidates import ProviderSummary
-from trueup.placement.index.match import Slot
-from trueup.placement.index.summarize import candidate_of, giving, of_trees, summarize
+from trueup.model.candidates import Candidates
+from trueup.placement.index.match import Offers, Slot
+from trueup.placement.index.summarize import summarize, used_by
 
 CLOUD = [
     Host("host", {"VCPU": 8, "DISK_GB": 9}, traits=("RED", "FAST"), used={"VCPU": 3}),
@@ -15,56 +18,67 @@ CLOUD = [
 ]
 VIEW = view_of(CLOUD)
 HOST, NUMA, SLICE, OTHER = (VIEW.forest.by_uuid[host.name] for host in CLOUD)
+NOBODY = np.empty(0, dtype=np.int64)
 
 
-def slot(suffix: str, **resources: int) -> Slot:
-    nobody = np.empty(0, dtype=np.int64)
-    return Slot(suffix, tuple(resources.items()), nobody, nobody)
+def said(*used: int, whole_trees: bool = True) -> dict:
+    positions = np.array(sorted(used), dtype=np.int64)
+    return summaries(Candidates(summaries=summarize(positions, VIEW, whole_trees)))
 
 
 def test_a_summary_has_all_that_there_is_about_a_provider() -> None:
     """Traits come in the order of their ids, whatever order they were given in."""
-    assert summarize([NUMA, HOST], VIEW) == (
-        ProviderSummary("host", "host", None, ("FAST", "RED"), {"VCPU": (8, 3), "DISK_GB": (9, 0)}),
-        ProviderSummary("numa", "host", "host", (), {"PGPU": (2, 0)}),
-    )
-    assert summarize([], VIEW) == ()
+    assert said(NUMA, HOST, whole_trees=False) == {
+        "host": {
+            "root": "host",
+            "parent": None,
+            "traits": ("FAST", "RED"),
+            "resources": {"VCPU": (8, 3), "DISK_GB": (9, 0)},
+        },
+        "numa": {"root": "host", "parent": "host", "traits": (), "resources": {"PGPU": (2, 0)}},
+    }
+    assert said(whole_trees=False) == {}
 
 
 def test_a_provider_without_anything_is_shown_too() -> None:
-    assert summarize([SLICE], VIEW) == (ProviderSummary("slice", "host", "numa", (), {}),)
+    bare = {"root": "host", "parent": "numa", "traits": (), "resources": {}}
+    assert said(SLICE, whole_trees=False) == {"slice": bare}
 
 
 def test_one_provider_of_a_tree_stands_for_all_of_it() -> None:
-    assert of_trees([SLICE], VIEW) == {HOST, NUMA, SLICE}
-    assert of_trees([NUMA, OTHER], VIEW) == {HOST, NUMA, SLICE, OTHER}
-    assert of_trees([], VIEW) == set()
-
-
-def test_what_several_groups_take_of_one_place_adds_up() -> None:
-    slots = [slot("", VCPU=1), slot("", DISK_GB=2), slot("_A", VCPU=2, DISK_GB=1)]
-    found = candidate_of((HOST, HOST, HOST), slots, VIEW)
-    assert found.amounts == {("host", "VCPU"): 3, ("host", "DISK_GB"): 3}
-    assert found.mappings == {"": ("host",), "_A": ("host",)}
-
-
-def test_a_group_without_suffix_may_be_satisfied_by_several() -> None:
-    found = candidate_of((OTHER, HOST), [slot("", VCPU=1), slot("", DISK_GB=2)], VIEW)
-    assert found.amounts == {("other", "VCPU"): 1, ("host", "DISK_GB"): 2}
-    assert found.mappings == {"": ("other", "host")}
+    assert set(said(SLICE)) == {"host", "numa", "slice"}
+    assert set(said(NUMA, OTHER)) == {"host", "numa", "slice", "other"}
+    assert said() == {}
 
 
 def test_who_only_has_to_be_there_gives_nothing() -> None:
-    slots = [slot("_NODE"), slot("_GPU", PGPU=1)]
-    assert giving((HOST, NUMA), slots) == {NUMA}
-    found = candidate_of((HOST, NUMA), slots, VIEW)
-    assert found.amounts == {("numa", "PGPU"): 1}
-    assert found.mappings == {"_NODE": ("host",), "_GPU": ("numa",)}
+    slots = [Slot(suffix, held, Offers(NOBODY, NOBODY)) for suffix, held in PARTS]
+    assert used_by([(HOST, NUMA), (OTHER, NUMA)], slots).tolist() == [NUMA]
+    assert used_by([], slots).tolist() == []
+
+
+PARTS = (("_NODE", ()), ("_GPU", (("PGPU", 1),)))
 
 
 def test_trees_that_no_candidate_uses_are_not_shown() -> None:
-    shown = ask(CLOUD, group(PGPU=1)).summaries
-    assert [one.uuid for one in shown] == ["host", "numa", "slice"]
+    assert set(summaries(ask(CLOUD, group(PGPU=1)))) == {"host", "numa", "slice"}
+
+
+def test_providers_are_told_apart_by_any_number_of_classes() -> None:
+    view = view_of(Host(f"host{number}", {"VCPU": number}) for number in range(100))
+    columns = ("positions", "limits", "used", "min_units", "max_units", "step_sizes")
+    of_all = view.stocks["VCPU"]
+    stocks = {
+        f"CUSTOM_{number}": replace(
+            of_all, **{name: getattr(of_all, name)[number : number + 1] for name in columns}
+        )
+        for number in range(100)
+    }
+    told = summarize(np.arange(100), replace(view, stocks=stocks))
+    assert len(told) == 100
+    for uuid, one in summaries(Candidates(summaries=told)).items():
+        number = int(uuid.removeprefix("host"))
+        assert one["resources"] == {f"CUSTOM_{number}": (number, 0)}
 
 
 def test_capacity_is_in_whole_units(client: Client) -> None:

@@ -8,7 +8,7 @@ shares with it.
 """
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -18,20 +18,28 @@ from trueup.placement.index.columns import NOBODY, Mask, View
 from trueup.placement.index.forest import NO_PARENT, Positions
 
 
-@dataclass(frozen=True, slots=True)
-class Slot:
-    """What one provider has to give, and the pairs that could: sorted by anchor."""
+@dataclass(frozen=True, slots=True, eq=False)
+class Offers:
+    """Pairs of an anchor and a provider, sorted by anchor. Slots that ask for the same share it."""
 
-    suffix: str
-    resources: tuple[tuple[str, int], ...]
     anchors: Positions
     positions: Positions
 
-    def of_anchor(self, anchor: int) -> list[int]:
-        """The providers that could satisfy the slot for this anchor."""
-        first, last = np.searchsorted(self.anchors, [anchor, anchor + 1])
-        found: list[int] = self.positions[first:last].tolist()
-        return found
+    def __len__(self) -> int:
+        return len(self.positions)
+
+    def only(self, kept: Mask) -> "Offers":
+        """Some of the pairs."""
+        return self if kept.all() else Offers(self.anchors[kept], self.positions[kept])
+
+
+@dataclass(frozen=True, slots=True)
+class Slot:
+    """What one provider has to give, and who could."""
+
+    suffix: str
+    resources: tuple[tuple[str, int], ...]
+    offers: Offers
 
 
 class NothingFits(Exception):
@@ -44,14 +52,24 @@ def match_request(request: CandidateRequest, view: View) -> list[Slot]:
     Raises NothingFits, and ResourceClassNotFound or TraitNotFound for names that do not exist. As
     upstream, names in groups after one that nobody satisfies are not looked at.
     """
-    anchors = _allowed_roots(request, view)
+    allowed = _allowed_roots(request, view)
     slots: list[Slot] = []
+    # PERF: devices are asked for by groups that differ in nothing but their suffix.
+    alike: dict[tuple[bool, RequestGroup], list[Slot]] = {}
     for group in request.groups:
-        found = _match_group(group, view, anchors)
-        if any(len(slot.anchors) == 0 for slot in found):
+        kind = (group.one_provider, replace(group, suffix=""))
+        if kind not in alike:
+            alike[kind] = _match_group(group, view, allowed)
+        found = [replace(slot, suffix=group.suffix) for slot in alike[kind]]
+        if not all(len(slot.offers) for slot in found):
             raise NothingFits
         slots += found
     return slots
+
+
+def with_any_trait(view: View, names: Iterable[str]) -> Mask:
+    """True for the providers that have at least one of these traits."""
+    return view.mask_of(view.having[name] for name in names if name in view.having)
 
 
 def _allowed_roots(request: CandidateRequest, view: View) -> Mask | None:
@@ -61,8 +79,9 @@ def _allowed_roots(request: CandidateRequest, view: View) -> Mask | None:
     _refuse_unknown_traits([*request.root_required, *request.root_forbidden], view)
     allowed = view.forest.parents == NO_PARENT
     for name in request.root_required:
-        allowed &= view.mask_of([view.having.get(name, NOBODY)])
-    allowed &= ~_with_any_trait(view, request.root_forbidden)
+        allowed &= with_any_trait(view, [name])
+    if request.root_forbidden:
+        allowed &= ~with_any_trait(view, request.root_forbidden)
     if not allowed.any():
         raise NothingFits
     return np.asarray(allowed)
@@ -77,63 +96,60 @@ def _match_group(group: RequestGroup, view: View, allowed: Mask | None) -> list[
     _refuse_unknown_traits(sorted(group.forbidden), view)
     room = _rooms(group, view)
     if group.one_provider or view.is_flat:
-        positions = _matching_alone(group, view, inside, room)
-        sharing = np.intersect1d(positions, view.sharing)
-        anchors, positions = _paired(view, positions, sharing)
-        anchors, positions = _with_allowed(anchors, positions, allowed)
-        return [Slot(group.suffix, group.resources, anchors, positions)]
-    return [
-        _spread_slot(group, one, view, inside, room[one[0]], allowed)
-        for one in sorted(group.resources, key=lambda one: view.class_ids[one[0]])
-    ]
+        positions = _matching_alone(group, view, inside, list(room.values()))
+        sharing = np.intersect1d(positions, view.sharing) if len(view.sharing) else NOBODY
+        offers = _with_allowed(_paired(view, positions, sharing), allowed)
+        return [Slot(group.suffix, group.resources, offers)]
+    outside = _outside(group, view)
+    slots = []
+    for name, amount in sorted(group.resources, key=lambda one: view.class_ids[one[0]]):
+        offers = _with_allowed(_within_reach(group, view, inside, room[name]), allowed)
+        if inside is not None:
+            offers = offers.only(inside[offers.positions] | inside[offers.anchors])
+        if outside is not None:
+            offers = offers.only(~(outside[offers.positions] | outside[offers.anchors]))
+        if group.forbidden:
+            offers = offers.only(~with_any_trait(view, group.forbidden)[offers.positions])
+        slots.append(Slot(group.suffix, ((name, amount),), offers))
+    return slots
 
 
 def _matching_alone(
-    group: RequestGroup, view: View, inside: Mask | None, room: dict[str, Positions]
+    group: RequestGroup, view: View, inside: Mask | None, room: list[Positions]
 ) -> Positions:
     """The providers that satisfy the whole group, each alone."""
     if not group.resources and not group.required and not group.member_of:
         # PARITY: a group without resources needs something that it requires, else it finds nobody.
         raise NothingFits
-    matching = np.ones(len(view.forest), dtype=np.bool_)
-    for positions in room.values():
-        matching &= view.mask_of([positions])
-    for any_of in group.required:
-        matching &= _with_any_trait(view, any_of)
+    masks = [view.mask_of([positions]) for positions in room[1:]]
+    masks += [with_any_trait(view, any_of) for any_of in group.required]
     if inside is not None:
-        matching &= inside
-    matching &= ~view.mask_of(_members(view, group.forbidden_aggregates))
-    matching &= ~_with_any_trait(view, group.forbidden)
-    return np.flatnonzero(matching)
+        masks.append(inside)
+    outside = _outside(group, view)
+    if outside is not None:
+        masks.append(~outside)
+    if group.forbidden:
+        masks.append(~with_any_trait(view, group.forbidden))
+    if not room:
+        return np.flatnonzero(np.logical_and.reduce(masks))
+    positions = room[0]
+    for mask in masks:
+        positions = positions[mask[positions]]
+    return positions
 
 
-def _spread_slot(
-    group: RequestGroup,
-    resource: tuple[str, int],
-    view: View,
-    inside: Mask | None,
-    room: Positions,
-    allowed: Mask | None,
-) -> Slot:
-    """The providers that could give one class, for a group that many may satisfy together."""
-    sharing = NOBODY
-    if group.in_tree is None:
-        sharing = np.intersect1d(room, view.sharing)
-        if inside is not None:
-            sharing = sharing[inside[sharing]]
-    anchors, positions = _paired(view, room, sharing)
-    anchors, positions = _with_allowed(anchors, positions, allowed)
-    # The aggregates of a root are those of its whole tree.
-    good = np.ones(len(anchors), dtype=np.bool_)
+def _within_reach(group: RequestGroup, view: View, inside: Mask | None, room: Positions) -> Offers:
+    """Who could give one class to the trees, for a group that many may satisfy together."""
+    if group.in_tree is not None or not len(view.sharing):
+        return _paired(view, room, NOBODY)
+    sharing = np.intersect1d(room, view.sharing)
     if inside is not None:
-        good &= inside[positions] | inside[anchors]
-    outside = view.mask_of(_members(view, group.forbidden_aggregates))
-    good &= ~(outside[positions] | outside[anchors])
-    good &= ~_with_any_trait(view, group.forbidden)[positions]
-    return Slot(group.suffix, (resource,), anchors[good], positions[good])
+        # The aggregates of a root are those of its whole tree, but not of those that share with it.
+        sharing = sharing[inside[sharing]]
+    return _paired(view, room, sharing)
 
 
-def _paired(view: View, positions: Positions, sharing: Positions) -> tuple[Positions, Positions]:
+def _paired(view: View, positions: Positions, sharing: Positions) -> Offers:
     """Each provider with its own root, and those that share with every root they share with."""
     anchors = [view.forest.roots[positions]]
     offered = [positions]
@@ -142,20 +158,16 @@ def _paired(view: View, positions: Positions, sharing: Positions) -> tuple[Posit
         others = roots[roots != view.forest.roots[position]]
         anchors.append(others)
         offered.append(np.full(len(others), position, dtype=np.int64))
-    if len(anchors) == 1:
-        # Sorted already: trees lie one after the other.
-        return anchors[0], offered[0]
     all_anchors, all_offered = np.concatenate(anchors), np.concatenate(offered)
+    if bool(np.all(all_anchors[1:] >= all_anchors[:-1])):
+        # PERF: nearly always, since trees lie one after the other.
+        return Offers(all_anchors, all_offered)
     order = np.lexsort((all_offered, all_anchors))
-    return all_anchors[order], all_offered[order]
+    return Offers(all_anchors[order], all_offered[order])
 
 
-def _with_allowed(
-    anchors: Positions, positions: Positions, allowed: Mask | None
-) -> tuple[Positions, Positions]:
-    if allowed is None:
-        return anchors, positions
-    return anchors[allowed[anchors]], positions[allowed[anchors]]
+def _with_allowed(offers: Offers, allowed: Mask | None) -> Offers:
+    return offers if allowed is None else offers.only(allowed[offers.anchors])
 
 
 def _rooms(group: RequestGroup, view: View) -> dict[str, Positions]:
@@ -183,20 +195,21 @@ def _in_aggregates(view: View, member_of: tuple[AnyOf, ...]) -> Mask | None:
     """True for members of one aggregate out of each alternatives; None if any will do."""
     if not member_of:
         return None
-    inside = np.ones(len(view.forest), dtype=np.bool_)
-    for any_of in member_of:
-        inside &= view.mask_of(_members(view, any_of))
+    masks = [view.mask_of(_members(view, any_of)) for any_of in member_of]
+    inside: Mask = np.logical_and.reduce(masks)
     if not inside.any():
         raise NothingFits
     return inside
 
 
+def _outside(group: RequestGroup, view: View) -> Mask | None:
+    """True for members of an aggregate that is forbidden; None if there is none."""
+    members = _members(view, group.forbidden_aggregates)
+    return view.mask_of(members) if members else None
+
+
 def _members(view: View, aggregates: Iterable[str]) -> list[Positions]:
     return [view.members[uuid] for uuid in aggregates if uuid in view.members]
-
-
-def _with_any_trait(view: View, names: Iterable[str]) -> Mask:
-    return view.mask_of(view.having[name] for name in names if name in view.having)
 
 
 def _refuse_unknown_traits(names: Iterable[str], view: View) -> None:

@@ -3,14 +3,23 @@
 
 import itertools
 import random
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
 from trueup.model.candidates import Candidates
 from trueup.model.requests import CandidateRequest
 from trueup.placement.index.columns import View
-from trueup.placement.index.combine import Choice, Order, combine
+from trueup.placement.index.combine import Order, combine
+from trueup.placement.index.hand import lay_table
 from trueup.placement.index.match import NothingFits, Slot, match_request
-from trueup.placement.index.summarize import candidate_of, giving, of_trees, summarize
+from trueup.placement.index.narrow import narrow
+from trueup.placement.index.rules import rules_of
+from trueup.placement.index.summarize import summarize, used_by
+
+ALLOCATIONS_MAX = 500_000
+"""How many allocations the candidates of one answer have at most, all together.
+
+A bound on what an absurd question costs, far above what anybody can use: about 60 MB of JSON.
+"""
 
 
 def find_candidates(request: CandidateRequest, view: View, order: Order) -> Candidates:
@@ -18,29 +27,28 @@ def find_candidates(request: CandidateRequest, view: View, order: Order) -> Cand
 
     Raises ResourceClassNotFound or TraitNotFound.
     """
+    has_trees = view.forest.has_trees
     try:
-        slots = match_request(request, view)
+        matched = match_request(request, view)
+        trees = narrow(matched, rules_of(request, matched, has_trees), view)
     except NothingFits:
         return Candidates()
-    choices = combine(request, slots, view, order)
-    flattens = not request.nested and view.forest.has_trees
-    if flattens:
-        choices = _one_of_each_tree(choices, slots, view)
-    found = list(itertools.islice(choices, request.limit))
+    table = lay_table(request, trees, view)
+    slots = table.trees.slots
+    choices = list(itertools.islice(combine(table, view, order), _most(request, order, slots)))
     if order.randomize:
-        random.shuffle(found)
-    used = {position for choice in found for position in giving(choice, slots)}
-    shown = used if flattens else of_trees(used, view)
+        random.shuffle(choices)
+    flattens = has_trees and not request.nested
     return Candidates(
-        tuple(candidate_of(choice, slots, view) for choice in found), summarize(shown, view)
+        parts=tuple((slot.suffix, slot.resources) for slot in slots),
+        choices=choices,
+        uuids=view.forest.uuids,
+        summaries=summarize(used_by(choices, slots), view, whole_trees=not flattens),
     )
 
 
-def _one_of_each_tree(
-    choices: Iterator[Choice], slots: Sequence[Slot], view: View
-) -> Iterator[Choice]:
-    """For clients that do not know trees: only what takes one provider of each."""
-    for choice in choices:
-        positions = giving(choice, slots)
-        if len({int(view.forest.roots[position]) for position in positions}) == len(positions):
-            yield choice
+def _most(request: CandidateRequest, order: Order, slots: Sequence[Slot]) -> int:
+    """How many candidates are made at most."""
+    size = sum(max(1, len(slot.resources)) for slot in slots)
+    wanted = (request.limit, order.candidates_max, ALLOCATIONS_MAX // size)
+    return min(most for most in wanted if most is not None)

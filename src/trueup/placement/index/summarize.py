@@ -1,74 +1,78 @@
 # SPDX-License-Identifier: Apache-2.0
-"""From choices to the answer: candidates, and the providers of the trees they use."""
+"""From choices to the answer: the providers of the trees they use."""
 
+import itertools
 from collections.abc import Iterable, Sequence
 
 import numpy as np
 
-from trueup.model.allocations import Place
-from trueup.model.candidates import Candidate, ProviderSummary
-from trueup.placement.index.columns import View
-from trueup.placement.index.combine import Choice
-from trueup.placement.index.forest import NO_PARENT
+from trueup.model.candidates import StockColumns, Summaries
+from trueup.placement.index.columns import Mask, Stocks, View
+from trueup.placement.index.forest import NO_PARENT, Positions
+from trueup.placement.index.hand import Choice
 from trueup.placement.index.match import Slot
 
-
-def candidate_of(choice: Choice, slots: Sequence[Slot], view: View) -> Candidate:
-    """A choice in the words of the API."""
-    uuids = view.forest.uuids
-    amounts: dict[Place, int] = {}
-    mappings: dict[str, list[str]] = {}
-    for slot, position in zip(slots, choice, strict=True):
-        uuid = uuids[position]
-        satisfying = mappings.setdefault(slot.suffix, [])
-        if uuid not in satisfying:
-            satisfying.append(uuid)
-        for name, amount in slot.resources:
-            amounts[uuid, name] = amounts.get((uuid, name), 0) + amount
-    return Candidate(amounts, {suffix: tuple(found) for suffix, found in mappings.items()})
+_CLASSES_TOLD_APART = 32
+"""After so many, what was told apart is numbered anew: an integer has 63 bits."""
 
 
-def giving(choice: Choice, slots: Sequence[Slot]) -> set[int]:
-    """The providers of a choice that give something, and do not only have to be there."""
-    return {position for slot, position in zip(slots, choice, strict=True) if slot.resources}
+def used_by(choices: Sequence[Choice], slots: Sequence[Slot]) -> Positions:
+    """The providers that give something to a candidate, and do not only have to be there."""
+    columns = list(zip(*choices, strict=True))
+    giving = [column for column, slot in zip(columns, slots, strict=False) if slot.resources]
+    found = set(itertools.chain.from_iterable(giving))
+    return np.fromiter(sorted(found), dtype=np.int64, count=len(found))
 
 
-def summarize(shown: Iterable[int], view: View) -> tuple[ProviderSummary, ...]:
-    """These providers, with their inventories and traits."""
-    positions = np.array(sorted(shown), dtype=np.int64)
-    resources = _resources(positions, view)
-    forest = view.forest
+def summarize(used: Positions, view: View, whole_trees: bool = True) -> tuple[Summaries, ...]:
+    """These providers, or all of their trees, with their inventories and traits."""
+    shown = _of_trees(used, view) if whole_trees and view.forest.has_trees else used
+    held: dict[str, Mask] = {}
+    kinds = np.zeros(len(shown), dtype=np.int64)
+    for number, (name, stocks) in enumerate(view.stocks.items()):
+        has = _has_stock(shown, stocks)
+        if has.any():
+            held[name] = has
+            kinds = kinds * 2 + has
+        if number % _CLASSES_TOLD_APART == 0:
+            kinds = np.unique(kinds, return_inverse=True)[1]
+    numbers, begins = np.unique(kinds, return_index=True)
     return tuple(
-        ProviderSummary(
-            uuid=forest.uuids[position],
-            root_uuid=forest.uuids[forest.roots[position]],
-            parent_uuid=_parent_uuid(position, view),
-            traits=view.traits_of.get(position, ()),
-            resources=resources[position],
-        )
-        for position in positions.tolist()
+        _columns(shown[kinds == number], [name for name, has in held.items() if has[first]], view)
+        for number, first in zip(numbers, begins, strict=True)
     )
 
 
-def of_trees(positions: Iterable[int], view: View) -> set[int]:
+def _columns(shown: Positions, names: Iterable[str], view: View) -> Summaries:
+    """Providers that all have inventories of these classes."""
+    uuids, positions = view.forest.uuids, shown.tolist()
+    return Summaries(
+        uuids=[uuids[position] for position in positions],
+        root_uuids=[uuids[root] for root in view.forest.roots[shown].tolist()],
+        parent_uuids=[
+            None if parent == NO_PARENT else uuids[parent]
+            for parent in view.forest.parents[shown].tolist()
+        ],
+        traits=[view.traits_of.get(position, ()) for position in positions],
+        stocks=tuple(_stock_columns(name, shown, view.stocks[name]) for name in names),
+    )
+
+
+def _stock_columns(name: str, shown: Positions, stocks: Stocks) -> StockColumns:
+    entries = np.searchsorted(stocks.positions, shown)
+    capacities = stocks.limits[entries].astype(np.int64)
+    return StockColumns(name, capacities.tolist(), stocks.used[entries].tolist())
+
+
+def _has_stock(shown: Positions, stocks: Stocks) -> Mask:
+    entries = np.searchsorted(stocks.positions, shown)
+    entries[entries == len(stocks.positions)] = 0
+    return np.asarray(stocks.positions[entries] == shown)
+
+
+def _of_trees(positions: Positions, view: View) -> Positions:
     """All providers of the trees that these are in."""
-    roots = {int(view.forest.roots[position]) for position in positions}
-    return {position for root in roots for position in range(root, int(view.forest.ends[root]))}
-
-
-def _resources(positions: np.ndarray, view: View) -> dict[int, dict[str, tuple[int, int]]]:
-    """By position and class: capacity, and what is used of it."""
-    found: dict[int, dict[str, tuple[int, int]]] = {one: {} for one in positions.tolist()}
-    for name, stocks in view.stocks.items():
-        _, entries, _ = np.intersect1d(
-            stocks.positions, positions, assume_unique=True, return_indices=True
-        )
-        for entry in entries.tolist():
-            capacity = int(stocks.limits[entry])
-            found[int(stocks.positions[entry])][name] = (capacity, int(stocks.used[entry]))
-    return found
-
-
-def _parent_uuid(position: int, view: View) -> str | None:
-    parent = int(view.forest.parents[position])
-    return None if parent == NO_PARENT else view.forest.uuids[parent]
+    roots = np.unique(view.forest.roots[positions])
+    sizes = view.forest.ends[roots] - roots
+    begins = np.cumsum(sizes) - sizes
+    return np.asarray(np.repeat(roots - begins, sizes) + np.arange(sizes.sum()))

@@ -4,6 +4,7 @@
 from trueup.placement.api import policies
 from trueup.placement.api.http import Answer, Request, utc_now
 from trueup.placement.api.wire import candidates as wire
+from trueup.placement.api.wire.candidate_answers import render
 from trueup.placement.index.combine import Order
 from trueup.placement.index.search import find_candidates
 
@@ -14,9 +15,10 @@ def list_candidates(request: Request) -> Answer:
     asked = wire.parse(request)
     settings = request.settings
     order = Order(
-        breadth_first=settings.breadth_first,
+        # Which hosts an answer leaves out is ours to say, unless the operator bounds it himself.
+        breadth_first=settings.breadth_first or settings.candidates_max is None,
         randomize=settings.randomize_candidates,
         candidates_max=settings.candidates_max,
     )
     found = find_candidates(asked, request.index.view(), order)
-    return request.answer(wire.render(found, asked, request.version), utc_now())
+    return request.answer(render(found, asked, request.version), utc_now())

@@ -5,7 +5,6 @@ import re
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from trueup.model.candidates import Candidate, Candidates, ProviderSummary
 from trueup.model.requests import CandidateRequest, RequestGroup
 from trueup.placement.api.errors import BAD_VALUE, DUPLICATE_KEY, MISSING_VALUE, bad_request
 from trueup.placement.api.http import Request
@@ -91,48 +90,6 @@ def parse(request: Request) -> CandidateRequest:
         same_subtrees=same_subtrees,
         nested=version >= V.NESTED_CANDIDATES,
     )
-
-
-def render(found: Candidates, asked: CandidateRequest, version: V) -> dict[str, Any]:
-    """The answer."""
-    classes = None if version >= V.ALL_CLASSES else asked.resource_classes
-    return {
-        "allocation_requests": [_candidate(one, version) for one in found.candidates],
-        "provider_summaries": {
-            one.uuid: _summary(one, version, classes) for one in found.summaries
-        },
-    }
-
-
-def _candidate(candidate: Candidate, version: V) -> dict[str, Any]:
-    by_provider: dict[str, dict[str, Any]] = {}
-    for (uuid, name), amount in candidate.amounts.items():
-        by_provider.setdefault(uuid, {"resources": {}})["resources"][name] = amount
-    if version < V.ALLOCATIONS_BY_PROVIDER:
-        listed = [{"resource_provider": {"uuid": uuid}, **one} for uuid, one in by_provider.items()]
-        return {"allocations": listed}
-    body: dict[str, Any] = {"allocations": by_provider}
-    if version >= V.MAPPINGS:
-        body["mappings"] = candidate.mappings
-    return body
-
-
-def _summary(
-    summary: ProviderSummary, version: V, classes: frozenset[str] | None
-) -> dict[str, Any]:
-    body: dict[str, Any] = {
-        "resources": {
-            name: {"capacity": capacity, "used": used}
-            for name, (capacity, used) in summary.resources.items()
-            if classes is None or name in classes
-        }
-    }
-    if version >= V.CANDIDATE_TRAITS:
-        body["traits"] = summary.traits
-    if version >= V.NESTED_CANDIDATES:
-        body["parent_provider_uuid"] = summary.parent_uuid
-        body["root_provider_uuid"] = summary.root_uuid
-    return body
 
 
 def _first(pairs: Pairs, key: str) -> str | None:
