@@ -17,6 +17,16 @@ class LockedProvider(NamedTuple):
     uuid: str
 
 
+class ListedProvider(NamedTuple):
+    """What a list says of a provider. There may be many thousands of them."""
+
+    uuid: str
+    name: str
+    generation: int
+    root_uuid: str | None
+    parent_uuid: str | None
+
+
 @dataclass(frozen=True, slots=True)
 class Provider:
     """A resource provider. `id` and the other ids are the store's keys, opaque elsewhere."""
@@ -29,6 +39,9 @@ class Provider:
     parent_uuid: str | None = None
     root_id: int = 0
     modified_at: datetime | None = None
+
+
+ShownProvider = Provider | ListedProvider
 
 
 def refuse_stale_provider(provider: Provider, expected: Expected) -> None:

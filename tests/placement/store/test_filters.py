@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 from collections.abc import Callable
+from datetime import datetime
 from typing import Any
 
 import pytest
@@ -7,7 +8,7 @@ import pytest
 from tests.placement.client import UUID, Client
 from trueup.model.errors import ResourceClassNotFound, TraitNotFound
 from trueup.model.requests import ProviderFilters
-from trueup.placement.store import filters, schema
+from trueup.placement.store import filters, schema, tables
 
 FAST, RED, UNUSED = "HW_CPU_X86_AVX", "HW_CPU_X86_SSE", "HW_CPU_X86_MMX"
 RACK, ROW, EMPTY = UUID(50), UUID(51), UUID(59)
@@ -30,10 +31,22 @@ def fill(client: Client) -> None:
     client.claim(100, {3: {"VCPU": 1}})
 
 
+@pytest.fixture
+def ledger(serve: Callable[..., Client], database_url: str) -> Client:
+    schema.create(database_url)
+    client = serve(database_url)
+    fill(client)
+    return client
+
+
+def listed(client: Client, **wanted: Any) -> filters.Listing:
+    with client.application.database.reading() as tx:
+        return filters.list_providers(tx, ProviderFilters(**wanted))
+
+
 def find(client: Client, **wanted: Any) -> list[int]:
     """The numbers of the providers that are listed."""
-    with client.application.database.reading() as tx:
-        found = filters.list_providers(tx, ProviderFilters(**wanted))
+    found = listed(client, **wanted).providers
     return [int(provider.name.removeprefix("provider ")) for provider in found]
 
 
@@ -97,14 +110,11 @@ TOGETHER: list[tuple[dict[str, Any], list[int]]] = [
 ]
 
 
-def test_filters_alone_and_together(serve: Callable[..., Client], database_url: str) -> None:
-    schema.create(database_url)
-    client = serve(database_url)
-    fill(client)
+def test_filters_alone_and_together(ledger: Client) -> None:
     for wanted, expected in [*ALONE, *TOGETHER]:
-        assert find(client, **wanted) == expected, wanted
+        assert find(ledger, **wanted) == expected, wanted
     for resources, expected in ROOM:
-        assert find(client, resources=resources) == expected, resources
+        assert find(ledger, resources=resources) == expected, resources
 
 
 def test_names_that_do_not_exist_are_refused(client: Client) -> None:
@@ -122,3 +132,27 @@ def test_what_leaves_makes_room(client: Client) -> None:
     assert find(client, resources=(("VCPU", 1),)) == []
     client.delete(f"/allocations/{UUID(100)}")
     assert find(client, resources=(("VCPU", 8),)) == [1]
+
+
+def test_a_list_tells_what_it_is_about_providers(ledger: Client) -> None:
+    parent, child = [one for one in listed(ledger).providers if one.uuid in (UUID(1), UUID(2))]
+    assert (child.root_uuid, child.parent_uuid) == (UUID(1), UUID(1))
+    assert (parent.root_uuid, parent.parent_uuid) == (UUID(1), None)
+    # What is above is named also when it is not in the list.
+    (alone,) = listed(ledger, uuid=UUID(2)).providers
+    assert alone == child
+    awkward = "a name\nof two lines"
+    ledger.put(f"/resource_providers/{UUID(4)}", {"name": awkward})
+    (renamed,) = listed(ledger, name=awkward).providers
+    assert (renamed.uuid, renamed.name) == (UUID(4), awkward)
+
+
+def test_the_time_of_a_list_is_that_of_the_latest_change(ledger: Client) -> None:
+    with ledger.application.database.transaction() as tx:
+        for number, day in ((1, 5), (2, 7), (3, 6)):
+            change = tables.providers.update().where(tables.providers.c.uuid == UUID(number))
+            tx.execute(change.values(updated_at=datetime(2001, 2, day)))
+    assert listed(ledger, in_tree=UUID(1)).modified_at is not None
+    assert listed(ledger, uuid=UUID(3)).modified_at == datetime(2001, 2, 6)
+    assert listed(ledger, member_of=(any_of(RACK),)).modified_at == datetime(2001, 2, 6)
+    assert listed(ledger, uuid=UUID(99)).modified_at is None

@@ -15,8 +15,8 @@ def list_providers(request: Request) -> Answer:
     filters = wire.parse_filters(request)
     with request.database.reading() as tx:
         found = store.filters.list_providers(tx, filters)
-    body = {"resource_providers": [wire.render(provider, request) for provider in found]}
-    return request.answer(body, newest([provider.modified_at for provider in found]))
+    body = {"resource_providers": list(map(wire.renderer(request), found.providers))}
+    return request.answer(body, newest([found.modified_at]))
 
 
 def post_provider(request: Request) -> Answer:

@@ -2,9 +2,11 @@
 """A provider on the wire, and the filters of their list."""
 
 import uuid
-from typing import Any
+from collections.abc import Callable
 
-from trueup.model.providers import Provider
+import orjson
+
+from trueup.model.providers import ShownProvider
 from trueup.model.requests import ProviderFilters
 from trueup.placement.api.http import Request
 from trueup.placement.api.versions import V
@@ -84,22 +86,41 @@ def parse_filters(request: Request) -> ProviderFilters:
     )
 
 
-def render(provider: Provider, request: Request) -> dict[str, Any]:
+def render(provider: ShownProvider, request: Request) -> orjson.Fragment:
     """A provider, with links to what else there is about it."""
-    path = f"{request.root_path}/resource_providers/{provider.uuid}"
-    links = [{"rel": "self", "href": path}]
-    links += [
-        {"rel": name, "href": f"{path}/{name}"}
-        for name, since in _LINKS
-        if request.version >= since
+    return renderer(request)(provider)
+
+
+def renderer(request: Request) -> Callable[[ShownProvider], orjson.Fragment]:
+    """The same for many providers.
+
+    PERF: a list of all providers is mostly links. To join what stands between their UUIDs takes a
+    tenth of the time that making and encoding a dictionary for each of them does.
+    """
+    path = f"{_encoded(request.root_path)[1:-1]}/resource_providers/"
+    names = ["", *(f"/{name}" for name, since in _LINKS if request.version >= since)]
+    rels = ["self", *(name[1:] for name in names[1:])]
+    links = [
+        f'{{"rel":"{rel}","href":"{path}\0{name}"}}' for rel, name in zip(rels, names, strict=True)
     ]
-    body: dict[str, Any] = {
-        "uuid": provider.uuid,
-        "name": provider.name,
-        "generation": provider.generation,
-        "links": links,
-    }
-    if request.version >= V.NESTED_PROVIDERS:
-        body["parent_provider_uuid"] = provider.parent_uuid
-        body["root_provider_uuid"] = provider.root_uuid
-    return body
+    between = ",".join(links).split("\0")
+    has_trees = request.version >= V.NESTED_PROVIDERS
+
+    def rendered(provider: ShownProvider) -> orjson.Fragment:
+        uuid = _encoded(provider.uuid)
+        tree = (
+            f',"parent_provider_uuid":{_encoded(provider.parent_uuid)}'
+            f',"root_provider_uuid":{_encoded(provider.root_uuid)}'
+            if has_trees
+            else ""
+        )
+        return orjson.Fragment(
+            f'{{"uuid":{uuid},"name":{_encoded(provider.name)}'
+            f',"generation":{provider.generation},"links":[{uuid[1:-1].join(between)}]{tree}}}'
+        )
+
+    return rendered
+
+
+def _encoded(text: str | None) -> str:
+    return orjson.dumps(text).decode()
