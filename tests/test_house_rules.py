@@ -81,7 +81,8 @@ FOLDERS_WITHOUT_MIRROR = {
 }
 WITHOUT_MIRROR = {
     "trueup.reconcile.cloud": "it closes what it holds, and no more",
-    "trueup.reconcile.cloud.nova_tables": "queries, each run by the tests of cloud/nova.py",
+    "trueup.reconcile.cloud.nova_queries": "each run by the tests of nova_cells and nova_registry",
+    "trueup.reconcile.cloud.nova_tables": "the tables that nova_queries ask",
 }
 
 

@@ -15,7 +15,7 @@ from sqlalchemy.schema import CreateTable
 from trueup.lab.blueprint import Blueprint, Instance, Standing
 from trueup.lab.flavors import FLAVORS
 from trueup.lab.nova import columns, objects
-from trueup.reconcile.cloud.nova_rows import parse_flavor
+from trueup.reconcile.cloud.nova_rows import parse_flavors
 
 TINY, SMALL = FLAVORS[0], FLAVORS[1]
 
@@ -101,7 +101,7 @@ def one_of(blueprint: Blueprint, standing: Standing, **wanted: bool) -> Instance
 
 
 def test_the_reader_finds_the_flavor_that_was_written() -> None:
-    read = parse_flavor(objects.instance_flavors(TINY, None))
+    read = parse_flavors(objects.instance_flavors(TINY, None)).present
     assert read is not None
     assert (read.name, read.vcpus, read.memory_mb) == ("lab.tiny", 1, 512)
     assert (read.root_gb, read.ephemeral_gb, read.swap_mb) == (5, 0, 512)

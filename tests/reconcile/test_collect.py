@@ -27,7 +27,7 @@ def test_every_source_is_in_the_coverage(small):
     facts = facts_of(small)
     assert facts.coverage.complete
     assert [answer.source for answer in facts.coverage.answers] == [
-        "Placement", "cell0", "cell1", "cell2"
+        "Placement", "Nova's API database", "cell0", "cell1", "cell2"
     ]  # fmt: skip
     assert all(answer.rows > 0 for answer in facts.coverage.answers)
     assert sorted(facts.cells.values()) == ["cell0", "cell1", "cell2"]
@@ -114,6 +114,57 @@ def test_without_the_api_database_nothing_is_said(small):
     with pytest.raises(Unreachable) as silent:
         facts_of(small)
     assert silent.value.source == "Nova's API database"
+
+
+def test_an_answer_says_when_how_and_how_much(small):
+    before = datetime.now(UTC).replace(tzinfo=None)
+    answers = facts_of(small).coverage.answers
+    assert all(answer.answered_at >= before for answer in answers)
+    assert [answer.way for answer in answers[1:]] == ["database"] * 4
+    assert not any(answer.partial for answer in answers)
+
+
+def test_what_cannot_be_understood_is_named_with_table_and_id_and_the_rest_is_read(small):
+    rows = small.sql("nova_cell1", "SELECT id, uuid FROM instances WHERE deleted = 0")
+    flavorless, dateless, limbo = rows[:3]
+    small.sql(
+        "nova_cell1",
+        "UPDATE instance_extra SET flavor = '{', id = 4711 WHERE instance_uuid = ?",
+        flavorless["uuid"],
+    )
+    small.sql("nova_cell1", "UPDATE instances SET updated_at = 0 WHERE id = ?", dateless["id"])
+    small.sql("nova_cell1", "UPDATE instances SET deleted = NULL WHERE id = ?", limbo["id"])
+    facts = facts_of(small)
+    [answer] = [one for one in facts.coverage.answers if one.source == "cell1"]
+    assert {(one.table, one.row, one.column) for one in answer.unread} == {
+        ("instance_extra", "4711", "flavor"),
+        ("instances", str(dateless["id"]), "updated_at"),
+        ("instances", str(limbo["id"]), "deleted"),
+    }
+    assert answer.unread_rows == 3
+    assert facts.alive[flavorless["uuid"]].flavor is None
+    assert facts.alive[limbo["uuid"]].vm_state is None, "and so it is left alone"
+    assert facts.coverage.complete, "nothing was lost"
+
+
+def test_an_instance_in_another_form_of_its_uuid_is_still_the_consumer(small):
+    consumer = small.consumer("wrong_provider")
+    cell = f"nova_{small.planted['wrong_provider'].cell}"
+    small.sql(cell, "PRAGMA foreign_keys = OFF")
+    small.sql(cell, "UPDATE instances SET uuid = ? WHERE uuid = ?", consumer.upper(), consumer)
+    facts = facts_of(small)
+    assert consumer in facts.alive
+    [noted] = [one for answer in facts.coverage.answers for one in answer.unread]
+    assert (noted.table, noted.column) == ("instances", "uuid")
+
+
+def test_a_column_that_the_release_lacks_is_named(small):
+    small.sql("nova_cell1", "ALTER TABLE migrations DROP COLUMN cross_cell_move")
+    facts = facts_of(small)
+    assert facts.coverage.complete
+    assert [one.what for answer in facts.coverage.answers for one in answer.lacking] == [
+        "migrations.cross_cell_move"
+    ]
 
 
 def test_a_build_request_table_that_cannot_be_read_says_so(small):

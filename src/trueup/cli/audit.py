@@ -9,8 +9,12 @@ from trueup.cli.verb import CloudVerb
 from trueup.exit_codes import ExitCode
 from trueup.reconcile.audit import Audit, audit, save
 from trueup.reconcile.collect import collect
+from trueup.reconcile.facts import Answer
 from trueup.reconcile.report.tables import Table, audit_table
 from trueup.reconcile.rules import Rules
+
+# How many rows that were not understood are shown of each source.
+UNREAD_SHOWN_MAX = 10
 
 
 class AuditCommand(CloudVerb):
@@ -52,10 +56,25 @@ def summarize(result: Audit) -> None:
     say("Answered: " + ", ".join(f"{row.source} ({row.rows} rows)" for row in answered))
     for answer in result.coverage.missing:
         say(f"Did not answer: {answer.source}: {answer.reason}")
+    for answer in answered:
+        _tell_gaps(answer)
     say(
         f"{len(result.findings)} findings, {len(result.unchecked)} could not be checked, "
         f"{len(result.left_alone)} left alone."
     )
+
+
+def _tell_gaps(answer: Answer) -> None:
+    """What of an answer is not in the facts: the first rows, and how many there are."""
+    if answer.unread_rows:
+        lost = f", {answer.lost_rows} of them not at all" if answer.lost_rows else ""
+        say(f"Not understood in {answer.source}: {answer.unread_rows} values{lost}.")
+    for row in answer.unread[:UNREAD_SHOWN_MAX]:
+        say(f"  {row.table} {row.row} {row.column or '(the whole row)'}: {row.reason}")
+    if len(answer.unread) > UNREAD_SHOWN_MAX:
+        say("  … and more: 'trueup audit --save FILE' keeps them.")
+    if answer.lacking:
+        say(f"{answer.source} has no " + ", ".join(one.what for one in answer.lacking))
 
 
 def add_grace_option(parser: argparse.ArgumentParser) -> None:

@@ -103,12 +103,16 @@ def _in_motion(facts: Facts) -> Iterator[LeftAlone]:
 
 def _strangers(facts: Facts) -> Iterator[LeftAlone]:
     """Consumers that are no instance: another service's, a boot, the source of a move."""
-    moves = {row.uuid for row in facts.migrations}
+    moves = {row.uuid: row for row in facts.migrations}
     for consumer in sorted(facts.consumers.keys() - facts.alive.keys() - facts.deleted.keys()):
         if consumer in facts.builds:
             reason = "it has a build request"
-        elif consumer in moves:
-            reason = "it holds the source of a migration under way"
+        elif move := moves.get(consumer):
+            reason = (
+                "it holds the source of a migration under way"
+                if move.under_way
+                else f"it is of a {move.kind} that is {move.status}"
+            )
         else:
             reason = "no instance in any cell that answered has its uuid; its owner is not known"
         names = (facts.providers[uuid].name for uuid in facts.consumers[consumer])

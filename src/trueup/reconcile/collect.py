@@ -5,26 +5,32 @@ from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
-from typing import TypeVar
+from itertools import chain
 
 from trueup.reconcile.cloud import Cloud
 from trueup.reconcile.cloud.errors import Unreachable
-from trueup.reconcile.cloud.nova import Cell, CellContents
-from trueup.reconcile.facts import Answer, BuildRequest, Coverage, Facts, Instance
+from trueup.reconcile.cloud.nova import API_DATABASE, Cell
+from trueup.reconcile.cloud.nova_cells import CellContents, CellLookup
+from trueup.reconcile.cloud.nova_registry import Registry
+from trueup.reconcile.cloud.placement import Ledger
+from trueup.reconcile.cloud.reading import Noted
+from trueup.reconcile.facts import Answer, Coverage, Facts
 
-# stage, how many are done, of how many
+# stage, how many are done, of how many (0: not known)
 Progress = Callable[[str, int, int], None]
-Fetched = TypeVar("Fetched")
 
 _CELLS_AT_ONCE = 4
+_DATABASE = "database"
 
 
 @dataclass(frozen=True, slots=True)
 class _Told:
-    """One cell's answer, and its contents if it gave them."""
+    """One cell's answer, its contents if it gave them, and what it was asked after that."""
 
+    cell: Cell
     answer: Answer
-    contents: CellContents | None
+    contents: CellContents | None = None
+    lookup: CellLookup | None = None
 
 
 def collect(cloud: Cloud, progress: Progress) -> Facts:
@@ -33,30 +39,21 @@ def collect(cloud: Cloud, progress: Progress) -> Facts:
     Raises Unreachable when Placement or Nova's API database does not answer, since without them
     nothing can be said; a cell that does not answer is named in the coverage.
     """
-    taken_at = datetime.now(UTC).replace(tzinfo=None)
-    ledger = cloud.placement.ledger(lambda done, total: progress("providers", done, total))
+    taken_at = _now()
     cells = cloud.nova.cells()
-    with ThreadPoolExecutor(_CELLS_AT_ONCE) as pool:
-        told = []
-        for one in pool.map(lambda cell: _read_cell(cloud, cell), cells):
-            told.append(one)
-            progress("cells", len(told), len(cells))
-    contents = [one.contents for one in told if one.contents]
-    instances = tuple(row for one in contents for row in one.instances)
-    unknown = ledger.consumers.keys() - {row.uuid for row in instances}
-    named, answers = _look_up(cloud, cells, tuple(one.answer for one in told), unknown)
-    return Facts(
-        taken_at=taken_at,
-        coverage=Coverage((Answer("Placement", True, len(ledger.providers)), *answers)),
-        cells={cell.uuid: cell.name for cell in cells},
-        providers=ledger.providers,
-        consumers=ledger.consumers,
-        instances=instances + named,
-        migrations=tuple(row for one in contents for row in one.migrations),
-        compute_nodes=tuple(row for one in contents for row in one.compute_nodes),
-        services=tuple(row for one in contents for row in one.services),
-        build_requests=tuple(map(BuildRequest, sorted(cloud.nova.builds()))),
-    )
+    with ThreadPoolExecutor(_CELLS_AT_ONCE + 2) as pool:
+        asked_ledger = pool.submit(
+            lambda: cloud.placement.ledger(lambda done, total: progress("providers", done, total))
+        )
+        asked_registry = pool.submit(lambda: cloud.nova.registry(cells))
+        told = _read_cells(cloud, cells, progress, pool)
+        ledger, registry = asked_ledger.result(), asked_registry.result()
+    ledger_answer = Answer("Placement", True, len(ledger.providers), answered_at=_now())
+    registry_answer = _answer(API_DATABASE, registry.rows, registry.noted)
+    known = {row.uuid for one in told if one.contents for row in one.contents.instances}
+    told = [_look_up(cloud, one, ledger.consumers.keys() - known) for one in told]
+    coverage = Coverage((ledger_answer, registry_answer, *(one.answer for one in told)))
+    return _facts(taken_at, coverage, ledger, registry, told)
 
 
 def with_holdings(facts: Facts, cloud: Cloud, consumers: Iterable[str]) -> Facts:
@@ -64,27 +61,91 @@ def with_holdings(facts: Facts, cloud: Cloud, consumers: Iterable[str]) -> Facts
     return replace(facts, holdings=cloud.placement.holdings(consumers))
 
 
-def _read_cell(cloud: Cloud, cell: Cell) -> _Told:
+def _facts(
+    taken_at: datetime, coverage: Coverage, ledger: Ledger, registry: Registry, told: list[_Told]
+) -> Facts:
+    contents = [one.contents for one in told if one.contents]
+    named = [one.lookup for one in told if one.lookup]
+    told_of = [(one.instances, one.migrations) for one in contents]
+    told_of += [(one.instances, one.migrations) for one in named]
+    nodes = tuple(chain.from_iterable(one.compute_nodes for one in contents))
+    services = tuple(chain.from_iterable(one.services for one in contents))
+    return Facts(
+        taken_at=taken_at,
+        coverage=coverage,
+        cells={one.cell.uuid: one.cell.name for one in told},
+        providers=ledger.providers,
+        consumers=ledger.consumers,
+        instances=tuple(chain.from_iterable(instances for instances, _ in told_of)),
+        migrations=tuple(chain.from_iterable(migrations for _, migrations in told_of)),
+        compute_nodes=tuple(row for row in nodes if not row.deleted),
+        services=tuple(row for row in services if not row.deleted),
+        deleted_compute_nodes=tuple(row for row in nodes if row.deleted),
+        deleted_services=tuple(row for row in services if row.deleted),
+        build_requests=registry.build_requests,
+        disabled_cells=frozenset(one.cell.uuid for one in told if one.cell.disabled),
+        host_mappings=registry.host_mappings,
+        instance_mappings=registry.instance_mappings,
+        request_specs=registry.request_specs,
+        host_aggregates=registry.host_aggregates,
+        block_devices=tuple(chain.from_iterable(one.block_devices for one in contents)),
+        pci_devices=tuple(chain.from_iterable(one.pci_devices for one in contents)),
+    )
+
+
+def _read_cells(
+    cloud: Cloud, cells: tuple[Cell, ...], progress: Progress, pool: ThreadPoolExecutor
+) -> list[_Told]:
+    counts: dict[str, int] = {}
+
+    def read(cell: Cell) -> _Told:
+        def counted(instances: int) -> None:
+            counts[cell.uuid] = instances
+            progress("instances", sum(counts.values()), 0)
+
+        try:
+            contents = cloud.nova.contents(cell, counted=counted)
+        except Unreachable as silence:
+            return _Told(cell, _silent(cell, silence))
+        return _Told(cell, _answer(cell.name, contents.rows, contents.noted), contents)
+
+    told = []
+    for one in pool.map(read, cells):
+        told.append(one)
+        progress("cells", len(told), len(cells))
+    return told
+
+
+def _look_up(cloud: Cloud, told: _Told, consumers: Iterable[str]) -> _Told:
+    """What the cell says of these consumers; it may have fallen silent by now."""
+    if told.contents is None:
+        return told
     try:
-        contents = cloud.nova.contents(cell)
+        lookup = cloud.nova.lookup(told.cell, consumers)
     except Unreachable as silence:
-        return _Told(Answer(cell.name, False, reason=silence.reason), None)
-    return _Told(Answer(cell.name, True, contents.rows), contents)
+        return replace(told, answer=_silent(told.cell, silence))
+    noted = told.contents.noted.and_also(lookup.noted)
+    rows = told.contents.rows + lookup.rows
+    return replace(told, answer=_answer(told.cell.name, rows, noted), lookup=lookup)
 
 
-def _look_up(
-    cloud: Cloud, cells: tuple[Cell, ...], answers: tuple[Answer, ...], consumers: Iterable[str]
-) -> tuple[tuple[Instance, ...], tuple[Answer, ...]]:
-    """The rows that any cell has of these consumers, and the answers: a cell may fall silent."""
+def _answer(source: str, rows: int, noted: Noted) -> Answer:
+    return Answer(
+        source=source,
+        answered=True,
+        rows=rows,
+        way=_DATABASE,
+        answered_at=_now(),
+        unread=noted.unread,
+        unread_rows=noted.unread_rows,
+        lost_rows=noted.lost_rows,
+        lacking=noted.lacking,
+    )
 
-    found: list[Instance] = []
-    asked: list[Answer] = []
-    wanted = tuple(consumers)
-    for cell, answer in zip(cells, answers, strict=True):
-        if answer.answered:
-            try:
-                found.extend(cloud.nova.named(cell, wanted))
-            except Unreachable as silence:
-                answer = Answer(cell.name, False, reason=silence.reason)
-        asked.append(answer)
-    return tuple(found), tuple(asked)
+
+def _silent(cell: Cell, silence: Unreachable) -> Answer:
+    return Answer(cell.name, False, reason=silence.reason, way=_DATABASE, answered_at=_now())
+
+
+def _now() -> datetime:
+    return datetime.now(UTC).replace(tzinfo=None)

@@ -9,7 +9,7 @@ import sqlalchemy
 from sqlalchemy.pool import NullPool
 
 from tests.clouds import damage
-from trueup.reconcile.cloud import nova_tables
+from trueup.reconcile.cloud.databases import Session
 from trueup.reconcile.cloud.errors import DatabaseUnusable, Unreachable
 from trueup.reconcile.cloud.nova import NovaDatabases
 from trueup.reconcile.cloud.settings import from_nova_conf
@@ -17,10 +17,17 @@ from trueup.reconcile.cloud.settings import from_nova_conf
 WRITES = (
     "DELETE FROM build_requests",
     "UPDATE build_requests SET instance_uuid = 'another'",
-    "INSERT INTO build_requests VALUES ('another')",
+    "INSERT INTO build_requests VALUES (2, 'another', 'p')",
     "DROP TABLE build_requests",
     "CREATE TABLE more (id INTEGER)",
 )
+
+
+BUILDS_TABLE = (
+    "CREATE TABLE build_requests (id INTEGER, instance_uuid VARCHAR(36), project_id VARCHAR(9))"
+)
+A_BOOT = "00000000-1111-4111-8111-000000000000"
+ONE_BUILD = f"INSERT INTO build_requests VALUES (1, '{A_BOOT}', 'p')"
 
 
 def run(url: str, *statements: str) -> list[str]:
@@ -38,18 +45,16 @@ def test_invariant_12_a_session_cannot_write_whatever_its_account_may(
     database_url, write, monkeypatch
 ):
     """On SQLite, MariaDB and PostgreSQL: as if a query of ours were a write by mistake."""
-    run(
-        database_url,
-        "CREATE TABLE build_requests (instance_uuid VARCHAR(36))",
-        "INSERT INTO build_requests VALUES ('a-boot')",
-    )
+    run(database_url, BUILDS_TABLE, ONE_BUILD)
     nova = NovaDatabases(database_url, None)
-    assert nova.builds() == {"a-boot"}
-    monkeypatch.setattr(nova_tables, "BUILDS", sqlalchemy.text(write))
+    assert [row.instance for row in nova.registry([]).build_requests] == [A_BOOT]
+    monkeypatch.setattr(
+        Session, "rows", lambda session, _: session._connection.execute(sqlalchemy.text(write))
+    )
     with pytest.raises(Unreachable) as refused:
-        nova.builds()
+        nova.registry([])
     assert re.search("read.?only", refused.value.reason, re.IGNORECASE)
-    assert run(database_url) == ["a-boot"]
+    assert run(database_url) == [A_BOOT]
 
 
 def map_cell(small, cell: str, **columns: object) -> None:
@@ -167,7 +172,7 @@ def test_a_cell_that_is_down_does_not_answer(recorded_cloud):
             nova.contents(down)
         assert silent.value.source == "cell2"
         with pytest.raises(Unreachable):
-            nova.named(down, ["some-uuid"])
+            nova.lookup(down, ["some-uuid"])
         with pytest.raises(Unreachable):
             nova.mark(down.uuid, "some-uuid")
     assert nova.contents(nova.cells()[2]).instances
@@ -181,10 +186,10 @@ def test_named_rows_are_found_alive_or_deleted_and_many_at_once(small):
     cells = small.cloud.nova.cells()
     in_cell = small.sql("nova_cell1", "SELECT uuid, deleted FROM instances")
     asked = [row["uuid"] for row in in_cell] + [f"nobody-{number}" for number in range(1500)]
-    found = small.cloud.nova.named(cells[1], asked)
+    found = small.cloud.nova.lookup(cells[1], asked).instances
     assert sorted(row.uuid for row in found) == sorted(row["uuid"] for row in in_cell)
     assert {row.deleted for row in found} == {True, False}
-    assert small.cloud.nova.named(cells[1], []) == ()
+    assert small.cloud.nova.lookup(cells[1], []).rows == 0
 
 
 def test_an_instance_without_a_root_device_is_volume_backed_if_its_image_is_none(small):
@@ -199,7 +204,10 @@ def test_an_instance_without_a_root_device_is_volume_backed_if_its_image_is_none
 
 def test_how_many_rows_a_cell_gave_is_counted(small):
     contents = small.cloud.nova.contents(small.cloud.nova.cells()[1])
-    parts = (contents.instances, contents.migrations, contents.compute_nodes, contents.services)
+    parts = (
+        contents.instances, contents.migrations, contents.compute_nodes, contents.services,
+        contents.block_devices, contents.pci_devices,
+    )  # fmt: skip
     assert contents.rows == sum(map(len, parts)) > 0
 
 
@@ -219,9 +227,6 @@ def test_a_path_with_odd_characters_is_opened(tmp_path: Path):
     folder = tmp_path / "100%41 of #1"
     folder.mkdir()
     url = sqlalchemy.URL.create("sqlite", database=str(folder / "nova.sqlite")).render_as_string()
-    run(
-        url,
-        "CREATE TABLE build_requests (instance_uuid VARCHAR(36))",
-        "INSERT INTO build_requests VALUES ('a-boot')",
-    )
-    assert NovaDatabases(url, None).builds() == {"a-boot"}
+    run(url, BUILDS_TABLE, ONE_BUILD)
+    [build] = NovaDatabases(url, None).registry([]).build_requests
+    assert build.instance == A_BOOT

@@ -6,7 +6,9 @@ from datetime import datetime
 
 import pytest
 
-from trueup.reconcile.cloud import nova_rows
+from trueup.reconcile.cloud import nova_rows, nova_tables
+from trueup.reconcile.cloud.nova_rows import Beside
+from trueup.reconcile.cloud.reading import Notes, Reader
 from trueup.reconcile.expected import flavor_groups
 from trueup.reconcile.facts import Instance
 
@@ -21,18 +23,37 @@ PLAIN_FLAVOR = {
     "extra_specs": {},
 }
 OWNER = ("uuid", "display_name", "project_id", "user_id")
-STATE = ("host", "node", "vm_state", "task_state", "hidden", "updated_at", "deleted_at")
-ASKED = ("flavor", "pci_requests", "vpmems", "network_info")
-NOTHING = dict.fromkeys((*OWNER, *STATE, *ASKED))
+STATE = (
+    "host", "node", "vm_state", "task_state", "power_state", "hidden", "image_ref",
+    "created_at", "updated_at", "deleted_at",
+)  # fmt: skip
+ASKED = (
+    "extra_id", "flavor", "pci_requests", "numa_topology", "resources", "vpmems", "network_info"
+)  # fmt: skip
+NOTHING = dict.fromkeys(("id", *OWNER, *STATE, *ASKED))
+UUID = "5eb033fd-1111-4222-8333-444455556666"
 
 
 def flavor_text(**fields: object) -> str:
     return json.dumps({"cur": {"nova_object.data": PLAIN_FLAVOR | fields}, "old": None})
 
 
+def read(image: dict[str, str] | None = None, **columns: object) -> tuple[Instance, Notes]:
+    """One row as a fact, and what was noted about it."""
+    row = NOTHING | {"id": 7, "extra_id": 70, "uuid": UUID, "deleted": 0}
+    row |= {"flavor": flavor_text(), "image_ref": "an-image"} | columns
+    notes = Notes()
+    rows = nova_rows.InstanceRows("a-cell", notes, Beside(images={UUID: image or {}}))
+    [one] = rows.every([row])
+    return one, notes
+
+
 def instance(image: dict[str, str] | None = None, **columns: object) -> Instance:
-    row = NOTHING | {"uuid": "an-instance", "deleted": 0, "flavor": flavor_text()} | columns
-    return nova_rows.instance(row, "a-cell", volume_backed=False, image=image or {})
+    return read(image, **columns)[0]
+
+
+def told(notes: Notes) -> list[tuple[str, str, str]]:
+    return [(one.table, one.row, one.column) for one in notes.unread]
 
 
 def plain(row: Instance) -> dict[str, int]:
@@ -46,7 +67,7 @@ def test_an_instance_with_every_column():
         display_name="web", project_id="p", user_id="u", host="h1", node="n1", vm_state="active",
         task_state="rebooting", hidden=0, updated_at=MOMENT, deleted_at=None,
     )  # fmt: skip
-    assert (row.uuid, row.name, row.cell) == ("an-instance", "web", "a-cell")
+    assert (row.uuid, row.name, row.cell) == (UUID, "web", "a-cell")
     assert (row.project, row.user, row.host, row.node) == ("p", "u", "h1", "n1")
     assert (row.vm_state, row.task_state, row.updated_at) == ("active", "rebooting", MOMENT)
     assert (row.deleted, row.hidden, row.peculiarities) == (False, False, ())
@@ -136,9 +157,9 @@ def test_what_a_flavor_asks_for_besides_plain_amounts_is_named(specs, peculiarit
     ("image", "peculiarities"),
     [
         ({}, ()),
-        ({"image_hw_cpu_policy": "shared"}, ()),
-        ({"image_hw_cpu_policy": "dedicated"}, ("image hw_cpu_policy=dedicated",)),
-        ({"image_hw_mem_encryption": "True"}, ("image hw_mem_encryption",)),
+        ({"hw_cpu_policy": "shared"}, ()),
+        ({"hw_cpu_policy": "dedicated"}, ("image hw_cpu_policy=dedicated",)),
+        ({"hw_mem_encryption": "True"}, ("image hw_mem_encryption",)),
     ],
 )
 def test_what_an_image_asks_for_is_named(image, peculiarities):
@@ -186,37 +207,8 @@ def test_devices_memory_and_ports_are_named_and_what_cannot_be_read_counts(
 
 
 def test_a_migration_with_nothing_but_nulls_is_under_way():
-    row = dict.fromkeys(
-        ("uuid", "instance_uuid", "migration_type", "status", "source_compute", "source_node")
-    )
-    read = nova_rows.migration(row, "a-cell")
-    assert read.under_way
-    assert (read.kind, read.status) == ("migration", "of unknown status")
-    assert (read.uuid, read.instance, read.source_host) == ("", "", None)
-
-
-def test_a_compute_node_with_nothing_but_nulls_can_be_read():
-    row = dict.fromkeys(("uuid", "host", "hypervisor_hostname"))
-    read = nova_rows.compute_node(row, "a-cell")
-    assert (read.uuid, read.host, read.node) == ("", "", "")
-
-
-@pytest.mark.parametrize(
-    ("seen", "updated", "created", "last"),
-    [
-        (MOMENT, None, None, MOMENT),
-        (None, MOMENT, None, MOMENT),
-        (None, None, MOMENT, MOMENT),
-        (None, None, None, None),
-        (MOMENT, datetime(2030, 1, 1), datetime(2030, 1, 1), MOMENT),
-    ],
-)
-def test_a_service_was_last_seen_when_it_said_so_or_when_its_row_changed(
-    seen, updated, created, last
-):
-    row = {
-        "host": "h1", "forced_down": None,
-        "last_seen_up": seen, "updated_at": updated, "created_at": created,
-    }  # fmt: skip
-    read = nova_rows.compute_service(row, "a-cell")
-    assert (read.host, read.forced_down, read.last_seen) == ("h1", False, last)
+    row = dict.fromkeys(column.name for column in nova_tables.migrations.columns)
+    one = nova_rows.migration(Reader("migrations", Notes()), row, "a-cell")
+    assert one.under_way
+    assert (one.kind, one.status) == ("migration", "of unknown status")
+    assert (one.uuid, one.instance, one.source_host) == ("", "", None)

@@ -10,14 +10,14 @@ from oslo_config import cfg
 
 from trueup.reconcile.cloud import Cloud
 from trueup.reconcile.cloud.errors import SettingMissing, SettingsUnreadable
-from trueup.reconcile.cloud.nova import NovaDatabases
+from trueup.reconcile.cloud.nova import BY_MAPPING, CellOptions, NovaDatabases
 from trueup.reconcile.cloud.placement import Placement
 
 # Seconds one request to a service may take; a provider list of 10,000 hosts takes upstream 2.
 REQUEST_TIMEOUT_SECONDS = 60
 
 
-def from_nova_conf(path: Path) -> Cloud:
+def from_nova_conf(path: Path, cells: CellOptions = BY_MAPPING) -> Cloud:
     """The cloud that this nova.conf describes: Nova's databases, and Placement as Nova reaches it.
 
     Raises SettingsUnreadable, SettingMissing, DatabaseUnusable.
@@ -25,12 +25,12 @@ def from_nova_conf(path: Path) -> Cloud:
     conf = _read(path)
     api_url = _needed(conf, path, "api_database", "connection")
     return Cloud(
-        nova=NovaDatabases(api_url, main_url=conf.database.connection),
+        nova=NovaDatabases(api_url, conf.database.connection, cells),
         placement=Placement(_placement_adapter(conf, path)),
     )
 
 
-def from_names(nova_api_url: str, cloud_name: str | None) -> Cloud:
+def from_names(nova_api_url: str, cloud_name: str | None, cells: CellOptions = BY_MAPPING) -> Cloud:
     """Nova's API database by its URL, Placement through clouds.yaml or the OS_* environment.
 
     Raises SettingsUnreadable, DatabaseUnusable.
@@ -46,7 +46,8 @@ def from_names(nova_api_url: str, cloud_name: str | None) -> Cloud:
         )
     except (openstack.exceptions.ConfigException, exceptions.ClientException) as error:
         raise SettingsUnreadable(cloud_name or "OS_* environment", str(error)) from error
-    return Cloud(nova=NovaDatabases(nova_api_url, main_url=None), placement=Placement(adapter))
+    nova = NovaDatabases(nova_api_url, None, cells)
+    return Cloud(nova=nova, placement=Placement(adapter))
 
 
 def _read(path: Path) -> cfg.ConfigOpts:

@@ -2,7 +2,7 @@
 """What Nova says of hosts: compute nodes, services, mappings, aggregates and PCI devices."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
 # Nova's default `service_down_time`: a service that has not reported for longer is down.
@@ -61,7 +61,7 @@ class HostAggregate:
     uuid: str
     name: str
     hosts: tuple[str, ...] = ()
-    metadata: Mapping[str, str] | None = None
+    metadata: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)

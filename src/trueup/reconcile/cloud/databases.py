@@ -1,0 +1,194 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A database of somebody else's: one picture of it, that cannot be written, within a time limit."""
+
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import closing
+from itertools import chain
+from typing import Any, TypeVar
+from urllib.parse import quote
+
+from sqlalchemy import (
+    ColumnElement,
+    Connection,
+    Engine,
+    Select,
+    TableClause,
+    create_engine,
+    inspect,
+    literal_column,
+    select,
+)
+from sqlalchemy.engine import URL, make_url
+from sqlalchemy.event import listens_for
+from sqlalchemy.exc import ArgumentError, NoSuchModuleError, SQLAlchemyError
+from sqlalchemy.pool import NullPool
+
+from trueup.reconcile.cloud.errors import DatabaseUnusable, Unreachable
+
+# Seconds in which a server must take a connection.
+CONNECT_SECONDS = 10
+# Seconds in which it must have answered everything: as Nova's own limit for a cell.
+ANSWER_SECONDS = 60
+BATCH_ROWS = 5000
+# SQLite takes at most 999 parameters in older builds.
+KEYS_IN_QUERY = 500
+
+Fetched = TypeVar("Fetched")
+Row = Mapping[str, Any]
+
+# What a site's URL names → the driver that comes with the extras.
+_DRIVERS = {"mysql": "mysql+pymysql", "postgresql": "postgresql+psycopg"}
+# SAFETY: what makes a session unable to write, whatever its account may do.
+_READ_ONLY = {
+    "mysql": "SET SESSION TRANSACTION READ ONLY",
+    "mariadb": "SET SESSION TRANSACTION READ ONLY",
+    "postgresql": "SET SESSION CHARACTERISTICS AS TRANSACTION READ ONLY",
+    "sqlite": "PRAGMA query_only = ON",
+}
+# The weakest isolation level under which all queries of a transaction see the same moment.
+_ONE_PICTURE = {"mysql": "REPEATABLE READ", "postgresql": "REPEATABLE READ"}
+
+
+class Database:
+    """One database; `source` is what it is called in coverage and errors."""
+
+    def __init__(self, source: str, url: str, seconds: float = ANSWER_SECONDS) -> None:
+        """Raises DatabaseUnusable when this is no URL, or has no driver."""
+        self.source = source
+        self._seconds = seconds
+        try:
+            self._engine = _read_only_engine(_url(url, source), seconds)
+        except (ImportError, NoSuchModuleError, ArgumentError) as error:
+            raise DatabaseUnusable(source, str(error)) from error
+
+    def ask(self, fetch: Callable[["Session"], Fetched]) -> Fetched:
+        """What `fetch` finds in one picture. Raises Unreachable, also when it takes too long."""
+        deadline = time.monotonic() + self._seconds
+        try:
+            with self._engine.connect() as connection:
+                return fetch(Session(connection, self.source, deadline, self._seconds))
+        except SQLAlchemyError as error:
+            raise Unreachable(self.source, _first_line(error)) from error
+
+    def close(self) -> None:
+        self._engine.dispose()
+
+
+class Session:
+    """One picture of a database. Every method raises Unreachable past the time limit."""
+
+    def __init__(
+        self, connection: Connection, source: str, deadline: float, seconds: float
+    ) -> None:
+        self._connection = connection
+        self._source = source
+        self._deadline = deadline
+        self._seconds = seconds
+        self._tables: frozenset[str] | None = None
+
+    def has_table(self, name: str) -> bool:
+        if self._tables is None:
+            self._tables = frozenset(inspect(self._connection).get_table_names())
+        return name in self._tables
+
+    def columns(self, table: TableClause) -> frozenset[str]:
+        """The columns that a table has here; none when there is no such table."""
+        if not self.has_table(table.name):
+            return frozenset()
+        query: Select[Any] = (
+            select(literal_column("*")).select_from(table).where(literal_column("1 = 0"))
+        )
+        return frozenset(self._connection.execute(query).keys())
+
+    def rows(self, query: Select[Any]) -> list[Row]:
+        """The rows of a query whose result is short."""
+        if time.monotonic() > self._deadline:
+            raise Unreachable(self._source, f"it took longer than {self._seconds:g} s")
+        result = self._connection.execute(query)
+        names = tuple(result.keys())
+        # PERF: a dictionary of a plain tuple is read five times as fast as a RowMapping.
+        return [dict(zip(names, row, strict=True)) for row in result]
+
+    def batches(self, query: Select[Any], key: ColumnElement[Any]) -> Iterator[list[Row]]:
+        """The rows of a query by a growing integer key, so that neither side holds a long result.
+
+        The key is among the columns of the query.
+        """
+        last = None
+        while True:
+            following = query if last is None else query.where(key > last)
+            rows = self.rows(following.order_by(key).limit(BATCH_ROWS))
+            yield rows
+            if len(rows) < BATCH_ROWS:
+                return
+            last = rows[-1][str(key.key)]
+
+    def every_row(self, query: Select[Any], key: ColumnElement[Any]) -> Iterator[Row]:
+        """The same, row by row."""
+        return chain.from_iterable(self.batches(query, key))
+
+    def rows_of(
+        self, query: Select[Any], key: ColumnElement[Any], wanted: Sequence[Any]
+    ) -> Iterator[Row]:
+        """The rows of a query whose key is one of these."""
+        for start in range(0, len(wanted), KEYS_IN_QUERY):
+            yield from self.rows(query.where(key.in_(wanted[start : start + KEYS_IN_QUERY])))
+
+
+def _url(text: str, source: str) -> URL:
+    try:
+        url = make_url(text)
+    except ArgumentError as error:
+        raise DatabaseUnusable(source, "its connection is not a database URL") from error
+    return url.set(drivername=_DRIVERS.get(url.drivername, url.drivername))
+
+
+def _read_only_engine(url: URL, seconds: float) -> Engine:
+    """An engine whose sessions see one picture and cannot write."""
+    if url.get_backend_name() == "sqlite":
+        # Opened by URI, since a plain path would create a file that is not there.
+        path = quote(url.database or "")
+        url = url.set(database=f"file:{path}", query={"mode": "rw", "uri": "true"})
+    engine = create_engine(
+        url,
+        poolclass=NullPool,
+        connect_args=_connect_arguments(url.get_driver_name(), seconds),
+        isolation_level=_ONE_PICTURE.get(url.get_backend_name(), "SERIALIZABLE"),
+    )
+    if url.get_backend_name() == "sqlite":
+        # Its driver begins no transaction for a query, and each would see another moment.
+        listens_for(engine, "begin")(lambda connection: connection.exec_driver_sql("BEGIN"))
+    statement = _READ_ONLY[engine.dialect.name]
+
+    @listens_for(engine, "connect")
+    def forbid_writes(connection: Any, _record: Any) -> None:
+        with closing(connection.cursor()) as cursor:
+            cursor.execute(statement)
+        # In PostgreSQL even what is set for a session is undone with the transaction it was set in.
+        connection.commit()
+
+    return engine
+
+
+def _connect_arguments(driver: str, seconds: float) -> dict[str, Any]:
+    """What keeps a server that hangs, or a network that swallows, from holding us forever."""
+    whole = max(1, int(seconds))
+    connecting = min(CONNECT_SECONDS, whole)
+    libpq = {
+        "connect_timeout": connecting,
+        "options": f"-c statement_timeout={whole * 1000}",
+        "tcp_user_timeout": whole * 1000,
+    }
+    known: Mapping[str, dict[str, Any]] = {
+        "pymysql": {"connect_timeout": connecting, "read_timeout": whole},
+        "mysqldb": {"connect_timeout": connecting, "read_timeout": whole},
+        "psycopg": libpq,
+        "psycopg2": libpq,
+    }
+    return known.get(driver, {})
+
+
+def _first_line(error: SQLAlchemyError) -> str:
+    reason = error.orig if hasattr(error, "orig") and error.orig else error
+    return str(reason).splitlines()[0] if str(reason) else type(error).__name__

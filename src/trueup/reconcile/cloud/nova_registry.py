@@ -1,0 +1,96 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Nova's API database: what is mapped where, what is being built, host aggregates."""
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+
+from sqlalchemy import TableClause, select
+
+from trueup.reconcile.cloud import nova_host_rows
+from trueup.reconcile.cloud import nova_tables as tables
+from trueup.reconcile.cloud.columns import Columns
+from trueup.reconcile.cloud.databases import Row, Session
+from trueup.reconcile.cloud.nova_queries import Narrowing
+from trueup.reconcile.cloud.reading import NOTHING_NOTED, Noted, Notes, Read, Reader
+from trueup.reconcile.facts import BuildRequest, HostAggregate, HostMapping, InstanceMapping
+
+
+@dataclass(frozen=True, slots=True)
+class Registry:
+    """What the API database says besides its cells. `request_specs`: the instances with one."""
+
+    build_requests: tuple[BuildRequest, ...] = ()
+    host_mappings: tuple[HostMapping, ...] = ()
+    instance_mappings: tuple[InstanceMapping, ...] = ()
+    request_specs: frozenset[str] = frozenset()
+    host_aggregates: tuple[HostAggregate, ...] = ()
+    noted: Noted = NOTHING_NOTED
+
+    @property
+    def rows(self) -> int:
+        parts = (self.build_requests, self.host_mappings, self.instance_mappings)
+        counted = sum(len(part) for part in parts) + len(self.host_aggregates)
+        return counted + len(self.request_specs) + self.noted.lost_rows
+
+
+def read_registry(
+    session: Session, source: str, cells: Mapping[int, str], narrowing: Narrowing
+) -> Registry:
+    """All of it in one picture; `cells` are uuids by the number of their mapping.
+
+    Of instances only those that are wanted by uuid; which host one is on is not known here.
+    """
+    return _Reading(session, source, narrowing).registry(cells)
+
+
+class _Reading:
+    def __init__(self, session: Session, source: str, narrowing: Narrowing) -> None:
+        self._session = session
+        self._notes = Notes()
+        self._columns = Columns(session, source, tables.NEEDED)
+        self._wanted = None if narrowing.uuids is None else sorted(narrowing.uuids)
+
+    def registry(self, cells: Mapping[int, str]) -> Registry:
+        mapped = Reader(tables.instance_mappings.name, self._notes)
+        spec = Reader(tables.request_specs.name, self._notes)
+        return Registry(
+            build_requests=self._read(tables.build_requests, nova_host_rows.build_request),
+            host_mappings=self._read(
+                tables.host_mappings, lambda _, row: nova_host_rows.host_mapping(row, cells)
+            ),
+            instance_mappings=tuple(
+                mapped.every(
+                    lambda row: nova_host_rows.instance_mapping(mapped, row, cells),
+                    self._of_instances(tables.instance_mappings),
+                )
+            ),
+            request_specs=frozenset(
+                spec.every(
+                    lambda row: spec.uuid(row, "instance_uuid"),
+                    self._of_instances(tables.request_specs),
+                )
+            ),
+            host_aggregates=nova_host_rows.host_aggregates(
+                Reader(tables.aggregates.name, self._notes),
+                self._every(tables.aggregates),
+                self._every(tables.aggregate_hosts),
+                self._every(tables.aggregate_metadata),
+            ),
+            noted=self._notes.so_far(self._columns.lacking),
+        )
+
+    def _read(self, table: TableClause, read: Callable[[Reader, Row], Read]) -> tuple[Read, ...]:
+        reader = Reader(table.name, self._notes)
+        return tuple(reader.every(lambda row: read(reader, row), self._every(table)))
+
+    def _every(self, table: TableClause) -> Iterable[Row]:
+        if not self._columns.has(table):
+            return ()
+        return self._session.every_row(select(*self._columns.of(table)), table.c.id)
+
+    def _of_instances(self, table: TableClause) -> Iterable[Row]:
+        """The rows of the instances that are wanted."""
+        if self._wanted is None or not self._columns.has(table):
+            return self._every(table)
+        query = select(*self._columns.of(table))
+        return self._session.rows_of(query, table.c.instance_uuid, self._wanted)

@@ -1,0 +1,87 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A foreign database: one picture, in batches, within a time limit."""
+
+import contextlib
+import socket
+import time
+
+import pytest
+import sqlalchemy
+from sqlalchemy import column, select, table, text
+from sqlalchemy.pool import NullPool
+
+from trueup.reconcile.cloud import databases
+from trueup.reconcile.cloud.databases import Database
+from trueup.reconcile.cloud.errors import DatabaseUnusable, Unreachable
+
+NUMBERS = table("numbers", column("id"), column("word"))
+COUNT = 25
+
+
+def filled(url: str) -> Database:
+    engine = sqlalchemy.create_engine(url, poolclass=NullPool)
+    with engine.begin() as connection:
+        connection.execute(text("CREATE TABLE numbers (id INTEGER, word VARCHAR(9))"))
+        for number in range(COUNT):
+            connection.execute(
+                text("INSERT INTO numbers VALUES (:id, :word)"), {"id": number, "word": "w"}
+            )
+    return Database("a cell", url)
+
+
+@pytest.mark.parametrize("size", [1, 5, 24, 25, 26, 1000])
+def test_rows_come_in_batches_each_of_them_once(fresh_database, monkeypatch, size):
+    monkeypatch.setattr(databases, "BATCH_ROWS", size)
+    database = filled(fresh_database("sqlite"))
+    query = select(NUMBERS.c.id, NUMBERS.c.word)
+    rows = database.ask(lambda session: list(session.every_row(query, NUMBERS.c.id)))
+    assert [row["id"] for row in rows] == list(range(COUNT))
+
+
+def test_named_rows_are_asked_for_a_few_at_a_time(fresh_database, monkeypatch):
+    monkeypatch.setattr(databases, "KEYS_IN_QUERY", 2)
+    database = filled(fresh_database("sqlite"))
+    wanted = [3, 4, 5, 99]
+    found = database.ask(lambda s: list(s.rows_of(select(NUMBERS.c.id), NUMBERS.c.id, wanted)))
+    assert [row["id"] for row in found] == [3, 4, 5]
+    assert database.ask(lambda s: list(s.rows_of(select(NUMBERS.c.id), NUMBERS.c.id, []))) == []
+
+
+def test_all_questions_see_one_picture(database_url):
+    """On SQLite, MariaDB and PostgreSQL: what is written in between is not seen."""
+    database = filled(database_url)
+    late = sqlalchemy.create_engine(database_url, poolclass=NullPool)
+
+    def fetch(session: databases.Session) -> tuple[int, int]:
+        before = len(session.rows(select(NUMBERS.c.id)))
+        with contextlib.suppress(sqlalchemy.exc.OperationalError), late.begin() as connection:
+            # SQLite's writer may be told to wait for us; then nothing was written at all.
+            connection.execute(text("INSERT INTO numbers VALUES (99, 'w')"))
+        return before, len(session.rows(select(NUMBERS.c.id)))
+
+    assert database.ask(fetch) == (COUNT, COUNT)
+
+
+def test_past_its_time_limit_a_database_is_silent(fresh_database):
+    filled(url := fresh_database("sqlite"))
+    with pytest.raises(Unreachable) as silent:
+        Database("a cell", url, seconds=-1).ask(lambda session: session.rows(select(NUMBERS.c.id)))
+    assert silent.value.reason == "it took longer than -1 s"
+
+
+@pytest.mark.parametrize("kind", ["mysql", "postgresql"])
+def test_a_server_that_takes_the_connection_and_says_nothing_is_silent(kind):
+    with socket.create_server(("127.0.0.1", 0)) as dumb:
+        port = dumb.getsockname()[1]
+        database = Database("a cell", f"{kind}://u:p@127.0.0.1:{port}/nova", seconds=1)
+        started = time.monotonic()
+        with pytest.raises(Unreachable) as silent:
+            database.ask(lambda session: session.rows(select(NUMBERS.c.id)))
+    assert silent.value.source == "a cell"
+    assert time.monotonic() - started < databases.CONNECT_SECONDS
+
+
+@pytest.mark.parametrize("url", ["", "not a url", "nosuch://host/nova", "mysql+nosuch://host/nova"])
+def test_a_url_that_no_driver_can_open_is_refused(url):
+    with pytest.raises(DatabaseUnusable):
+        Database("a cell", url)
