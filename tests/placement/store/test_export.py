@@ -48,11 +48,11 @@ def test_batches_lose_nothing(filled: str, monkeypatch: pytest.MonkeyPatch) -> N
     [
         ("DELETE FROM consumers WHERE uuid = '{consumer}'", 5, 4),
         ("DELETE FROM allocations WHERE consumer_id = '{consumer}'", 5, 4),
-        ("UPDATE consumers SET project_id = 999 WHERE uuid = '{consumer}'", 5, 4),
+        ("UPDATE consumers SET project_id = 999 WHERE uuid = '{consumer}'", 5, 5),
         ("UPDATE resource_providers SET root_provider_id = NULL WHERE uuid = '{provider}'", 4, 4),
     ],
 )
-def test_what_upstream_would_not_show_is_left_out(filled, harm, providers, holders) -> None:
+def test_what_upstream_would_not_list_is_left_out(filled, harm, providers, holders) -> None:
     damage.execute(filled, harm.format(consumer=UUID(11), provider=UUID(1)))
     found, held = exported(filled)
     assert (len(found), len(held)) == (providers, holders)

@@ -19,7 +19,8 @@ HELD = Allocations({"p": {"VCPU": 1}}, project="a-project", user="a-user")
 
 
 def provider(uuid: str) -> dict:
-    return {"uuid": uuid, "name": f"name of {uuid}", "generation": 3, "root_provider_uuid": uuid}
+    known = {"uuid": uuid, "name": f"name of {uuid}", "generation": 3}
+    return known | {"root_provider_uuid": uuid, "parent_provider_uuid": None}
 
 
 def versions(newest: object) -> dict[str, Reply]:

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The whole ledger, in batches: every provider, then every consumer that holds something.
 
-What upstream's API would not show is left out here too: providers without a root, allocations
-without a consumer, a project or a user, and those of providers that are gone.
+What upstream's API would not list is left out here too: providers without a root, allocations
+without a consumer, and those of providers that are gone.
 """
 
 from collections.abc import Iterator, Mapping
@@ -43,13 +43,13 @@ class ProviderRow(NamedTuple):
 
 
 class ConsumerRow(NamedTuple):
-    """A consumer that holds something, or did."""
+    """A consumer that holds something, or did; the rows of its owner may be gone."""
 
     id: int
     uuid: str
     generation: int
-    project_id: str
-    user_id: str
+    project_id: str | None
+    user_id: str | None
     consumer_type: str | None
 
 
@@ -127,8 +127,8 @@ _CONSUMERS = (
         users.c.external_id,
         consumer_types.c.name,
     )
-    .join(projects, projects.c.id == consumers.c.project_id)
-    .join(users, users.c.id == consumers.c.user_id)
+    .outerjoin(projects, projects.c.id == consumers.c.project_id)
+    .outerjoin(users, users.c.id == consumers.c.user_id)
     .outerjoin(consumer_types, consumer_types.c.id == consumers.c.consumer_type_id)
     .where(consumers.c.id > _AFTER)
     .order_by(consumers.c.id)

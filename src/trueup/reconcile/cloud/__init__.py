@@ -16,3 +16,4 @@ class Cloud:
 
     def close(self) -> None:
         self.nova.close()
+        self.placement.close()

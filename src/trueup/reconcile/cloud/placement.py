@@ -1,16 +1,23 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Placement over HTTP, any implementation: read providers and allocations, write allocations."""
+"""Placement: read providers and allocations, write allocations.
+
+Writes go over its API, whichever implementation it is. The ledger as a whole is read from its
+database where one is named, else from the export where the service offers one, else over the API.
+"""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import dataclass, replace
 from typing import Any
 
 from keystoneauth1 import exceptions
 from keystoneauth1.adapter import Adapter
 
+from trueup.reconcile.cloud import placement_export
 from trueup.reconcile.cloud.errors import AccessDenied, MicroversionTooOld, Unreachable
+from trueup.reconcile.cloud.ledger import SHARING_TRAIT, Ledger, with_pools
+from trueup.reconcile.cloud.placement_database import PlacementDatabase
 from trueup.reconcile.facts import Allocations, Amounts, Holding, Inventory, Provider
 
 # Consumer generations, which guard every write, came with 1.28 (Rocky).
@@ -19,7 +26,10 @@ NEEDED = 28
 NEWEST_USED = 38
 # What Placement's API calls a consumer without a type; it does not accept the word in a write.
 UNKNOWN_TYPE = "unknown"
+# PERF: more of them only wait for each other, here and in the service.
 PARALLEL_REQUESTS = 8
+EXPORT_CHUNK_BYTES = 1 << 18
+API = "API"
 NOT_PLACEMENT = "what answers there is not Placement"
 
 Progress = Callable[[int, int], None]
@@ -33,19 +43,15 @@ class WriteRefused(Exception):
     reason: str
 
 
-@dataclass(frozen=True, slots=True)
-class Ledger:
-    """Everything that Placement holds: providers, and amounts by consumer."""
-
-    providers: Mapping[str, Provider]
-    consumers: Mapping[str, Amounts]
-
-
 class Placement:
-    """A client of one Placement service. Every method raises Unreachable or AccessDenied."""
+    """A client of one Placement service. Every method raises Unreachable or AccessDenied.
 
-    def __init__(self, adapter: Adapter) -> None:
+    With a `database`, the ledger is read from there; the rest still over HTTP.
+    """
+
+    def __init__(self, adapter: Adapter, database: PlacementDatabase | None = None) -> None:
         self._adapter = adapter
+        self._database = database
         self._newest: int | None = None
 
     def newest_minor(self) -> int:
@@ -62,10 +68,31 @@ class Placement:
 
     def ledger(self, progress: Progress) -> Ledger:
         """All providers with their inventories, and all that is allocated of them."""
+        if self._database is not None:
+            return _at_once(self._database.ledger(), progress)
+        self.newest_minor()
+        exported = self._export()
+        return _at_once(exported, progress) if exported else self._by_api(progress)
+
+    def _export(self) -> Ledger | None:
+        """The ledger as our own service exports it; None where it is not offered, or not to us."""
+        response = self._request("GET", placement_export.EXPORT, minor=NEEDED, stream=True)
+        with closing(response):
+            if response.status_code != 200:
+                return None
+            try:
+                return placement_export.read(response.iter_lines(EXPORT_CHUNK_BYTES))
+            except OSError as error:
+                # requests' errors are OSErrors: the stream broke.
+                raise Unreachable("Placement", "its export ended early") from error
+
+    def _by_api(self, progress: Progress) -> Ledger:
         listed = self._providers("/resource_providers")
-        shared = self._providers("/resource_providers?required=MISC_SHARES_VIA_AGGREGATE")
-        sharing = {provider.uuid for provider in shared}
-        providers: dict[str, Provider] = {}
+        members = {
+            pool.uuid: self._members(pool.uuid)
+            for pool in self._providers(f"/resource_providers?required={SHARING_TRAIT}")
+        }
+        providers: list[Provider] = []
         consumers: dict[str, dict[str, Mapping[str, int]]] = {}
         with ThreadPoolExecutor(PARALLEL_REQUESTS) as pool:
             contents = pool.map(self._content, [provider.uuid for provider in listed])
@@ -73,13 +100,25 @@ class Placement:
                 progress(done, len(listed))
                 if content is None:
                     continue
-                uuid, (inventories, allocations) = provider.uuid, content
-                providers[uuid] = replace(
-                    provider, inventories=inventories, sharing=uuid in sharing
-                )
+                inventories, allocations = content
+                providers.append(replace(provider, inventories=inventories))
                 for consumer, held in allocations.items():
-                    consumers.setdefault(consumer, {})[uuid] = held
-        return Ledger(providers, consumers)
+                    consumers.setdefault(consumer, {})[provider.uuid] = held
+        return Ledger(with_pools(providers, members), consumers, API)
+
+    def _members(self, pool: str) -> tuple[str, ...]:
+        """The providers that have an aggregate in common with this one."""
+        answer = self._found(f"/resource_providers/{pool}/aggregates")
+        with _understood():
+            aggregates = answer["aggregates"] if answer else ()
+        if not aggregates:
+            return ()
+        sharing = self._providers(f"/resource_providers?member_of=in:{','.join(aggregates)}")
+        return tuple(provider.uuid for provider in sharing)
+
+    def close(self) -> None:
+        if self._database is not None:
+            self._database.close()
 
     def holdings(self, consumers: Iterable[str]) -> dict[str, Holding]:
         """What each of these consumers holds, with its owner and generation."""
@@ -167,9 +206,12 @@ class Placement:
                     name=row["name"],
                     generation=row["generation"],
                     root=row["root_provider_uuid"],
+                    parent=row["parent_provider_uuid"],
                     inventories={},
                 )
                 for row in listed["resource_providers"]
+                # Upstream does not list what lacks a root; Trueup's service does.
+                if row["root_provider_uuid"] is not None
             ]
 
     def _content(self, uuid: str) -> tuple[dict[str, Inventory], Amounts] | None:
@@ -213,6 +255,11 @@ class Placement:
         except exceptions.ClientException as error:
             # keystoneauth appends what urllib3 says, which names the same once more.
             raise Unreachable("Placement", str(error).split(": HTTP")[0]) from error
+
+
+def _at_once(ledger: Ledger, progress: Progress) -> Ledger:
+    progress(len(ledger.providers), len(ledger.providers))
+    return ledger
 
 
 @contextmanager
