@@ -7,7 +7,9 @@ import sys
 import pytest
 
 from tests.deployment.schemas import rows_of, schema_of, upstream_command
-from trueup.placement.manage import program, status
+from trueup.placement.index.differences import Difference
+from trueup.placement.index.verify import Verdict
+from trueup.placement.manage import index, program, status
 from trueup.placement.store import schema
 from trueup.placement.store.database import Database
 
@@ -197,7 +199,7 @@ def test_a_missing_database_is_one_line(manage, word, code, tmp_path):
 def test_without_a_command_there_is_help(fresh_database, manage):
     url = fresh_database("sqlite")
     code, out, _ = manage(url)
-    assert (code, "{db}" in out) == (1, True)
+    assert (code, "{db,index}" in out) == (1, True)
     code, out, _ = manage(url, "db")
     assert (code, "online_data_migrations" in out) == (0, True)
 
@@ -222,3 +224,32 @@ def test_upgrade_check_without_a_database_is_one_line(manage, tmp_path):
     url = f"sqlite:///{tmp_path}/no/such/folder"
     code, _, error = manage(url, "upgrade", "check", main=status.main)
     assert (code, error.count("\n")) == (255, 1)
+
+
+def test_index_verify_finds_nothing_and_says_so(database_url, manage):
+    schema.create(database_url)
+    assert manage(database_url, "index", "verify", "--seconds", "0") == (
+        0,
+        "Nothing is wrong.\n",
+        "",
+    )
+    assert manage(database_url, "index", "verify", "--seconds", "0", "-f", "json")[1] == "[]\n"
+
+
+def test_index_verify_shows_every_difference(fresh_database, manage, monkeypatch):
+    wrong = Difference("inventory", "host VCPU", "1 of 8", "0 of 8")
+    late = Difference("trait", "CUSTOM_RED", "nothing", "id 7")
+    monkeypatch.setattr(index, "verify_index", lambda *_: Verdict([wrong], [late]))
+    code, out, error = manage(fresh_database("sqlite"), "index", "verify", "-f", "csv")
+    assert (code, error) == (3, "")
+    assert out == (
+        "What,Subject,Followed,Loaded,State\n"
+        "inventory,host VCPU,1 of 8,0 of 8,wrong\n"
+        "trait,CUSTOM_RED,nothing,id 7,written by another service\n"
+    )
+
+
+def test_index_verify_without_a_database_is_told_in_one_line(manage, tmp_path):
+    code, out, error = manage(f"sqlite:///{tmp_path}/no/such.sqlite", "index", "verify")
+    assert (code, out) == (5, "")
+    assert error.startswith("trueup-manage: the database does not answer: ")

@@ -2,21 +2,16 @@
 """db fsck: rows that are wrong in themselves, which no request can see or mend."""
 
 import argparse
-import csv
-import json
-import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
-
-from prettytable import PrettyTable
 
 from trueup.exit_codes import ExitCode
 from trueup.placement.config import ConfigurationUnusable, Settings
+from trueup.placement.manage import tables
 from trueup.placement.store import fsck, migrations, schema
 from trueup.placement.store.database import Database
 
 COLUMNS = ("Defect", "Subject", "Evidence", "Remedy", "State")
-Row = tuple[str, str, str, str, str]
 
 _FOUND, _MENDED, _STAYS = "found", "repaired", "cannot be repaired"
 
@@ -28,13 +23,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         action="store_true",
         help="mend what can be mended, all of it in one transaction; stop the service first",
     )
-    parser.add_argument(
-        "-f",
-        "--format",
-        choices=sorted(_FORMATS),
-        default="table",
-        help="how to print what was found (default: %(default)s)",
-    )
+    tables.add_format(parser)
 
 
 def run(database: Database, settings: Settings, said: Any) -> int:
@@ -51,7 +40,7 @@ def run(database: Database, settings: Settings, said: Any) -> int:
     else:
         rows = [row for found in fsck.examine(database) for row in _rows([found], _state(found))]
         code = ExitCode.FINDINGS if rows else ExitCode.CLEAN
-    sys.stdout.write(_FORMATS[said.format](rows))
+    tables.write(COLUMNS, rows, said.format)
     return int(code)
 
 
@@ -68,47 +57,5 @@ def _state(finding: fsck.Finding) -> str:
     return _FOUND if finding.repairable else _STAYS
 
 
-def _rows(findings: Sequence[fsck.Finding], state: str) -> list[Row]:
+def _rows(findings: Sequence[fsck.Finding], state: str) -> list[tables.Row]:
     return [(one.defect, one.subject, one.evidence, one.remedy, state) for one in findings]
-
-
-def _as_table(rows: Sequence[Row]) -> str:
-    if not rows:
-        return "Nothing is wrong.\n"
-    table = PrettyTable(COLUMNS, align="l", max_table_width=160)
-    table.add_rows([list(row) for row in rows])
-    return f"{table}\n"
-
-
-def _as_json(rows: Sequence[Row]) -> str:
-    found = [dict(zip(COLUMNS, row, strict=True)) for row in rows]
-    return json.dumps(found, indent=2) + "\n"
-
-
-def _as_csv(rows: Sequence[Row]) -> str:
-    lines = _Lines()
-    writer = csv.writer(lines, lineterminator="\n")
-    writer.writerows([COLUMNS, *rows])
-    return "".join(lines.written)
-
-
-def _as_values(rows: Sequence[Row]) -> str:
-    return "".join(" ".join(row) + "\n" for row in rows)
-
-
-class _Lines:
-    """Keeps what the csv module writes."""
-
-    def __init__(self) -> None:
-        self.written: list[str] = []
-
-    def write(self, text: str) -> None:
-        self.written.append(text)
-
-
-_FORMATS: Mapping[str, Callable[[Sequence[Row]], str]] = {
-    "csv": _as_csv,
-    "json": _as_json,
-    "table": _as_table,
-    "value": _as_values,
-}

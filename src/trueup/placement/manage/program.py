@@ -11,9 +11,11 @@ from typing import Any
 from trueup.exit_codes import ExitCode
 from trueup.placement import config
 from trueup.placement.config import ConfigurationUnusable, Settings
-from trueup.placement.manage import fsck, online_migrations, schema
+from trueup.placement.manage import fsck, index, online_migrations, schema
 from trueup.placement.store import availability, migrations
 from trueup.placement.store.database import Database
+
+_GROUPS = {"db": "database commands", "index": "commands for what workers keep in memory"}
 
 Action = Callable[[Database, Settings, Any], int]
 """Takes what the command line says, and gives the exit code."""
@@ -21,12 +23,13 @@ Action = Callable[[Database, Settings, Any], int]
 
 @dataclass(frozen=True, slots=True)
 class Command:
-    """One command of the group `db`."""
+    """One command of a group."""
 
     name: str
     help: str
     run: Action
     add_options: Callable[[argparse.ArgumentParser], None] = lambda parser: None
+    group: str = "db"
     is_upstreams: bool = True
     """PARITY: upstream's commands end with 1 whatever fails: scripts take 2 for something else."""
 
@@ -57,6 +60,14 @@ COMMANDS = (
         "Find, and repair, rows that are wrong in themselves.",
         fsck.run,
         fsck.add_options,
+        is_upstreams=False,
+    ),
+    Command(
+        "verify",
+        "Hold what workers keep in memory against the database.",
+        index.verify,
+        index.add_options,
+        group="index",
         is_upstreams=False,
     ),
 )
@@ -107,13 +118,19 @@ def _run(words: list[str]) -> int:
 def _add_parsers(groups: Any) -> None:
     # Without a command, help is of more use than a complaint.
     groups.required = False
-    group = groups.add_parser("db")
-    group.set_defaults(run=_print_help, parser=group)
-    commands = group.add_subparsers(description="database commands")
-    for command in COMMANDS:
-        parser = commands.add_parser(command.name, help=command.help, description=command.help)
-        command.add_options(parser)
-        parser.set_defaults(run=command.run)
+    for name, description in _GROUPS.items():
+        group = groups.add_parser(name)
+        group.set_defaults(run=_print_help, parser=group)
+        commands = group.add_subparsers(description=description)
+        for command in COMMANDS:
+            if command.group == name:
+                _add_parser(commands, command)
+
+
+def _add_parser(commands: Any, command: Command) -> None:
+    parser = commands.add_parser(command.name, help=command.help, description=command.help)
+    command.add_options(parser)
+    parser.set_defaults(run=command.run)
 
 
 def _print_help(said: Any, *_: Any) -> int:
