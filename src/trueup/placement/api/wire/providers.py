@@ -108,12 +108,10 @@ def renderer(request: Request) -> Callable[[ShownProvider], orjson.Fragment]:
 
     def rendered(provider: ShownProvider) -> orjson.Fragment:
         uuid = _encoded(provider.uuid)
-        tree = (
-            f',"parent_provider_uuid":{_encoded(provider.parent_uuid)}'
-            f',"root_provider_uuid":{_encoded(provider.root_uuid)}'
-            if has_trees
-            else ""
-        )
+        root_uuid, parent_uuid = provider.root_uuid, provider.parent_uuid
+        root = uuid if root_uuid == provider.uuid else _encoded(root_uuid)
+        parent = "null" if parent_uuid is None else _encoded(parent_uuid)
+        tree = f',"parent_provider_uuid":{parent},"root_provider_uuid":{root}' if has_trees else ""
         return orjson.Fragment(
             f'{{"uuid":{uuid},"name":{_encoded(provider.name)}'
             f',"generation":{provider.generation},"links":[{uuid[1:-1].join(between)}]{tree}}}'
