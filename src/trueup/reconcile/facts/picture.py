@@ -61,6 +61,8 @@ class Facts:
     block_devices: tuple[BlockDevice, ...] = ()
     pci_devices: tuple[PciDevice, ...] = ()
     ports: tuple[Port, ...] = ()
+    # The hosts that were selected; None: nothing was, and all that there is was read.
+    hosts_in_scope: frozenset[str] | None = None
     domains: tuple[Domain, ...] = ()
 
     @cached_property

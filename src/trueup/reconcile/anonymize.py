@@ -1,0 +1,229 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Anonymize: facts with pseudonyms in place of names and uuids, the same ones every time.
+
+Who is who cannot be told without the key; that two things are the same can, so that an audit of
+anonymized facts has the same findings. What is no name (amounts, states, times, extra specs) stays;
+reasons in words, which may hold anything, do not.
+"""
+
+import hashlib
+import hmac
+import re
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import fields, replace
+from functools import cache
+from typing import Any, TypeVar, cast
+
+from trueup.reconcile import facts as kinds
+from trueup.reconcile.facts import Facts
+
+# Sources that there is one of in every cloud, whose names tell nothing.
+KNOWN_SOURCES = frozenset({"Placement", "Nova's API database", "Nova's API", "Neutron", "libvirt"})
+REMOVED = "removed"
+_UUID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
+_NOBODY = frozenset("0-")
+
+Fact = TypeVar("Fact")
+Rule = Callable[["Pseudonyms", Any], Any]
+
+
+class Pseudonyms:
+    """Another name for each name; `known_hosts` are recognized at the start of longer ones."""
+
+    def __init__(self, key: bytes, known_hosts: Iterable[str] = ()) -> None:
+        self._key = key
+        # Nested providers are called by their host, as "host:NIC Switch agent:ens1" and "host_pci".
+        hosts = sorted(filter(None, set(known_hosts)), key=len, reverse=True)
+        words = "|".join(map(re.escape, hosts)) or r"(?!)"
+        self._host = re.compile(rf"(?P<host>{words})(?P<rest>[:_#].*)?", re.DOTALL)
+        self.uuid = cache(self._uuid)
+        self.name = cache(self._name)
+
+    def _uuid(self, text: str) -> str:
+        """A uuid for a uuid; nothing and the all-zero uuid, which is everybody's, stay."""
+        if _NOBODY.issuperset(text):
+            return text
+        digits = self._digits("uuid", text.lower().replace("-", ""))
+        if not _UUID.fullmatch(text):
+            # Another form of the same uuid is another consumer, and stays recognizable as one.
+            return digits
+        return "-".join((digits[:8], digits[8:12], digits[12:16], digits[16:20], digits[20:]))
+
+    def _name(self, text: str) -> str:
+        return f"name-{self._digits('name', text)[:12]}" if text else text
+
+    def place(self, text: str) -> str:
+        """A host, a node or a provider, which are often called alike."""
+        known = self._host.fullmatch(text)
+        if known is None:
+            return self.uuid(text) if _UUID.fullmatch(text) else self.name(text)
+        return self.name(known["host"]) + (known["rest"] or "")
+
+    def _digits(self, domain: str, text: str) -> str:
+        return hmac.new(self._key, f"{domain}:{text}".encode(), hashlib.sha256).hexdigest()[:32]
+
+
+def anonymized(facts: Facts, key: bytes) -> Facts:
+    """The same facts under pseudonyms; the same key gives the same pseudonyms."""
+    hosts = {row.host for row in (*facts.compute_nodes, *facts.deleted_compute_nodes)}
+    nodes = {row.node for row in (*facts.compute_nodes, *facts.deleted_compute_nodes)}
+    return _fact(Pseudonyms(key, hosts | nodes), facts)
+
+
+def _fact(names: Pseudonyms, fact: Fact) -> Fact:
+    """One fact with each field as its rule says."""
+    changed: dict[str, Any] = {}
+    for name, rule in RULES.get(type(fact), {}).items():
+        value = getattr(fact, name)
+        if value:
+            changed[name] = rule(names, value)
+    return replace(cast(Any, fact), **changed) if changed else fact
+
+
+def _uuid(names: Pseudonyms, text: str) -> str:
+    return names.uuid(text)
+
+
+def _name(names: Pseudonyms, text: str) -> str:
+    return names.name(text)
+
+
+def _place(names: Pseudonyms, text: str) -> str:
+    return names.place(text)
+
+
+def _source(names: Pseudonyms, text: str) -> str:
+    return text if text in KNOWN_SOURCES else names.name(text)
+
+
+def _removed(names: Pseudonyms, text: str) -> str:
+    return REMOVED
+
+
+def _each(rule: Rule) -> Rule:
+    return lambda names, values: type(values)(rule(names, one) for one in values)
+
+
+def _keyed(key: Rule, value: Rule) -> Rule:
+    def apply(names: Pseudonyms, values: Mapping[str, Any]) -> dict[str, Any]:
+        return {key(names, one): value(names, held) for one, held in values.items()}
+
+    return apply
+
+
+def _kept(names: Pseudonyms, value: Any) -> Any:
+    return value
+
+
+_FACTS = _each(_fact)
+_AMOUNTS = _keyed(_uuid, _kept)
+_OWNER = {"project": _uuid, "user": _uuid}
+
+# What is a name, by type and field. A field with text that is not here is in KEPT.
+RULES: Mapping[type, Mapping[str, Rule]] = {
+    kinds.Facts: {
+        "coverage": _fact,
+        "cells": _keyed(_uuid, _name),
+        "providers": _keyed(_uuid, _fact),
+        "consumers": _keyed(_uuid, _AMOUNTS),
+        "holdings": _keyed(_uuid, _fact),
+        "disabled_cells": _each(_uuid),
+        "request_specs": _each(_uuid),
+        "hosts_in_scope": _each(_place),
+        **dict.fromkeys(
+            (
+                "instances", "migrations", "compute_nodes", "services", "deleted_compute_nodes",
+                "deleted_services", "build_requests", "host_mappings", "instance_mappings",
+                "host_aggregates", "block_devices", "pci_devices", "ports", "domains",
+            ),
+            _FACTS,
+        ),
+    },
+    kinds.Coverage: {"answers": _FACTS},
+    kinds.Answer: {"source": _source, "reason": _removed, "unread": _FACTS, "lacking": _FACTS},
+    kinds.Unread: {"reason": _removed},
+    kinds.Lacking: {"reason": _removed},
+    kinds.Provider: {
+        "uuid": _uuid, "name": _place, "root": _uuid, "parent": _uuid, "shares_with": _each(_uuid),
+    },
+    kinds.Allocations: {"amounts": _AMOUNTS, **_OWNER},
+    kinds.Holding: {"allocations": _fact},
+    kinds.Flavor: {"name": _name},
+    kinds.PciRequest: {"request_id": _uuid, "requester": _uuid},
+    kinds.AssignedResource: {"provider": _uuid, "identifier": _name},
+    kinds.Instance: {
+        "uuid": _uuid, "name": _name, "cell": _uuid, "host": _place, "node": _place,
+        "image": _uuid, "flavor": _fact, "old_flavor": _fact, "new_flavor": _fact,
+        "pci_requests": _FACTS, "assigned_resources": _FACTS, **_OWNER,
+    },
+    kinds.InstanceMapping: {"instance": _uuid, "cell": _uuid, "project": _uuid},
+    kinds.BuildRequest: {"instance": _uuid, "project": _uuid},
+    kinds.BlockDevice: {"instance": _uuid, "cell": _uuid, "volume": _uuid},
+    kinds.Migration: {
+        "uuid": _uuid, "cell": _uuid, "instance": _uuid, "source_host": _place,
+        "source_node": _place, "target_host": _place, "target_node": _place,
+    },
+    kinds.ComputeNode: {"uuid": _uuid, "cell": _uuid, "host": _place, "node": _place},
+    kinds.ComputeService: {
+        "uuid": _uuid, "cell": _uuid, "host": _place, "disabled_reason": _removed,
+    },
+    kinds.HostMapping: {"host": _place, "cell": _uuid},
+    kinds.HostAggregate: {
+        "uuid": _uuid, "name": _name, "hosts": _each(_place), "metadata": _keyed(_kept, _name),
+    },
+    kinds.PciDevice: {"cell": _uuid, "instance": _uuid, "request_id": _uuid},
+    kinds.PortRequestGroup: {"id": _uuid},
+    kinds.Port: {
+        "id": _uuid, "device": _uuid, "project": _uuid, "host": _place,
+        "request_groups": _FACTS, "same_subtree": _each(_uuid),
+        "allocation": _keyed(_uuid, _uuid),
+    },
+    kinds.Domain: {
+        "uuid": _uuid, "host": _place, "name": _name, "project": _uuid, "flavor": _name,
+        "mediated_devices": _each(_uuid),
+    },
+}  # fmt: skip
+
+# Fields with text that tell of no cloud in particular.
+KEPT: Mapping[type, frozenset[str]] = {
+    kinds.Answer: frozenset({"way"}),
+    kinds.Unread: frozenset({"table", "row", "column"}),
+    kinds.Lacking: frozenset({"what"}),
+    kinds.Provider: frozenset({"inventories"}),
+    kinds.Allocations: frozenset({"consumer_type"}),
+    kinds.Flavor: frozenset({"extra_specs"}),
+    kinds.PciRequest: frozenset({"alias", "numa_policy", "specs"}),
+    kinds.NumaCell: frozenset({"cpu_policy", "thread_policy"}),
+    kinds.NumaTopology: frozenset({"emulator_threads_policy", "cells"}),
+    kinds.AssignedResource: frozenset({"resource_class"}),
+    kinds.Instance: frozenset(
+        {"vm_state", "task_state", "peculiarities", "image_properties", "numa_topology"}
+    ),
+    kinds.BlockDevice: frozenset({"source", "destination", "guest_format"}),
+    kinds.Migration: frozenset({"kind", "status"}),
+    kinds.ComputeNode: frozenset({"hypervisor"}),
+    kinds.PciDevice: frozenset(
+        {"address", "vendor", "product", "kind", "status", "parent_address", "parent_interface"}
+    ),
+    kinds.PortRequestGroup: frozenset({"required", "resources"}),
+    kinds.Port: frozenset({"device_owner", "vnic_type", "vif_type"}),
+    kinds.Domain: frozenset({"state", "host_devices"}),
+}
+
+
+def undecided_fields() -> list[str]:
+    """Fields of facts that may hold text, and of which it is not said what they are."""
+    said = {kind: {*RULES.get(kind, ()), *KEPT.get(kind, ())} for kind in (*RULES, *KEPT)}
+    return [
+        f"{kind.__name__}.{field.name}"
+        for name in kinds.__all__
+        if isinstance(kind := getattr(kinds, name), type) and hasattr(kind, "__dataclass_fields__")
+        for field in fields(kind)
+        if _may_hold_text(field.type) and field.name not in said.get(kind, set())
+    ]
+
+
+def _may_hold_text(annotation: object) -> bool:
+    """Whether a field is of anything but numbers, flags and times."""
+    words = set(re.findall(r"\w+", f"{getattr(annotation, '__name__', '')} {annotation}"))
+    return not words <= {"int", "float", "bool", "datetime", "None", "class", "tuple", "Ellipsis"}

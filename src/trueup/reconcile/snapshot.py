@@ -1,0 +1,73 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Snapshot: facts ⇄ one file, to look at again where the cloud is not."""
+
+import gzip
+import os
+import zlib
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+import msgspec
+
+from trueup.reconcile.facts import Facts
+
+FORMAT = 1
+# PERF: level 6 takes three times as long for a file that is a tenth smaller.
+_COMPRESSION = 3
+
+
+@dataclass(eq=False)
+class SnapshotUnusable(Exception):
+    """The file of a snapshot cannot be read or written."""
+
+    path: str
+    reason: str
+
+
+class _Head(msgspec.Struct):
+    format: int
+
+
+class _File(msgspec.Struct):
+    format: int
+    anonymized: bool
+    facts: Facts
+
+
+@dataclass(frozen=True, slots=True)
+class Snapshot:
+    """Facts that were kept, and whether their names are pseudonyms."""
+
+    facts: Facts
+    anonymized: bool = False
+
+
+def save(snapshot: Snapshot, path: Path) -> None:
+    """Write a snapshot, compressed; it is there whole or not at all. Raises SnapshotUnusable."""
+    content = msgspec.json.encode(_File(FORMAT, snapshot.anonymized, snapshot.facts))
+    half = path.with_name(f".{path.name}.half")
+    try:
+        # What a cloud says of itself is for whoever made the snapshot.
+        with open(os.open(half, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "wb") as file:
+            file.write(gzip.compress(content, _COMPRESSION))
+        half.replace(path)
+    except OSError as error:
+        with suppress(OSError):
+            half.unlink(missing_ok=True)
+        raise SnapshotUnusable(str(path), error.strerror or str(error)) from error
+
+
+def load(path: Path) -> Snapshot:
+    """Read a snapshot back. Raises SnapshotUnusable."""
+    try:
+        content = gzip.decompress(path.read_bytes())
+        found = msgspec.json.decode(content, type=_Head).format
+        if found != FORMAT:
+            raise SnapshotUnusable(str(path), f"its format is {found}, this Trueup reads {FORMAT}")
+        file = msgspec.json.decode(content, type=_File)
+    except (gzip.BadGzipFile, EOFError, zlib.error, msgspec.DecodeError, UnicodeError) as error:
+        raise SnapshotUnusable(str(path), f"it is not a snapshot ({error})") from error
+    except OSError as error:
+        raise SnapshotUnusable(str(path), error.strerror or str(error)) from error
+    return Snapshot(file.facts, file.anonymized)
