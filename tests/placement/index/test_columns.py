@@ -27,3 +27,14 @@ def test_room_is_what_is_free_in_a_size_that_is_allowed(amount: int, expected: s
 def test_masks_join_positions() -> None:
     vcpu = VIEW.stocks["VCPU"].positions
     assert VIEW.mask_of([vcpu, NOBODY]).tolist() == [True, True, True, True, False]
+
+
+def test_one_consumer_has_no_more_than_its_share() -> None:
+    stock = VIEW.stocks["VCPU"]
+    names = [VIEW.forest.uuids[position] for position in stock.positions.tolist()]
+    assert dict(zip(names, stock.rooms().tolist(), strict=True)) == {
+        "small": 4,
+        "busy": 2,
+        "even": 8,
+        "capped": 2,
+    }

@@ -4,7 +4,7 @@ import itertools
 from tests.placement.index.clouds import SHARES, Host, group, view_of
 from trueup.model.requests import CandidateRequest
 from trueup.placement.index.columns import View
-from trueup.placement.index.combine import Order, combine
+from trueup.placement.index.combine import Order, combine, lone
 from trueup.placement.index.hand import Choice, lay_table
 from trueup.placement.index.match import match_request
 from trueup.placement.index.narrow import narrow
@@ -17,6 +17,8 @@ HOSTS = [Host(f"host{n}", {"VCPU": 8}, aggregates=("all",)) for n in (1, 2, 3)]
 
 def found(request: CandidateRequest, view: View, order: Order, most: int = 1000) -> list[Choice]:
     slots = match_request(request, view)
+    if len(slots) == 1:
+        return [(position,) for position in lone(slots[0], view, order).tolist()]
     trees = narrow(slots, rules_of(request, slots, view.forest.has_trees), view)
     table = lay_table(request, trees, view)
     return list(itertools.islice(combine(table, view, order), most))

@@ -61,3 +61,11 @@ def test_groups_that_differ_in_their_suffix_share_what_they_are_offered() -> Non
     assert first.offers is second.offers
     assert first.offers is not third.offers
     assert [slot.suffix for slot in (first, second, third)] == ["1", "2", "3"]
+
+
+def test_traits_of_a_single_class_are_its_providers_own() -> None:
+    (one,) = pairs(group(VCPU=1, required="FAST"))
+    assert one == {("host", "numa")}
+    cpus, disks = pairs(group(VCPU=1, DISK_GB=1, required="FAST"))
+    assert ("host", "host") in cpus
+    assert ("host", "disks") in disks

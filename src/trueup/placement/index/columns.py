@@ -36,25 +36,22 @@ class Stocks:
 
     def with_room(self, amount: int) -> Positions:
         """The providers that could give this much to one consumer."""
-        fits = (
-            (self.used + amount <= self.limits)
-            & (self.min_units <= amount)
-            & (self.max_units >= amount)
-            & (amount % self.step_sizes == 0)
-        )
+        fits = self.used + amount <= self.limits
+        fits &= self.min_units <= amount
+        fits &= self.max_units >= amount
+        # PERF: a division takes as long as everything else, and steps are rare.
+        if bool((self.step_sizes != 1).any()):
+            fits &= amount % self.step_sizes == 0
         return np.asarray(self.positions[fits])
 
     def entry_of(self, position: int) -> int:
         """Where the inventory of this provider is in the arrays; it must have one."""
         return int(np.searchsorted(self.positions, position))
 
-    def room_of(self, position: int) -> tuple[int, int]:
-        """What is free of the inventory of a provider, and what one consumer may have of it."""
-        entry = self.entry_of(position)
-        return (
-            int(self.limits[entry]) - int(self.used[entry]),
-            int(self.max_units[entry]),
-        )
+    def rooms(self) -> Integers:
+        """By entry: what one consumer may have of it now, be it in one part or in several."""
+        free = self.limits.astype(np.int64) - self.used
+        return np.asarray(np.minimum(free, self.max_units))
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,6 +12,7 @@ from trueup.placement.index.choose import Patience, choices
 from trueup.placement.index.columns import View
 from trueup.placement.index.forest import Positions
 from trueup.placement.index.hand import Choice, Table
+from trueup.placement.index.match import Slot
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,18 +32,17 @@ class Order:
 
 
 def combine(table: Table, view: View, order: Order) -> Iterator[Choice]:
-    """All ways to choose, each once, made when they are asked for."""
-    if len(table.trees.slots) == 1:
-        positions = _lone(table.trees.slots[0].offers.positions, view, order)
-        return ((position,) for position in positions.tolist())
+    """All ways to choose for several slots, each once, made when they are asked for."""
     trees = _each_tree(table, view, order)
     found = _in_turn(trees) if order.takes_turns else itertools.chain.from_iterable(trees)
     return _once(found, view) if view.shared_with else found
 
 
-def _lone(positions: Positions, view: View, order: Order) -> Positions:
-    """The choices for a single slot, which are the providers themselves."""
-    positions = np.unique(positions) if view.shared_with else positions
+def lone(slot: Slot, view: View, order: Order) -> Positions:
+    """All ways to choose for a request that is a single slot: the providers themselves."""
+    positions = slot.offers.positions
+    if view.shared_with:
+        positions = np.unique(positions)
     if order.randomize:
         return np.random.default_rng().permutation(positions)
     if not order.breadth_first or not view.forest.has_trees:

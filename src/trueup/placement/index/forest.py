@@ -7,6 +7,7 @@ So `[p, ends[p])` are the provider at `p` and all below it.
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,7 +20,7 @@ NO_PARENT = -1
 NOWHERE = -1
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Forest:
     """All providers, by position."""
 
@@ -40,7 +41,7 @@ class Forest:
     def __len__(self) -> int:
         return len(self.uuids)
 
-    @property
+    @cached_property
     def has_trees(self) -> bool:
         """Whether any provider is below another."""
         return bool((self.parents != NO_PARENT).any())

@@ -101,6 +101,8 @@ def _match_group(group: RequestGroup, view: View, allowed: Mask | None) -> list[
         offers = _with_allowed(_paired(view, positions, sharing), allowed)
         return [Slot(group.suffix, group.resources, offers)]
     outside = _outside(group, view)
+    # Traits may come from any of several providers, but of one it has to have them all.
+    alone = group.required if len(group.resources) == 1 else ()
     slots = []
     for name, amount in sorted(group.resources, key=lambda one: view.class_ids[one[0]]):
         offers = _with_allowed(_within_reach(group, view, inside, room[name]), allowed)
@@ -110,6 +112,8 @@ def _match_group(group: RequestGroup, view: View, allowed: Mask | None) -> list[
             offers = offers.only(~(outside[offers.positions] | outside[offers.anchors]))
         if group.forbidden:
             offers = offers.only(~with_any_trait(view, group.forbidden)[offers.positions])
+        for any_of in alone:
+            offers = offers.only(with_any_trait(view, any_of)[offers.positions])
         slots.append(Slot(group.suffix, ((name, amount),), offers))
     return slots
 

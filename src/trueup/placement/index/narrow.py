@@ -114,11 +114,10 @@ def _only(trees: Trees, good: Mask) -> Trees:
 
 
 def _rooms(name: str, view: View) -> Integers:
-    """By position: how much of a class several consumers, or parts of one, may have together."""
+    """By position: how much of a class one consumer may have there."""
     stocks = view.stocks[name]
     rooms = np.zeros(len(view.forest), dtype=np.int64)
-    free = stocks.limits.astype(np.int64) - stocks.used
-    rooms[stocks.positions] = np.minimum(free, stocks.max_units)
+    rooms[stocks.positions] = stocks.rooms()
     return rooms
 
 
@@ -140,13 +139,6 @@ def _have_seats(trees: Trees, rules: Rules) -> Mask:
 def _with_required_traits(trees: Trees, rules: Rules, view: View) -> Trees:
     """The trees whose slots could have the traits together, and what each provider has of them."""
     bits, full = _trait_bits(rules.required, view), (1 << len(rules.required)) - 1
-    if len(rules.together) == 1:
-        slots = _with_offers(
-            trees.slots,
-            rules.together,
-            lambda offers: offers.only(bits[offers.positions] == full),
-        )
-        return _aligned(slots, trees.rooms)
     possible = sure = np.zeros(len(trees.anchors), dtype=bits.dtype)
     for place in rules.together:
         offers = trees.slots[place].offers

@@ -37,7 +37,7 @@ class Rules:
     together: Places
     """The slots of the group without suffix, whose providers have its traits together."""
     required: tuple[AnyOf, ...]
-    """Those traits."""
+    """Those traits; none if it is one slot, which was only offered to who has them all."""
     apart: Places
     """Slots whose providers, where they differ, have to be of different trees."""
 
@@ -66,9 +66,13 @@ def rules_of(request: CandidateRequest, slots: Sequence[Slot], has_trees: bool) 
         demands=_demands(request, slots, contended),
         subtrees=tuple(dict.fromkeys(members for members in subtrees if len(members) > 1)),
         together=together,
-        required=next((group.required for group in request.groups if not group.suffix), ()),
+        required=_required(request) if len(together) > 1 else (),
         apart=tuple(place for place, slot in enumerate(slots) if flattens and slot.resources),
     )
+
+
+def _required(request: CandidateRequest) -> tuple[AnyOf, ...]:
+    return next((group.required for group in request.groups if not group.suffix), ())
 
 
 def _contended(request: CandidateRequest, slots: Sequence[Slot]) -> tuple[str, ...]:

@@ -8,8 +8,8 @@ from collections.abc import Sequence
 from trueup.model.candidates import Candidates
 from trueup.model.requests import CandidateRequest
 from trueup.placement.index.columns import View
-from trueup.placement.index.combine import Order, combine
-from trueup.placement.index.hand import lay_table
+from trueup.placement.index.combine import Order, combine, lone
+from trueup.placement.index.hand import Choice, lay_table
 from trueup.placement.index.match import NothingFits, Slot, match_request
 from trueup.placement.index.narrow import narrow
 from trueup.placement.index.rules import rules_of
@@ -27,24 +27,31 @@ def find_candidates(request: CandidateRequest, view: View, order: Order) -> Cand
 
     Raises ResourceClassNotFound or TraitNotFound.
     """
-    has_trees = view.forest.has_trees
     try:
-        matched = match_request(request, view)
-        trees = narrow(matched, rules_of(request, matched, has_trees), view)
+        slots, choices = _choices(request, match_request(request, view), view, order)
     except NothingFits:
         return Candidates()
-    table = lay_table(request, trees, view)
-    slots = table.trees.slots
-    choices = list(itertools.islice(combine(table, view, order), _most(request, order, slots)))
     if order.randomize:
         random.shuffle(choices)
-    flattens = has_trees and not request.nested
+    flattens = view.forest.has_trees and not request.nested
     return Candidates(
         parts=tuple((slot.suffix, slot.resources) for slot in slots),
         choices=choices,
         uuids=view.forest.uuids,
         summaries=summarize(used_by(choices, slots), view, whole_trees=not flattens),
     )
+
+
+def _choices(
+    request: CandidateRequest, slots: Sequence[Slot], view: View, order: Order
+) -> tuple[Sequence[Slot], list[Choice]]:
+    """As many as are wanted, and the slots in their order."""
+    most = _most(request, order, slots)
+    if len(slots) == 1:
+        return slots, [(position,) for position in lone(slots[0], view, order)[:most].tolist()]
+    trees = narrow(slots, rules_of(request, slots, view.forest.has_trees), view)
+    table = lay_table(request, trees, view)
+    return table.trees.slots, list(itertools.islice(combine(table, view, order), most))
 
 
 def _most(request: CandidateRequest, order: Order, slots: Sequence[Slot]) -> int:
