@@ -28,7 +28,7 @@ STATE = (
     "created_at", "updated_at", "deleted_at",
 )  # fmt: skip
 ASKED = (
-    "extra_id", "flavor", "pci_requests", "numa_topology", "resources", "vpmems", "network_info"
+    "extra_id", "flavor", "pci_requests", "numa_topology", "resources", "network_info"
 )  # fmt: skip
 NOTHING = dict.fromkeys(("id", *OWNER, *STATE, *ASKED))
 UUID = "5eb033fd-1111-4222-8333-444455556666"
@@ -70,7 +70,7 @@ def test_an_instance_with_every_column():
     assert (row.uuid, row.name, row.cell) == (UUID, "web", "a-cell")
     assert (row.project, row.user, row.host, row.node) == ("p", "u", "h1", "n1")
     assert (row.vm_state, row.task_state, row.updated_at) == ("active", "rebooting", MOMENT)
-    assert (row.deleted, row.hidden, row.peculiarities) == (False, False, ())
+    assert (row.deleted, row.hidden, row.ports_hold) == (False, False, False)
     assert plain(row) == {"VCPU": 2, "MEMORY_MB": 256, "DISK_GB": 6}
 
 
@@ -129,81 +129,21 @@ def test_during_a_resize_the_current_flavor_counts():
 
 
 @pytest.mark.parametrize(
-    ("specs", "peculiarities"),
+    ("text", "holding"),
     [
-        ({}, ()),
-        ({"hw:cpu_policy": "shared"}, ()),
-        ({"hw_rng:allowed": "True", "quota:cpu_shares": "2048", "trait:CUSTOM_A": "required"}, ()),
-        ({"hw:cpu_policy": "dedicated"}, ("flavor hw:cpu_policy=dedicated",)),
-        ({"hw:cpu_policy": "mixed"}, ("flavor hw:cpu_policy=mixed",)),
-        ({"resources:VGPU": "1"}, ("flavor resources:VGPU",)),
-        ({"resources1:PCPU": "1"}, ("flavor resources1:PCPU",)),
-        ({"hw:mem_encryption": "True"}, ("flavor hw:mem_encryption",)),
-        ({"hw:pmem": "6GB"}, ("flavor hw:pmem",)),
-        ({"accel:device_profile": "gpu"}, ("flavor accel:device_profile",)),
-        ({"pci_passthrough:alias": "a:1"}, ("flavor pci_passthrough:alias",)),
-        (
-            {"resources:VGPU": "1", "hw:pmem": "6GB"},
-            ("flavor hw:pmem", "flavor resources:VGPU"),
-        ),
+        (None, False),
+        ("[]", False),
+        ('[{"profile": null}]', False),
+        ('[{"profile": {}}]', False),
+        ('[{"profile": {"allocation": {}}}]', False),
+        ('[{}, {"profile": {"allocation": {"g": "p"}}}]', True),
+        ("null", True),
+        ("{", True),
+        ("[7]", True),
     ],
 )
-def test_what_a_flavor_asks_for_besides_plain_amounts_is_named(specs, peculiarities):
-    row = instance(flavor=flavor_text(extra_specs=specs))
-    assert row.peculiarities == peculiarities
-
-
-@pytest.mark.parametrize(
-    ("image", "peculiarities"),
-    [
-        ({}, ()),
-        ({"hw_cpu_policy": "shared"}, ()),
-        ({"hw_cpu_policy": "dedicated"}, ("image hw_cpu_policy=dedicated",)),
-        ({"hw_mem_encryption": "True"}, ("image hw_mem_encryption",)),
-    ],
-)
-def test_what_an_image_asks_for_is_named(image, peculiarities):
-    assert instance(image=image).peculiarities == peculiarities
-
-
-DEVICES = json.dumps({"nova_object.data": {"requests": [{"count": 1}]}})
-NO_DEVICES = json.dumps({"nova_object.data": {"requests": []}})
-MEMORY = json.dumps({"nova_object.data": {"objects": [{"label": "6GB"}]}})
-
-
-@pytest.mark.parametrize(
-    ("column", "text", "peculiarities"),
-    [
-        ("pci_requests", None, ()),
-        ("pci_requests", "", ()),
-        ("pci_requests", "[]", ()),
-        ("pci_requests", "null", ()),
-        ("pci_requests", NO_DEVICES, ()),
-        ("pci_requests", '[{"count": 1}]', ("PCI devices",)),
-        ("pci_requests", DEVICES, ("PCI devices",)),
-        ("pci_requests", "{", ("PCI devices",)),
-        ("pci_requests", "{}", ("PCI devices",)),
-        ("vpmems", MEMORY, ("persistent memory",)),
-        ("vpmems", "[]", ()),
-        ("network_info", None, ()),
-        ("network_info", "[]", ()),
-        ("network_info", "null", ("ports with guaranteed bandwidth",)),
-        ("network_info", '[{"profile": null}]', ()),
-        ("network_info", '[{"profile": {}}]', ()),
-        ("network_info", '[{"profile": {"allocation": {}}}]', ()),
-        (
-            "network_info",
-            '[{}, {"profile": {"allocation": {"g": "p"}}}]',
-            ("ports with guaranteed bandwidth",),
-        ),
-        ("network_info", "{", ("ports with guaranteed bandwidth",)),
-        ("network_info", "[7]", ("ports with guaranteed bandwidth",)),
-    ],
-)
-def test_devices_memory_and_ports_are_named_and_what_cannot_be_read_counts(
-    column, text, peculiarities
-):
-    assert instance(**{column: text}).peculiarities == peculiarities
+def test_a_port_may_hold_something_also_where_it_cannot_be_read(text, holding):
+    assert instance(network_info=text).ports_hold is holding
 
 
 def test_a_migration_with_nothing_but_nulls_is_under_way():

@@ -83,7 +83,7 @@ def pci_devices(columns: Columns) -> Select[Any]:
     return select(*columns.of(tables.pci_devices)).where(tables.pci_devices.c.deleted == 0)
 
 
-_EXTRA = ("extra_id", "flavor", "pci_requests", "numa_topology", "resources", "vpmems",
+_EXTRA = ("extra_id", "flavor", "pci_requests", "numa_topology", "resources",
           "network_info")  # fmt: skip
 
 

@@ -21,16 +21,6 @@ from trueup.reconcile.facts import (
     PciRequest,
 )
 
-# Extra specs that make an instance hold something else than its flavor's plain amounts.
-_PECULIAR_SPECS = (
-    "resources",
-    "hw:mem_encryption",
-    "hw:pmem",
-    "hw:numa_mempolicy",
-    "accel:device_profile",
-    "pci_passthrough:alias",
-)
-_SHARED = (None, "shared")
 _UNREADABLE = (ValueError, LookupError, TypeError, AttributeError)
 _NO_PROPERTIES: Mapping[str, str] = {}
 IMAGE_PREFIX = "image_"
@@ -92,7 +82,6 @@ class InstanceRows:
             deleted_at=self._instances.moment(row, "deleted_at"),
             flavor=flavors.present,
             volume_backed=self._volume_backed(uuid, row),
-            peculiarities=tuple(_peculiarities(row, flavors.present, image)),
             created_at=self._instances.moment(row, "created_at"),
             power_state=row["power_state"],
             image=row["image_ref"] or None,
@@ -257,39 +246,6 @@ def _elements(text: str, name: str) -> list[Any]:
     if not isinstance(value, list):
         raise ValueError("it is no list")
     return value
-
-
-def _peculiarities(row: Row, flavor: Flavor | None, image: Mapping[str, str]) -> Iterable[str]:
-    if flavor is not None:
-        for name in sorted(flavor.extra_specs):
-            if name.startswith(_PECULIAR_SPECS):
-                yield f"flavor {name}"
-        if (policy := flavor.extra_specs.get("hw:cpu_policy")) not in _SHARED:
-            yield f"flavor hw:cpu_policy={policy}"
-    if (policy := image.get("hw_cpu_policy")) not in _SHARED:
-        yield f"image hw_cpu_policy={policy}"
-    if image.get("hw_mem_encryption"):
-        yield "image hw_mem_encryption"
-    if _holds_something(row["pci_requests"]):
-        yield "PCI devices"
-    if _holds_something(row["vpmems"]) or _holds_something(row["resources"]):
-        yield "persistent memory"
-    if _ports_with_allocation(row["network_info"]):
-        yield "ports with guaranteed bandwidth"
-
-
-def _holds_something(text: str | None) -> bool:
-    """Whether a JSON list, or a Nova object of one, has an element. What cannot be read counts."""
-    if not text or text == "[]":
-        return False
-    try:
-        value = msgspec.json.decode(text)
-        if isinstance(value, dict):
-            fields = value["nova_object.data"]
-            value = fields.get("requests") or fields.get("objects") or fields.get("vpmems")
-        return bool(value)
-    except _UNREADABLE:
-        return True
 
 
 def _ports_with_allocation(text: str | None) -> bool:

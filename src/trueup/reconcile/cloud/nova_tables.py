@@ -32,7 +32,7 @@ instances = _table("instances", *_INSTANCE)
 shadow_instances = _table("shadow_instances", *_INSTANCE)
 instance_extra = _table(
     "instance_extra", "id", "instance_uuid", "flavor", "pci_requests", "numa_topology",
-    "resources", "vpmems",
+    "resources",
 )  # fmt: skip
 info_caches = _table("instance_info_caches", "id", "instance_uuid", "network_info")
 system_metadata = _table(

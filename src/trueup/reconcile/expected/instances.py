@@ -82,7 +82,6 @@ def _parts(flavor: Flavor | None, root: str, instance: Instance, facts: Facts) -
     yield from _flavor_parts(flavor, instance, place)
     yield from device_parts(instance, place, facts)
     yield from _port_parts(instance, place, facts)
-    yield from map(Unknown, instance.peculiarities)
 
 
 def _flavor_parts(flavor: Flavor | None, instance: Instance, place: Place) -> Iterator[Part]:

@@ -75,7 +75,6 @@ class Instance:
     set during a resize. `image_properties` are without Nova's prefix `image_`. `archived`: the row
     was in `shadow_instances`. `pci_requests` is None where they cannot be read. `ports_hold`: by
     Nova's own copy of its network, or because that cannot be read, a port of it may hold resources.
-    `peculiarities` names what the instance asks for besides its flavor's plain amounts.
     """
 
     uuid: str
@@ -93,7 +92,6 @@ class Instance:
     deleted_at: datetime | None = None
     flavor: Flavor | None = None
     volume_backed: bool = False
-    peculiarities: tuple[str, ...] = ()
     created_at: datetime | None = None
     power_state: int | None = None
     image: str | None = None
