@@ -2,6 +2,7 @@
 from collections.abc import Callable
 from typing import Any
 
+import pytest
 from sqlalchemy import event, insert, update
 
 from tests.placement.client import UUID, Client
@@ -114,3 +115,18 @@ def test_what_nobody_owns_is_used(client: Client) -> None:
         row = {"resource_provider_id": 1, "resource_class_id": 0, "used": 1}
         tx.execute(insert(tables.allocations), row | {"consumer_id": UUID(199)})
     assert [row[2] for row in take(client).used] == [3]
+
+
+def test_a_list_that_was_cut_off_is_no_list(
+    serve: Callable[..., Client], fresh_database: Callable[[str], str]
+) -> None:
+    """MariaDB cuts what is longer than it allows, and only warns."""
+    url = fresh_database("mariadb")
+    schema.create(url)
+    client = serve(url)
+    client.make_provider(1, traits=(SLOW, FAST))
+    with client.application.database.reading(snapshot=True) as tx:
+        for length in (4, 5, 6):
+            tx.exec_driver_sql(f"SET SESSION group_concat_max_len = {length}")
+            with pytest.raises(picture.ListCutOff):
+                picture.whole(tx)

@@ -1,13 +1,24 @@
 # SPDX-License-Identifier: Apache-2.0
 """The ledger as plain rows, whole or of some providers: what the index is made of.
 
-All of it is read with few and small rows, because drivers take longer for a row than databases do.
+PERF: a driver takes longer for a row than the database does, so what is alike comes as one row
+with a list in it: of 10,000 hosts with 40 traits, in a tenth of the time.
 """
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from sqlalchemy import BigInteger, Column, Select, String, bindparam, cast, func, select
+from sqlalchemy import (
+    BigInteger,
+    Column,
+    ColumnElement,
+    Select,
+    String,
+    bindparam,
+    cast,
+    func,
+    select,
+)
 
 from trueup.placement.store.database import Transaction
 from trueup.placement.store.tables import (
@@ -20,6 +31,8 @@ from trueup.placement.store.tables import (
     resource_classes,
     traits,
 )
+
+_BETWEEN = ","
 
 
 class ProviderRow(NamedTuple):
@@ -77,6 +90,10 @@ class Picture(NamedTuple):
     """By id, of every aggregate that has a member."""
 
 
+class ListCutOff(Exception):
+    """A list came shorter than it is: the database allows too little for one answer."""
+
+
 class Usage(NamedTuple):
     """What is used, and the generations that were true then."""
 
@@ -101,6 +118,16 @@ def _query(query: Select[Any], provider: Column[int]) -> _Query:
     return _Query(query, query.where(provider.in_(bindparam("ids", expanding=True))))
 
 
+def _listed(first: ColumnElement[int], *others: ColumnElement[int]) -> tuple[Any, Any]:
+    """The numbers that a group has in these columns, row after row: their sum, and their list."""
+    total: Any = cast(first, BigInteger)
+    text: Any = cast(first, String(20))
+    for other in others:
+        total += cast(other, BigInteger)
+        text = text + _BETWEEN + cast(other, String(20))
+    return func.sum(total), func.aggregate_strings(text, _BETWEEN)
+
+
 # Without a root, upstream does not see a provider either.
 _PROVIDERS = _query(
     select(
@@ -112,28 +139,34 @@ _PROVIDERS = _query(
     ).where(providers.c.root_provider_id.is_not(None)),
     providers.c.id,
 )
+_kind_of_stock = (
+    inventories.c.resource_class_id,
+    inventories.c.total,
+    inventories.c.reserved,
+    inventories.c.allocation_ratio,
+    inventories.c.min_unit,
+    inventories.c.max_unit,
+    inventories.c.step_size,
+)
 _STOCKS = _query(
-    select(
-        inventories.c.resource_provider_id,
-        inventories.c.resource_class_id,
-        inventories.c.total,
-        inventories.c.reserved,
-        inventories.c.allocation_ratio,
-        inventories.c.min_unit,
-        inventories.c.max_unit,
-        inventories.c.step_size,
-    ),
+    select(*_listed(inventories.c.resource_provider_id), *_kind_of_stock).group_by(*_kind_of_stock),
     inventories.c.resource_provider_id,
 )
-# Some databases sum integers to decimals.
-_USED = _query(
-    select(
-        allocations.c.resource_provider_id,
-        allocations.c.resource_class_id,
-        cast(func.sum(allocations.c.used), BigInteger),
-    ).group_by(allocations.c.resource_provider_id, allocations.c.resource_class_id),
-    allocations.c.resource_provider_id,
-)
+_used = select(
+    allocations.c.resource_provider_id.label("provider"),
+    allocations.c.resource_class_id.label("class"),
+    # Some databases sum integers to decimals.
+    cast(func.sum(allocations.c.used), BigInteger).label("used"),
+).group_by(allocations.c.resource_provider_id, allocations.c.resource_class_id)
+
+
+def _used_by_class(used: Select[Any]) -> Select[Any]:
+    of = used.subquery("used_of").c
+    return select(*_listed(of.provider, of.used), of["class"]).group_by(of["class"])
+
+
+_some = allocations.c.resource_provider_id.in_(bindparam("ids", expanding=True))
+_USED = _Query(_used_by_class(_used), _used_by_class(_used.where(_some)))
 _GENERATIONS = select(providers.c.id, providers.c.generation)
 _USAGE_OF = (
     select(
@@ -146,13 +179,10 @@ _USAGE_OF = (
     .where(providers.c.id.in_(bindparam("ids", expanding=True)))
     .group_by(providers.c.id, providers.c.generation, allocations.c.resource_class_id)
 )
-# PERF: one row for each provider, and hosts of a kind have the same: a tenth of the time that one
-# row for each of their 40 traits takes.
 _TRAIT_SETS = _query(
-    select(
-        provider_traits.c.resource_provider_id,
-        func.aggregate_strings(cast(provider_traits.c.trait_id, String(20)), ","),
-    ).group_by(provider_traits.c.resource_provider_id),
+    select(*_listed(provider_traits.c.trait_id), provider_traits.c.resource_provider_id).group_by(
+        provider_traits.c.resource_provider_id
+    ),
     provider_traits.c.resource_provider_id,
 )
 _AGGREGATE_PAIRS = _query(
@@ -210,7 +240,7 @@ def usage(tx: Transaction, ids: Collection[int] | None = None) -> Usage:
     """What is used of these providers, or of all."""
     if ids is None:
         generations = [(row[0], row[1]) for row in tx.execute(_GENERATIONS)]
-        return Usage(generations, _USED.rows(tx, None))
+        return Usage(generations, _used_rows(tx, None))
     found = tx.execute(_USAGE_OF, {"ids": list(ids)}).all()
     return Usage(
         list({row[0]: row[1] for row in found}.items()),
@@ -223,8 +253,12 @@ def _picture(tx: Transaction, known: Names, ids: Collection[int] | None) -> Pict
     return Picture(
         names=known,
         providers=[ProviderRow(*row) for row in _PROVIDERS.rows(tx, ids)],
-        stocks=_STOCKS.rows(tx, ids),
-        used=_USED.rows(tx, ids),
+        stocks=[
+            StockRow(provider, *kind)
+            for total, listed, *kind in _STOCKS.rows(tx, ids)
+            for provider in _numbers(listed, total)
+        ],
+        used=_used_rows(tx, ids),
         trait_sets=_trait_sets(_TRAIT_SETS.rows(tx, ids)),
         aggregate_pairs=pairs,
         aggregate_uuids=_aggregate_uuids(tx, pairs, ids is None),
@@ -239,17 +273,35 @@ def _aggregate_uuids(tx: Transaction, pairs: Iterable[Any], of_all: bool) -> dic
     return {row.id: row.uuid for row in found if row.id in wanted}
 
 
+def _used_rows(tx: Transaction, ids: Collection[int] | None) -> list[UsedRow]:
+    rows = []
+    for total, listed, class_id in _USED.rows(tx, ids):
+        numbers = _numbers(listed, total)
+        for provider, used in zip(numbers[::2], numbers[1::2], strict=True):
+            rows.append(UsedRow(provider, class_id, used))
+    return rows
+
+
 def _trait_sets(rows: Iterable[Any]) -> dict[int, tuple[int, ...]]:
     read: dict[str, tuple[int, ...]] = {}
     kept: dict[tuple[int, ...], tuple[int, ...]] = {}
     sets = {}
-    for provider_id, text in rows:
-        found = read.get(text)
+    for total, listed, provider_id in rows:
+        found = read.get(listed)
         if found is None:
-            found = tuple(sorted(map(int, text.split(","))))
-            found = read[text] = kept.setdefault(found, found)
+            found = tuple(sorted(_numbers(listed, total)))
+            found = read[listed] = kept.setdefault(found, found)
         sets[provider_id] = found
     return sets
+
+
+def _numbers(listed: str, total: int) -> list[int]:
+    """A list as numbers. Raises ListCutOff."""
+    numbers = list(map(int, filter(None, listed.split(_BETWEEN))))
+    # SAFETY: MariaDB only warns when it cuts a list off.
+    if sum(numbers) != total:
+        raise ListCutOff
+    return numbers
 
 
 def _pairs(rows: Iterable[Any]) -> dict[str, int]:
