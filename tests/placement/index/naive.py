@@ -24,9 +24,10 @@ def naive_candidates(hosts: Iterable[Host], request: CandidateRequest) -> set[tu
         else:
             parts += [(group, (one,)) for one in group.resources]
     found = set()
-    for anchor in (host for host in cloud.hosts if host.parent is None):
-        for choice in itertools.product(cloud.hosts, repeat=len(parts)):
-            if cloud.is_good(anchor, choice, parts, request):
+    for anchor in cloud.anchors(request):
+        givers = [cloud.givers(anchor, group, resources) for group, resources in parts]
+        for choice in itertools.product(*givers):
+            if cloud.is_good(choice, parts, request):
                 found.add(_answer(choice, parts))
     return found
 
@@ -47,21 +48,27 @@ class _Cloud:
         self.hosts = hosts
         self.named = {host.name: host for host in hosts}
 
+    def anchors(self, request: CandidateRequest) -> list[Host]:
+        """The roots for which there may be candidates."""
+        return [
+            host
+            for host in self.hosts
+            if host.parent is None
+            and request.root_required <= set(host.traits)
+            and not request.root_forbidden & set(host.traits)
+        ]
+
+    def givers(
+        self, anchor: Host, group: RequestGroup, resources: tuple[tuple[str, int], ...]
+    ) -> list[Host]:
+        """Who may satisfy a part of the request, if it were alone."""
+        return [host for host in self.hosts if self._may_give(host, anchor, group, resources)]
+
     def is_good(
-        self,
-        anchor: Host,
-        choice: tuple[Host, ...],
-        parts: list[Part],
-        request: CandidateRequest,
+        self, choice: tuple[Host, ...], parts: list[Part], request: CandidateRequest
     ) -> bool:
         return (
-            request.root_required <= set(anchor.traits)
-            and not request.root_forbidden & set(anchor.traits)
-            and all(
-                self._may_give(host, anchor, group, resources)
-                for host, (group, resources) in zip(choice, parts, strict=True)
-            )
-            and self._has_room(choice, parts)
+            self._has_room(choice, parts)
             and self._has_traits_together(choice, parts)
             and self._is_isolated(choice, parts, request)
             and all(self._is_one_subtree(choice, parts, s) for s in request.same_subtrees)

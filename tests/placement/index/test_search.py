@@ -1,94 +1,51 @@
 # SPDX-License-Identifier: Apache-2.0
 """The search finds what the definition of a candidate says, and nothing else."""
 
+import os
+from dataclasses import replace
+
 import hypothesis.strategies as st
 import pytest
 from hypothesis import given, settings
 
 from tests.placement.index.answers import candidates, spelled, summaries
 from tests.placement.index.clouds import SHARES, Host, ask, group, view_of
+from tests.placement.index.forests import forests, providers, requests
 from tests.placement.index.naive import naive_candidates
 from trueup.model.candidates import Candidates
 from trueup.model.errors import ResourceClassNotFound, TraitNotFound
-from trueup.model.requests import CandidateRequest, RequestGroup
+from trueup.model.requests import CandidateRequest
 from trueup.placement.index.combine import Order
 from trueup.placement.index.search import find_candidates
 
 NOTHING = Candidates()
-FEW_CLASSES = ["VCPU", "DISK_GB", "SRIOV_NET_VF"]
-FEW_TRAITS = ["FAST", "SMALL"]
-AGGREGATES = ["rack", "pool"]
+EXAMPLES = int(os.environ.get("TRUEUP_EXAMPLES", "300"))
+# In a tree of ten providers, one of them below another in any way.
+ODD = ("VCPU", "DISK_GB", "SRIOV_NET_VF")
 
 
 @st.composite
-def clouds(draw: st.DrawFn) -> list[Host]:
-    """Up to six providers in some trees, some of them sharing."""
-    hosts: list[Host] = []
+def odd_forests(draw: st.DrawFn) -> tuple[list[Host], list[str]]:
+    """Trees that no real cloud has: any shape, any class anywhere, and anybody may share."""
+    cloud: list[Host] = []
     for number in range(draw(st.integers(1, 6))):
-        above = [host.name for host in hosts]
+        above = [host.name for host in cloud]
         parent = draw(st.sampled_from([None, *above])) if above else None
-        traits = draw(st.lists(st.sampled_from(FEW_TRAITS), unique=True))
-        if draw(st.integers(0, 4)) == 0:
-            traits.append(SHARES)
-        totals = draw(st.dictionaries(st.sampled_from(FEW_CLASSES), st.integers(1, 4)))
-        hosts.append(
-            Host(
-                f"p{number}",
-                totals,
-                parent,
-                tuple(traits),
-                tuple(draw(st.lists(st.sampled_from(AGGREGATES), unique=True))),
-                {name: draw(st.integers(0, total)) for name, total in totals.items()},
-                max_unit=draw(st.sampled_from([1, 4, 4])),
-                step_size=draw(st.sampled_from([1, 1, 2])),
-            )
-        )
-    return hosts
-
-
-@st.composite
-def groups(draw: st.DrawFn, suffix: str, names: list[str]) -> RequestGroup:
-    some = st.frozensets(st.sampled_from(FEW_TRAITS), min_size=1)
-    return RequestGroup(
-        suffix=suffix,
-        resources=tuple(
-            draw(
-                st.dictionaries(
-                    st.sampled_from(FEW_CLASSES), st.integers(1, 3), min_size=1, max_size=2
-                )
-            ).items()
-        ),
-        required=draw(st.one_of(st.just(()), st.tuples(some))),
-        forbidden=draw(st.one_of(st.just(frozenset()), st.frozensets(st.sampled_from(FEW_TRAITS)))),
-        member_of=draw(
-            st.one_of(
-                st.just(()), st.tuples(st.frozensets(st.sampled_from(AGGREGATES), min_size=1))
-            )
-        ),
-        forbidden_aggregates=draw(st.sampled_from([frozenset(), frozenset(), frozenset({"rack"})])),
-        in_tree=draw(st.sampled_from([None, None, None, *names])),
-    )
+        shares = (SHARES,) if draw(st.integers(0, 4)) == 0 else ()
+        classes = draw(st.lists(st.sampled_from(ODD), unique=True))
+        cloud.append(draw(providers(f"host{number}", classes, parent, shares)))
+    return cloud, list(ODD)
 
 
 @st.composite
 def questions(draw: st.DrawFn) -> tuple[list[Host], CandidateRequest]:
-    cloud = draw(clouds())
-    names = [host.name for host in cloud]
-    suffixes = draw(st.sampled_from([("",), ("",), ("1",), ("", "1"), ("1", "2"), ("", "1", "2")]))
-    together = frozenset(suffix for suffix in suffixes if suffix)
-    return cloud, CandidateRequest(
-        groups=tuple(draw(groups(suffix, names)) for suffix in suffixes),
-        isolate=draw(st.booleans()),
-        root_required=draw(st.sampled_from([frozenset(), frozenset(), frozenset({"FAST"})])),
-        root_forbidden=draw(st.sampled_from([frozenset(), frozenset(), frozenset({"SMALL"})])),
-        same_subtrees=draw(st.sampled_from([(), (together,)])) if together else (),
-        nested=draw(st.sampled_from([True, True, True, False])),
-    )
+    cloud, classes = draw(st.one_of(forests(), odd_forests()))
+    return cloud, draw(requests(classes, [host.name for host in cloud]))
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=EXAMPLES, deadline=None)
 @given(questions())
-def test_search_finds_what_the_definition_says(
+def test_invariant_4_search_finds_what_the_definition_says(
     question: tuple[list[Host], CandidateRequest],
 ) -> None:
     cloud, request = question
@@ -98,6 +55,18 @@ def test_search_finds_what_the_definition_says(
         found = candidates(find_candidates(request, view, order))
         assert len(found) == len(set(found))
         assert set(found) == expected
+
+
+@settings(max_examples=EXAMPLES // 3, deadline=None)
+@given(questions(), st.integers(1, 6))
+def test_a_limit_takes_some_of_what_the_definition_says(
+    question: tuple[list[Host], CandidateRequest], limit: int
+) -> None:
+    cloud, request = question
+    expected = naive_candidates(cloud, request)
+    found = candidates(find_candidates(replace(request, limit=limit), view_of(cloud), Order()))
+    assert set(found) <= expected
+    assert len(found) == len(set(found)) == min(limit, len(expected))
 
 
 RACK = [
