@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import pytest
 from sqlalchemy import select
 
 from tests.placement.client import UUID, Client
 from trueup.model.providers import Provider
-from trueup.placement.store import aggregates, providers, tables
+from trueup.placement.store import aggregates, providers, schema, tables
 from trueup.placement.store.database import Transaction
 
 
@@ -36,6 +36,22 @@ def test_an_aggregate_gets_its_id_when_it_is_first_named(tx: Transaction) -> Non
     assert sorted(aggregates.ids_of(tx, [UUID(51), UUID(52)])) == sorted(found)
     assert rows(tx) == [UUID(50), UUID(51), UUID(52)]
     assert aggregates.ids_of(tx, []) == []
+
+
+def test_an_aggregate_may_be_named_in_both_cases_at_once(
+    serve: Callable[..., Client], database_url: str
+) -> None:
+    """To MariaDB they are one aggregate, to the others two."""
+    schema.create(database_url)
+    client = serve(database_url)
+    client.make_provider(1)
+    named = ["abcdefab-0000-4000-8000-00000000000a", "ABCDEFAB-0000-4000-8000-00000000000A"]
+    path = f"/resource_providers/{UUID(1)}/aggregates"
+    body = {"aggregates": named, "resource_provider_generation": 0}
+    assert client.put(path, body).status == 200
+    kept = client.get(path).json["aggregates"]
+    assert {uuid.lower() for uuid in kept} == {named[0]}
+    assert len(kept) == (1 if database_url.startswith("mysql") else 2)
 
 
 def test_members_join_and_leave_one_by_one(tx: Transaction) -> None:

@@ -42,6 +42,9 @@ def ids_of(tx: Transaction, uuids: Collection[str]) -> list[int]:
     found = {row.uuid.lower() for row in rows}
     missing = [uuid for uuid in uuids if uuid.lower() not in found]
     if missing:
+        if tx.dialect.name == "mysql":
+            # MariaDB takes the two cases of a UUID for one and the same.
+            missing = list({uuid.lower(): uuid for uuid in missing}.values())
         tx.execute(insert(aggregates), [{"uuid": uuid} for uuid in missing])
         rows = tx.execute(_NAMED, values).all()
     return [row.id for row in rows]
