@@ -7,7 +7,7 @@ did not change is shared between the two views, as the same object.
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
 
@@ -19,12 +19,10 @@ from trueup.placement.store.picture import (
     Names,
     Picture,
     ProviderRow,
-    StockRow,
     Usage,
-    UsedRow,
 )
 
-_Key = TypeVar("_Key")
+_STOCK_WIDTH, _USED_WIDTH = 8, 3
 
 NOTHING = View(
     forest=lay_out([]),
@@ -49,15 +47,20 @@ class Move:
 
     to: Positions
     """By old position: the new one, or NOWHERE if nothing that was known there is kept."""
+    gone: Positions
+    """The old positions of which nothing is kept."""
     forest: Forest
     """The new one."""
     is_same_forest: bool
 
     def of(self, positions: Positions) -> Positions:
         """What is left of these, in the new order."""
+        if self.is_same_forest:
+            # PERF: of 10,000 providers in 60 groups, one changes.
+            _, entries = _entries(positions, self.gone)
+            return np.delete(positions, entries) if len(entries) else positions
         moved = self.to[positions]
-        moved = moved[moved != NOWHERE]
-        return moved if self.is_same_forest else np.sort(moved)
+        return np.sort(moved[moved != NOWHERE])
 
 
 def arrange(picture: Picture, old: View = NOTHING, again: Collection[int] = ()) -> View:
@@ -98,7 +101,7 @@ def arrange(picture: Picture, old: View = NOTHING, again: Collection[int] = ()) 
 def with_usage(view: View, usage: Usage, again: Collection[int] | None) -> View:
     """The view with what is used now of these providers, or of all."""
     forest = view.forest
-    table = _table(usage.used, len(UsedRow._fields))
+    table = _table(usage.used, _USED_WIDTH)
     positions = forest.positions_of(table[:, 0])
     touched = None if again is None else forest.positions_of(_integers(again))
     stocks = {}
@@ -143,12 +146,12 @@ def _moved(old: Forest, rows: Sequence[ProviderRow], again: Collection[int]) -> 
     if bare == known:
         to = np.arange(len(old), dtype=np.int64)
         to[gone] = NOWHERE
-        return Move(to, old, is_same_forest=True)
+        return Move(to, gone, old, is_same_forest=True)
     replaced = set(again)
     forest = lay_out([*(row for row in old.rows() if row.id not in replaced), *bare])
     to = forest.positions_of(old.ids)
     to[gone] = NOWHERE
-    return Move(to, forest, is_same_forest=False)
+    return Move(to, gone, forest, is_same_forest=False)
 
 
 def _regrouped(
@@ -162,7 +165,8 @@ def _regrouped(
         if name in added:
             kept = np.sort(np.concatenate([kept, *added[name]]))
         if len(kept):
-            groups[name] = before if np.array_equal(kept, before) else kept
+            is_same = kept is before or np.array_equal(kept, before)
+            groups[name] = before if is_same else kept
     same = groups.keys() == old.keys() and all(groups[name] is old[name] for name in groups)
     return old if same else groups
 
@@ -201,17 +205,22 @@ def _traits_of(
     names: Mapping[int, str],
 ) -> Mapping[int, tuple[str, ...]]:
     named = {kind: tuple(names[key] for key in kind if key in names) for kind in set(sets.values())}
+    added = {position: named[kind] for position, kind in sets.items() if named[kind]}
+    if move.is_same_forest:
+        gone = move.gone.tolist()
+        if all(old.get(position) == added.get(position) for position in gone):
+            return old
+        return {**{key: old[key] for key in old.keys() - set(gone)}, **added}
     to = move.to.tolist()
-    traits = {to[position]: having for position, having in old.items() if to[position] != NOWHERE}
-    traits |= {position: named[kind] for position, kind in sets.items() if named[kind]}
-    return old if traits == old else traits
+    moved = {to[position]: having for position, having in old.items() if to[position] != NOWHERE}
+    return {**moved, **added}
 
 
 def _stocks(old: View, move: Move, picture: Picture) -> dict[str, Stocks]:
     table = np.array([tuple(row) for row in picture.stocks], dtype=np.float64)
-    table = table.reshape(-1, len(StockRow._fields))
+    table = table.reshape(-1, _STOCK_WIDTH)
     positions = move.forest.positions_of(table[:, 0].astype(np.int64))
-    used = _table(picture.used, len(UsedRow._fields))
+    used = _table(picture.used, _USED_WIDTH)
     used_positions = move.forest.positions_of(used[:, 0])
     before = {stock.class_id: stock for stock in old.stocks.values()}
     stocks = {}
