@@ -14,7 +14,6 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from importlib.util import find_spec
 from typing import Any, Concatenate, ParamSpec, TypeVar
 
 from sqlalchemy import Connection, Engine, create_engine, event
@@ -189,13 +188,8 @@ def _is_conflict(error: DBAPIError) -> bool:
 
 
 def _with_installed_driver(url: URL) -> URL:
-    """Operators' URLs name a database, or a driver that other services use; we bring our own.
-
-    PERF: MySQLdb, where it is installed, needs half the CPU of PyMySQL.
-    """
+    """Operators' URLs name a database, or a driver that other services use; we bring our own."""
     backend = url.get_backend_name()
-    if backend == "mysql" and find_spec("MySQLdb") is not None:
-        return url.set(drivername="mysql+mysqldb")
     if backend in _DRIVERS and url.get_driver_name() in {"psycopg2", "mysqldb", "default"}:
         return url.set(drivername=_DRIVERS[backend])
     if url.drivername in _DRIVERS:
