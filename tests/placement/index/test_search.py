@@ -120,6 +120,13 @@ def test_summaries_show_the_whole_tree() -> None:
     }
 
 
+def test_what_slots_contend_for_is_counted_by_class() -> None:
+    """Two classes of which there is not the same amount, and slots that are not tried in order."""
+    cloud = [Host("host", {"VCPU": 1, "DISK_GB": 2}), Host("numa", {"VCPU": 1}, "host")]
+    asked = group(VCPU=1, DISK_GB=1), group("_A", VCPU=1, DISK_GB=1)
+    assert spelled(ask(cloud, *asked)) == ["host:DISK_GB=2 host:VCPU=1 numa:VCPU=1"]
+
+
 def test_names_that_do_not_exist_are_refused() -> None:
     with pytest.raises(ResourceClassNotFound):
         ask(RACK, group(NOBODY=1))

@@ -79,11 +79,13 @@ def _contended(request: CandidateRequest, slots: Sequence[Slot]) -> tuple[str, .
     asking = Counter(name for slot in slots for name, _ in slot.resources)
     spread = {name for slot in slots if not slot.suffix for name, _ in slot.resources}
     # Slots that are isolated do not meet each other, only those of the group without suffix.
-    return tuple(
+    contended = (
         name
         for name, count in asking.items()
         if count > 1 and (name in spread or not request.isolate)
     )
+    # SAFETY: kinds have the same numbers in whatever order the slots are.
+    return tuple(sorted(contended))
 
 
 def _demands(
