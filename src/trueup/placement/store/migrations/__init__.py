@@ -6,14 +6,10 @@ and the other goes on from there. What we add has names with the prefix `trueup_
 never looks at it.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from alembic import command
-from alembic.config import Config
-from alembic.runtime.migration import MigrationContext
-from alembic.util import CommandError
 from sqlalchemy import Connection, MetaData, inspect, text
 
 from trueup.placement.store import changes
@@ -51,7 +47,7 @@ def upgrade(database: Database) -> None:
     then at the revision before it.
     """
     with _locked(database) as connection:
-        _run(connection, _upgrade)
+        _run(connection, "upgrade", _NEWEST)
         OWN.create_all(connection)
         connection.commit()
     _forget_unused(database)
@@ -70,6 +66,8 @@ def attach(database: Database) -> None:
 
 def revision(database: Database) -> str | None:
     """The revision that the database says it is at; None if it does not say."""
+    from alembic.runtime.migration import MigrationContext
+
     with database.engine.connect() as connection:
         return MigrationContext.configure(connection).get_current_revision()
 
@@ -77,7 +75,7 @@ def revision(database: Database) -> str | None:
 def stamp(database: Database, version: str) -> None:
     """Let the database say that it is at this revision. Nothing else is changed."""
     with database.engine.connect() as connection:
-        _run(connection, lambda config: command.stamp(config, version))
+        _run(connection, "stamp", version)
         connection.commit()
 
 
@@ -95,16 +93,18 @@ def detach(database: Database) -> list[str]:
 _forget_unused = in_transaction(changes.forget_unused)
 
 
-def _upgrade(config: Config) -> None:
-    command.upgrade(config, _NEWEST)
+def _run(connection: Connection, verb: str, version: str) -> None:
+    # PERF: a worker that finds its tables there, as nearly each does, starts without Alembic: a
+    # sixth of what it would import.
+    from alembic import command
+    from alembic.config import Config
+    from alembic.util import CommandError
 
-
-def _run(connection: Connection, what: Callable[[Config], None]) -> None:
     config = Config(attributes={"connection": connection})
     # In an option, a per cent sign begins the name of another option.
     config.set_main_option("script_location", str(Path(__file__).parent).replace("%", "%%"))
     try:
-        what(config)
+        getattr(command, verb)(config, version)
     except CommandError as error:
         raise UnknownRevision(str(error)) from error
 
