@@ -13,6 +13,7 @@ from sqlalchemy import delete, event, insert, update
 
 from tests.placement.client import UUID, Client
 from trueup.placement import store
+from trueup.placement.index import current, follow
 from trueup.placement.index.columns import View
 from trueup.placement.index.current import Index
 from trueup.placement.index.differences import differences
@@ -182,6 +183,30 @@ def test_a_question_does_not_take_the_answer_of_an_earlier_one(small: tuple[Clie
         written.set()
         assert early.result(30).stocks["VCPU"].used.tolist() == [1]
         assert late.result(30) == 2
+
+
+def test_who_comes_while_it_is_loaded_waits(
+    client: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    loading, released = threading.Event(), threading.Event()
+    loads: list[View] = []
+
+    def slow(tx: Any) -> View:
+        loading.set()
+        assert released.wait(30)
+        loads.append(follow.load(tx))
+        return loads[-1]
+
+    monkeypatch.setattr(current, "load", slow)
+    index = Index(client.application.database)
+    with ThreadPoolExecutor(3) as pool:
+        first = pool.submit(index.view)
+        assert loading.wait(30)
+        others = [pool.submit(index.view) for _ in range(2)]
+        released.set()
+        views = [one.result(30) for one in (first, *others)]
+    assert len(loads) == 1
+    assert all(view is loads[0] for view in views)
 
 
 def test_nothing_is_read_again_when_nothing_changed(small: tuple[Client, Index]) -> None:
