@@ -9,7 +9,7 @@ import pytest
 
 from trueup.cli.exits import explained
 from trueup.exit_codes import ExitCode
-from trueup.reconcile import audit, journal, plan
+from trueup.reconcile import audit, journal, plan, selection, snapshot
 from trueup.reconcile.cloud import errors
 
 VALUES = {"datetime": datetime(2026, 1, 1), "timedelta": timedelta(hours=2), "int": 7}
@@ -25,7 +25,8 @@ def errors_of(module) -> list[type[Exception]]:
     ]
 
 
-ERRORS = [kind for module in (errors, audit, plan, journal) for kind in errors_of(module)]
+MODULES = (errors, audit, plan, journal, selection, snapshot)
+ERRORS = [kind for module in MODULES for kind in errors_of(module)]
 
 
 def example(kind: type[Exception]) -> Exception:

@@ -16,16 +16,21 @@ COLUMNS = {
     "apply": ["Consumer", "Result", "Because", "Reason"],
     "undo": ["Consumer", "Result", "Because", "Reason"],
     "journal": ["Run", "Made at", "Undoes", "Steps", "Done", "Refused", "Open"],
+    "snapshot save": ["Source", "Answered", "At", "Way", "Rows", "Not in the facts"],
+    "snapshot show": ["Source", "Answered", "At", "Way", "Rows", "Not in the facts"],
     "defects": ["Defect", "What it is", "Remedy"],
 }
 EVERY_COMMAND = pytest.mark.parametrize("command", COLUMNS)
 
 
 @pytest.fixture
-def words(plan_file):
+def words(plan_file, tmp_path):
     """The words of a command that prints at least one row."""
 
     def of(command: str) -> list[object]:
+        if command.startswith("snapshot"):
+            trueup("snapshot", "save", tmp_path / "a.snapshot")
+            return [*command.split(), tmp_path / "a.snapshot"]
         if command == "plan":
             return ["plan", "--interval", 0]
         if command in ("audit", "defects"):
@@ -97,7 +102,7 @@ def test_what_people_are_told_does_not_mix_with_what_programs_read(words, comman
 
 @EVERY_COMMAND
 def test_help_ends_with_the_exit_codes(command):
-    for words in ((command, "--help"), ("help", command)):
+    for words in ((*command.split(), "--help"), ("help", *command.split())):
         ran = trueup(*words)
         assert ran.code == 0
         assert "exit codes:" in ran.out

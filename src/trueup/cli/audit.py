@@ -5,11 +5,10 @@ import argparse
 from pathlib import Path
 
 from trueup.cli.progress import progress, say
-from trueup.cli.verb import CloudVerb
+from trueup.cli.sources import FactsVerb, add_from_option, kept_facts, living_facts
 from trueup.exit_codes import ExitCode
 from trueup.reconcile.audit import Audit, audit, save
-from trueup.reconcile.collect import collect
-from trueup.reconcile.facts import Answer
+from trueup.reconcile.facts import Answer, Facts
 from trueup.reconcile.report.tables import Table, audit_table
 from trueup.reconcile.rules import Rules
 
@@ -17,12 +16,13 @@ from trueup.reconcile.rules import Rules
 UNREAD_SHOWN_MAX = 10
 
 
-class AuditCommand(CloudVerb):
+class AuditCommand(FactsVerb):
     """Compare Placement with Nova's databases and name every defect, with its evidence."""
 
     def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
         parser = super().get_parser(prog_name)
         add_grace_option(parser)
+        add_from_option(parser)
         parser.add_argument(
             "--all", action="store_true", help="also show what was left alone, and why"
         )
@@ -32,8 +32,7 @@ class AuditCommand(CloudVerb):
         return parser
 
     def act(self, arguments: argparse.Namespace) -> Table:
-        with self.cloud(arguments) as cloud, progress() as report:
-            result = audit(collect(cloud, report), Rules(arguments.grace))
+        result = audit(self._facts(arguments), Rules(arguments.grace))
         if arguments.save:
             save(result, arguments.save)
         summarize(result)
@@ -41,6 +40,12 @@ class AuditCommand(CloudVerb):
             say("Next: trueup plan --out plan.json")
         self.exit_code = verdict(result, bool(result.findings))
         return audit_table(result, arguments.all)
+
+    def _facts(self, arguments: argparse.Namespace) -> Facts:
+        if arguments.snapshot:
+            return kept_facts(arguments)
+        with self.cloud(arguments) as cloud, progress() as report:
+            return living_facts(cloud, arguments, report)
 
 
 def verdict(result: Audit, work: bool) -> ExitCode:

@@ -12,7 +12,7 @@ from rich.console import Console
 
 from trueup import lab
 from trueup.cli.apply import run
-from trueup.cli.plan import look, plan_after
+from trueup.cli.plan import Look, plan_after
 from trueup.cli.progress import progress
 from trueup.cli.verb import Verb
 from trueup.exit_codes import ExitCode
@@ -77,10 +77,10 @@ class _Show:
     def play(self) -> tuple[Audit, tuple[Step, ...], Audit]:
         """Audit, plan, apply, audit again: the first look, the steps written, the last look."""
         with progress() as report:
-            before, _ = look(self.cloud, Rules(), report)
+            before, _ = Look(self.cloud, Rules(), report).again()
             self._title(2, "trueup audit", f"{len(before.findings)} findings:")
             self.story.print(_one_of_each(before))
-            _, plan, names = plan_after(before, self.cloud, Rules(), report)
+            _, plan, names = plan_after(before, Look(self.cloud, Rules(), report))
             save(plan, self.place / "plan.json")
             self._title(
                 3, "trueup plan --out plan.json", f"{len(plan.steps)} guarded steps; the first:"
@@ -89,7 +89,7 @@ class _Show:
             outcomes = run(plan, self.cloud, self.place / "journal", report)
             done = tuple(step for step, settled in outcomes if settled.result == "done")
             self._title(4, "trueup apply plan.json", f"{len(done)} of {len(outcomes)} steps done.")
-            after, _ = look(self.cloud, Rules(), report)
+            after, _ = Look(self.cloud, Rules(), report).again()
             self._title(5, "trueup audit", f"{len(after.findings)} findings.")
         return before, done, after
 

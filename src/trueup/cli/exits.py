@@ -6,7 +6,7 @@ from typing import Any
 
 from trueup.cli.extras import how_to_install
 from trueup.exit_codes import ExitCode
-from trueup.reconcile import audit, journal, plan
+from trueup.reconcile import audit, journal, plan, selection, snapshot
 from trueup.reconcile.cloud import errors as cloud
 
 # Error type → exit code, and its sentence: what is wrong, and what to do.
@@ -57,6 +57,26 @@ _WORDS: dict[type[Exception], tuple[ExitCode, Callable[[Any], str]]] = {
     audit.LookUnusable: (
         ExitCode.USAGE,
         lambda e: f"{e.path} cannot be used: {e.reason}. Keep one with 'trueup audit --save FILE'.",
+    ),
+    audit.SecondLookMissing: (
+        ExitCode.USAGE,
+        lambda e: (
+            f"a snapshot is one look, and a plan needs another that is {e.seconds} s older. "
+            "Keep one with 'trueup audit --save FILE', and name it with --first."
+        ),
+    ),
+    snapshot.SnapshotUnusable: (
+        ExitCode.USAGE,
+        lambda e: (
+            f"{e.path} cannot be used: {e.reason}. Make one with 'trueup snapshot save FILE'."
+        ),
+    ),
+    selection.SelectionUnknown: (
+        ExitCode.USAGE,
+        lambda e: (
+            f"nothing knows the {e.kind} '{e.name}'. "
+            "Name one that Nova or Placement has; cells and providers go by name or uuid."
+        ),
     ),
     plan.PlanUnreadable: (
         ExitCode.USAGE,

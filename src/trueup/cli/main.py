@@ -21,6 +21,8 @@ COMMANDS = {
     "apply": "trueup.cli.apply:ApplyCommand",
     "undo": "trueup.cli.undo:UndoCommand",
     "journal": "trueup.cli.journal:JournalCommand",
+    "snapshot save": "trueup.cli.snapshot:SnapshotSaveCommand",
+    "snapshot show": "trueup.cli.snapshot:SnapshotShowCommand",
     "defects": "trueup.cli.defects:DefectsCommand",
     "serve": "trueup.cli.serve:ServeCommand",
     "demo": "trueup.cli.demo:DemoCommand",
@@ -61,7 +63,8 @@ class Trueup(App):
 
     def run_subcommand(self, argv: list[str]) -> int:
         """Run one command; help about one that is not there is answered as that command."""
-        unknown = argv[0] == "help" and argv[1:] and argv[1] not in self.command_manager.commands
+        known = {name.split()[0] for name in self.command_manager.commands}
+        unknown = argv[0] == "help" and argv[1:] and argv[1] not in known
         asks_about_nothing = unknown and not argv[1].startswith("-")
         return super().run_subcommand(argv[1:] if asks_about_nothing else argv)
 

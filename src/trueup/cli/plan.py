@@ -3,30 +3,33 @@
 
 import argparse
 from collections.abc import Mapping
-from datetime import UTC, datetime
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 from trueup.cli.audit import add_grace_option, summarize, verdict
 from trueup.cli.progress import Report, progress, say, wait
-from trueup.cli.verb import CloudVerb
-from trueup.reconcile.audit import Audit, audit, load, seen_twice
+from trueup.cli.sources import FactsVerb, add_from_option, kept_facts, selection
+from trueup.reconcile.audit import Audit, SecondLookMissing, audit, load, seen_twice
 from trueup.reconcile.cloud import Cloud
 from trueup.reconcile.collect import collect, with_holdings
 from trueup.reconcile.facts import Facts
 from trueup.reconcile.plan import Plan, make_plan, save
 from trueup.reconcile.report.tables import Table, plan_table
 from trueup.reconcile.rules import Rules
+from trueup.reconcile.selection import EVERYTHING, Selection
 
 # nova-compute's default update_resources_interval: what it repairs by itself is repaired by then.
 INTERVAL_SECONDS = 60
 
 
-class PlanCommand(CloudVerb):
+class PlanCommand(FactsVerb):
     """Look twice, and plan a guarded step for every finding that both looks have."""
 
     def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
         parser = super().get_parser(prog_name)
         add_grace_option(parser)
+        add_from_option(parser)
         parser.add_argument("--out", metavar="FILE", type=Path, help="write the plan to this file")
         parser.add_argument(
             "--first",
@@ -44,13 +47,9 @@ class PlanCommand(CloudVerb):
         return parser
 
     def act(self, arguments: argparse.Namespace) -> Table:
-        rules = Rules(arguments.grace)
-        with self.cloud(arguments) as cloud, progress() as report:
-            first = load(arguments.first) if arguments.first else look(cloud, rules, report)[0]
-            if first.findings:
-                age = datetime.now(UTC).replace(tzinfo=None) - first.taken_at
-                wait(arguments.interval - age.total_seconds(), report)
-            second, plan, names = plan_after(first, cloud, rules, report)
+        second, plan, names = (
+            plan_of_snapshot(arguments) if arguments.snapshot else self._plan(arguments)
+        )
         summarize(second)
         if arguments.out:
             save(plan, arguments.out)
@@ -58,22 +57,58 @@ class PlanCommand(CloudVerb):
         self.exit_code = verdict(second, bool(plan.steps))
         return plan_table(plan, names)
 
+    def _plan(self, arguments: argparse.Namespace) -> tuple[Audit, Plan, Mapping[str, str]]:
+        rules = Rules(arguments.grace)
+        with self.cloud(arguments) as cloud, progress() as report:
+            look = Look(cloud, rules, report, selection(arguments))
+            first = load(arguments.first) if arguments.first else look.again()[0]
+            if first.findings:
+                age = datetime.now(UTC).replace(tzinfo=None) - first.taken_at
+                wait(arguments.interval - age.total_seconds(), report)
+            return plan_after(first, look)
 
-def look(cloud: Cloud, rules: Rules, report: Report) -> tuple[Audit, Facts]:
-    """One look at a cloud, and the facts it was made from."""
-    facts = collect(cloud, report)
-    return audit(facts, rules), facts
+
+@dataclass(frozen=True, slots=True)
+class Look:
+    """How a living cloud is looked at, each time in the same way."""
+
+    cloud: Cloud
+    rules: Rules
+    report: Report
+    selection: Selection = EVERYTHING
+
+    def again(self) -> tuple[Audit, Facts]:
+        """One look, and the facts it was made from."""
+        facts = collect(self.cloud, self.report, self.selection)
+        return audit(facts, self.rules), facts
 
 
-def plan_after(
-    first: Audit, cloud: Cloud, rules: Rules, report: Report
-) -> tuple[Audit, Plan, Mapping[str, str]]:
+def plan_after(first: Audit, look: Look) -> tuple[Audit, Plan, Mapping[str, str]]:
     """Look again, and plan what both looks found; also the providers' names by uuid."""
-    second, facts = look(cloud, rules, report)
+    second, facts = look.again()
     findings = seen_twice(first, second)
-    facts = with_holdings(facts, cloud, [finding.subject for finding in findings])
-    names = {uuid: provider.name for uuid, provider in facts.providers.items()}
-    return second, make_plan(findings, facts, first.taken_at), names
+    facts = with_holdings(facts, look.cloud, [finding.subject for finding in findings])
+    return second, make_plan(findings, facts, first.taken_at), _names(facts)
+
+
+def plan_of_snapshot(arguments: argparse.Namespace) -> tuple[Audit, Plan, Mapping[str, str]]:
+    """Plan what a kept look and a snapshot that was taken later both have.
+
+    Raises SecondLookMissing, and whatever makes either file unusable.
+    """
+    facts = kept_facts(arguments)
+    second = audit(facts, Rules(arguments.grace))
+    first = load(arguments.first) if arguments.first else None
+    apart = second.taken_at - first.taken_at if first else timedelta()
+    if first is None or apart.total_seconds() < arguments.interval:
+        # SAFETY: one look cannot tell drift from a move under way, however old it is.
+        raise SecondLookMissing(arguments.interval)
+    findings = [row for row in seen_twice(first, second) if row.subject in facts.holdings]
+    return second, make_plan(findings, facts, first.taken_at), _names(facts)
+
+
+def _names(facts: Facts) -> Mapping[str, str]:
+    return {uuid: provider.name for uuid, provider in facts.providers.items()}
 
 
 def _announce(plan: Plan, path: Path | None) -> None:

@@ -17,6 +17,8 @@ from trueup.cli.progress import say
 from trueup.cli.state import state_folder
 from trueup.exit_codes import ExitCode, table
 from trueup.reconcile.cloud import Cloud
+from trueup.reconcile.cloud.databases import ANSWER_SECONDS
+from trueup.reconcile.cloud.nova import CellOptions
 from trueup.reconcile.cloud.settings import from_names, from_nova_conf
 from trueup.reconcile.report.tables import Table
 
@@ -100,19 +102,42 @@ class CloudVerb(Verb):
             "--os-cloud or the OS_* environment",
         )
         where.add_argument("--os-cloud", metavar="NAME", help="a cloud of clouds.yaml")
+        where.add_argument(
+            "--cell-database",
+            metavar="NAME=URL",
+            type=_named_url,
+            action="append",
+            default=[],
+            help="the database of a cell (name or uuid), in place of what its mapping says",
+        )
+        where.add_argument(
+            "--cell-timeout",
+            metavar="SECONDS",
+            type=float,
+            default=ANSWER_SECONDS,
+            help="after which a database that has not answered is silent (default: %(default)s)",
+        )
         return parser
 
     @contextmanager
     def cloud(self, arguments: argparse.Namespace) -> Iterator[Cloud]:
         """The cloud that the options name, connected."""
+        cells = CellOptions(dict(arguments.cell_database), arguments.cell_timeout)
         if arguments.nova_database:
-            cloud = from_names(arguments.nova_database, arguments.os_cloud)
+            cloud = from_names(arguments.nova_database, arguments.os_cloud, cells)
         else:
-            cloud = from_nova_conf(arguments.nova_conf)
+            cloud = from_nova_conf(arguments.nova_conf, cells)
         try:
             yield cloud
         finally:
             cloud.close()
+
+
+def _named_url(text: str) -> tuple[str, str]:
+    name, equals, url = text.partition("=")
+    if not (name and equals and url):
+        raise argparse.ArgumentTypeError(f"{text!r} is not NAME=URL")
+    return name, url
 
 
 def add_state_option(parser: argparse.ArgumentParser) -> None:

@@ -24,6 +24,13 @@ class LookUnusable(Exception):
     reason: str
 
 
+@dataclass(eq=False)
+class SecondLookMissing(Exception):
+    """A snapshot is one look, and none was named that is at least so many seconds older."""
+
+    seconds: int
+
+
 @dataclass(frozen=True, slots=True)
 class Audit:
     """Everything one look at a cloud says, in a fixed order."""
@@ -73,6 +80,8 @@ def _untold_hosts(facts: Facts) -> Iterator[Unchecked]:
     for node in sorted(
         facts.compute_nodes, key=lambda row: (facts.cells[row.cell], row.host, row.node)
     ):
+        if facts.hosts_in_scope is not None and node.host not in facts.hosts_in_scope:
+            continue
         provider = provider_of(node, facts)
         if isinstance(provider, Untold):
             count = instances[node.cell, node.host, node.node]

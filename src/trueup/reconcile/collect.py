@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Collect: a cloud → facts. Sources are read side by side, and each says whether it answered."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
@@ -12,15 +12,19 @@ from trueup.reconcile.cloud.errors import Unreachable
 from trueup.reconcile.cloud.ledger import Ledger
 from trueup.reconcile.cloud.nova import API_DATABASE, Cell
 from trueup.reconcile.cloud.nova_cells import CellContents, CellLookup
+from trueup.reconcile.cloud.nova_queries import NOTHING, Narrowing
 from trueup.reconcile.cloud.nova_registry import Registry
 from trueup.reconcile.cloud.reading import Noted
 from trueup.reconcile.facts import Answer, Coverage, Facts
+from trueup.reconcile.selection import EVERYTHING, NOBODY, Selection, cells_selected, chosen
+from trueup.reconcile.selection import subjects as subjects_of
 
 # stage, how many are done, of how many (0: not known)
 Progress = Callable[[str, int, int], None]
 
 _CELLS_AT_ONCE = 4
 _DATABASE = "database"
+PLACEMENT = "Placement"
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,27 +37,31 @@ class _Told:
     lookup: CellLookup | None = None
 
 
-def collect(cloud: Cloud, progress: Progress) -> Facts:
-    """One picture of the cloud.
+def collect(cloud: Cloud, progress: Progress, selection: Selection = EVERYTHING) -> Facts:
+    """One picture of the cloud, or of what is selected of it.
 
-    Raises Unreachable when Placement or Nova's API database does not answer, since without them
-    nothing can be said; a cell that does not answer is named in the coverage.
+    Raises SelectionUnknown, and Unreachable when Placement or Nova's API database does not answer,
+    since without them nothing can be said; a cell that does not answer is named in the coverage.
     """
     taken_at = _now()
     cells = cloud.nova.cells()
+    wanted = _wanted(cells, selection)
     with ThreadPoolExecutor(_CELLS_AT_ONCE + 2) as pool:
         asked_ledger = pool.submit(
             lambda: cloud.placement.ledger(lambda done, total: progress("providers", done, total))
         )
-        asked_registry = pool.submit(lambda: cloud.nova.registry(cells))
-        told = _read_cells(cloud, cells, progress, pool)
+        asked_registry = pool.submit(lambda: cloud.nova.registry(cells, _of_registry(selection)))
+        told = _read_cells(cloud, wanted, progress, pool)
         ledger, registry = asked_ledger.result(), asked_registry.result()
-    ledger_answer = Answer("Placement", True, len(ledger.providers), answered_at=_now())
-    registry_answer = _answer(API_DATABASE, registry.rows, registry.noted)
-    known = {row.uuid for one in told if one.contents for row in one.contents.instances}
-    told = [_look_up(cloud, one, ledger.consumers.keys() - known) for one in told]
-    coverage = Coverage((ledger_answer, registry_answer, *(one.answer for one in told)))
-    return _facts(taken_at, coverage, ledger, registry, told)
+    told = _look_up(cloud, told, ledger, selection)
+    coverage = Coverage(
+        (
+            Answer(PLACEMENT, True, len(ledger.providers), way=ledger.way, answered_at=_now()),
+            _answer(API_DATABASE, registry.rows, registry.noted),
+            *(one.answer for one in told),
+        )
+    )
+    return chosen(_facts(taken_at, coverage, ledger, registry, told), selection)
 
 
 def with_holdings(facts: Facts, cloud: Cloud, consumers: Iterable[str]) -> Facts:
@@ -93,8 +101,25 @@ def _facts(
     )
 
 
+def _wanted(cells: tuple[Cell, ...], selection: Selection) -> dict[Cell, Narrowing]:
+    """Which instances of each cell are read; hosts are read of all."""
+    selected = cells_selected({cell.uuid: cell.name for cell in cells}, selection)
+    narrowing = Narrowing(
+        uuids=selection.uuids or None,
+        # Which host a provider is of is known only when both are read.
+        hosts=None if selection.providers else selection.hosts or None,
+        projects=selection.projects or None,
+    )
+    return {cell: narrowing if cell.uuid in selected else NOTHING for cell in cells}
+
+
+def _of_registry(selection: Selection) -> Narrowing:
+    """By place or project it is not known here whose mappings are wanted."""
+    return Narrowing(uuids=selection.uuids or None)
+
+
 def _read_cells(
-    cloud: Cloud, cells: tuple[Cell, ...], progress: Progress, pool: ThreadPoolExecutor
+    cloud: Cloud, wanted: Mapping[Cell, Narrowing], progress: Progress, pool: ThreadPoolExecutor
 ) -> list[_Told]:
     counts: dict[str, int] = {}
 
@@ -104,24 +129,63 @@ def _read_cells(
             progress("instances", sum(counts.values()), 0)
 
         try:
-            contents = cloud.nova.contents(cell, counted=counted)
+            contents = cloud.nova.contents(cell, wanted[cell], counted)
         except Unreachable as silence:
             return _Told(cell, _silent(cell, silence))
         return _Told(cell, _answer(cell.name, contents.rows, contents.noted), contents)
 
     told = []
-    for one in pool.map(read, cells):
+    for one in pool.map(read, wanted):
         told.append(one)
-        progress("cells", len(told), len(cells))
+        progress("cells", len(told), len(wanted))
     return told
 
 
-def _look_up(cloud: Cloud, told: _Told, consumers: Iterable[str]) -> _Told:
-    """What the cell says of these consumers; it may have fallen silent by now."""
+def _look_up(cloud: Cloud, told: list[_Told], ledger: Ledger, selection: Selection) -> list[_Told]:
+    """Ask every cell about those whom it has not told of yet.
+
+    Without a selection these are the consumers that no cell told of; with one all who may be in
+    it, and their moves, since a cell that is not selected may know them too.
+    """
+    found = [{row.uuid for row in one.contents.instances} for one in told if one.contents]
+    known = frozenset().union(*found)
+    if not selection.narrows:
+        unknown = ledger.consumers.keys() - known
+        return [_ask(cloud, one, unknown, NOBODY) for one in told]
+    subjects = known | selection.uuids | _holders(told, ledger, selection)
+    return [_ask(cloud, one, subjects - _told_by(one), subjects) for one in told]
+
+
+def _told_by(told: _Told) -> frozenset[str]:
+    return frozenset(row.uuid for row in told.contents.instances) if told.contents else NOBODY
+
+
+def _holders(told: list[_Told], ledger: Ledger, selection: Selection) -> frozenset[str]:
+    """The consumers that may be selected by what they hold, or by their deleted instance."""
+    contents = [one.contents for one in told if one.contents]
+    if selection.uuids:
+        return NOBODY
+    if selection.projects:
+        deleted = frozenset().union(*(one.deleted_uuids for one in contents))
+        return deleted & ledger.consumers.keys()
+    nodes = tuple(row for one in contents for row in one.compute_nodes if not row.deleted)
+    held = Facts(
+        taken_at=_now(),
+        coverage=Coverage(()),
+        cells={one.cell.uuid: one.cell.name for one in told},
+        providers=ledger.providers,
+        consumers=ledger.consumers,
+        compute_nodes=nodes,
+    )
+    return subjects_of(held, selection)
+
+
+def _ask(cloud: Cloud, told: _Told, uuids: Iterable[str], moves_of: Iterable[str]) -> _Told:
+    """What the cell says of these instances; it may have fallen silent by now."""
     if told.contents is None:
         return told
     try:
-        lookup = cloud.nova.lookup(told.cell, consumers)
+        lookup = cloud.nova.lookup(told.cell, uuids, moves_of)
     except Unreachable as silence:
         return replace(told, answer=_silent(told.cell, silence))
     noted = told.contents.noted.and_also(lookup.noted)

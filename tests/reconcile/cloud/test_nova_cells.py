@@ -58,7 +58,7 @@ def test_moves_of_every_status_are_read(small, nova, cell1):
 def test_moves_are_looked_up_by_their_instance_and_by_their_own_uuid(small, nova, cell1):
     [row, *_] = small.sql("nova_cell1", "SELECT uuid, instance_uuid FROM migrations")
     for wanted in (row["uuid"], row["instance_uuid"]):
-        found = nova.lookup(cell1, [wanted], moves=True).migrations
+        found = nova.lookup(cell1, [], moves_of=[wanted]).migrations
         assert row["uuid"] in {one.uuid for one in found}
     assert nova.lookup(cell1, [row["uuid"]]).migrations == ()
 
@@ -107,8 +107,8 @@ def test_properties_of_the_image_that_bear_on_what_is_held_are_read(small, nova,
 
 def test_a_port_without_an_allocation_is_not_carried_here(small, nova, cell1):
     plain, special = uuids(small, "deleted = 0")[:2]
-    info = [{"profile": {}, "id": "a-port"}]
-    for uuid, ports in ((plain, info), (special, [{"profile": {"allocation": {"g": "p"}}}])):
+    harmless = [{"profile": {}, "id": "a-port"}]
+    for uuid, ports in ((plain, harmless), (special, [{"profile": {"allocation": {"g": "p"}}}])):
         small.sql(
             "nova_cell1",
             "UPDATE instance_info_caches SET network_info = ? WHERE instance_uuid = ?",

@@ -105,10 +105,10 @@ class NovaDatabases:
         """What is not deleted in a cell, as far as it is wanted, as of one transaction."""
         return self._ask_cell(cell, lambda reading: reading.contents(narrowing, counted))
 
-    def lookup(self, cell: Cell, uuids: Iterable[str], moves: bool = False) -> CellLookup:
-        """A cell's rows of these instances, alive, deleted or archived; `moves`: and theirs."""
-        wanted = sorted(uuids)
-        return self._ask_cell(cell, lambda reading: reading.lookup(wanted, moves))
+    def lookup(self, cell: Cell, uuids: Iterable[str], moves_of: Iterable[str] = ()) -> CellLookup:
+        """A cell's rows of these instances, alive, deleted or archived, and of moves of these."""
+        wanted, movers = sorted(uuids), sorted(moves_of)
+        return self._ask_cell(cell, lambda reading: reading.lookup(wanted, movers))
 
     def mark(self, cell: str, uuid: str) -> InstanceMark | None:
         """The mark of an instance as it is now in the cell with this uuid; None: no row."""
@@ -116,7 +116,7 @@ class NovaDatabases:
             self.cells()
         if cell not in self._cells:
             return None
-        found = self.lookup(self._cells[cell], [uuid], moves=True)
+        found = self.lookup(self._cells[cell], [uuid], moves_of=[uuid])
         if not found.instances:
             return None
         # A row that was archived besides one that is not tells of an earlier life.

@@ -37,6 +37,8 @@ class CellContents:
     services: tuple[ComputeService, ...]
     block_devices: tuple[BlockDevice, ...] = ()
     pci_devices: tuple[PciDevice, ...] = ()
+    # Of the projects that are wanted: the instances that are deleted.
+    deleted_uuids: frozenset[str] = frozenset()
     noted: Noted = NOTHING_NOTED
 
     @property
@@ -97,11 +99,12 @@ class CellReading:
             services=self._read(nova_host_rows.compute_service, tables.services, services),
             block_devices=devices,
             pci_devices=self._pci(),
+            deleted_uuids=self._deleted_uuids(narrowing),
             noted=self._noted(),
         )
 
-    def lookup(self, uuids: Sequence[str], moves: bool) -> CellLookup:
-        """The rows of these instances, alive, deleted or archived; with `moves` also theirs."""
+    def lookup(self, uuids: Sequence[str], moves_of: Sequence[str]) -> CellLookup:
+        """The rows of these instances, alive, deleted or archived, and of moves of these."""
         rows = InstanceRows(self._cell, self._notes)
         found: list[Instance] = []
         for table in (tables.instances, tables.shadow_instances):
@@ -109,7 +112,7 @@ class CellReading:
                 query = nova_queries.named(self._columns, table)
                 told = self._session.rows_of(query, table.c.uuid, uuids)
                 found += rows.every(told, archived=table is tables.shadow_instances)
-        migrations = self._migrations(uuids) if moves else ()
+        migrations = self._migrations(moves_of)
         return CellLookup(tuple(found), migrations, self._noted())
 
     def _migrations(self, uuids: Sequence[str] | None) -> tuple[Migration, ...]:
@@ -141,6 +144,14 @@ class CellReading:
         query = nova_queries.alive(self._columns, narrowing)
         uuid = tables.instances.c.uuid
         return [row["uuid"] for row in self._session.rows(query.with_only_columns(uuid))]
+
+    def _deleted_uuids(self, narrowing: Narrowing) -> frozenset[str]:
+        if narrowing.projects is None:
+            return frozenset()
+        query = nova_queries.deleted(self._columns, narrowing)
+        return frozenset(
+            row["uuid"] for row in self._session.every_row(query, tables.instances.c.id)
+        )
 
     def _devices(self, uuids: Sequence[str] | None) -> tuple[BlockDevice, ...]:
         query = nova_queries.block_devices(self._columns)

@@ -45,6 +45,15 @@ def alive(columns: Columns, narrowing: Narrowing) -> Select[Any]:
     )
 
 
+def deleted(columns: Columns, narrowing: Narrowing) -> Select[Any]:
+    """Instances that are deleted."""
+    instances = tables.instances.c
+    chosen: Select[Any] = select(*columns.of(tables.instances)).with_only_columns(
+        instances.id, instances.uuid
+    )
+    return chosen.where(instances.deleted != 0).where(*_conditions(narrowing))
+
+
 def named(columns: Columns, table: TableClause) -> Select[Any]:
     """Instances, alive, deleted or archived, without what only living ones need."""
     return select(*columns.of(table), *_nothing(*_EXTRA))

@@ -1,0 +1,70 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Where a command's facts come from: a cloud or a snapshot, and how much of it."""
+
+import argparse
+from pathlib import Path
+
+from trueup.cli.progress import Report
+from trueup.cli.verb import CloudVerb
+from trueup.reconcile.cloud import Cloud
+from trueup.reconcile.collect import collect
+from trueup.reconcile.facts import Facts
+from trueup.reconcile.selection import Selection, chosen
+from trueup.reconcile.snapshot import load
+
+_SELECTORS = {
+    "instances": ("--instance", "UUID", "an instance"),
+    "hosts": ("--host", "NAME", "what is on a host, or holds resources of it"),
+    "providers": ("--provider", "NAME", "what holds resources of a provider (name or uuid)"),
+    "cells": ("--cell", "NAME", "what is in a cell (name or uuid)"),
+    "projects": ("--project", "ID", "the instances of a project"),
+    "consumers": ("--consumer", "UUID", "a consumer, of whatever kind"),
+}
+
+
+class FactsVerb(CloudVerb):
+    """A command that reads facts, of all or of a selection."""
+
+    def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
+        parser = super().get_parser(prog_name)
+        which = parser.add_argument_group(
+            "of what",
+            "Each may be given several times: any of its names will do. "
+            "Of several selectors all must hold.",
+        )
+        for destination, (option, metavar, words) in _SELECTORS.items():
+            which.add_argument(
+                option,
+                dest=destination,
+                metavar=metavar,
+                action="append",
+                default=[],
+                help=f"only {words}",
+            )
+        return parser
+
+
+def add_from_option(parser: argparse.ArgumentParser) -> None:
+    """--from, for the commands that only look."""
+    parser.add_argument(
+        "--from",
+        dest="snapshot",
+        metavar="FILE",
+        type=Path,
+        help="look at 'trueup snapshot save FILE' instead of a cloud",
+    )
+
+
+def selection(arguments: argparse.Namespace) -> Selection:
+    """What the selectors say."""
+    return Selection(**{name: frozenset(getattr(arguments, name)) for name in _SELECTORS})
+
+
+def living_facts(cloud: Cloud, arguments: argparse.Namespace, report: Report) -> Facts:
+    """What is selected of a cloud."""
+    return collect(cloud, report, selection(arguments))
+
+
+def kept_facts(arguments: argparse.Namespace) -> Facts:
+    """What is selected of a snapshot. Raises SnapshotUnusable, SelectionUnknown."""
+    return chosen(load(arguments.snapshot).facts, selection(arguments))

@@ -1,0 +1,37 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Coverage as a table: each source, and what it gave."""
+
+from trueup.reconcile.facts import Answer, Facts
+from trueup.reconcile.report.tables import Cell, Table
+
+
+def coverage_table(facts: Facts) -> Table:
+    """One row for each source that was asked."""
+    columns = ("Source", "Answered", "At", "Way", "Rows", "Not in the facts")
+    return columns, [_row(answer) for answer in facts.coverage.answers]
+
+
+def _row(answer: Answer) -> tuple[Cell, ...]:
+    answered = "no" if not answer.answered else "partly" if answer.partial else "yes"
+    moment = answer.answered_at
+    return (
+        answer.source,
+        answered,
+        moment.isoformat(sep=" ", timespec="seconds") if moment else "",
+        answer.way,
+        answer.rows,
+        _gaps(answer),
+    )
+
+
+def _gaps(answer: Answer) -> dict[str, str]:
+    """What it did not give, by its place; a mapping, as other reasons are."""
+    gaps = {"everything": answer.reason} if not answer.answered else {}
+    gaps |= {one.what: one.reason for one in answer.lacking}
+    gaps |= {
+        " ".join(filter(None, (row.table, row.row, row.column))): row.reason
+        for row in answer.unread
+    }
+    if answer.unread_rows > len(answer.unread):
+        gaps["more"] = f"{answer.unread_rows - len(answer.unread)} values that are not named here"
+    return gaps

@@ -1,0 +1,69 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Selectors, the same for every command that reads facts."""
+
+import pytest
+
+from tests.cli.running import trueup
+from trueup.cli.audit import AuditCommand
+from trueup.cli.sources import selection
+
+
+def subjects(*words: object) -> set[str]:
+    return {row["Subject"] for row in trueup("audit", "-f", "json", *words).json()}
+
+
+def test_each_selector_may_be_given_several_times():
+    parser = AuditCommand(None, None).get_parser("trueup audit")
+    words = "--host a --host b --cell c --instance i --provider p --project q --consumer r"
+    told = selection(parser.parse_args(words.split()))
+    assert (told.hosts, told.cells, told.uuids) == ({"a", "b"}, {"c"}, {"i", "r"})
+    assert (told.providers, told.projects) == ({"p"}, {"q"})
+    assert not selection(parser.parse_args([])).narrows
+
+
+def test_an_audit_and_a_plan_are_of_what_is_selected(small, nova_conf, tmp_path):
+    consumer = small.consumer("missing_allocation")
+    assert subjects("--instance", consumer) == {consumer}
+    plan = trueup("plan", "--interval", 0, "--instance", consumer, "-f", "json")
+    assert [row["Consumer"] for row in plan.json()] == [consumer]
+
+
+def test_a_snapshot_may_be_of_a_selection_and_a_selection_of_a_snapshot(small, nova_conf, tmp_path):
+    one, other = small.consumer("missing_allocation"), small.consumer("orphaned_allocation")
+    path = tmp_path / "s"
+    trueup("snapshot", "save", path, "--consumer", one, "--consumer", other)
+    assert subjects("--from", path) == {one, other}
+    assert subjects("--from", path, "--consumer", other) == {other}
+
+
+@pytest.mark.parametrize(
+    ("option", "kind"), [("--host", "host"), ("--cell", "cell"), ("--provider", "provider")]
+)
+def test_a_name_that_nothing_knows_is_one_line(nova_conf, option, kind):
+    ran = trueup("audit", option, "nowhere")
+    assert (ran.code, ran.out) == (2, "")
+    assert f"nothing knows the {kind} 'nowhere'" in ran.err
+
+
+def test_a_cell_may_be_named_with_its_database(small, nova_conf):
+    small.sql("nova_api", "UPDATE cell_mappings SET database_connection = 'sqlite:////nowhere'")
+    urls = [
+        f"{cell}=sqlite:///{small.folder / f'nova_{cell}.sqlite'}"
+        for cell in ("cell0", "cell1", "cell2")
+    ]
+    words = [word for url in urls for word in ("--cell-database", url)]
+    assert trueup("audit").code == 5
+    assert trueup("audit", *words).code == 3
+
+
+def test_a_cell_database_without_a_name_is_a_usage_error(capsys):
+    with pytest.raises(SystemExit) as ended:
+        AuditCommand(None, None).get_parser("trueup audit").parse_args(["--cell-database", "url"])
+    assert ended.value.code == 2
+    assert "'url' is not NAME=URL" in capsys.readouterr().err
+
+
+def test_a_cell_that_takes_too_long_is_silent(nova_conf):
+    ran = trueup("audit", "--cell-timeout", "-1")
+    assert ran.code == 5
+    assert "it took longer than -1 s" in ran.err
