@@ -2,8 +2,10 @@
 """What was recorded: the names of the clouds, their dumps, and what is wrong in each."""
 
 import hashlib
+import json
 import lzma
 from pathlib import Path
+from typing import Any
 
 RECORDINGS = Path(__file__).parent / "recordings"
 CLOUDS = (
@@ -14,6 +16,7 @@ CLOUDS = (
     "port-without-allocation",
     "placement-emptied",
     "evacuated",
+    "every-kind",
 )
 NOVA_API = "nova_api"
 PLACEMENT = "placement"
@@ -26,6 +29,12 @@ def dump(cloud: str, database: str) -> str:
     """The SQL that makes one database of a cloud again."""
     with lzma.open(RECORDINGS / cloud / f"{database}.sql.xz", "rt", encoding="utf-8") as source:
         return source.read()
+
+
+def ports(cloud: str) -> list[dict[str, Any]]:
+    """The ports as that cloud's Neutron told them."""
+    with lzma.open(RECORDINGS / cloud / "ports.json.xz", "rt", encoding="utf-8") as source:
+        return list(json.load(source)["ports"])
 
 
 def fingerprint(cloud: str, database: str) -> str:

@@ -31,6 +31,7 @@ LEDGERS = {
     "port-without-allocation": (5, 10, 32),
     "placement-emptied": (0, 0, 0),
     "evacuated": (5, 10, 40),
+    "every-kind": (6, 13, 48),
 }
 WEB1 = "SELECT uuid FROM instances WHERE display_name = 'web1'"
 

@@ -66,7 +66,12 @@ def answering(replies: Replies, asked: list[Request] | None = None) -> Iterator[
         yield url
 
 
-def client(url: str) -> Placement:
-    """A client of what answers there, without credentials."""
+def adapter_of(url: str) -> adapter.Adapter:
+    """An adapter of what answers there, without credentials."""
     connected = session.Session(auth=noauth.NoAuth(), timeout=10)
-    return Placement(adapter.Adapter(connected, service_type="placement", endpoint_override=url))
+    return adapter.Adapter(connected, service_type="placement", endpoint_override=url)
+
+
+def client(url: str) -> Placement:
+    """A client of what answers there."""
+    return Placement(adapter_of(url))

@@ -140,7 +140,7 @@ def test_a_pool_shares_with_the_trees_of_its_members():
     assert not known["h1"].sharing
 
 
-def test_members_have_an_aggregate_in_common():
+def test_members_share_an_aggregate_with_the_pool():
     aggregates = {"pool": ["a", "b"], "h1": ["a"], "h2": ["c"], "h3": ["b", "c"]}
     assert members_of_pools(["pool", "lonely"], aggregates) == {
         "pool": {"pool", "h1", "h3"},

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Parts put together, settled and on the move."""
 
+from dataclasses import replace
+
 from tests.reconcile.expected.asking import CELL, PLAIN, ROOT, facts, flavor, instance, provider
 from trueup.reconcile.expected import Expected, Known, NotOurs, Unknown, expected, expected_on
 from trueup.reconcile.facts import Coverage, Migration, Port, PortRequestGroup
@@ -113,3 +115,23 @@ def test_what_nova_would_refuse_is_not_known():
     odd = instance(flavor=flavor({"hw:cpu_policy": "loose"}))
     modern = provider(ROOT, "VCPU", "PCPU", "MEMORY_MB")
     assert expected_on(ROOT, odd, facts(modern)).open == (Unknown("its processor policy is loose"),)
+
+
+def test_image_properties_that_are_not_told_matter_where_the_host_has_what_they_ask_for():
+    told_nothing = instance(image_properties=None)
+    assert expected_on(ROOT, told_nothing, facts(PLAIN)) == known("web", ROOT, 2)
+    for name in ("PCPU", "MEM_ENCRYPTION_CONTEXT"):
+        modern = provider(ROOT, "VCPU", "MEMORY_MB", name)
+        assert expected_on(ROOT, told_nothing, facts(modern)).open == (
+            Unknown("its image's properties are not told"),
+        )
+
+
+def test_flavors_of_a_resize_that_are_not_told_are_not_known():
+    cloud = facts(PLAIN, ROOT2, nodes={"h2": ROOT2.uuid}, migrations=(move(),))
+    there, here = expected(instance(host="h2", node="h2", flavor=BIG), cloud)
+    assert there == known("web", ROOT2.uuid, 8)
+    assert here.open == (Unknown("its flavor cannot be read"),)
+    begun = replace(cloud, migrations=(move(status="migrating"),))
+    there, _ = expected(instance(flavor=SMALL), begun)
+    assert there.open == (Unknown("its flavor cannot be read"),)

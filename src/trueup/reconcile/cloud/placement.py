@@ -5,17 +5,17 @@ Writes go over its API, whichever implementation it is. The ledger as a whole is
 database where one is named, else from the export where the service offers one, else over the API.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import closing, contextmanager
+from contextlib import closing
 from dataclasses import dataclass, replace
 from typing import Any
 
-from keystoneauth1 import exceptions
 from keystoneauth1.adapter import Adapter
 
 from trueup.reconcile.cloud import placement_export
-from trueup.reconcile.cloud.errors import AccessDenied, MicroversionTooOld, Unreachable
+from trueup.reconcile.cloud.errors import MicroversionTooOld, Unreachable
+from trueup.reconcile.cloud.http import checked, detail, sent, understood
 from trueup.reconcile.cloud.ledger import SHARING_TRAIT, Ledger, with_pools
 from trueup.reconcile.cloud.placement_database import PlacementDatabase
 from trueup.reconcile.facts import Allocations, Amounts, Holding, Inventory, Provider
@@ -30,7 +30,7 @@ UNKNOWN_TYPE = "unknown"
 PARALLEL_REQUESTS = 8
 EXPORT_CHUNK_BYTES = 1 << 18
 API = "API"
-NOT_PLACEMENT = "what answers there is not Placement"
+PLACEMENT = "Placement"
 
 Progress = Callable[[int, int], None]
 
@@ -58,7 +58,7 @@ class Placement:
         """The newest microversion that both sides speak. Raises MicroversionTooOld."""
         if self._newest is None:
             root = self._json("GET", "/", authenticated=False)
-            with _understood():
+            with understood(PLACEMENT):
                 word = str(root["versions"][0]["max_version"])
                 newest = int(word.split(".")[1])
             if newest < NEEDED:
@@ -84,7 +84,7 @@ class Placement:
                 return placement_export.read(response.iter_lines(EXPORT_CHUNK_BYTES))
             except OSError as error:
                 # requests' errors are OSErrors: the stream broke.
-                raise Unreachable("Placement", "its export ended early") from error
+                raise Unreachable(PLACEMENT, "its export ended early") from error
 
     def _by_api(self, progress: Progress) -> Ledger:
         listed = self._providers("/resource_providers")
@@ -109,7 +109,7 @@ class Placement:
     def _members(self, pool: str) -> tuple[str, ...]:
         """The providers that have an aggregate in common with this one."""
         answer = self._found(f"/resource_providers/{pool}/aggregates")
-        with _understood():
+        with understood(PLACEMENT):
             aggregates = answer["aggregates"] if answer else ()
         if not aggregates:
             return ()
@@ -129,7 +129,7 @@ class Placement:
     def holding(self, consumer: str) -> Holding:
         """What this consumer holds now."""
         answer = self._get(f"/allocations/{consumer}")
-        with _understood():
+        with understood(PLACEMENT):
             if not (rows := answer["allocations"].items()):
                 return Holding(None, None)
             kind = answer.get("consumer_type")
@@ -146,7 +146,7 @@ class Placement:
     def provider_generation(self, uuid: str) -> int | None:
         """The provider's generation now; None when there is no such provider."""
         provider = self._found(f"/resource_providers/{uuid}")
-        with _understood():
+        with understood(PLACEMENT):
             return None if provider is None else int(provider["generation"])
 
     def replace(
@@ -168,9 +168,9 @@ class Placement:
             retried = self._put(consumer, before, after, 0)
             response = retried if retried.status_code == 204 else response
         if response.status_code in (401, 403) or response.status_code >= 500:
-            _checked(response)
+            checked(PLACEMENT, response)
         if response.status_code != 204:
-            raise WriteRefused(response.status_code, _detail(response))
+            raise WriteRefused(response.status_code, detail(response))
 
     def _put(
         self,
@@ -199,7 +199,7 @@ class Placement:
     def _providers(self, path: str) -> list[Provider]:
         """The providers that a path lists, without what they have."""
         listed = self._get(path)
-        with _understood():
+        with understood(PLACEMENT):
             return [
                 Provider(
                     uuid=row["uuid"],
@@ -220,7 +220,7 @@ class Placement:
         allocations = self._found(f"/resource_providers/{uuid}/allocations")
         if inventories is None or allocations is None:
             return None
-        with _understood():
+        with understood(PLACEMENT):
             stock = {
                 name: Inventory(row["total"], row["reserved"], row["allocation_ratio"])
                 for name, row in inventories["inventories"].items()
@@ -231,59 +231,20 @@ class Placement:
     def _found(self, path: str) -> Any:
         """The document at a path, or None when there is none."""
         response = self._request("GET", path)
-        return None if response.status_code == 404 else _checked(response)
+        return None if response.status_code == 404 else checked(PLACEMENT, response)
 
     def _get(self, path: str) -> Any:
         return self._json("GET", path)
 
     def _json(self, method: str, path: str, **options: Any) -> Any:
-        return _checked(self._request(method, path, **options))
+        return checked(PLACEMENT, self._request(method, path, **options))
 
     def _request(self, method: str, path: str, minor: int | None = None, **options: Any) -> Any:
         chosen = self.newest_minor() if minor is None and path != "/" else minor
-        try:
-            return self._adapter.request(
-                path,
-                method,
-                raise_exc=False,
-                microversion=None if chosen is None else f"1.{chosen}",
-                headers={"Accept": "application/json"},
-                **options,
-            )
-        except (exceptions.Unauthorized, exceptions.MissingAuthPlugin) as error:
-            raise AccessDenied("Placement", str(error)) from error
-        except exceptions.ClientException as error:
-            # keystoneauth appends what urllib3 says, which names the same once more.
-            raise Unreachable("Placement", str(error).split(": HTTP")[0]) from error
+        version = None if chosen is None else f"1.{chosen}"
+        return sent(PLACEMENT, self._adapter, method, path, microversion=version, **options)
 
 
 def _at_once(ledger: Ledger, progress: Progress) -> Ledger:
     progress(len(ledger.providers), len(ledger.providers))
     return ledger
-
-
-@contextmanager
-def _understood() -> Iterator[None]:
-    """What lacks a part, or has another shape, is no answer of Placement's."""
-    try:
-        yield
-    except (LookupError, TypeError, AttributeError, ValueError) as error:
-        raise Unreachable("Placement", NOT_PLACEMENT) from error
-
-
-def _checked(response: Any) -> Any:
-    if response.status_code in (401, 403):
-        raise AccessDenied("Placement", _detail(response))
-    if response.status_code >= 400:
-        raise Unreachable("Placement", f"HTTP {response.status_code}: {_detail(response)}")
-    with _understood():
-        return response.json()
-
-
-def _detail(response: Any) -> str:
-    """The first sentence of an error document, whatever shape it has."""
-    try:
-        [error, *_] = response.json()["errors"]
-        return " ".join(str(error["detail"]).split())
-    except (ValueError, LookupError, TypeError):
-        return f"HTTP {response.status_code}"

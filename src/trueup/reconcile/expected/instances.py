@@ -46,21 +46,27 @@ def expected_on(root: str, instance: Instance, facts: Facts) -> Expected:
 
 def _claims(migration: Migration, instance: Instance) -> tuple[Claim, Claim]:
     """The instance holds its new flavor on the target already, the migration its old one on the
-    source, from the scheduler's decision until the move is confirmed (nova-facts)."""
+    source, from the scheduler's decision until the move is confirmed (nova-facts).
+
+    Which flavors a resize is between may not be told; once it is `finished`, the present one is
+    the new one.
+    """
+    resize = migration.kind == "resize"
+    begun = resize and migration.status != "finished"
     return (
         Claim(
             instance.uuid,
             migration.cell,
             migration.target_host,
             migration.target_node,
-            instance.new_flavor or instance.flavor,
+            instance.new_flavor or (None if begun else instance.flavor),
         ),
         Claim(
             migration.uuid,
             migration.cell,
             migration.source_host,
             migration.source_node,
-            instance.old_flavor or instance.flavor,
+            instance.old_flavor or (None if resize else instance.flavor),
         ),
     )
 
@@ -90,8 +96,12 @@ def _flavor_parts(flavor: Flavor | None, instance: Instance, place: Place) -> It
         return
     # A host that counts no processors as dedicated was asked for shared ones instead (drift B.38).
     pinning = bool(place.having(["PCPU"])) or not place.having(["VCPU"])
+    image = instance.image_properties
+    if image is None and (place.having(["PCPU"]) or place.having(["MEM_ENCRYPTION_CONTEXT"])):
+        yield Unknown("its image's properties are not told")
+        return
     groups = flavor_groups(
-        flavor, instance.image_properties, volume_backed=instance.volume_backed, pinning=pinning
+        flavor, image or {}, volume_backed=instance.volume_backed, pinning=pinning
     )
     if isinstance(groups, Unknown):
         yield groups

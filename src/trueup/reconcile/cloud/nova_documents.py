@@ -1,0 +1,132 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Documents of Nova's API → facts. No request here."""
+
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from typing import Any
+
+from trueup.reconcile.facts import (
+    ComputeNode,
+    ComputeService,
+    Flavor,
+    HostAggregate,
+    Instance,
+    Migration,
+)
+
+Document = Mapping[str, Any]
+
+# What Nova says of a server or service whose cell does not answer.
+UNKNOWN = "UNKNOWN"
+_DELETED = ("DELETED", "deleted")
+
+
+def instance(row: Document, cell: str) -> Instance:
+    """A server. Raises LookupError, TypeError or ValueError when it is none, or not for us to see.
+
+    What its ports hold and which devices it has the API does not tell: `ports_hold`, and PCI
+    requests as unread where its flavor has an alias. Nor does it tell flavors during a resize.
+    """
+    flavor = _flavor(row.get("flavor") or {})
+    state = row["OS-EXT-STS:vm_state"]
+    alias = flavor is None or "pci_passthrough:alias" in flavor.extra_specs
+    image = row.get("image") or {}
+    return Instance(
+        uuid=row["id"],
+        name=row["name"],
+        cell=cell,
+        project=row["tenant_id"],
+        user=row["user_id"],
+        host=row["OS-EXT-SRV-ATTR:host"] or None,
+        node=row["OS-EXT-SRV-ATTR:hypervisor_hostname"] or None,
+        vm_state=state,
+        task_state=row["OS-EXT-STS:task_state"],
+        deleted=row["status"] in _DELETED or state in _DELETED,
+        hidden=False,
+        updated_at=moment(row.get("updated")),
+        deleted_at=moment(row.get("OS-SRV-USG:terminated_at")),
+        flavor=flavor,
+        volume_backed=not image,
+        created_at=moment(row.get("created")),
+        power_state=row.get("OS-EXT-STS:power_state"),
+        image=image.get("id"),
+        image_properties=_image_properties(image),
+        pci_requests=None if alias else (),
+        ports_hold=True,
+    )
+
+
+def migration(row: Document, cell: str) -> Migration:
+    return Migration(
+        uuid=row["uuid"],
+        cell=cell,
+        instance=row["instance_uuid"],
+        kind=row["migration_type"],
+        status=row["status"] or "of unknown status",
+        source_host=row["source_compute"],
+        source_node=row["source_node"],
+        target_host=row["dest_compute"],
+        target_node=row["dest_node"],
+        created_at=moment(row.get("created_at")),
+        updated_at=moment(row.get("updated_at")),
+    )
+
+
+def compute_node(row: Document, cell: str) -> ComputeNode:
+    return ComputeNode(
+        uuid=row["id"],
+        cell=cell,
+        host=row["service"]["host"],
+        node=row["hypervisor_hostname"],
+        hypervisor=row.get("hypervisor_type") or "",
+    )
+
+
+def compute_service(row: Document, cell: str) -> ComputeService:
+    return ComputeService(
+        cell=cell,
+        host=row["host"],
+        forced_down=bool(row["forced_down"]),
+        last_seen=moment(row["updated_at"]),
+        uuid=row["id"],
+        disabled=row["status"] == "disabled",
+        disabled_reason=row.get("disabled_reason") or "",
+    )
+
+
+def host_aggregate(row: Document) -> HostAggregate:
+    return HostAggregate(
+        uuid=row["uuid"],
+        name=row["name"],
+        hosts=tuple(row["hosts"]),
+        metadata=dict(row["metadata"]),
+    )
+
+
+def moment(text: str | None) -> datetime | None:
+    """A time as Nova's API writes it, as naive UTC."""
+    if not text:
+        return None
+    found = datetime.fromisoformat(text)
+    return found.astimezone(UTC).replace(tzinfo=None) if found.tzinfo else found
+
+
+def _flavor(row: Document) -> Flavor | None:
+    """The flavor inside a server; None where a policy hides its extra specs."""
+    if "extra_specs" not in row:
+        return None
+    return Flavor(
+        name=row["original_name"],
+        vcpus=int(row["vcpus"]),
+        memory_mb=int(row["ram"]),
+        root_gb=int(row["disk"]),
+        ephemeral_gb=int(row["ephemeral"]),
+        swap_mb=int(row["swap"]),
+        extra_specs=row["extra_specs"],
+    )
+
+
+def _image_properties(image: Document) -> Mapping[str, str] | None:
+    """None before 2.98, and for what was started from a volume."""
+    properties = image.get("properties")
+    return None if properties is None else {name: str(value) for name, value in properties.items()}

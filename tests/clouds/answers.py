@@ -1,0 +1,102 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Answers of a real Nova and Neutron, recorded and given again.
+
+To record again: bring up the cloud that `recordings/README.md` describes, set the `OS_*` variables
+of its administrator, and run `python -m tests.clouds.answers every-kind/api UUID...`; it reads what
+the readers read, and looks up the servers that are named. What was not asked then is answered with
+599, so a reader that asks otherwise has to be recorded again.
+"""
+
+import json
+import lzma
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import openstack
+from keystoneauth1 import adapter, session, token_endpoint
+
+from trueup.lab.serving import serve
+from trueup.reconcile.cloud.errors import Unreachable
+from trueup.reconcile.cloud.neutron import Neutron
+from trueup.reconcile.cloud.nova_api import DOWN, TOLD, NovaApi
+
+RECORDINGS = Path(__file__).parent / "recordings"
+NOT_ASKED = "599 Not asked when this was recorded"
+# By request: the status and the document.
+Answers = dict[str, tuple[int, Any]]
+
+
+@dataclass
+class Recorder:
+    """An adapter that notes every answer."""
+
+    real: adapter.Adapter
+    answers: Answers = field(default_factory=dict)
+
+    def request(self, path: str, method: str, **options: Any) -> Any:
+        response = self.real.request(path, method, **options)
+        key = key_of(method, path, options.get("microversion") or "")
+        self.answers[key] = (response.status_code, response.json())
+        return response
+
+
+def key_of(method: str, path: str, microversion: str) -> str:
+    return f"{method} {path} {microversion}".strip()
+
+
+def load(name: str) -> Answers:
+    """The answers of a recording, such as `every-kind/api`."""
+    with lzma.open(RECORDINGS / f"{name}.json.xz", "rt", encoding="utf-8") as source:
+        return {key: (status, body) for key, (status, body) in json.load(source).items()}
+
+
+@contextmanager
+def replayed(answers: Answers) -> Iterator[adapter.Adapter]:
+    """An adapter of a server that gives these answers."""
+
+    def application(environ: dict[str, Any], start_response: Callable) -> list[bytes]:
+        query = f"?{environ['QUERY_STRING']}" if environ["QUERY_STRING"] else ""
+        version = environ.get("HTTP_OPENSTACK_API_VERSION", "").removeprefix("compute ")
+        key = key_of(environ["REQUEST_METHOD"], environ["PATH_INFO"] + query, version)
+        status, body = answers.get(key, (599, {"error": {"message": f"not recorded: {key}"}}))
+        start_response(
+            NOT_ASKED if status == 599 else f"{status} As recorded",
+            [("Content-Type", "application/json")],
+        )
+        return [json.dumps(body).encode()]
+
+    with serve(application) as url:
+        connected = session.Session(auth=token_endpoint.Token(url, "a-token"), timeout=10)
+        yield adapter.Adapter(connected, service_type="compute")
+
+
+def record(name: str, uuids: list[str]) -> None:
+    """Read everything of the cloud that the environment names, and keep the answers."""
+    connection = openstack.connect()
+    recorders = {
+        kind: Recorder(adapter.Adapter(connection.session, service_type=kind))
+        for kind in ("compute", "network")
+    }
+    nova = NovaApi(recorders["compute"])
+    cells = nova.cells()
+    for ask in (
+        lambda: nova.registry(cells),
+        lambda: nova.contents(TOLD),
+        lambda: nova.contents(DOWN),
+        lambda: nova.lookup(TOLD, uuids, moves=True),
+        lambda: Neutron(recorders["network"]).ports(),
+    ):
+        # An answer that says that something is down is an answer.
+        with suppress(Unreachable):
+            ask()
+    answers = recorders["compute"].answers | recorders["network"].answers
+    with lzma.open(RECORDINGS / f"{name}.json.xz", "wt", encoding="utf-8") as target:
+        json.dump(answers, target, indent=1, sort_keys=True)
+
+
+if __name__ == "__main__":
+    record(sys.argv[1], sys.argv[2:])

@@ -1,0 +1,194 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Nova over its API: answers of a real one (nova 34.0.0), with and without a cell that is down.
+
+How they were recorded, and how to record them again, is said in tests/clouds/answers.py.
+"""
+
+import copy
+
+import pytest
+
+from tests.clouds import answers
+from tests.reconcile.cloud.broken_server import Reply, adapter_of, answering
+from trueup.reconcile.cloud import nova_api
+from trueup.reconcile.cloud.errors import AccessDenied, Unreachable
+from trueup.reconcile.cloud.nova_api import DOWN, TOLD, NovaApi
+from trueup.reconcile.cloud.nova_queries import Narrowing
+from trueup.reconcile.facts import Flavor
+
+GONE, GONE_THERE = "815de3c2-9295-4060-942b-e8a23f66f8c3", "e37ad87a-8751-4e95-aa8d-0f1c6aa0782f"
+MOVING, THERE = "a6e58088-45f6-4d7a-ac43-234f8fabeeb1", "fef2cece-2207-4ef8-a1fe-849bc5da4372"
+MOVE = "5cc827a5-5bc5-4f62-b0d1-e2fbb2c49bb1"
+FIRST = "GET /servers/detail?all_tenants=1"
+
+
+@pytest.fixture(scope="module")
+def recorded():
+    return answers.load("every-kind/api")
+
+
+@pytest.fixture
+def nova(recorded):
+    with answers.replayed(recorded) as adapter:
+        yield NovaApi(adapter)
+
+
+@pytest.fixture
+def with_a_cell_down():
+    with answers.replayed(answers.load("every-kind/api-cell-down")) as adapter:
+        yield NovaApi(adapter)
+
+
+def older(answers_: answers.Answers, minor: int) -> answers.Answers:
+    """The same cloud as a Nova of this microversion would answer."""
+    changed = {key.replace(" 2.98", f" 2.{minor}"): row for key, row in answers_.items()}
+    status, root = copy.deepcopy(answers_["GET /"])
+    root["version"]["version"] = f"2.{minor}"
+    return changed | {"GET /": (status, root)}
+
+
+def test_servers_are_instances(nova):
+    found = {one.name: one for one in nova.contents(TOLD).instances}
+    assert len(found) == 14
+    pinned = found["pinned"]
+    assert (pinned.host, pinned.node, pinned.vm_state) == ("devstack1", "devstack1", "active")
+    assert pinned.flavor == Flavor(
+        "x.pinned", 4, 128, 2, 0, 0,
+        {"hw:cpu_policy": "dedicated", "hw:emulator_threads_policy": "isolate"},
+    )  # fmt: skip
+    assert (pinned.deleted, pinned.volume_backed, pinned.pci_requests) == (False, False, ())
+    assert found["byimage"].image_properties == {"hw_cpu_policy": "dedicated"}
+    assert found["shelf"].host is None
+    assert {one.cell for one in found.values()} == {TOLD.uuid}
+    assert all(one.ports_hold for one in found.values()), "which of them do, is not told"
+
+
+def test_hosts_services_and_moves(nova):
+    contents = nova.contents(TOLD)
+    assert {(one.host, one.node) for one in contents.compute_nodes} == {
+        ("devstack1", "devstack1"),
+        ("devstack2", "devstack2"),
+        ("devstack3", "devstack3"),
+    }
+    assert {one.host for one in contents.services} == {"devstack1", "devstack2", "devstack3"}
+    assert all(one.last_seen for one in contents.services)
+    [move] = contents.migrations
+    assert (move.uuid, move.instance, move.status) == (MOVE, MOVING, "finished")
+    assert (move.source_host, move.target_host, move.under_way) == ("devstack1", "devstack2", True)
+
+
+def test_no_cell_is_down(nova):
+    assert nova.cells() == (TOLD, DOWN)
+    assert nova.contents(DOWN).rows == 0
+
+
+def test_a_deleted_server_is_proven_deleted(nova):
+    [gone] = nova.lookup(TOLD, [GONE]).instances
+    assert (gone.deleted, gone.vm_state, gone.host) == (True, "deleted", "devstack2")
+    assert gone.deleted_at is not None
+
+
+def test_what_nova_never_knew_is_nowhere(nova):
+    """A migration's uuid, say."""
+    assert nova.lookup(TOLD, [MOVE]).instances == ()
+    assert nova.lookup(DOWN, [MOVE]).instances == ()
+
+
+def test_marks_are_read_from_the_living(nova):
+    assert nova.mark(TOLD.uuid, MOVING).moving
+    there = nova.mark(TOLD.uuid, THERE)
+    assert (there.host, there.moving, there.deleted) == ("devstack3", False, False)
+    assert nova.mark(TOLD.uuid, GONE).deleted
+    assert nova.mark(TOLD.uuid, MOVE) is None
+
+
+def test_what_the_api_does_not_tell_is_named(nova):
+    noted = nova.registry(nova.cells()).noted
+    assert {"build requests", "PCI devices"} <= {one.what for one in noted.lacking}
+
+
+def test_a_selection_narrows_what_is_told(nova):
+    chosen = nova.contents(TOLD, Narrowing(hosts=frozenset({"devstack3"}))).instances
+    assert [one.name for one in chosen] == ["plain3"]
+    assert nova.contents(TOLD, Narrowing(uuids=frozenset({MOVING}))).instances[0].name == "moving"
+    assert not nova.contents(TOLD, Narrowing(projects=frozenset({"nobody"}))).instances
+
+
+def test_a_cell_that_is_down_is_silent_and_its_servers_are_not_taken_for_gone(with_a_cell_down):
+    nova = with_a_cell_down
+    with pytest.raises(Unreachable) as silent:
+        nova.contents(DOWN)
+    assert silent.value.source == "cells that are down"
+    assert silent.value.reason == "1 servers and 1 services are UNKNOWN: devstack3"
+    contents = nova.contents(TOLD)
+    assert THERE not in {one.uuid for one in contents.instances}
+    assert {one.host for one in contents.services} == {"devstack1", "devstack2"}
+    assert contents.compute_nodes == (), "Nova fails to list them while a cell is down"
+    assert nova.lookup(TOLD, [THERE, GONE_THERE]).instances == ()
+    assert [one.uuid for one in nova.lookup(TOLD, [GONE]).instances] == [GONE]
+
+
+def test_a_page_full_of_others_hides_servers_but_not_services(recorded):
+    """Nova puts what is down on the first page, and only where there is room."""
+    down = answers.load("every-kind/api-cell-down")
+    servers = [row for row in down[f"{FIRST} 2.98"][1]["servers"] if row["status"] != "UNKNOWN"]
+    full = down | {f"{FIRST} 2.98": (200, {"servers": servers})}
+    with answers.replayed(full) as adapter, pytest.raises(Unreachable) as silent:
+        NovaApi(adapter).contents(DOWN)
+    assert silent.value.reason == "0 servers and 1 services are UNKNOWN: devstack3"
+
+
+@pytest.mark.parametrize("minor", [59, 68])
+def test_an_api_that_cannot_name_cells_that_are_down_is_incomplete_evidence(recorded, minor):
+    with answers.replayed(older(recorded, minor)) as adapter:
+        nova = NovaApi(adapter)
+        assert len(nova.contents(TOLD).instances) == 14
+        with pytest.raises(Unreachable) as silent:
+            nova.contents(DOWN)
+    assert "before 2.69" in silent.value.reason
+
+
+def test_an_api_that_names_them_is_believed(recorded):
+    with answers.replayed(older(recorded, 69)) as adapter:
+        assert NovaApi(adapter).contents(DOWN).rows == 0
+
+
+def test_an_api_too_old_for_migrations_is_refused(recorded):
+    with answers.replayed(older(recorded, 58)) as adapter, pytest.raises(Unreachable) as refused:
+        NovaApi(adapter).cells()
+    assert refused.value.reason == "it speaks 2.58, and 2.59 is needed"
+
+
+def test_pages_are_followed_to_the_end(recorded, monkeypatch):
+    monkeypatch.setattr(nova_api, "ROWS_IN_PAGE", 5)
+    every = recorded[f"{FIRST} 2.98"][1]["servers"]
+    more = {"servers_links": [{"rel": "next"}]}
+    paged = {
+        f"{FIRST} 2.98": (200, {"servers": every[:5]} | more),
+        f"{FIRST}&limit=5&marker={every[4]['id']} 2.98": (200, {"servers": every[5:10]} | more),
+        f"{FIRST}&limit=5&marker={every[9]['id']} 2.98": (200, {"servers": every[10:]}),
+    }
+    renamed = {key.replace("limit=1000", "limit=5"): row for key, row in recorded.items()}
+    with answers.replayed(renamed | paged) as adapter:
+        assert len(NovaApi(adapter).contents(TOLD).instances) == 14
+
+
+ROOT = {"GET /": Reply(200, {"version": {"version": "2.98"}})}
+
+
+@pytest.mark.parametrize(
+    ("reply", "error"),
+    [
+        (Reply(401, {"unauthorized": {"message": "no"}}), AccessDenied),
+        (Reply(403, {"forbidden": {"message": "no"}}), AccessDenied),
+        (Reply(500, "oh"), Unreachable),
+        (Reply(200, {"servers": [{"id": "of somebody who is no administrator"}]}), Unreachable),
+        (Reply(200, {}), Unreachable),
+    ],
+)
+def test_a_nova_that_is_no_good_or_hides_from_us(reply, error):
+    none = Reply(200, {"servers": [], "services": []})
+    paths = (f"{FIRST}&limit=1000&marker=of somebody who is no administrator", "GET /os-services")
+    replies = ROOT | dict.fromkeys(paths, none) | {FIRST: reply}
+    with answering(replies) as url, pytest.raises(error):
+        NovaApi(adapter_of(url)).contents(TOLD)

@@ -1,0 +1,82 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What is expected is what a real Nova allocated, consumer by consumer and provider by provider."""
+
+from dataclasses import replace
+
+import pytest
+
+from tests.clouds import answers, recordings
+from trueup.reconcile.cloud.neutron import parse_port
+from trueup.reconcile.cloud.nova_api import TOLD, NovaApi
+from trueup.reconcile.cloud.settings import from_nova_conf
+from trueup.reconcile.collect import collect
+from trueup.reconcile.expected import Unknown, expected
+from trueup.reconcile.facts import NEUTRON, Answer, Coverage, Facts
+
+# The instances of which something else is allocated, by what was done to each cloud.
+OTHERWISE = {
+    "healthy": set(),
+    "every-kind": set(),
+    "deleted-by-hand": set(),
+    "missing-and-wrong": {"web1", "db1", "app2"},
+    "port-without-allocation": {"qos1"},
+    "evacuated": {"web1", "web2"},
+}
+
+
+def facts_of(recorded_cloud, name: str) -> Facts:
+    """From the databases, and Neutron's ports beside."""
+    cloud = from_nova_conf(recorded_cloud(name).nova_conf)
+    facts = collect(cloud, lambda *_: None)
+    cloud.close()
+    ports = tuple(map(parse_port, recordings.ports(name)))
+    answered = (*facts.coverage.answers, Answer(NEUTRON, True, len(ports)))
+    return replace(facts, ports=ports, coverage=Coverage(answered))
+
+
+@pytest.mark.parametrize("name", OTHERWISE)
+def test_what_is_expected_is_what_nova_allocated(recorded_cloud, name):
+    facts = facts_of(recorded_cloud, name)
+    otherwise, accounted = set(), set()
+    for instance in facts.alive.values():
+        for whole in expected(instance, facts):
+            assert not whole.open, (instance.name, whole)
+            accounted.add(whole.consumer)
+            if whole.known != facts.consumers.get(whole.consumer, {}):
+                otherwise.add(instance.name)
+    assert otherwise == OTHERWISE[name]
+    assert facts.consumers.keys() - accounted == facts.consumers.keys() & facts.deleted.keys()
+
+
+@pytest.mark.parametrize("name", ["uuid-changed", "placement-emptied"])
+def test_a_host_whose_provider_is_not_known_says_so(recorded_cloud, name):
+    cloud = from_nova_conf(recorded_cloud(name).nova_conf)
+    facts = collect(cloud, lambda *_: None)
+    cloud.close()
+    parts = [
+        part
+        for one in facts.alive.values()
+        for whole in expected(one, facts)
+        for part in whole.open
+    ]
+    unknown = [part.reason for part in parts if isinstance(part, Unknown)]
+    assert any("the provider of host devstack2" in reason for reason in unknown)
+
+
+def test_the_api_leads_to_the_same_as_the_databases(recorded_cloud):
+    """Where it cannot, for the flavors of a resize are not told, it says so."""
+    facts = facts_of(recorded_cloud, "every-kind")
+    with answers.replayed(answers.load("every-kind/api")) as adapter:
+        told = NovaApi(adapter).contents(TOLD)
+    by_api = replace(
+        facts, instances=told.instances, migrations=told.migrations,
+        compute_nodes=told.compute_nodes, services=told.services, cells={TOLD.uuid: TOLD.name},
+    )  # fmt: skip
+    assert by_api.alive.keys() == facts.alive.keys()
+    for uuid, instance in facts.alive.items():
+        for ours, theirs in zip(
+            expected(instance, facts), expected(by_api.alive[uuid], by_api), strict=True
+        ):
+            unknown = theirs.consumer != uuid
+            assert theirs.open == ((Unknown("its flavor cannot be read"),) if unknown else ())
+            assert unknown or theirs.known == ours.known
