@@ -72,7 +72,8 @@ class Instance:
     """A row of a cell's `instances`, alive or deleted.
 
     `flavor` is None where it was not read (deleted instances) or cannot be read; `old_flavor` is
-    set during a resize. `image_properties` are without Nova's prefix `image_`. `archived`: the row
+    set during a resize. `image_properties` are without Nova's prefix `image_`, and None
+    where they are not told. `archived`: the row
     was in `shadow_instances`. `pci_requests` is None where they cannot be read. `ports_hold`: by
     Nova's own copy of its network, or because that cannot be read, a port of it may hold resources.
     """
@@ -95,7 +96,7 @@ class Instance:
     created_at: datetime | None = None
     power_state: int | None = None
     image: str | None = None
-    image_properties: Mapping[str, str] = field(default_factory=dict)
+    image_properties: Mapping[str, str] | None = field(default_factory=dict)
     old_flavor: Flavor | None = None
     new_flavor: Flavor | None = None
     numa_topology: NumaTopology | None = None
