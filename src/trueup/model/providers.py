@@ -10,11 +10,12 @@ from trueup.model.errors import BadProvider, StaleProvider
 from trueup.model.generations import UNCHECKED, Expected
 
 
-class LockedProvider(NamedTuple):
-    """What a claim needs of a provider besides its stocks."""
+class KnownProvider(NamedTuple):
+    """What most requests need to know of a provider itself."""
 
     id: int
     uuid: str
+    generation: int
 
 
 class ListedProvider(NamedTuple):
@@ -41,10 +42,11 @@ class Provider:
     modified_at: datetime | None = None
 
 
+AnyProvider = Provider | KnownProvider
 ShownProvider = Provider | ListedProvider
 
 
-def refuse_stale_provider(provider: Provider, expected: Expected) -> None:
+def refuse_stale_provider(provider: AnyProvider, expected: Expected) -> None:
     """Raise StaleProvider unless the client saw the present generation, or may not say."""
     if expected is UNCHECKED or expected == provider.generation:
         return

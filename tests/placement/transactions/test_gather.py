@@ -9,7 +9,7 @@ from tests.placement.client import UUID, Client
 from trueup.model.errors import ProviderNotFound
 from trueup.placement.store import schema, tables
 from trueup.placement.store.database import Transaction, in_transaction
-from trueup.placement.transactions.gather import provider_to_change
+from trueup.placement.transactions.gather import provider_to_change, whole_provider_to_change
 
 WRITERS = 12
 
@@ -38,6 +38,8 @@ def test_nobody_writes_between_reading_a_provider_and_changing_it(
 def test_a_provider_that_does_not_exist_is_refused_by_its_uuid(client: Client) -> None:
     client.make_provider(1)
     with client.application.database.transaction() as tx:
-        assert provider_to_change(tx, UUID(1)).name == "provider 1"
-        with pytest.raises(ProviderNotFound, match=UUID(99)):
-            provider_to_change(tx, UUID(99))
+        few, whole = provider_to_change(tx, UUID(1)), whole_provider_to_change(tx, UUID(1))
+        assert (few.id, few.generation, whole.name) == (whole.id, whole.generation, "provider 1")
+        for read in (provider_to_change, whole_provider_to_change):
+            with pytest.raises(ProviderNotFound, match=UUID(99)):
+                read(tx, UUID(99))

@@ -5,7 +5,7 @@ from collections.abc import Collection
 
 from sqlalchemy import bindparam, delete, insert, select
 
-from trueup.model.providers import Provider
+from trueup.model.providers import AnyProvider
 from trueup.placement.store.changes import PROVIDER, note
 from trueup.placement.store.database import Transaction
 from trueup.placement.store.tables import aggregates, provider_aggregates
@@ -27,7 +27,7 @@ _DELETED = delete(provider_aggregates).where(
 )
 
 
-def of_provider(tx: Transaction, provider: Provider) -> dict[str, int]:
+def of_provider(tx: Transaction, provider: AnyProvider) -> dict[str, int]:
     """The UUIDs of the aggregates of a provider, with their ids."""
     found = tx.execute(_OF_PROVIDER, {"provider": provider.id})
     return {row.uuid: row.id for row in found}
@@ -50,7 +50,7 @@ def ids_of(tx: Transaction, uuids: Collection[str]) -> list[int]:
     return [row.id for row in rows]
 
 
-def insert_memberships(tx: Transaction, provider: Provider, ids: Collection[int]) -> None:
+def insert_memberships(tx: Transaction, provider: AnyProvider, ids: Collection[int]) -> None:
     """Make the provider a member of aggregates that it is no member of."""
     if ids:
         rows = [{"resource_provider_id": provider.id, "aggregate_id": one} for one in ids]
@@ -58,7 +58,7 @@ def insert_memberships(tx: Transaction, provider: Provider, ids: Collection[int]
         note(tx, PROVIDER, [provider.id])
 
 
-def delete_memberships(tx: Transaction, provider: Provider, ids: Collection[int]) -> None:
+def delete_memberships(tx: Transaction, provider: AnyProvider, ids: Collection[int]) -> None:
     """Let the provider leave these aggregates."""
     if ids:
         tx.execute(_DELETED, {"provider": provider.id, "ids": list(ids)})

@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterable, Mapping
 from sqlalchemy import bindparam, delete, insert, select
 
 from trueup.model.allocations import Allocation, Consumer, ConsumerAllocations, Place
-from trueup.model.providers import Provider
+from trueup.model.providers import AnyProvider
 from trueup.placement.store.changes import NOTED, USAGE_OF
 from trueup.placement.store.consumers import columns as consumer_columns
 from trueup.placement.store.consumers import read_consumer
@@ -81,7 +81,7 @@ def of_consumer(tx: Transaction, consumer_uuid: str) -> tuple[Consumer | None, l
     return (read_consumer(rows[0]) if rows else None), held
 
 
-def of_provider(tx: Transaction, provider: Provider) -> list[tuple[str, int, Allocation]]:
+def of_provider(tx: Transaction, provider: AnyProvider) -> list[tuple[str, int, Allocation]]:
     """What is held of a provider: UUID and generation of each consumer, and its allocation."""
     return [
         (

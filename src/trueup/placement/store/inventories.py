@@ -17,7 +17,7 @@ from sqlalchemy import (
 
 from trueup.model.allocations import Place
 from trueup.model.inventories import Inventory, Stock
-from trueup.model.providers import LockedProvider, Provider
+from trueup.model.providers import AnyProvider
 from trueup.placement.store.changes import PROVIDER, note
 from trueup.placement.store.database import Transaction
 from trueup.placement.store.tables import allocations, inventories, resource_classes
@@ -45,7 +45,7 @@ _used = (
     .correlate(inventories)
     .scalar_subquery()
 )
-_STOCKS = (
+_ALL_STOCKS = (
     select(
         inventories.c.resource_provider_id,
         resource_classes.c.id,
@@ -54,11 +54,9 @@ _STOCKS = (
         *(inventories.c[name] for name in _AMOUNTS),
     )
     .join(resource_classes, inventories.c.resource_class_id == resource_classes.c.id)
-    .where(
-        inventories.c.resource_provider_id.in_(_providers),
-        resource_classes.c.name.in_(bindparam("names", expanding=True)),
-    )
+    .where(inventories.c.resource_provider_id.in_(_providers))
 )
+_STOCKS = _ALL_STOCKS.where(resource_classes.c.name.in_(bindparam("names", expanding=True)))
 _of_provider = inventories.c.resource_provider_id == bindparam("provider")
 _OF_PROVIDER = _COLUMNS.where(_of_provider).order_by(inventories.c.id)
 _USED_CLASSES = (
@@ -78,33 +76,34 @@ _UPDATED = update(inventories).where(
 _DELETED = delete(inventories).where(_of_provider, inventories.c.resource_class_id.in_(_classes))
 
 
-def of_provider(tx: Transaction, provider: Provider) -> dict[str, Inventory]:
+def of_provider(tx: Transaction, provider: AnyProvider) -> dict[str, Inventory]:
     """All inventories of a provider, by resource class."""
     rows = tx.execute(_OF_PROVIDER, {"provider": provider.id})
     return {name: Inventory(name, *amounts) for _, name, *amounts in rows}
 
 
 def with_usage(
-    tx: Transaction, providers: Iterable[Provider | LockedProvider], names: Collection[str]
+    tx: Transaction, providers: Iterable[AnyProvider], names: Collection[str] | None = None
 ) -> tuple[dict[Place, Stock], dict[str, int]]:
-    """The inventories of these classes on these providers, with what is used of each.
+    """The inventories of these classes, or of all, on these providers; what is used of each.
 
     Also the ids of those classes that any of these providers has an inventory of.
 
     SAFETY: the providers must be locked, else the sums may be of yesterday.
     """
     uuids = {provider.id: provider.uuid for provider in providers}
-    if not uuids or not names:
+    if not uuids or (names is not None and not names):
         return {}, {}
     stocks, class_ids = {}, {}
-    found = tx.execute(_STOCKS, {"providers": list(uuids), "names": list(names)})
+    query = _ALL_STOCKS if names is None else _STOCKS
+    found = tx.execute(query, {"providers": list(uuids), "names": list(names or ())})
     for provider_id, class_id, used, name, *amounts in found:
         stocks[uuids[provider_id], name] = Stock(Inventory(name, *amounts), int(used))
         class_ids[name] = class_id
     return stocks, class_ids
 
 
-def used_classes(tx: Transaction, provider: Provider, class_ids: Collection[int]) -> list[str]:
+def used_classes(tx: Transaction, provider: AnyProvider, class_ids: Collection[int]) -> list[str]:
     """Those of these classes of which consumers hold something on the provider."""
     if not class_ids:
         return []
@@ -113,7 +112,7 @@ def used_classes(tx: Transaction, provider: Provider, class_ids: Collection[int]
 
 
 def insert_inventories(
-    tx: Transaction, provider: Provider, wanted: Iterable[Inventory], ids: Mapping[str, int]
+    tx: Transaction, provider: AnyProvider, wanted: Iterable[Inventory], ids: Mapping[str, int]
 ) -> None:
     """Add inventories of classes that the provider has none of."""
     rows = [
@@ -130,7 +129,7 @@ def insert_inventories(
 
 
 def update_inventories(
-    tx: Transaction, provider: Provider, wanted: Iterable[Inventory], ids: Mapping[str, int]
+    tx: Transaction, provider: AnyProvider, wanted: Iterable[Inventory], ids: Mapping[str, int]
 ) -> None:
     """Change the amounts of inventories that the provider has."""
     rows = [
@@ -142,7 +141,7 @@ def update_inventories(
         note(tx, PROVIDER, [provider.id])
 
 
-def delete_inventories(tx: Transaction, provider: Provider, class_ids: Collection[int]) -> None:
+def delete_inventories(tx: Transaction, provider: AnyProvider, class_ids: Collection[int]) -> None:
     """Remove the inventories of these classes."""
     if class_ids:
         tx.execute(_DELETED, {"provider": provider.id, "classes": list(class_ids)})

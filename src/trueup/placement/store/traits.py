@@ -5,7 +5,7 @@ from collections.abc import Collection
 
 from sqlalchemy import bindparam, delete, func, insert, select
 
-from trueup.model.providers import Provider
+from trueup.model.providers import AnyProvider
 from trueup.placement.store.changes import PROVIDER, note
 from trueup.placement.store.database import Transaction
 from trueup.placement.store.tables import provider_traits, traits
@@ -22,6 +22,9 @@ _OF_PROVIDER = (
     .where(provider_traits.c.resource_provider_id == bindparam("provider"))
     .order_by(traits.c.id)
 )
+_IDS = select(provider_traits.c.trait_id).where(
+    provider_traits.c.resource_provider_id == bindparam("provider")
+)
 _INSERTED = insert(provider_traits)
 _DELETED = delete(provider_traits).where(
     provider_traits.c.resource_provider_id == bindparam("provider"),
@@ -29,12 +32,17 @@ _DELETED = delete(provider_traits).where(
 )
 
 
-def of_provider(tx: Transaction, provider: Provider) -> list[Word]:
+def of_provider(tx: Transaction, provider: AnyProvider) -> list[Word]:
     """The traits of a provider, in the order of the traits' ids."""
     return [Word(*row) for row in tx.execute(_OF_PROVIDER, {"provider": provider.id})]
 
 
-def insert_traits(tx: Transaction, provider: Provider, trait_ids: Collection[int]) -> None:
+def ids_of_provider(tx: Transaction, provider: AnyProvider) -> set[int]:
+    """The ids of the traits of a provider."""
+    return set(tx.scalars(_IDS, {"provider": provider.id}))
+
+
+def insert_traits(tx: Transaction, provider: AnyProvider, trait_ids: Collection[int]) -> None:
     """Add traits that the provider does not have."""
     if trait_ids:
         rows = [{"resource_provider_id": provider.id, "trait_id": one} for one in trait_ids]
@@ -42,7 +50,7 @@ def insert_traits(tx: Transaction, provider: Provider, trait_ids: Collection[int
         note(tx, PROVIDER, [provider.id])
 
 
-def delete_traits(tx: Transaction, provider: Provider, trait_ids: Collection[int]) -> None:
+def delete_traits(tx: Transaction, provider: AnyProvider, trait_ids: Collection[int]) -> None:
     """Take traits from the provider."""
     if trait_ids:
         tx.execute(_DELETED, {"provider": provider.id, "ids": list(trait_ids)})

@@ -18,7 +18,7 @@ from sqlalchemy import (
 )
 
 from trueup.model.names import UNKNOWN_CONSUMER_TYPE
-from trueup.model.providers import Provider
+from trueup.model.providers import AnyProvider
 from trueup.model.usages import TypeUsage
 from trueup.placement.store.database import Transaction
 from trueup.placement.store.tables import (
@@ -56,7 +56,7 @@ _OF_PROVIDER = (
 )
 
 
-def of_provider(tx: Transaction, provider: Provider) -> dict[str, int]:
+def of_provider(tx: Transaction, provider: AnyProvider) -> dict[str, int]:
     """What is used of each inventory of a provider, 0 included."""
     found = tx.execute(_OF_PROVIDER, {"provider": provider.id})
     return {row.name: int(row.used) for row in found}

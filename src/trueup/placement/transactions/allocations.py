@@ -11,7 +11,7 @@ from trueup.model.allocations import (
     refuse_unknown_names,
 )
 from trueup.model.errors import NothingAllocated
-from trueup.model.providers import LockedProvider
+from trueup.model.providers import KnownProvider
 from trueup.placement import store
 from trueup.placement.store.database import Transaction, in_transaction
 
@@ -24,7 +24,7 @@ def replace_within(tx: Transaction, wanted: Sequence[ConsumerAllocations]) -> No
     consumer_uuids = [one.consumer_uuid for one in wanted]
     places = list(dict.fromkeys(place for one in wanted for place in one.amounts))
     # SAFETY: this lock comes before everything that is read.
-    providers = store.providers.lock_only(tx, {uuid for uuid, _ in places})
+    providers = store.providers.lock_known(tx, {uuid for uuid, _ in places})
     consumers = store.consumers.lock(tx, consumer_uuids)
     held = store.allocations.held_by(tx, consumer_uuids)
     names = {resource_class for _, resource_class in places}
@@ -51,7 +51,7 @@ def replace_within(tx: Transaction, wanted: Sequence[ConsumerAllocations]) -> No
         # PARITY: a provider that only loses an allocation keeps its generation, unless the
         # consumer that leaves it gives up everything.
         left = {provider for uuid in emptied for provider, _ in held.get(uuid, {})}
-        changed |= {one.uuid: one.id for one in store.providers.lock_only(tx, left).values()}
+        changed |= {one.uuid: one.id for one in store.providers.lock_known(tx, left).values()}
     if changed:
         store.providers.bump_generations(tx, set(changed.values()))
 
@@ -75,7 +75,7 @@ def delete(tx: Transaction, consumer_uuid: str) -> None:
 
 
 def _as_stored(
-    wanted: Iterable[ConsumerAllocations], providers: Mapping[str, LockedProvider]
+    wanted: Iterable[ConsumerAllocations], providers: Mapping[str, KnownProvider]
 ) -> list[ConsumerAllocations]:
     """The same with the UUIDs of the ledger: MariaDB finds providers also in the other case."""
     return [

@@ -12,7 +12,7 @@ from trueup.model.errors import (
 )
 from trueup.model.generations import UNCHECKED, Expected
 from trueup.model.inventories import Inventory, Stock
-from trueup.model.providers import Provider, refuse_stale_provider
+from trueup.model.providers import AnyProvider, refuse_stale_provider
 from trueup.placement import store
 from trueup.placement.store.database import Transaction, in_transaction
 from trueup.placement.transactions.gather import provider_to_change
@@ -70,23 +70,20 @@ def replace_all(
     return _bumped(tx, provider)
 
 
-def replace_all_within(tx: Transaction, provider: Provider, wanted: Iterable[Inventory]) -> None:
+def replace_all_within(tx: Transaction, provider: AnyProvider, wanted: Iterable[Inventory]) -> None:
     """The same as a part of a larger transaction, which bumps the generation itself."""
     by_class = {inventory.resource_class: inventory for inventory in wanted}
-    existing = store.inventories.of_provider(tx, provider)
+    stocks, present = store.inventories.with_usage(tx, [provider])
     class_ids = _class_ids(tx, by_class)
-    class_ids |= store.vocabulary.class_ids(tx, set(existing) - set(by_class))
-    gone = [class_ids[name] for name in existing if name not in by_class]
+    gone = [present[name] for name in present if name not in by_class]
 
     _refuse_used(tx, provider, gone)
 
     store.inventories.delete_inventories(tx, provider, gone)
-    new = [one for name, one in by_class.items() if name not in existing]
+    new = [one for name, one in by_class.items() if name not in present]
     store.inventories.insert_inventories(tx, provider, new, class_ids)
-    changed = [one for name, one in by_class.items() if name in existing]
-    if changed:
-        stocks, _ = store.inventories.with_usage(tx, [provider], class_ids)
-        _warn_of_overcommit(provider, changed, _used(stocks))
+    changed = [one for name, one in by_class.items() if name in present]
+    _warn_of_overcommit(provider, changed, _used(stocks))
     store.inventories.update_inventories(tx, provider, changed, class_ids)
 
 
@@ -117,7 +114,7 @@ def _class_ids(tx: Transaction, names: Iterable[str]) -> dict[str, int]:
     return class_ids
 
 
-def _refuse_used(tx: Transaction, provider: Provider, class_ids: list[int]) -> None:
+def _refuse_used(tx: Transaction, provider: AnyProvider, class_ids: list[int]) -> None:
     used = store.inventories.used_classes(tx, provider, class_ids)
     if used:
         raise InventoryInUse(provider.uuid, tuple(used))
@@ -128,7 +125,7 @@ def _used(stocks: Mapping[tuple[str, str], Stock]) -> dict[str, int]:
 
 
 def _warn_of_overcommit(
-    provider: Provider, wanted: Iterable[Inventory], used: Mapping[str, int]
+    provider: AnyProvider, wanted: Iterable[Inventory], used: Mapping[str, int]
 ) -> None:
     """An inventory may shrink below what is used of it, but an operator should know."""
     for inventory in wanted:
@@ -140,6 +137,6 @@ def _warn_of_overcommit(
             )
 
 
-def _bumped(tx: Transaction, provider: Provider) -> int:
+def _bumped(tx: Transaction, provider: AnyProvider) -> int:
     store.providers.bump_generations(tx, [provider.id])
     return provider.generation + 1

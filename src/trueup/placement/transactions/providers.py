@@ -13,7 +13,7 @@ from trueup.model.errors import (
 from trueup.model.providers import Provider, refuse_bad_parent
 from trueup.placement import store
 from trueup.placement.store.database import Transaction, in_transaction
-from trueup.placement.transactions.gather import provider_to_change
+from trueup.placement.transactions.gather import whole_provider_to_change
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +44,7 @@ def update(tx: Transaction, wanted: WantedProvider, *, may_reparent: bool) -> Pr
 
     Raises ProviderNotFound, BadProvider or ProviderExists.
     """
-    provider = provider_to_change(tx, wanted.uuid)
+    provider = whole_provider_to_change(tx, wanted.uuid)
     parent_uuid = wanted.parent_uuid if wanted.sets_parent else provider.parent_uuid
     below = store.providers.subtree(tx, provider)
     parent = store.providers.lock_one(tx, parent_uuid) if parent_uuid else None
@@ -66,7 +66,7 @@ def delete(tx: Transaction, uuid: str) -> None:
 
     Raises ProviderNotFound, ProviderHasChildren or ProviderHasAllocations.
     """
-    provider = provider_to_change(tx, uuid)
+    provider = whole_provider_to_change(tx, uuid)
 
     if store.providers.has_children(tx, provider):
         raise ProviderHasChildren(uuid)

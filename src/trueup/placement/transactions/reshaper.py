@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from trueup.model.allocations import ConsumerAllocations
 from trueup.model.errors import ReshapeOfUnknownProvider
 from trueup.model.inventories import Inventory
-from trueup.model.providers import Provider, refuse_stale_provider
+from trueup.model.providers import AnyProvider, refuse_stale_provider
 from trueup.placement import store
 from trueup.placement.store.database import Transaction, in_transaction
 from trueup.placement.transactions.allocations import replace_within
@@ -49,14 +49,16 @@ def reshape(
     store.providers.bump_generations(tx, [known[uuid].id for uuid in reshaped])
 
 
-def _refuse_unseen(inventories: Sequence[WantedInventories], known: Mapping[str, Provider]) -> None:
+def _refuse_unseen(
+    inventories: Sequence[WantedInventories], known: Mapping[str, AnyProvider]
+) -> None:
     for one in inventories:
         if one.provider_uuid not in known:
             raise ReshapeOfUnknownProvider(one.provider_uuid)
         refuse_stale_provider(known[one.provider_uuid], one.expected_generation)
 
 
-def _grow(tx: Transaction, provider: Provider, wanted: Sequence[Inventory]) -> None:
+def _grow(tx: Transaction, provider: AnyProvider, wanted: Sequence[Inventory]) -> None:
     """Let the provider have the new inventories beside those that will go.
 
     PARITY: this step alone counts as a change of the provider.

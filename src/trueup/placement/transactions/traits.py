@@ -48,7 +48,7 @@ def replace(
     """
     provider = provider_to_change(tx, uuid)
     known = store.vocabulary.traits_named(tx, names)
-    present = {word.id for word in store.traits.of_provider(tx, provider)}
+    present = store.traits.ids_of_provider(tx, provider)
 
     refuse_stale_provider(provider, expected)
     unknown = [name for name in dict.fromkeys(names) if name not in known]

@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """/resource_providers and /resource_providers/{uuid}"""
 
+from trueup.model.errors import ProviderNotFound
 from trueup.placement import store, transactions
 from trueup.placement.api import policies
-from trueup.placement.api.handlers.existing import existing_provider, provider_comes_first
+from trueup.placement.api.handlers.existing import provider_comes_first
 from trueup.placement.api.http import NO_CONTENT, Answer, Request, newest
 from trueup.placement.api.versions import V
 from trueup.placement.api.wire import providers as wire
@@ -35,7 +36,9 @@ def get_provider(request: Request, uuid: str) -> Answer:
     """GET /resource_providers/{uuid}"""
     request.caller.authorize(policies.SHOW_PROVIDER)
     with request.database.reading() as tx:
-        provider = existing_provider(tx, uuid)
+        provider = store.providers.of_uuid(tx, uuid)
+    if provider is None:
+        raise ProviderNotFound(uuid)
     return request.answer(wire.render(provider, request), newest([provider.modified_at]))
 
 
