@@ -207,8 +207,12 @@ def _unordered(value: Any) -> Any:
     if isinstance(value, dict):
         return {key: _unordered(part) for key, part in value.items()}
     if isinstance(value, list):
-        return sorted((_unordered(part) for part in value), key=lambda part: json.dumps(part))
+        return sorted((_unordered(part) for part in value), key=_spelled)
     return value
+
+
+def _spelled(value: Any) -> str:
+    return json.dumps(value, sort_keys=True)
 
 
 def _rows_of(connection: sqlite3.Connection, query: str) -> list[tuple]:
