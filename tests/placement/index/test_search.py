@@ -16,7 +16,8 @@ from trueup.model.candidates import Candidates
 from trueup.model.errors import ResourceClassNotFound, TraitNotFound
 from trueup.model.requests import CandidateRequest
 from trueup.placement.index.combine import Order
-from trueup.placement.index.search import find_candidates
+from trueup.placement.index.hand import Hand
+from trueup.placement.index.search import ALLOCATIONS_MAX, find_candidates
 
 NOTHING = Candidates()
 EXAMPLES = os.environ.get("TRUEUP_EXAMPLES")
@@ -123,6 +124,48 @@ def test_a_group_without_resources_has_to_require_something() -> None:
         "host:VCPU=1"
     ]
     assert spelled(ask(cloud, asked, group("2", forbidden="RED"), same_subtrees=together)) == []
+
+
+@pytest.fixture
+def tries(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """Grows with each provider that is tried for a slot."""
+    tried: list[int] = []
+    take = Hand.take
+
+    def counted(hand: Hand, position: int) -> bool:
+        tried.append(position)
+        return take(hand, position)
+
+    monkeypatch.setattr(Hand, "take", counted)
+    return tried
+
+
+@pytest.mark.parametrize("isolate", [False, True])
+@pytest.mark.parametrize(("groups", "devices", "limit"), [(8, 8, 1), (8, 16, 10), (64, 2000, 10)])
+def test_invariant_5_cost_follows_the_answer(
+    groups: int, devices: int, limit: int, isolate: bool, tries: list[int]
+) -> None:
+    """A slot passes over what earlier ones took, and is never gone back to in vain."""
+    gpus = [Host(f"gpu{number}", {"PGPU": 1}, "host") for number in range(devices)]
+    asked = [group(f"_{number}", PGPU=1) for number in range(groups)]
+    found = ask([Host("host"), *gpus], *asked, limit=limit, isolate=isolate)
+    assert len(found.choices) == limit
+    assert len(tries) <= groups * (groups + 1) // 2 + limit * 2 * groups
+
+
+def test_invariant_5_trees_that_are_not_wanted_are_not_searched(tries: list[int]) -> None:
+    cloud = [Host(f"host{number}") for number in range(300)]
+    cloud += [Host(f"host{n}_gpu{m}", {"PGPU": 1}, f"host{n}") for n in range(300) for m in (1, 2)]
+    found = ask(cloud, group("_A", PGPU=1), group("_B", PGPU=1), limit=5)
+    assert len(found.choices) == 5
+    assert len({found.uuids[choice[0]].partition("_")[0] for choice in found.choices}) == 5
+    assert len(tries) == 5 * 3
+
+
+def test_an_absurd_question_is_answered_in_part() -> None:
+    gpus = [Host(f"gpu{number}", {"PGPU": 1}, "host") for number in range(90)]
+    found = ask([Host("host"), *gpus], *[group(f"_{number}", PGPU=1) for number in range(64)])
+    assert len(found.choices) == ALLOCATIONS_MAX // 64
 
 
 def test_many_groups_on_many_devices_cost_what_they_answer() -> None:
