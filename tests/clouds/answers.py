@@ -87,7 +87,7 @@ def record(name: str, uuids: list[str]) -> None:
         lambda: nova.registry(cells),
         lambda: nova.contents(TOLD),
         lambda: nova.contents(DOWN),
-        lambda: nova.lookup(TOLD, uuids, moves=True),
+        lambda: nova.lookup(TOLD, uuids, uuids),
         lambda: Neutron(recorders["network"]).ports(),
     ):
         # An answer that says that something is down is an answer.

@@ -19,7 +19,12 @@ from trueup.exit_codes import ExitCode, table
 from trueup.reconcile.cloud import Cloud
 from trueup.reconcile.cloud.databases import ANSWER_SECONDS
 from trueup.reconcile.cloud.nova import CellOptions
-from trueup.reconcile.cloud.settings import from_names, from_nova_conf
+from trueup.reconcile.cloud.settings import (
+    Databases,
+    from_names,
+    from_nova_conf,
+    placement_database,
+)
 from trueup.reconcile.report.tables import Table
 
 NOVA_CONF = "/etc/nova/nova.conf"
@@ -101,7 +106,25 @@ class CloudVerb(Verb):
             help="Nova's API database, in place of nova.conf; Placement then comes from "
             "--os-cloud or the OS_* environment",
         )
+        where.add_argument(
+            "--nova-api",
+            action="store_true",
+            help="Nova over its API, in place of its databases; all services then come from "
+            "--os-cloud or the OS_* environment",
+        )
         where.add_argument("--os-cloud", metavar="NAME", help="a cloud of clouds.yaml")
+        ledger = where.add_mutually_exclusive_group()
+        ledger.add_argument(
+            "--placement-database",
+            metavar="URL",
+            help="read the ledger from Placement's database; writes still go over its API",
+        )
+        ledger.add_argument(
+            "--placement-conf",
+            metavar="FILE",
+            type=Path,
+            help="the same, as [placement_database] connection of a placement.conf says",
+        )
         where.add_argument(
             "--cell-database",
             metavar="NAME=URL",
@@ -122,11 +145,16 @@ class CloudVerb(Verb):
     @contextmanager
     def cloud(self, arguments: argparse.Namespace) -> Iterator[Cloud]:
         """The cloud that the options name, connected."""
+        placement_url = arguments.placement_database
+        if arguments.placement_conf:
+            placement_url = placement_database(arguments.placement_conf)
         cells = CellOptions(dict(arguments.cell_database), arguments.cell_timeout)
-        if arguments.nova_database:
-            cloud = from_names(arguments.nova_database, arguments.os_cloud, cells)
+        databases = Databases(cells, placement_url)
+        if arguments.nova_api or arguments.nova_database:
+            nova_url = None if arguments.nova_api else arguments.nova_database
+            cloud = from_names(nova_url, arguments.os_cloud, databases)
         else:
-            cloud = from_nova_conf(arguments.nova_conf, cells)
+            cloud = from_nova_conf(arguments.nova_conf, databases)
         try:
             yield cloud
         finally:

@@ -8,14 +8,14 @@ from datetime import UTC, datetime
 from itertools import chain
 
 from trueup.reconcile.cloud import Cloud
-from trueup.reconcile.cloud.errors import Unreachable
+from trueup.reconcile.cloud.errors import AccessDenied, Unreachable
 from trueup.reconcile.cloud.ledger import Ledger
-from trueup.reconcile.cloud.nova import API_DATABASE, Cell
+from trueup.reconcile.cloud.nova import Cell
 from trueup.reconcile.cloud.nova_cells import CellContents, CellLookup
 from trueup.reconcile.cloud.nova_queries import NOTHING, Narrowing
 from trueup.reconcile.cloud.nova_registry import Registry
 from trueup.reconcile.cloud.reading import Noted
-from trueup.reconcile.facts import Answer, Coverage, Facts
+from trueup.reconcile.facts import NEUTRON, Answer, Coverage, Facts, Port
 from trueup.reconcile.selection import EVERYTHING, NOBODY, Selection, cells_selected, chosen
 from trueup.reconcile.selection import subjects as subjects_of
 
@@ -23,7 +23,7 @@ from trueup.reconcile.selection import subjects as subjects_of
 Progress = Callable[[str, int, int], None]
 
 _CELLS_AT_ONCE = 4
-_DATABASE = "database"
+_API = "API"
 PLACEMENT = "Placement"
 
 
@@ -46,22 +46,26 @@ def collect(cloud: Cloud, progress: Progress, selection: Selection = EVERYTHING)
     taken_at = _now()
     cells = cloud.nova.cells()
     wanted = _wanted(cells, selection)
-    with ThreadPoolExecutor(_CELLS_AT_ONCE + 2) as pool:
+    with ThreadPoolExecutor(_CELLS_AT_ONCE + 3) as pool:
         asked_ledger = pool.submit(
             lambda: cloud.placement.ledger(lambda done, total: progress("providers", done, total))
         )
         asked_registry = pool.submit(lambda: cloud.nova.registry(cells, _of_registry(selection)))
+        asked_ports = pool.submit(lambda: _read_ports(cloud, progress))
         told = _read_cells(cloud, wanted, progress, pool)
         ledger, registry = asked_ledger.result(), asked_registry.result()
+        ports, of_neutron = asked_ports.result()
     told = _look_up(cloud, told, ledger, selection)
     coverage = Coverage(
         (
             Answer(PLACEMENT, True, len(ledger.providers), way=ledger.way, answered_at=_now()),
-            _answer(API_DATABASE, registry.rows, registry.noted),
+            _answer(cloud.nova.registry_source, cloud.nova.way, registry.rows, registry.noted),
             *(one.answer for one in told),
+            *of_neutron,
         )
     )
-    return chosen(_facts(taken_at, coverage, ledger, registry, told), selection)
+    facts = _facts(taken_at, coverage, ledger, registry, told)
+    return chosen(replace(facts, ports=ports), selection)
 
 
 def with_holdings(facts: Facts, cloud: Cloud, consumers: Iterable[str]) -> Facts:
@@ -131,8 +135,8 @@ def _read_cells(
         try:
             contents = cloud.nova.contents(cell, wanted[cell], counted)
         except Unreachable as silence:
-            return _Told(cell, _silent(cell, silence))
-        return _Told(cell, _answer(cell.name, contents.rows, contents.noted), contents)
+            return _Told(cell, _silent(cloud, cell, silence))
+        return _Told(cell, _told(cloud, cell, contents.rows, contents.noted), contents)
 
     told = []
     for one in pool.map(read, wanted):
@@ -187,18 +191,34 @@ def _ask(cloud: Cloud, told: _Told, uuids: Iterable[str], moves_of: Iterable[str
     try:
         lookup = cloud.nova.lookup(told.cell, uuids, moves_of)
     except Unreachable as silence:
-        return replace(told, answer=_silent(told.cell, silence))
+        return replace(told, answer=_silent(cloud, told.cell, silence))
     noted = told.contents.noted.and_also(lookup.noted)
     rows = told.contents.rows + lookup.rows
-    return replace(told, answer=_answer(told.cell.name, rows, noted), lookup=lookup)
+    return replace(told, answer=_told(cloud, told.cell, rows, noted), lookup=lookup)
 
 
-def _answer(source: str, rows: int, noted: Noted) -> Answer:
+def _read_ports(cloud: Cloud, progress: Progress) -> tuple[tuple[Port, ...], tuple[Answer, ...]]:
+    """The ports, and Neutron's answer; neither where no Neutron is named or offered."""
+    if cloud.neutron is None or not cloud.neutron.offered():
+        return (), ()
+    try:
+        ports = cloud.neutron.ports(lambda seen: progress("ports", seen, 0))
+    except (Unreachable, AccessDenied) as silence:
+        answer = Answer(NEUTRON, False, reason=silence.reason, way=_API, answered_at=_now())
+        return (), (answer,)
+    return ports, (Answer(NEUTRON, True, len(ports), way=_API, answered_at=_now()),)
+
+
+def _told(cloud: Cloud, cell: Cell, rows: int, noted: Noted) -> Answer:
+    return _answer(cell.name, cloud.nova.way, rows, noted)
+
+
+def _answer(source: str, way: str, rows: int, noted: Noted) -> Answer:
     return Answer(
         source=source,
         answered=True,
         rows=rows,
-        way=_DATABASE,
+        way=way,
         answered_at=_now(),
         unread=noted.unread,
         unread_rows=noted.unread_rows,
@@ -207,8 +227,9 @@ def _answer(source: str, rows: int, noted: Noted) -> Answer:
     )
 
 
-def _silent(cell: Cell, silence: Unreachable) -> Answer:
-    return Answer(cell.name, False, reason=silence.reason, way=_DATABASE, answered_at=_now())
+def _silent(cloud: Cloud, cell: Cell, silence: Unreachable) -> Answer:
+    way = cloud.nova.way
+    return Answer(cell.name, False, reason=silence.reason, way=way, answered_at=_now())
 
 
 def _now() -> datetime:

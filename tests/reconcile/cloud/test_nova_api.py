@@ -88,6 +88,10 @@ def test_a_deleted_server_is_proven_deleted(nova):
     assert gone.deleted_at is not None
 
 
+def test_moves_are_looked_up_by_their_instance(nova):
+    assert [one.uuid for one in nova.lookup(TOLD, [], [MOVING, THERE]).migrations] == [MOVE]
+
+
 def test_what_nova_never_knew_is_nowhere(nova):
     """A migration's uuid, say."""
     assert nova.lookup(TOLD, [MOVE]).instances == ()

@@ -12,7 +12,12 @@ import pytest
 from tests.reconcile.cloud.broken_server import VERSIONS, Reply, Request, answering
 from trueup.reconcile.cloud import Cloud
 from trueup.reconcile.cloud.errors import DatabaseUnusable, SettingMissing, SettingsUnreadable
-from trueup.reconcile.cloud.settings import from_names, from_nova_conf
+from trueup.reconcile.cloud.settings import (
+    Databases,
+    from_names,
+    from_nova_conf,
+    placement_database,
+)
 
 API = "[api_database]\nconnection = sqlite:///none.sqlite\n"
 PASSWORD = {
@@ -237,3 +242,35 @@ def test_an_environment_without_a_cloud_is_refused(clouds_yaml):
     with pytest.raises(SettingsUnreadable) as refused:
         from_names("sqlite:///none.sqlite", None)
     assert refused.value.path == "OS_* environment"
+
+
+def test_neutron_is_asked_where_nova_conf_has_credentials_for_it(tmp_path):
+    placement = "[placement]\nauth_type = none\nendpoint = http://placement.example\n"
+    neutron = "[neutron]\nauth_type = none\nendpoint_override = http://network.example\n"
+    without = from_nova_conf(written(tmp_path, API + placement))
+    assert without.neutron is None
+    cloud = from_nova_conf(written(tmp_path, API + placement + neutron))
+    assert cloud.neutron.offered()
+
+
+def test_the_database_of_a_placement_conf(tmp_path):
+    path = written(tmp_path, "[placement_database]\nconnection = sqlite:///p.sqlite\n")
+    assert placement_database(path) == "sqlite:///p.sqlite"
+    with pytest.raises(SettingMissing) as missing:
+        placement_database(written(tmp_path, ""))
+    assert (missing.value.section, missing.value.option) == ("placement_database", "connection")
+
+
+def test_placements_database_stands_beside_its_api(tmp_path):
+    placement = "[placement]\nauth_type = none\nendpoint = http://placement.example\n"
+    path = written(tmp_path, API + placement)
+    with pytest.raises(DatabaseUnusable):
+        from_nova_conf(path, Databases(placement_url="no url"))
+    from_nova_conf(path, Databases(placement_url="sqlite:///p.sqlite")).close()
+
+
+def test_without_a_database_nova_is_asked_over_its_api(clouds_yaml):
+    mine = {"auth_type": "admin_token", "auth": {"endpoint": "http://p.example", "token": "t"}}
+    clouds_yaml.write_text(json.dumps({"clouds": {"mine": mine}}))
+    cloud = from_names(None, "mine")
+    assert (cloud.nova.way, cloud.neutron) == ("API", None)

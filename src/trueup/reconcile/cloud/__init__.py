@@ -1,18 +1,52 @@
 # SPDX-License-Identifier: Apache-2.0
 """The services we talk to: one file each, that reads facts and writes steps."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import Protocol
 
-from trueup.reconcile.cloud.nova import NovaDatabases
+from trueup.reconcile.cloud.neutron import Neutron
+from trueup.reconcile.cloud.nova import Cell
+from trueup.reconcile.cloud.nova_cells import CellContents, CellLookup, Counted
+from trueup.reconcile.cloud.nova_queries import Narrowing
+from trueup.reconcile.cloud.nova_registry import Registry
 from trueup.reconcile.cloud.placement import Placement
+from trueup.reconcile.steps import InstanceMark
+
+
+class Nova(Protocol):
+    """Nova, from its databases or over its API. Every method raises Unreachable or AccessDenied.
+
+    `way` is how it is read, `registry_source` what coverage calls that which is in no cell.
+    """
+
+    way: str
+    registry_source: str
+
+    def cells(self) -> tuple[Cell, ...]: ...
+
+    def registry(self, cells: Iterable[Cell], narrowing: Narrowing = ...) -> Registry: ...
+
+    def contents(
+        self, cell: Cell, narrowing: Narrowing = ..., counted: Counted = ...
+    ) -> CellContents: ...
+
+    def lookup(
+        self, cell: Cell, uuids: Iterable[str], moves_of: Iterable[str] = ...
+    ) -> CellLookup: ...
+
+    def mark(self, cell: str, uuid: str) -> InstanceMark | None: ...
+
+    def close(self) -> None: ...
 
 
 @dataclass(frozen=True, slots=True)
 class Cloud:
-    """One cloud's services, connected."""
+    """One cloud's services, connected; without `neutron`, ports are not asked for."""
 
-    nova: NovaDatabases
+    nova: Nova
     placement: Placement
+    neutron: Neutron | None = None
 
     def close(self) -> None:
         self.nova.close()

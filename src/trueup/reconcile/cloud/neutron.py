@@ -4,6 +4,7 @@
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
+from keystoneauth1 import exceptions
 from keystoneauth1.adapter import Adapter
 
 from trueup.reconcile.cloud.errors import Unreachable
@@ -31,6 +32,13 @@ class Neutron:
 
     def __init__(self, adapter: Adapter) -> None:
         self._adapter = adapter
+
+    def offered(self) -> bool:
+        """Whether the catalog has a Neutron; one that cannot be read is for `ports` to say."""
+        try:
+            return self._adapter.get_endpoint() is not None
+        except exceptions.ClientException:
+            return True
 
     def ports(self, counted: Counted = lambda _: None) -> tuple[Port, ...]:
         """The ports of instances that ask for resources, or were given some.

@@ -59,6 +59,9 @@ class NovaDatabases:
     Raises DatabaseUnusable when a URL is none, or has no driver.
     """
 
+    way: str = "database"
+    registry_source: str = API_DATABASE
+
     def __init__(
         self, api_url: str, main_url: str | None, options: CellOptions = BY_MAPPING
     ) -> None:

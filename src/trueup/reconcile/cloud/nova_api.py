@@ -54,6 +54,9 @@ Parsed = TypeVar("Parsed")
 class NovaApi:
     """A client of one Nova. Every method raises Unreachable or AccessDenied."""
 
+    way: str = "API"
+    registry_source: str = "Nova's API (host aggregates)"
+
     def __init__(self, adapter: Adapter) -> None:
         self._adapter = adapter
         self._minor = 0
@@ -112,21 +115,18 @@ class NovaApi:
             ),
         )
 
-    def lookup(self, cell: Cell, uuids: Iterable[str], moves: bool = False) -> CellLookup:
-        """These servers, alive or deleted; one in a cell that is down is nowhere."""
+    def lookup(self, cell: Cell, uuids: Iterable[str], moves_of: Iterable[str] = ()) -> CellLookup:
+        """These servers, alive or deleted, and the moves of those; one that is down is nowhere."""
         if cell.uuid == DOWN.uuid:
             return CellLookup((), ())
-        wanted = sorted(uuids)
         with ThreadPoolExecutor(PARALLEL_REQUESTS) as pool:
-            found = [one for one in pool.map(self._server, wanted) if one is not None]
-        asked = wanted if moves else ()
-        return CellLookup(
-            tuple(found), tuple(row for uuid in asked for row in self._migrations(uuid))
-        )
+            servers = [one for one in pool.map(self._server, sorted(uuids)) if one is not None]
+            moves = [row for rows in pool.map(self._migrations, sorted(moves_of)) for row in rows]
+        return CellLookup(tuple(servers), tuple(moves))
 
     def mark(self, cell: str, uuid: str) -> InstanceMark | None:
         """The mark of a server as it is now; None: Nova knows none."""
-        found = self.lookup(TOLD, [uuid], moves=True)
+        found = self.lookup(TOLD, [uuid], [uuid])
         if not found.instances:
             return None
         return mark(found.instances[0], moving=any(one.under_way for one in found.migrations))
