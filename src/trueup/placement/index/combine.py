@@ -34,8 +34,7 @@ class Order:
 def combine(table: Table, view: View, order: Order) -> Iterator[Choice]:
     """All ways to choose for several slots, each once, made when they are asked for."""
     trees = _each_tree(table, view, order)
-    found = _in_turn(trees) if order.takes_turns else itertools.chain.from_iterable(trees)
-    return _once(found, view) if view.shared_with else found
+    return _in_turn(trees) if order.takes_turns else itertools.chain.from_iterable(trees)
 
 
 def lone(slot: Slot, view: View, order: Order) -> Positions:
@@ -61,7 +60,7 @@ def _each_tree(table: Table, view: View, order: Order) -> Iterator[Iterator[Choi
     numbers = np.arange(len(trees.anchors))
     if order.randomize:
         numbers = np.random.default_rng().permutation(numbers)
-    known: set[tuple[tuple[int, ...], ...]] = set()
+    seen = _Seen(set(), set())
     for number in map(int, numbers):
         found = [
             positions[firsts[number] : firsts[number + 1]].tolist() for positions, firsts in columns
@@ -70,14 +69,27 @@ def _each_tree(table: Table, view: View, order: Order) -> Iterator[Iterator[Choi
             for some in found:
                 random.shuffle(some)
         offers = [found[column] for column in which]
-        for part in _unseen(offers, known, view) if view.shared_with else [offers]:
-            yield choices(table, part, patience)
+        if not view.shared_with:
+            yield choices(table, offers, patience)
+            continue
+        for part, may_repeat in _unseen(offers, seen, view):
+            made = choices(table, part, patience)
+            yield _once(made, seen, view) if may_repeat else made
+
+
+@dataclass(frozen=True, slots=True)
+class _Seen:
+    """What providers that share with many trees have already been part of."""
+
+    offers: set[tuple[tuple[int, ...], ...]]
+    """For each slot, who shares: all choices from these are made."""
+    choices: set[Choice]
 
 
 def _unseen(
-    offers: list[list[int]], known: set[tuple[tuple[int, ...], ...]], view: View
-) -> Iterator[list[list[int]]]:
-    """The offers of a tree in parts that leave out what other trees had already.
+    offers: list[list[int]], seen: _Seen, view: View
+) -> Iterator[tuple[list[list[int]], bool]]:
+    """The offers of a tree, in parts, and whether other trees may have the same choices.
 
     Providers that share offer the same choices to many trees. If those of this tree are known,
     the parts are the choices whose first provider of its own is that of the first slot, of the
@@ -85,27 +97,26 @@ def _unseen(
     """
     shared = [[one for one in some if one in view.shared_with] for some in offers]
     if not all(shared):
-        yield offers
+        yield offers, False
         return
     mark = tuple(tuple(sorted(some)) for some in shared)
-    if mark not in known:
-        known.add(mark)
-        yield offers
+    if mark not in seen.offers:
+        seen.offers.add(mark)
+        yield offers, True
         return
     for place, some in enumerate(offers):
         own = [one for one in some if one not in view.shared_with]
         if own:
-            yield [*shared[:place], own, *offers[place + 1 :]]
+            yield [*shared[:place], own, *offers[place + 1 :]], False
 
 
-def _once(found: Iterable[Choice], view: View) -> Iterator[Choice]:
+def _once(found: Iterable[Choice], seen: _Seen, view: View) -> Iterator[Choice]:
     """Without repetitions, as far as trees may know the same providers and yet others."""
-    seen: set[Choice] = set()
     for choice in found:
         if all(position in view.shared_with for position in choice):
-            if choice in seen:
+            if choice in seen.choices:
                 continue
-            seen.add(choice)
+            seen.choices.add(choice)
         yield choice
 
 

@@ -97,8 +97,7 @@ def _match_group(group: RequestGroup, view: View, allowed: Mask | None) -> list[
     room = _rooms(group, view)
     if group.one_provider or view.is_flat:
         positions = _matching_alone(group, view, inside, list(room.values()))
-        sharing = np.intersect1d(positions, view.sharing) if len(view.sharing) else NOBODY
-        offers = _with_allowed(_paired(view, positions, sharing), allowed)
+        offers = _with_allowed(_paired(view, positions, _sharing_of(view, positions)), allowed)
         return [Slot(group.suffix, group.resources, offers)]
     outside = _outside(group, view)
     # Traits may come from any of several providers, but of one it has to have them all.
@@ -146,23 +145,28 @@ def _within_reach(group: RequestGroup, view: View, inside: Mask | None, room: Po
     """Who could give one class to the trees, for a group that many may satisfy together."""
     if group.in_tree is not None or not len(view.sharing):
         return _paired(view, room, NOBODY)
-    sharing = np.intersect1d(room, view.sharing)
+    sharing = _sharing_of(view, room)
     if inside is not None:
         # The aggregates of a root are those of its whole tree, but not of those that share with it.
         sharing = sharing[inside[sharing]]
     return _paired(view, room, sharing)
 
 
+def _sharing_of(view: View, positions: Positions) -> Positions:
+    """Which of these share with other trees."""
+    if not len(view.sharing):
+        return NOBODY
+    return positions[view.mask_of([view.sharing])[positions]]
+
+
 def _paired(view: View, positions: Positions, sharing: Positions) -> Offers:
     """Each provider with its own root, and those that share with every root they share with."""
-    anchors = [view.forest.roots[positions]]
-    offered = [positions]
-    for position in sharing.tolist():
-        roots = view.shared_with[position]
-        others = roots[roots != view.forest.roots[position]]
-        anchors.append(others)
-        offered.append(np.full(len(others), position, dtype=np.int64))
-    all_anchors, all_offered = np.concatenate(anchors), np.concatenate(offered)
+    reached = [view.shared_with[position] for position in sharing.tolist()]
+    shared = np.repeat(sharing, [len(roots) for roots in reached])
+    anchors = np.concatenate([NOBODY, *reached])
+    others = anchors != view.forest.roots[shared]
+    all_anchors = np.concatenate([view.forest.roots[positions], anchors[others]])
+    all_offered = np.concatenate([positions, shared[others]])
     if bool(np.all(all_anchors[1:] >= all_anchors[:-1])):
         # PERF: nearly always, since trees lie one after the other.
         return Offers(all_anchors, all_offered)

@@ -6,9 +6,10 @@ times as long as filling the lines in.
 """
 
 import itertools
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from operator import itemgetter
 from typing import Any
 
 import orjson
@@ -25,28 +26,31 @@ _CANDIDATES_OF_A_BLOCK = 4096
 def render(found: Candidates, asked: CandidateRequest, version: V) -> orjson.Fragment:
     """The answer."""
     classes = None if version >= V.ALL_CLASSES else asked.resource_classes
+    quoted = _Quoted()
     text = bytearray(b'{"allocation_requests":[')
-    for block in _blocks(found, version):
+    for block in _blocks(found, quoted, version):
         text += block
     text += b'],"provider_summaries":{'
-    summaries = (_summaries(one, version, classes) for one in found.summaries)
+    summaries = (_summaries(one, quoted, version, classes) for one in found.summaries)
     text += ",".join(itertools.chain.from_iterable(summaries)).encode()
     text += b"}}"
     return orjson.Fragment(bytes(text))
 
 
-def _blocks(found: Candidates, version: V) -> Iterator[bytes]:
+def _blocks(found: Candidates, quoted: "_Quoted", version: V) -> Iterator[bytes]:
     """The candidates, some thousand at a time: texts of all at once would take much memory."""
-    quoted = _Quoted(found.uuids)
     forms: dict[tuple[int, ...], _Form] = {}
     for first in range(0, len(found.choices), _CANDIDATES_OF_A_BLOCK):
+        block = found.choices[first : first + _CANDIDATES_OF_A_BLOCK]
+        columns = (map(found.uuids.__getitem__, column) for column in zip(*block, strict=True))
+        rows = zip(*(map(quoted.__getitem__, column) for column in columns), strict=True)
         texts = []
-        for choice in found.choices[first : first + _CANDIDATES_OF_A_BLOCK]:
+        for choice, row in zip(block, rows, strict=True):
             meeting = tuple(map(choice.index, choice))
             form = forms.get(meeting)
             if form is None:
                 form = forms[meeting] = _form(found.parts, meeting, version)
-            texts.append(form.text % tuple([quoted[choice[place]] for place in form.places]))
+            texts.append(form.text % form.of(row))
         yield (b"," if first else b"") + ",".join(texts).encode()
 
 
@@ -56,8 +60,8 @@ class _Form:
 
     text: str
     """With %s for each UUID in quotes."""
-    places: tuple[int, ...]
-    """Which part of the candidate names the provider for each of them."""
+    of: Callable[[tuple[str, ...]], Any]
+    """Which UUIDs are filled in, of those that give the parts of a candidate."""
 
 
 def _form(parts: Sequence[Part], meeting: tuple[int, ...], version: V) -> _Form:
@@ -73,14 +77,14 @@ def _form(parts: Sequence[Part], meeting: tuple[int, ...], version: V) -> _Form:
     allocations = ",".join(_allocation(_literal(given), version) for given in amounts.values())
     places = list(amounts)
     if version < V.ALLOCATIONS_BY_PROVIDER:
-        return _Form(f'{{"allocations":[{allocations}]}}', tuple(places))
+        return _Form(f'{{"allocations":[{allocations}]}}', itemgetter(*places))
     text = f'"allocations":{{{allocations}}}'
     if version >= V.MAPPINGS:
         places += itertools.chain.from_iterable(satisfying.values())
         marks = {suffix: ",".join(["%s"] * len(found)) for suffix, found in satisfying.items()}
         mappings = (f"{_literal(suffix)}:[{marked}]" for suffix, marked in marks.items())
         text += f',"mappings":{{{",".join(mappings)}}}'
-    return _Form(f"{{{text}}}", tuple(places))
+    return _Form(f"{{{text}}}", itemgetter(*places))
 
 
 def _allocation(resources: str, version: V) -> str:
@@ -89,12 +93,15 @@ def _allocation(resources: str, version: V) -> str:
     return f'%s:{{"resources":{resources}}}'
 
 
-def _summaries(summaries: Summaries, version: V, classes: frozenset[str] | None) -> Iterator[str]:
+def _summaries(
+    summaries: Summaries, quoted: "_Quoted", version: V, classes: frozenset[str] | None
+) -> Iterator[str]:
     """`"uuid":{...}` for each provider, with some classes or all of them."""
+    quote = quoted.__getitem__
     shown = [one for one in summaries.stocks if classes is None or one.name in classes]
     held = ",".join(f'{_literal(one.name)}:{{"capacity":%s,"used":%s}}' for one in shown)
     form = f'%s:{{"resources":{{{held}}}'
-    columns: list[Iterable[Any]] = [map(_quoted, summaries.uuids)]
+    columns: list[Iterable[Any]] = [map(quote, summaries.uuids)]
     for one in shown:
         columns += [one.capacities, one.used]
     if version >= V.CANDIDATE_TRAITS:
@@ -102,28 +109,21 @@ def _summaries(summaries: Summaries, version: V, classes: frozenset[str] | None)
         columns.append(map(_traits, summaries.traits))
     if version >= V.NESTED_CANDIDATES:
         form += ',"parent_provider_uuid":%s,"root_provider_uuid":%s'
-        columns += [map(_quoted, summaries.parent_uuids), map(_quoted, summaries.root_uuids)]
+        columns += [map(quote, summaries.parent_uuids), map(quote, summaries.root_uuids)]
     return map(f"{form}}}".__mod__, zip(*columns, strict=True))
 
 
-class _Quoted(dict[int, str]):
-    """By place of a UUID: the UUID in quotes."""
+class _Quoted(dict[str | None, str]):
+    """By UUID: the same in quotes, made once for all its places in an answer."""
 
-    def __init__(self, uuids: Sequence[str]):
-        self._uuids = uuids
-
-    def __missing__(self, place: int) -> str:
-        text = self[place] = _quoted(self._uuids[place])
+    def __missing__(self, uuid: str | None) -> str:
+        text = self[uuid] = orjson.dumps(uuid).decode()
         return text
 
 
 def _literal(value: Any) -> str:
     """JSON that stays as it is when something is filled in around it."""
     return orjson.dumps(value).decode().replace("%", "%%")
-
-
-def _quoted(text: str | None) -> str:
-    return orjson.dumps(text).decode()
 
 
 @lru_cache(_TRAIT_SETS_KEPT)
