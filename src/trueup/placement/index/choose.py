@@ -14,16 +14,22 @@ from trueup.placement.index.foresee import could_go_on
 from trueup.placement.index.hand import Choice, Hand, Table
 
 _DEAD_ENDS_BEFORE_LOOKING = 8
-_TRIES_MAX = 20_000
-"""How much in a row is tried in one tree without finding anything. A tree that needs more is given
-up: whether things of many sizes fit into many boxes can take forever to say."""
+_TRIES_MIN = 200
 
 
 @dataclass(slots=True)
 class Patience:
-    """How much a request may still try that leads nowhere, in all trees together."""
+    """How many more tries in vain a request is worth, in all trees together.
 
-    left: int = 1_000_000
+    Whether things of many sizes fit into many boxes can take forever to say. So a tree is given up
+    after a part of what is left, and the next is still worth trying, if less.
+    """
+
+    left: int = 320_000
+
+    def with_a_tree(self, slots: int) -> int:
+        """How many tries in a row may lead nowhere in a tree, with so many slots to fill."""
+        return max(self.left // 16, _TRIES_MIN + slots**2)
 
 
 def choices(table: Table, offers: Sequence[Sequence[int]], patience: Patience) -> Iterator[Choice]:
@@ -47,7 +53,8 @@ def _bound_choices(hand: Hand, patience: Patience) -> Iterator[Choice]:
     untried, found_before = [iter(hand.offers[0])], [0]
     found = tries = dead_ends = 0
     looks = is_hopeless = False
-    while untried and not is_hopeless and tries <= min(_TRIES_MAX, patience.left):
+    most = patience.with_a_tree(len(hand.offers))
+    while untried and not is_hopeless and tries <= most:
         position = next(untried[-1], None)
         if position is None:
             untried.pop()
@@ -70,4 +77,4 @@ def _bound_choices(hand: Hand, patience: Patience) -> Iterator[Choice]:
         else:
             untried.append(iter(hand.offers[len(hand.chosen)]))
             found_before.append(found)
-    patience.left -= tries
+    patience.left = max(0, patience.left - tries)
