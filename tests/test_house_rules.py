@@ -48,6 +48,7 @@ DOORS = {
     "jsonschema": ("trueup.placement.api.wire",),
     "keystoneauth1": ("trueup.reconcile.cloud", "trueup.placement.keystone"),
     "keystonemiddleware": ("trueup.placement.keystone",),
+    "libvirt": ("trueup.reconcile.cloud.hypervisors",),
     "microversion_parse": ("trueup.placement.api.versions",),
     "numpy": ("trueup.placement.index",),
     "openstack": ("trueup.reconcile.cloud",),

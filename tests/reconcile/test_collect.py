@@ -1,12 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """Collect: one picture of a cloud, and who answered for it."""
 
+from dataclasses import replace
 from datetime import UTC, datetime
 
 import pytest
 
 from tests.reconcile.small import Small
 from trueup.reconcile.cloud.errors import Unreachable
+from trueup.reconcile.cloud.hypervisors import Told
 from trueup.reconcile.collect import collect, with_holdings
 from trueup.reconcile.facts import Facts, Holding
 
@@ -172,3 +174,14 @@ def test_a_build_request_table_that_cannot_be_read_says_so(small):
     with pytest.raises(Unreachable) as silent:
         facts_of(small)
     assert "build_requests" in silent.value.reason
+
+
+def test_hypervisors_are_asked_where_they_are_named(small):
+    class Silent:
+        def domains(self, hosts):
+            return iter([Told(host, reason="no route") for host in hosts])
+
+    facts = collect(replace(small.cloud, hypervisors=Silent()), lambda *_: None)
+    [answer] = [row for row in facts.coverage.answers if row.source == "libvirt"]
+    assert len(answer.lacking) == 6
+    assert facts.coverage.complete, "a host that is dead is silent by nature"

@@ -6,6 +6,7 @@ import os
 from abc import abstractmethod
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +19,7 @@ from trueup.cli.state import state_folder
 from trueup.exit_codes import ExitCode, table
 from trueup.reconcile.cloud import Cloud
 from trueup.reconcile.cloud.databases import ANSWER_SECONDS
+from trueup.reconcile.cloud.hypervisors import PATTERN, Hypervisors
 from trueup.reconcile.cloud.nova import CellOptions
 from trueup.reconcile.cloud.settings import (
     Databases,
@@ -92,54 +94,8 @@ class CloudVerb(Verb):
     def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
         parser = super().get_parser(prog_name)
         where = parser.add_argument_group("which cloud")
-        where.add_argument(
-            "--nova-conf",
-            metavar="FILE",
-            type=Path,
-            default=Path(os.environ.get("TRUEUP_NOVA_CONF", NOVA_CONF)),
-            help="nova.conf with [api_database] and [placement], as nova-conductor has it "
-            f"(default: $TRUEUP_NOVA_CONF or {NOVA_CONF})",
-        )
-        where.add_argument(
-            "--nova-database",
-            metavar="URL",
-            help="Nova's API database, in place of nova.conf; Placement then comes from "
-            "--os-cloud or the OS_* environment",
-        )
-        where.add_argument(
-            "--nova-api",
-            action="store_true",
-            help="Nova over its API, in place of its databases; all services then come from "
-            "--os-cloud or the OS_* environment",
-        )
-        where.add_argument("--os-cloud", metavar="NAME", help="a cloud of clouds.yaml")
-        ledger = where.add_mutually_exclusive_group()
-        ledger.add_argument(
-            "--placement-database",
-            metavar="URL",
-            help="read the ledger from Placement's database; writes still go over its API",
-        )
-        ledger.add_argument(
-            "--placement-conf",
-            metavar="FILE",
-            type=Path,
-            help="the same, as [placement_database] connection of a placement.conf says",
-        )
-        where.add_argument(
-            "--cell-database",
-            metavar="NAME=URL",
-            type=_named_url,
-            action="append",
-            default=[],
-            help="the database of a cell (name or uuid), in place of what its mapping says",
-        )
-        where.add_argument(
-            "--cell-timeout",
-            metavar="SECONDS",
-            type=float,
-            default=ANSWER_SECONDS,
-            help="after which a database that has not answered is silent (default: %(default)s)",
-        )
+        _add_nova_options(where)
+        _add_other_options(where)
         return parser
 
     @contextmanager
@@ -155,10 +111,84 @@ class CloudVerb(Verb):
             cloud = from_names(nova_url, arguments.os_cloud, databases)
         else:
             cloud = from_nova_conf(arguments.nova_conf, databases)
+        if arguments.libvirt or arguments.libvirt_uri:
+            uris = dict(arguments.libvirt_uri)
+            cloud = replace(cloud, hypervisors=Hypervisors(arguments.libvirt or PATTERN, uris))
         try:
             yield cloud
         finally:
             cloud.close()
+
+
+def _add_nova_options(where: argparse._ArgumentGroup) -> None:
+    where.add_argument(
+        "--nova-conf",
+        metavar="FILE",
+        type=Path,
+        default=Path(os.environ.get("TRUEUP_NOVA_CONF", NOVA_CONF)),
+        help="nova.conf with [api_database] and [placement], as nova-conductor has it "
+        f"(default: $TRUEUP_NOVA_CONF or {NOVA_CONF})",
+    )
+    where.add_argument(
+        "--nova-database",
+        metavar="URL",
+        help="Nova's API database, in place of nova.conf; Placement then comes from "
+        "--os-cloud or the OS_* environment",
+    )
+    where.add_argument(
+        "--nova-api",
+        action="store_true",
+        help="Nova over its API, in place of its databases; all services then come from "
+        "--os-cloud or the OS_* environment",
+    )
+    where.add_argument("--os-cloud", metavar="NAME", help="a cloud of clouds.yaml")
+
+    where.add_argument(
+        "--cell-database",
+        metavar="NAME=URL",
+        type=_named_url,
+        action="append",
+        default=[],
+        help="the database of a cell (name or uuid), in place of what its mapping says",
+    )
+    where.add_argument(
+        "--cell-timeout",
+        metavar="SECONDS",
+        type=float,
+        default=ANSWER_SECONDS,
+        help="after which a database that has not answered is silent (default: %(default)s)",
+    )
+
+
+def _add_other_options(where: argparse._ArgumentGroup) -> None:
+    ledger = where.add_mutually_exclusive_group()
+    ledger.add_argument(
+        "--placement-database",
+        metavar="URL",
+        help="read the ledger from Placement's database; writes still go over its API",
+    )
+    ledger.add_argument(
+        "--placement-conf",
+        metavar="FILE",
+        type=Path,
+        help="the same, as [placement_database] connection of a placement.conf says",
+    )
+
+    where.add_argument(
+        "--libvirt",
+        metavar="PATTERN",
+        nargs="?",
+        const=PATTERN,
+        help=f"ask the hypervisors too; {{host}} stands for each host (default: {PATTERN})",
+    )
+    where.add_argument(
+        "--libvirt-uri",
+        metavar="HOST=URI",
+        type=_named_url,
+        action="append",
+        default=[],
+        help="the hypervisor of a host, in place of what --libvirt says",
+    )
 
 
 def _named_url(text: str) -> tuple[str, str]:

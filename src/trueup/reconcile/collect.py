@@ -9,13 +9,14 @@ from itertools import chain
 
 from trueup.reconcile.cloud import Cloud
 from trueup.reconcile.cloud.errors import AccessDenied, Unreachable
+from trueup.reconcile.cloud.hypervisors import answer_of
 from trueup.reconcile.cloud.ledger import Ledger
 from trueup.reconcile.cloud.nova import Cell
 from trueup.reconcile.cloud.nova_cells import CellContents, CellLookup
 from trueup.reconcile.cloud.nova_queries import NOTHING, Narrowing
 from trueup.reconcile.cloud.nova_registry import Registry
 from trueup.reconcile.cloud.reading import Noted
-from trueup.reconcile.facts import NEUTRON, Answer, Coverage, Facts, Port
+from trueup.reconcile.facts import NEUTRON, Answer, Coverage, Domain, Facts, Port
 from trueup.reconcile.selection import EVERYTHING, NOBODY, Selection, cells_selected, chosen
 from trueup.reconcile.selection import subjects as subjects_of
 
@@ -55,6 +56,7 @@ def collect(cloud: Cloud, progress: Progress, selection: Selection = EVERYTHING)
         told = _read_cells(cloud, wanted, progress, pool)
         ledger, registry = asked_ledger.result(), asked_registry.result()
         ports, of_neutron = asked_ports.result()
+    domains, of_libvirt = _read_domains(cloud, told)
     told = _look_up(cloud, told, ledger, selection)
     coverage = Coverage(
         (
@@ -62,10 +64,11 @@ def collect(cloud: Cloud, progress: Progress, selection: Selection = EVERYTHING)
             _answer(cloud.nova.registry_source, cloud.nova.way, registry.rows, registry.noted),
             *(one.answer for one in told),
             *of_neutron,
+            *of_libvirt,
         )
     )
     facts = _facts(taken_at, coverage, ledger, registry, told)
-    return chosen(replace(facts, ports=ports), selection)
+    return chosen(replace(facts, ports=ports, domains=domains), selection)
 
 
 def with_holdings(facts: Facts, cloud: Cloud, consumers: Iterable[str]) -> Facts:
@@ -207,6 +210,19 @@ def _read_ports(cloud: Cloud, progress: Progress) -> tuple[tuple[Port, ...], tup
         answer = Answer(NEUTRON, False, reason=silence.reason, way=_API, answered_at=_now())
         return (), (answer,)
     return ports, (Answer(NEUTRON, True, len(ports), way=_API, answered_at=_now()),)
+
+
+def _read_domains(
+    cloud: Cloud, told: Iterable[_Told]
+) -> tuple[tuple[Domain, ...], tuple[Answer, ...]]:
+    """The domains of every host that a cell knows, and libvirt's answer, where it is asked."""
+    if cloud.hypervisors is None:
+        return (), ()
+    nodes = chain.from_iterable(one.contents.compute_nodes for one in told if one.contents)
+    hosts = sorted({row.host for row in nodes if not row.deleted})
+    every = tuple(cloud.hypervisors.domains(hosts))
+    answer = replace(answer_of(every), answered_at=_now())
+    return tuple(chain.from_iterable(one.domains for one in every)), (answer,)
 
 
 def _told(cloud: Cloud, cell: Cell, rows: int, noted: Noted) -> Answer:

@@ -5,6 +5,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Protocol
 
+from trueup.reconcile.cloud.hypervisors import Hypervisors
 from trueup.reconcile.cloud.neutron import Neutron
 from trueup.reconcile.cloud.nova import Cell
 from trueup.reconcile.cloud.nova_cells import CellContents, CellLookup, Counted
@@ -42,11 +43,12 @@ class Nova(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Cloud:
-    """One cloud's services, connected; without `neutron`, ports are not asked for."""
+    """One cloud's services, connected; without `neutron` or `hypervisors`, those are not asked."""
 
     nova: Nova
     placement: Placement
     neutron: Neutron | None = None
+    hypervisors: Hypervisors | None = None
 
     def close(self) -> None:
         self.nova.close()
