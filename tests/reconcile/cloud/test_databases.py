@@ -38,6 +38,35 @@ def test_rows_come_in_batches_each_of_them_once(fresh_database, monkeypatch, siz
     assert [row["id"] for row in rows] == list(range(COUNT))
 
 
+ODD = ("'quoted'", '"', "\\", "é", "{}", "a\nb", "\x01")
+
+
+def test_values_are_the_same_in_whichever_way_they_come(database_url):
+    """On SQLite, MariaDB and PostgreSQL: a batch that is packed, and rows one by one."""
+    engine = sqlalchemy.create_engine(database_url, poolclass=NullPool)
+    words = [(number, word) for number, word in enumerate((None, "", *ODD))]
+    with engine.begin() as connection:
+        connection.execute(text("CREATE TABLE numbers (id INTEGER, word VARCHAR(9))"))
+        for number, word in words:
+            connection.execute(
+                text("INSERT INTO numbers VALUES (:id, :word)"), {"id": number, "word": word}
+            )
+    query = select(NUMBERS.c.id, NUMBERS.c.word)
+    database = Database("a cell", database_url)
+    rows = database.ask(lambda session: list(session.every_row(query, NUMBERS.c.id)))
+    assert sorted((row["id"], row["word"]) for row in rows) == words
+    nobody = query.where(NUMBERS.c.id < 0)
+    assert database.ask(lambda session: list(session.every_row(nobody, NUMBERS.c.id))) == []
+
+
+def test_a_batch_that_does_not_fit_into_one_text_is_read_row_by_row(fresh_database, monkeypatch):
+    monkeypatch.setattr(databases, "_PACKED_BYTES_MAX", 50)
+    database = filled(fresh_database("mariadb"))
+    query = select(NUMBERS.c.id, NUMBERS.c.word)
+    rows = database.ask(lambda session: list(session.every_row(query, NUMBERS.c.id)))
+    assert [row["id"] for row in rows] == list(range(COUNT))
+
+
 def test_named_rows_are_asked_for_a_few_at_a_time(fresh_database, monkeypatch):
     monkeypatch.setattr(databases, "KEYS_IN_QUERY", 2)
     database = filled(fresh_database("sqlite"))

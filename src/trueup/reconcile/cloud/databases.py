@@ -8,6 +8,7 @@ from itertools import chain
 from typing import Any, TypeVar
 from urllib.parse import quote
 
+import msgspec
 from sqlalchemy import (
     ColumnElement,
     Connection,
@@ -15,13 +16,14 @@ from sqlalchemy import (
     Select,
     TableClause,
     create_engine,
+    func,
     inspect,
     literal_column,
     select,
 )
 from sqlalchemy.engine import URL, make_url
 from sqlalchemy.event import listens_for
-from sqlalchemy.exc import ArgumentError, NoSuchModuleError, SQLAlchemyError
+from sqlalchemy.exc import ArgumentError, DatabaseError, NoSuchModuleError, SQLAlchemyError
 from sqlalchemy.pool import NullPool
 
 from trueup.reconcile.cloud.errors import DatabaseUnusable, Unreachable
@@ -30,7 +32,7 @@ from trueup.reconcile.cloud.errors import DatabaseUnusable, Unreachable
 CONNECT_SECONDS = 10
 # Seconds in which it must have answered everything: as Nova's own limit for a cell.
 ANSWER_SECONDS = 60
-BATCH_ROWS = 5000
+BATCH_ROWS = 2000
 # SQLite takes at most 999 parameters in older builds.
 KEYS_IN_QUERY = 500
 
@@ -46,6 +48,9 @@ _READ_ONLY = {
     "postgresql": "SET SESSION CHARACTERISTICS AS TRANSACTION READ ONLY",
     "sqlite": "PRAGMA query_only = ON",
 }
+# Servers that pack a batch, and how long it may become; their default is a megabyte.
+_PACKING = frozenset({"mysql", "mariadb"})
+_PACKED_BYTES_MAX = 1 << 26
 # The weakest isolation level under which all queries of a transaction see the same moment.
 _ONE_PICTURE = {"mysql": "REPEATABLE READ", "postgresql": "REPEATABLE READ"}
 
@@ -118,15 +123,35 @@ class Session:
         last = None
         while True:
             following = query if last is None else query.where(key > last)
-            rows = self.rows(following.order_by(key).limit(BATCH_ROWS))
+            rows = self._batch(following.order_by(key).limit(BATCH_ROWS))
             yield rows
             if len(rows) < BATCH_ROWS:
                 return
-            last = rows[-1][str(key.key)]
+            last = max(row[str(key.key)] for row in rows)
 
     def every_row(self, query: Select[Any], key: ColumnElement[Any]) -> Iterator[Row]:
         """The same, row by row."""
         return chain.from_iterable(self.batches(query, key))
+
+    def _batch(self, query: Select[Any]) -> list[Row]:
+        """The rows of a long query, in any order.
+
+        PERF: MariaDB and MySQL pack them into one JSON text, which is taken apart in C. Their
+        driver is Python, and took half of the time that reading a cell takes in our process: 1.8 s
+        for 24,000 instances, 1.1 s packed (bench/collecting.py).
+        """
+        if self._connection.dialect.name not in _PACKING:
+            return self.rows(query)
+        batch = query.subquery("batch")
+        packed = select(func.json_arrayagg(func.json_array(*batch.c)))
+        try:
+            [row] = self.rows(packed)
+            found = msgspec.json.decode(next(iter(row.values())) or "")
+        except (DatabaseError, ValueError):
+            # None at all, too many for one text, or a server that cannot do it: asked plainly.
+            return self.rows(query)
+        names = tuple(column.name for column in batch.c)
+        return [dict(zip(names, values, strict=True)) for values in found]
 
     def rows_of(
         self, query: Select[Any], key: ColumnElement[Any], wanted: Sequence[Any]
@@ -165,6 +190,8 @@ def _read_only_engine(url: URL, seconds: float) -> Engine:
     def forbid_writes(connection: Any, _record: Any) -> None:
         with closing(connection.cursor()) as cursor:
             cursor.execute(statement)
+            if engine.dialect.name in _PACKING:
+                cursor.execute(f"SET SESSION group_concat_max_len = {_PACKED_BYTES_MAX}")
         # In PostgreSQL even what is set for a session is undone with the transaction it was set in.
         connection.commit()
 

@@ -1,0 +1,120 @@
+# SPDX-License-Identifier: Apache-2.0
+"""How long reading a whole cloud takes, and how much memory: Nova's cells and Placement together.
+
+    python -m bench.collecting --hosts 10000 --instances 200000 --cells 4
+
+The goal is 20 s and 1.5 GiB on two cores. What bounds it: a driver in Python takes each row apart,
+6 to 8 microseconds for the 20 columns of an instance, and as much again makes it a fact; four more
+tables have a row for each instance.
+"""
+
+import argparse
+import contextlib
+import cProfile
+import resource
+import subprocess
+import sys
+import time
+from collections.abc import Sequence
+from functools import partial
+from typing import Any
+
+from bench import cloud
+from bench.loading import load
+from bench.nova_rows import NovaUrls, fill
+from tests.servers.sources import database_server
+
+GOAL_SECONDS, GOAL_MEBIBYTES = 20.0, 1536
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Make the cloud, read it in a process of its own, and say what it took."""
+    options = _options(arguments)
+    if options.nova_api:
+        return _read(NovaUrls(options.nova_api, options.placement), options.profile)
+    with contextlib.ExitStack() as stack:
+        server = stack.enter_context(database_server("mariadb"))
+        placement = server.create_database("placement")
+        started = time.monotonic()
+        load(placement, cloud.draw("flat", options.hosts))
+        urls = fill(server, placement, options.cells, options.instances)
+        _say(f"made the cloud in {time.monotonic() - started:.0f} s")
+        words = [sys.executable, "-m", "bench.collecting", "--nova-api", urls.api]
+        words += ["--placement", urls.placement, *(["--profile"] if options.profile else [])]
+        return subprocess.run(words, check=False).returncode
+
+
+def _read(urls: NovaUrls, profile: bool) -> int:
+    # Imported where it is measured: the process that makes the cloud needs none of it.
+    from trueup.cli.progress import progress
+    from trueup.reconcile.audit import audit
+    from trueup.reconcile.collect import collect
+    from trueup.reconcile.rules import Rules
+
+    reading = _cloud(urls)
+    if profile:
+        return _profile(reading)
+    started, used = time.monotonic(), time.process_time()
+    with progress() as report:
+        facts = collect(reading, report)
+    seconds = time.monotonic() - started
+    mebibytes = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024
+    for answer in facts.coverage.answers:
+        _say(f"  {answer.source}: {answer.rows} rows, {answer.unread_rows} not understood")
+    used = time.process_time() - used
+    _say(f"collect: {seconds:.1f} s, of them {used:.1f} s of this process, {mebibytes} MiB")
+    _say(f"{len(facts.instances)} instances, {len(facts.consumers)} consumers")
+    started = time.monotonic()
+    result = audit(facts, Rules())
+    _say(f"audit: {time.monotonic() - started:.1f} s, {len(result.findings)} findings")
+    return 0 if seconds <= GOAL_SECONDS and mebibytes <= GOAL_MEBIBYTES else 1
+
+
+def _profile(reading: Any) -> int:
+    """Each source alone, one after the other, since a profiler sees one thread."""
+    cells = reading.nova.cells()
+    parts = {cell.name: partial(reading.nova.contents, cell) for cell in cells}
+    parts["registry"] = partial(reading.nova.registry, cells)
+    parts["ledger"] = partial(reading.placement.ledger, lambda done, total: None)
+    profiler = cProfile.Profile()
+    for name, read in parts.items():
+        started = time.process_time()
+        read()
+        _say(f"{name}: {time.process_time() - started:.2f} s of this process")
+        profiler.runcall(read)
+    profiler.print_stats("tottime")
+    return 0
+
+
+def _cloud(urls: NovaUrls) -> Any:
+    from keystoneauth1 import adapter, session, token_endpoint
+
+    from trueup.reconcile.cloud import Cloud
+    from trueup.reconcile.cloud.nova import NovaDatabases
+    from trueup.reconcile.cloud.placement import Placement
+    from trueup.reconcile.cloud.placement_database import PlacementDatabase
+
+    nobody = session.Session(auth=token_endpoint.Token("http://127.0.0.1:1", "nobody"))
+    return Cloud(
+        nova=NovaDatabases(urls.api, None),
+        placement=Placement(adapter.Adapter(nobody), PlacementDatabase(urls.placement)),
+    )
+
+
+def _options(arguments: Sequence[str] | None) -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--hosts", type=int, default=10_000)
+    parser.add_argument("--instances", type=int, default=200_000)
+    parser.add_argument("--cells", type=int, default=4)
+    parser.add_argument("--profile", action="store_true", help="say where the time goes")
+    parser.add_argument("--nova-api", help=argparse.SUPPRESS)
+    parser.add_argument("--placement", help=argparse.SUPPRESS)
+    return parser.parse_args(arguments)
+
+
+def _say(line: str) -> None:
+    print(line, flush=True)  # noqa: T201 - a program that prints what it measured
+
+
+if __name__ == "__main__":
+    sys.exit(main())
