@@ -15,11 +15,11 @@ from tests.cli.running import trueup
 from tests.clouds.ledger import ledger_at
 from trueup import lab
 from trueup.reconcile import journal as journals
-from trueup.reconcile.cloud.nova import NovaDatabases
+from trueup.reconcile.cloud.databases import Database
 from trueup.reconcile.cloud.placement import Placement
 from trueup.reconcile.plan import load
 
-DOORS = ((Placement, "_request"), (NovaDatabases, "_ask"), (journals, "_write"))
+DOORS = ((Placement, "_request"), (Database, "ask"), (journals, "_write"))
 
 
 class Killed(BaseException):
