@@ -9,7 +9,7 @@ import sys
 import pytest
 
 from tests.cli.running import trueup
-from trueup.cli.progress import wait
+from trueup.cli.progress import progress, wait
 
 PROGRAM = [sys.executable, "-c", "from trueup.cli.main import main; raise SystemExit(main())"]
 
@@ -59,3 +59,12 @@ def test_what_is_over_is_not_waited_for(seconds):
     told = []
     wait(seconds, lambda *counts: told.append(counts))
     assert told == []
+
+
+def test_how_many_there_are_need_not_be_known(monkeypatch):
+    monkeypatch.setenv("TERM", "xterm")
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    with progress() as report:
+        report("instances", 2000, 0)
+        report("instances", 4000, 0)
+        report("cells", 1, 2)

@@ -14,7 +14,7 @@ Report = Callable[[str, int, int], None]
 
 @contextmanager
 def progress() -> Iterator[Report]:
-    """A function to call with (stage, done, total), as often as one likes."""
+    """A function to call with (stage, done, total; 0: not known), as often as one likes."""
     console = Console(stderr=True)
     bars = Progress(
         TextColumn("{task.description}"),
@@ -29,8 +29,8 @@ def progress() -> Iterator[Report]:
 
     def report(stage: str, done: int, total: int) -> None:
         if stage not in tasks:
-            tasks[stage] = bars.add_task(stage, total=total)
-        bars.update(tasks[stage], completed=done, total=total)
+            tasks[stage] = bars.add_task(stage, total=total or None)
+        bars.update(tasks[stage], completed=done, total=total or None)
 
     with bars:
         yield report
