@@ -22,7 +22,7 @@ _PROPERTIES = (
     "image_base_image_ref", "image_hw_machine_type", "image_hw_disk_bus", "image_hw_video_model",
     "owner_user_name", "owner_project_name", "boot_roles",
 )  # fmt: skip
-_NETWORK_INFO_BYTES = 2000
+_NETWORK_BYTES = 2000
 _REQUEST_SPEC_BYTES = 3000
 _FLAVORS = 40
 _FLAVOR = (
@@ -129,7 +129,7 @@ def _cell_statements(place: _Place) -> Iterator[str]:
     )
     yield (
         f"INSERT INTO {cell}.instance_info_caches (id, instance_uuid, deleted, network_info) "
-        f"SELECT c.id, c.uuid, 0, REPEAT('n', {_NETWORK_INFO_BYTES}) {made}"
+        f"SELECT c.id, c.uuid, 0, REPEAT('n', {_NETWORK_BYTES}) {made}"
     )
     for name in _PROPERTIES:
         yield (
