@@ -33,6 +33,8 @@ LEDGERS = {
     "evacuated": (5, 10, 40),
     "every-kind": (6, 13, 48),
 }
+# Instances in each cell, where they are others than in most.
+INSTANCES = {"every-kind": [1, 13, 2]}
 WEB1 = "SELECT uuid FROM instances WHERE display_name = 'web1'"
 
 
@@ -73,7 +75,8 @@ def test_the_databases_are_as_recorded(
     with loaded_databases(name, [recordings.PLACEMENT], mariadb_server) as urls:
         assert tuple(count(urls["placement"], table) for table in tables) == LEDGERS[name]
     cells = recorded_cells(name)
-    assert [count(cells[cell], "instances") for cell in recordings.CELLS] == [0, 8, 2]
+    counted = [count(cells[cell], "instances") for cell in recordings.CELLS]
+    assert counted == INSTANCES.get(name, [0, 8, 2])
     deleted = 2 if name == "deleted-by-hand" else 0
     assert count(cells["cell1"], "instances", "deleted != 0") == deleted
     hosts = "SELECT host FROM compute_nodes WHERE deleted = 0 ORDER BY host"
