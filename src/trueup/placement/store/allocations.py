@@ -11,6 +11,7 @@ from trueup.placement.store.changes import NOTED, USAGE_OF
 from trueup.placement.store.consumers import columns as consumer_columns
 from trueup.placement.store.consumers import read_consumer
 from trueup.placement.store.database import Transaction
+from trueup.placement.store.lines import joined, rows_of, time_of
 from trueup.placement.store.tables import (
     allocations,
     consumers,
@@ -46,18 +47,20 @@ _OF_CONSUMER = (
     .where(allocations.c.consumer_id == bindparam("uuid"))
     .order_by(allocations.c.id)
 )
+_PARTS_OF_PROVIDER = (
+    allocations.c.id,
+    consumers.c.uuid,
+    consumers.c.generation,
+    resource_classes.c.name,
+    allocations.c.used,
+    allocations.c.created_at,
+)
 _OF_PROVIDER = (
-    select(
-        consumers.c.uuid,
-        consumers.c.generation,
-        resource_classes.c.name.label("resource_class"),
-        allocations.c.used,
-        allocations.c.created_at,
-    )
+    select(joined(*_PARTS_OF_PROVIDER))
+    .select_from(allocations)
     .join(consumers, allocations.c.consumer_id == consumers.c.uuid)
     .join(resource_classes, allocations.c.resource_class_id == resource_classes.c.id)
     .where(allocations.c.resource_provider_id == bindparam("provider"))
-    .order_by(allocations.c.id)
 )
 _INSERTED = insert(allocations)
 _DELETED = delete(allocations).where(
@@ -83,15 +86,18 @@ def of_consumer(tx: Transaction, consumer_uuid: str) -> tuple[Consumer | None, l
 
 def of_provider(tx: Transaction, provider: AnyProvider) -> list[tuple[str, int, Allocation]]:
     """What is held of a provider: UUID and generation of each consumer, and its allocation."""
+    texts = tx.scalars(_OF_PROVIDER, {"provider": provider.id})
     return [
         (
-            row.uuid,
-            row.generation,
+            consumer,
+            int(generation),
             Allocation(
-                provider.uuid, row.resource_class, row.used, provider.generation, row.created_at
+                provider.uuid, resource_class, int(used), provider.generation, time_of(created_at)
             ),
         )
-        for row in tx.execute(_OF_PROVIDER, {"provider": provider.id})
+        for _, consumer, generation, resource_class, used, created_at in rows_of(
+            texts, len(_PARTS_OF_PROVIDER)
+        )
     ]
 
 

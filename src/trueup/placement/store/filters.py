@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """The list of providers, filtered: one query for all conditions together."""
 
-import secrets
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import Any, NamedTuple
@@ -10,10 +9,8 @@ from sqlalchemy import (
     ColumnElement,
     Integer,
     Select,
-    String,
     and_,
     bindparam,
-    cast,
     false,
     func,
     literal,
@@ -25,6 +22,7 @@ from trueup.model.providers import ListedProvider
 from trueup.model.requests import AnyOf, ProviderFilters
 from trueup.placement.store import vocabulary
 from trueup.placement.store.database import Transaction
+from trueup.placement.store.lines import joined, rows_of, time_of
 from trueup.placement.store.providers import of_uuid
 from trueup.placement.store.tables import (
     aggregates,
@@ -43,32 +41,17 @@ class Listing(NamedTuple):
     modified_at: datetime | None = None
 
 
-_BETWEEN_PARTS = "\n"  # only the last part, the name, may have one
-_BETWEEN_LINES = f"\n{secrets.token_hex(4)}\n"  # nobody can put it into a name
-_LINES_AT_ONCE = 128
-
-
-def _line() -> ColumnElement[str]:
-    """All that is listed of a provider, as one text."""
-    numbers = (
-        providers.c.id,
-        providers.c.root_provider_id,
-        providers.c.parent_provider_id,
-        providers.c.generation,
-        func.coalesce(providers.c.updated_at, providers.c.created_at),
-    )
-    parts = [func.coalesce(cast(number, String(30)), "") for number in numbers]
-    line: ColumnElement[str] = parts[0]
-    for part in (*parts[1:], providers.c.uuid, func.coalesce(providers.c.name, "")):
-        line = line + _BETWEEN_PARTS + part
-    return line
-
-
-# PERF: drivers take a microsecond or more for each value, several for a time, and many for a row;
-# the database joins them in less.
-_LINES = select(func.aggregate_strings(_line(), _BETWEEN_LINES)).group_by(
-    providers.c.id // _LINES_AT_ONCE
+_PARTS = (
+    providers.c.id,
+    providers.c.root_provider_id,
+    providers.c.parent_provider_id,
+    providers.c.generation,
+    func.coalesce(providers.c.updated_at, providers.c.created_at),
+    providers.c.uuid,
+    providers.c.name,
 )
+_ROWS_AT_ONCE = 128
+_LISTED = select(joined(*_PARTS)).group_by(providers.c.id // _ROWS_AT_ONCE)
 _UUIDS = select(providers.c.id, providers.c.uuid).where(
     providers.c.id.in_(bindparam("ids", expanding=True))
 )
@@ -79,7 +62,7 @@ def list_providers(tx: Transaction, filters: ProviderFilters) -> Listing:
 
     Raises TraitNotFound or ResourceClassNotFound for a name that does not exist.
     """
-    query = _LINES
+    query = _LISTED
     # PARITY: an empty name or UUID is no filter.
     if filters.name:
         query = query.where(providers.c.name == filters.name)
@@ -96,9 +79,7 @@ def list_providers(tx: Transaction, filters: ProviderFilters) -> Listing:
 
 
 def _listing(tx: Transaction, texts: Iterable[str]) -> Listing:
-    lines = [line for text in texts for line in text.split(_BETWEEN_LINES)]
-    rows = [line.split(_BETWEEN_PARTS, 6) for line in lines]
-    rows.sort(key=_id)
+    rows = rows_of(texts, len(_PARTS))
     uuids = {row[0]: row[5] for row in rows}
     above = {row[1] for row in rows}.union(row[2] for row in rows) - uuids.keys() - {""}
     if above:
@@ -112,17 +93,9 @@ def _listing(tx: Transaction, texts: Iterable[str]) -> Listing:
     return Listing(listed, _latest({row[4] for row in rows}))
 
 
-def _id(row: Sequence[str]) -> int:
-    return int(row[0])
-
-
 def _latest(times: Collection[str]) -> datetime | None:
     """The last of these times; None if one of them is not known, or there is none."""
-    try:
-        return None if "" in times else datetime.fromisoformat(max(times))
-    except ValueError:
-        # MariaDB may have a day 0 in a month 0.
-        return None
+    return time_of(max(times)) if times and "" not in times else None
 
 
 def _with_traits(tx: Transaction, query: Select[Any], filters: ProviderFilters) -> Select[Any]:

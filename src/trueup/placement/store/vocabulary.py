@@ -14,6 +14,7 @@ from sqlalchemy import Select, Table, bindparam, delete, func, insert, select, u
 
 from trueup.placement.store.changes import NAMES, note
 from trueup.placement.store.database import Transaction
+from trueup.placement.store.lines import joined, rows_of, time_of
 from trueup.placement.store.tables import inventories, provider_traits, resource_classes, traits
 
 _FIRST_CUSTOM_CLASS_ID = 10000
@@ -121,7 +122,8 @@ def list_traits(
 
     `associated` asks whether any provider has the trait.
     """
-    query = _words(traits).order_by(traits.c.id)
+    modified_at = func.coalesce(traits.c.updated_at, traits.c.created_at)
+    query = select(joined(traits.c.id, modified_at, traits.c.name))
     if names is not None:
         query = query.where(traits.c.name.in_(list(names)))
     if prefix is not None:
@@ -130,7 +132,10 @@ def list_traits(
         used = select(provider_traits.c.trait_id)
         condition = traits.c.id.in_(used)
         query = query.where(condition if associated else ~condition)
-    return _read(tx, query)
+    return [
+        Word(int(id_), name, time_of(modified_at))
+        for id_, modified_at, name in rows_of(tx.scalars(query), 3)
+    ]
 
 
 def insert_trait(tx: Transaction, name: str) -> None:
