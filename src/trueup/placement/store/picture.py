@@ -21,6 +21,7 @@ from sqlalchemy import (
 )
 
 from trueup.placement.store.database import Transaction
+from trueup.placement.store.lines import joined, rows_of
 from trueup.placement.store.tables import (
     aggregates,
     allocations,
@@ -33,6 +34,7 @@ from trueup.placement.store.tables import (
 )
 
 _BETWEEN = ","
+_PROVIDERS_IN_ROW = 1000
 
 
 class ProviderRow(NamedTuple):
@@ -125,18 +127,24 @@ def _listed(first: ColumnElement[int], *others: ColumnElement[int]) -> tuple[Any
     for other in others:
         total += cast(other, BigInteger)
         text = text + _BETWEEN + cast(other, String(20))
-    return func.sum(total), func.aggregate_strings(text, _BETWEEN)
+    listed = func.aggregate_strings(text, _BETWEEN)
+    return func.sum(total).label("total"), listed.label("listed")
 
 
 # Without a root, upstream does not see a provider either.
 _PROVIDERS = _query(
     select(
-        providers.c.id,
-        providers.c.uuid,
-        providers.c.root_provider_id,
-        providers.c.parent_provider_id,
-        providers.c.generation,
-    ).where(providers.c.root_provider_id.is_not(None)),
+        func.sum(cast(providers.c.id, BigInteger)),
+        joined(
+            providers.c.id,
+            providers.c.root_provider_id,
+            providers.c.parent_provider_id,
+            providers.c.generation,
+            providers.c.uuid,
+        ),
+    )
+    .where(providers.c.root_provider_id.is_not(None))
+    .group_by(providers.c.id // _PROVIDERS_IN_ROW),
     providers.c.id,
 )
 _kind_of_stock = (
@@ -179,14 +187,25 @@ _USAGE_OF = (
     .where(providers.c.id.in_(bindparam("ids", expanding=True)))
     .group_by(providers.c.id, providers.c.generation, allocations.c.resource_class_id)
 )
-_TRAIT_SETS = _query(
+_set_of_traits = _query(
     select(*_listed(provider_traits.c.trait_id), provider_traits.c.resource_provider_id).group_by(
         provider_traits.c.resource_provider_id
     ),
     provider_traits.c.resource_provider_id,
 )
+
+
+def _by_trait_set(sets: Select[Any]) -> Select[Any]:
+    of = sets.subquery("set_of").c
+    listed = _listed(of.resource_provider_id)
+    return select(*listed, of.total, of.listed).group_by(of.total, of.listed)
+
+
+_TRAIT_SETS = _Query(_by_trait_set(_set_of_traits.of_all), _by_trait_set(_set_of_traits.of_some))
 _AGGREGATE_PAIRS = _query(
-    select(provider_aggregates.c.resource_provider_id, provider_aggregates.c.aggregate_id),
+    select(
+        *_listed(provider_aggregates.c.resource_provider_id), provider_aggregates.c.aggregate_id
+    ).group_by(provider_aggregates.c.aggregate_id),
     provider_aggregates.c.resource_provider_id,
 )
 _AGGREGATES = select(aggregates.c.id, aggregates.c.uuid)
@@ -228,12 +247,12 @@ def speaking(tx: Transaction, class_ids: Collection[int], trait_ids: Collection[
 
 def all_providers(tx: Transaction) -> list[ProviderRow]:
     """Every provider that has a root."""
-    return [ProviderRow(*row) for row in _PROVIDERS.rows(tx, None)]
+    return _provider_rows(_PROVIDERS.rows(tx, None))
 
 
 def all_members(tx: Transaction) -> list[tuple[int, int]]:
     """The id of each provider and of an aggregate it is a member of."""
-    return [(row[0], row[1]) for row in _AGGREGATE_PAIRS.rows(tx, None)]
+    return _aggregate_pairs(_AGGREGATE_PAIRS.rows(tx, None))
 
 
 def usage(tx: Transaction, ids: Collection[int] | None = None) -> Usage:
@@ -249,10 +268,10 @@ def usage(tx: Transaction, ids: Collection[int] | None = None) -> Usage:
 
 
 def _picture(tx: Transaction, known: Names, ids: Collection[int] | None) -> Picture:
-    pairs = _AGGREGATE_PAIRS.rows(tx, ids)
+    pairs = _aggregate_pairs(_AGGREGATE_PAIRS.rows(tx, ids))
     return Picture(
         names=known,
-        providers=[ProviderRow(*row) for row in _PROVIDERS.rows(tx, ids)],
+        providers=_provider_rows(_PROVIDERS.rows(tx, ids)),
         stocks=[
             StockRow(provider, *kind)
             for total, listed, *kind in _STOCKS.rows(tx, ids)
@@ -263,6 +282,32 @@ def _picture(tx: Transaction, known: Names, ids: Collection[int] | None) -> Pict
         aggregate_pairs=pairs,
         aggregate_uuids=_aggregate_uuids(tx, pairs, ids is None),
     )
+
+
+def _provider_rows(rows: Iterable[Any]) -> list[ProviderRow]:
+    """The providers in these rows. Raises ListCutOff."""
+    found = []
+    for total, text in rows:
+        try:
+            some = [
+                ProviderRow(
+                    int(key), uuid, int(root), int(parent) if parent else None, int(generation or 0)
+                )
+                for key, root, parent, generation, uuid in rows_of([text], 5)
+            ]
+        except ValueError as error:
+            raise ListCutOff from error
+        _check_sum((row.id for row in some), total)
+        found += some
+    return found
+
+
+def _aggregate_pairs(rows: Iterable[Any]) -> list[tuple[int, int]]:
+    return [
+        (provider, aggregate)
+        for total, listed, aggregate in rows
+        for provider in _numbers(listed, total)
+    ]
 
 
 def _aggregate_uuids(tx: Transaction, pairs: Iterable[Any], of_all: bool) -> dict[int, str]:
@@ -283,25 +328,27 @@ def _used_rows(tx: Transaction, ids: Collection[int] | None) -> list[UsedRow]:
 
 
 def _trait_sets(rows: Iterable[Any]) -> dict[int, tuple[int, ...]]:
-    read: dict[str, tuple[int, ...]] = {}
     kept: dict[tuple[int, ...], tuple[int, ...]] = {}
     sets = {}
-    for total, listed, provider_id in rows:
-        found = read.get(listed)
-        if found is None:
-            found = tuple(sorted(_numbers(listed, total)))
-            found = read[listed] = kept.setdefault(found, found)
-        sets[provider_id] = found
+    for total_of_providers, listed_providers, total, listed in rows:
+        found = tuple(sorted(_numbers(listed, total)))
+        # The lists of equal sets may be in different orders.
+        found = kept.setdefault(found, found)
+        sets.update(dict.fromkeys(_numbers(listed_providers, total_of_providers), found))
     return sets
 
 
 def _numbers(listed: str, total: int) -> list[int]:
     """A list as numbers. Raises ListCutOff."""
     numbers = list(map(int, filter(None, listed.split(_BETWEEN))))
+    _check_sum(numbers, total)
+    return numbers
+
+
+def _check_sum(numbers: Iterable[int], total: int) -> None:
     # SAFETY: MariaDB only warns when it cuts a list off.
     if sum(numbers) != total:
         raise ListCutOff
-    return numbers
 
 
 def _pairs(rows: Iterable[Any]) -> dict[str, int]:
