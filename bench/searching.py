@@ -4,8 +4,9 @@
     python -m bench.searching --hosts 1000
     python -m bench.searching --hosts 10000 --only nested 'devices*'
 
-One process, no HTTP and no database, the best of a few. What upstream needs for the queries at
-the end, if it answers them at all, is measured in minutes.
+One process, no HTTP and no database, the best of a few: what was told of a provider is told again
+as it was, as in a service between two claims. What upstream needs for the queries at the end, if it
+answers them at all, is measured in minutes.
 """
 
 import argparse

@@ -4,8 +4,9 @@
 It may have 100,000 candidates, so it is kept in columns, not as an object for each.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from typing import Protocol
 
 Part = tuple[str, tuple[tuple[str, int], ...]]
 """What one provider of each candidate gives: the suffix of a group, and amounts by class."""
@@ -31,12 +32,27 @@ class Summaries:
     stocks: tuple[StockColumns, ...]
 
 
+Tell = Callable[[Summaries], Iterable[bytes]]
+"""Makes a text about each of these providers, in their order."""
+
+
+class Summarized(Protocol):
+    """Providers of which something can be told."""
+
+    def told(self, tell: Tell, *, kept: bool) -> Iterable[bytes]:
+        """What `tell` makes of each, in any order.
+
+        With `kept`, texts are kept and used again until something changes about a provider. Who
+        asks for that must always tell the same of the same provider.
+        """
+
+
 @dataclass(frozen=True, slots=True)
 class Candidates:
     """All ways found, and the providers of the trees they use."""
 
+    summarized: Summarized
     parts: tuple[Part, ...] = ()
     choices: Sequence[tuple[int, ...]] = ()
     """For each candidate: who gives each part, as a place in `uuids`."""
     uuids: Sequence[str] = ()
-    summaries: tuple[Summaries, ...] = ()

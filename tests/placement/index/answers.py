@@ -2,9 +2,10 @@
 """Answers in a form that tests can compare."""
 
 from collections import Counter
+from collections.abc import Iterator
 from typing import Any
 
-from trueup.model.candidates import Candidates
+from trueup.model.candidates import Candidates, Summaries
 
 
 def candidates(found: Candidates) -> list[tuple]:
@@ -32,15 +33,18 @@ def spelled(found: Candidates) -> list[str]:
 
 def summaries(found: Candidates) -> dict[str, dict[str, Any]]:
     """What is said of each provider, by its UUID."""
-    return {
-        uuid: {
-            "root": some.root_uuids[number],
-            "parent": some.parent_uuids[number],
-            "traits": some.traits[number],
-            "resources": {
-                one.name: (one.capacities[number], one.used[number]) for one in some.stocks
-            },
-        }
-        for some in found.summaries
-        for number, uuid in enumerate(some.uuids)
-    }
+    said = {}
+
+    def tell(some: Summaries) -> Iterator[bytes]:
+        for number, uuid in enumerate(some.uuids):
+            held = {one.name: (one.capacities[number], one.used[number]) for one in some.stocks}
+            said[uuid] = {
+                "root": some.root_uuids[number],
+                "parent": some.parent_uuids[number],
+                "traits": some.traits[number],
+                "resources": held,
+            }
+            yield uuid.encode()
+
+    assert sorted(found.summarized.told(tell, kept=False)) == sorted(map(str.encode, said))
+    return said

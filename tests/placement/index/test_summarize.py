@@ -23,7 +23,7 @@ NOBODY = np.empty(0, dtype=np.int64)
 
 def said(*used: int, whole_trees: bool = True) -> dict:
     positions = np.array(sorted(used), dtype=np.int64)
-    return summaries(Candidates(summaries=summarize(positions, VIEW, whole_trees)))
+    return summaries(Candidates(summarize(positions, VIEW, whole_trees)))
 
 
 def test_a_summary_has_all_that_there_is_about_a_provider() -> None:
@@ -75,8 +75,9 @@ def test_providers_are_told_apart_by_any_number_of_classes() -> None:
         for number in range(100)
     }
     told = summarize(np.arange(100), replace(view, stocks=stocks))
-    assert len(told) == 100
-    for uuid, one in summaries(Candidates(summaries=told)).items():
+    said = summaries(Candidates(told))
+    assert len(said) == 100
+    for uuid, one in said.items():
         number = int(uuid.removeprefix("host"))
         assert one["resources"] == {f"CUSTOM_{number}": (number, 0)}
 

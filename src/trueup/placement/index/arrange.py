@@ -78,7 +78,7 @@ def arrange(picture: Picture, old: View = NOTHING, again: Collection[int] = ()) 
     members = _regrouped(old.members, move, _by_aggregate(move.forest, picture))
     sharing = having.get(SHARING_TRAIT, NOBODY)
     same = move.is_same_forest and members is old.members and np.array_equal(sharing, old.sharing)
-    return View(
+    view = View(
         forest=move.forest,
         class_ids=picture.names.class_ids,
         stocks=_stocks(old, move, picture),
@@ -96,6 +96,9 @@ def arrange(picture: Picture, old: View = NOTHING, again: Collection[int] = ()) 
         },
         skipped=_skipped(old, picture, move.forest, again),
     )
+    if move.is_same_forest:
+        view.fragments.take_over(old.fragments, move.gone)
+    return view
 
 
 def with_usage(view: View, usage: Usage, again: Collection[int] | None) -> View:
@@ -104,7 +107,7 @@ def with_usage(view: View, usage: Usage, again: Collection[int] | None) -> View:
     table = _table(usage.used, _USED_WIDTH)
     positions = forest.positions_of(table[:, 0])
     touched = None if again is None else forest.positions_of(_integers(again))
-    stocks = {}
+    stocks, changed = {}, [NOBODY]
     for name, stock in view.stocks.items():
         used = np.zeros_like(stock.used) if touched is None else stock.used.copy()
         if touched is not None:
@@ -112,12 +115,16 @@ def with_usage(view: View, usage: Usage, again: Collection[int] | None) -> View:
         rows = table[:, 1] == stock.class_id
         found, entries = _entries(stock.positions, positions[rows])
         used[entries] = table[rows, 2][found]
-        stocks[name] = stock if np.array_equal(used, stock.used) else replace(stock, used=used)
+        differs = used != stock.used
+        stocks[name] = replace(stock, used=used) if differs.any() else stock
+        changed.append(stock.positions[differs])
     generations = view.generations.copy()
     pairs = _table(usage.generations, 2)
     positions = forest.positions_of(pairs[:, 0])
     generations[positions[positions != NOWHERE]] = pairs[positions != NOWHERE, 1]
-    return replace(view, stocks=stocks, generations=generations)
+    followed = replace(view, stocks=stocks, generations=generations)
+    followed.fragments.take_over(view.fragments, np.concatenate(changed))
+    return followed
 
 
 def with_names(view: View, names: Names) -> View:

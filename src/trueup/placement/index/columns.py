@@ -5,12 +5,13 @@ A View is one frozen picture of the ledger. A search sees one View from its begi
 """
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
 
 from trueup.placement.index.forest import Forest, Positions
+from trueup.placement.index.fragments import Fragments
 from trueup.placement.index.skipped import Skipped
 
 Mask = NDArray[np.bool_]
@@ -80,6 +81,8 @@ class View:
     """By UUID, of those that have a member."""
     skipped: frozenset[Skipped]
     """Rows that lead nowhere."""
+    # SAFETY: another view, also one that was made by `replace`, begins without any.
+    fragments: Fragments = field(init=False, compare=False, default_factory=Fragments)
 
     @property
     def is_flat(self) -> bool:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from trueup.model.candidates import Candidates
 from trueup.model.requests import CandidateRequest
-from trueup.placement.index.columns import View
+from trueup.placement.index.columns import NOBODY, View
 from trueup.placement.index.combine import Order, combine, lone
 from trueup.placement.index.hand import Choice, lay_table
 from trueup.placement.index.match import NothingFits, Slot, match_request
@@ -30,15 +30,15 @@ def find_candidates(request: CandidateRequest, view: View, order: Order) -> Cand
     try:
         slots, choices = _choices(request, match_request(request, view), view, order)
     except NothingFits:
-        return Candidates()
+        return Candidates(summarize(NOBODY, view))
     if order.randomize:
         random.shuffle(choices)
     flattens = view.forest.has_trees and not request.nested
     return Candidates(
+        summarized=summarize(used_by(choices, slots), view, whole_trees=not flattens),
         parts=tuple((slot.suffix, slot.resources) for slot in slots),
         choices=choices,
         uuids=view.forest.uuids,
-        summaries=summarize(used_by(choices, slots), view, whole_trees=not flattens),
     )
 
 

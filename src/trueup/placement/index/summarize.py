@@ -2,11 +2,12 @@
 """From choices to the answer: the providers of the trees they use."""
 
 import itertools
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
-from trueup.model.candidates import StockColumns, Summaries
+from trueup.model.candidates import StockColumns, Summaries, Tell
 from trueup.placement.index.columns import Mask, Stocks, View
 from trueup.placement.index.forest import NO_PARENT, Positions
 from trueup.placement.index.hand import Choice
@@ -24,9 +25,35 @@ def used_by(choices: Sequence[Choice], slots: Sequence[Slot]) -> Positions:
     return np.fromiter(sorted(found), dtype=np.int64, count=len(found))
 
 
-def summarize(used: Positions, view: View, whole_trees: bool = True) -> tuple[Summaries, ...]:
-    """These providers, or all of their trees, with their inventories and traits."""
-    shown = _of_trees(used, view) if whole_trees and view.forest.has_trees else used
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """These providers of a view, with their inventories and traits."""
+
+    positions: Positions
+    view: View
+
+    def told(self, tell: Tell, *, kept: bool) -> Iterable[bytes]:
+        """What `tell` makes of each, as `model.Summarized` says."""
+        fragments = self.view.fragments
+        known, positions = fragments.known if kept else {}, self.positions.tolist()
+        missing = [position for position in positions if position not in known]
+        made: dict[int, bytes] = {}
+        for alike, summaries in _summaries(np.array(missing, dtype=np.int64), self.view):
+            made.update(zip(alike.tolist(), tell(summaries), strict=True))
+        if kept:
+            fragments.add(made)
+        return [made[position] if position in made else known[position] for position in positions]
+
+
+def summarize(used: Positions, view: View, whole_trees: bool = True) -> Shown:
+    """These providers, or all of their trees."""
+    return Shown(_of_trees(used, view) if whole_trees and view.forest.has_trees else used, view)
+
+
+def _summaries(shown: Positions, view: View) -> Iterator[tuple[Positions, Summaries]]:
+    """These providers, those together that have inventories of the same classes."""
+    if not len(shown):
+        return
     held: dict[str, Mask] = {}
     kinds = np.zeros(len(shown), dtype=np.int64)
     for number, (name, stocks) in enumerate(view.stocks.items()):
@@ -37,10 +64,9 @@ def summarize(used: Positions, view: View, whole_trees: bool = True) -> tuple[Su
         if number % _CLASSES_TOLD_APART == 0:
             kinds = np.unique(kinds, return_inverse=True)[1]
     numbers, begins = np.unique(kinds, return_index=True)
-    return tuple(
-        _columns(shown[kinds == number], [name for name, has in held.items() if has[first]], view)
-        for number, first in zip(numbers, begins, strict=True)
-    )
+    for number, first in zip(numbers, begins, strict=True):
+        alike = shown[kinds == number]
+        yield alike, _columns(alike, [name for name, has in held.items() if has[first]], view)
 
 
 def _columns(shown: Positions, names: Iterable[str], view: View) -> Summaries:

@@ -131,18 +131,19 @@ def _listed(first: ColumnElement[int], *others: ColumnElement[int]) -> tuple[Any
     return func.sum(total).label("total"), listed.label("listed")
 
 
+_lines_of_providers: tuple[Any, Any] = (
+    func.sum(cast(providers.c.id, BigInteger)),
+    joined(
+        providers.c.id,
+        providers.c.root_provider_id,
+        providers.c.parent_provider_id,
+        providers.c.generation,
+        providers.c.uuid,
+    ),
+)
 # Without a root, upstream does not see a provider either.
 _PROVIDERS = _query(
-    select(
-        func.sum(cast(providers.c.id, BigInteger)),
-        joined(
-            providers.c.id,
-            providers.c.root_provider_id,
-            providers.c.parent_provider_id,
-            providers.c.generation,
-            providers.c.uuid,
-        ),
-    )
+    select(*_lines_of_providers)
     .where(providers.c.root_provider_id.is_not(None))
     .group_by(providers.c.id // _PROVIDERS_IN_ROW),
     providers.c.id,

@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """The text is what a serializer would make of the same answer."""
 
+from collections.abc import Iterable
 from typing import Any
 
 import orjson
 
-from trueup.model.candidates import Candidates, StockColumns, Summaries
+from trueup.model.candidates import Candidates, StockColumns, Summaries, Tell
 from trueup.model.requests import CandidateRequest, RequestGroup
 from trueup.placement.api.versions import V
 from trueup.placement.api.wire.candidate_answers import render
@@ -19,17 +20,27 @@ PARTS = (
 )
 
 
+class Told:
+    """Providers of which nothing was told before."""
+
+    def __init__(self, *summaries: Summaries):
+        self.summaries = summaries
+
+    def told(self, tell: Tell, *, kept: bool) -> Iterable[bytes]:
+        return [text for one in self.summaries for text in tell(one)]
+
+
 def answer(found: Candidates, version: V = V.ANY_TRAITS) -> dict[str, Any]:
     return orjson.loads(orjson.dumps(render(found, ASKED, version)))
 
 
 def candidates(version: V, *choices: tuple[int, ...]) -> list[Any]:
-    found = Candidates(PARTS, choices, ("a", "b", "c"))
+    found = Candidates(Told(), PARTS, choices, ("a", "b", "c"))
     return answer(found, version)["allocation_requests"]
 
 
 def test_an_answer_without_candidates_is_complete() -> None:
-    assert answer(Candidates()) == {"allocation_requests": [], "provider_summaries": {}}
+    assert answer(Candidates(Told())) == {"allocation_requests": [], "provider_summaries": {}}
 
 
 def test_amounts_on_one_provider_add_up() -> None:
@@ -87,7 +98,7 @@ def summaries(version: V) -> dict[str, Any]:
         stocks=(StockColumns("VCPU", [8], [3]), StockColumns("PGPU", [2], [0])),
     )
     bare = Summaries(("card",), ("host",), ("host",), ((),), ())
-    found = Candidates(summaries=(host, bare))
+    found = Candidates(Told(host, bare))
     return answer(found, version)["provider_summaries"]
 
 
@@ -117,7 +128,7 @@ def test_no_name_can_break_the_text() -> None:
     """The API refuses such names; rows that something else wrote may have them."""
     odd = 'a"b\\%s%'
     some = Summaries((odd,), (odd,), (odd,), ((odd,),), (StockColumns(odd, [1], [0]),))
-    found = answer(Candidates(((odd, ((odd, 1),)),), [(0,)], (odd,), (some,)))
+    found = answer(Candidates(Told(some), ((odd, ((odd, 1),)),), [(0,)], (odd,)))
     assert found == {
         "allocation_requests": [
             {"allocations": {odd: {"resources": {odd: 1}}}, "mappings": {odd: [odd]}}

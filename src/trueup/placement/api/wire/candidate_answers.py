@@ -31,8 +31,12 @@ def render(found: Candidates, asked: CandidateRequest, version: V) -> orjson.Fra
     for block in _blocks(found, quoted, version):
         text += block
     text += b'],"provider_summaries":{'
-    summaries = (_summaries(one, quoted, version, classes) for one in found.summaries)
-    text += ",".join(itertools.chain.from_iterable(summaries)).encode()
+
+    def tell(summaries: Summaries) -> Iterator[bytes]:
+        return map(str.encode, _summaries(summaries, quoted, version, classes))
+
+    # Since then a summary depends neither on the question nor on the version.
+    text += b",".join(found.summarized.told(tell, kept=version >= V.NESTED_CANDIDATES))
     text += b"}}"
     return orjson.Fragment(bytes(text))
 
