@@ -35,6 +35,7 @@ from bench.services import (
     running_service,
 )
 from bench.session import Session
+from bench.terminal import say
 from bench.writes import WRITES, Write
 
 _EVERY: tuple[Read | Write, ...] = (*READS, *WRITES)
@@ -64,25 +65,25 @@ async def _run(
     sessions = (competitors[0].session, competitors[1].session)
     differences = await disagreements(operations, sessions)
     for difference in differences:
-        _say(f"The answers differ. {difference}")
+        say(f"The answers differ. {difference}")
     if differences and not options.anyway:
         return 1
     services = [competitor.service for competitor in competitors]
     effort = Effort(options.seconds, options.turns)
-    _say(f"{_describe(options)}\n\n{report.header(services)}")
+    say(f"{_describe(options)}\n\n{report.header(services)}")
     cells = []
     for operation in operations:
         for clients in options.clients:
             results = await compare(operation, clients, competitors, database, effort)
             cell = report.Cell(operation.name, clients, (results[0], results[1]))
             cells.append(cell)
-            _say(report.line(cell))
+            say(report.line(cell))
             if options.json:
                 _write(options, [report.as_json(one, services) for one in cells], services)
-    _say("")
+    say("")
     for service in services:
         largest, together = meter.memory_mib(service.process)
-        _say(
+        say(
             f"{service.label}: largest process {largest:.0f} MiB, all together {together:.0f} MiB,"
             f" first answer after {service.seconds_to_start:.1f} s"
         )
@@ -156,11 +157,6 @@ def _describe(options: argparse.Namespace) -> str:
         f"{options.database}, {options.shape}, {options.hosts} hosts; {options.processes} processes"
         f" of {options.threads} threads each; load of the machine before: {load_average:.1f}"
     )
-
-
-def _say(text: str) -> None:
-    sys.stdout.write(f"{text}\n")
-    sys.stdout.flush()
 
 
 if __name__ == "__main__":

@@ -22,6 +22,7 @@ from typing import Any
 from bench import cloud
 from bench.loading import load
 from bench.nova_rows import NovaUrls, fill
+from bench.terminal import say
 from tests.servers.sources import database_server
 
 GOAL_SECONDS, GOAL_MEBIBYTES = 20.0, 1536
@@ -38,7 +39,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         started = time.monotonic()
         load(placement, cloud.draw("flat", options.hosts))
         urls = fill(server, placement, options.cells, options.instances)
-        _say(f"made the cloud in {time.monotonic() - started:.0f} s")
+        say(f"made the cloud in {time.monotonic() - started:.0f} s")
         words = [sys.executable, "-m", "bench.collecting", "--nova-api", urls.api]
         words += ["--placement", urls.placement, *(["--profile"] if options.profile else [])]
         return subprocess.run(words, check=False).returncode
@@ -60,13 +61,13 @@ def _read(urls: NovaUrls, profile: bool) -> int:
     seconds = time.monotonic() - started
     mebibytes = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024
     for answer in facts.coverage.answers:
-        _say(f"  {answer.source}: {answer.rows} rows, {answer.unread_rows} not understood")
+        say(f"  {answer.source}: {answer.rows} rows, {answer.unread_rows} not understood")
     used = time.process_time() - used
-    _say(f"collect: {seconds:.1f} s, of them {used:.1f} s of this process, {mebibytes} MiB")
-    _say(f"{len(facts.instances)} instances, {len(facts.consumers)} consumers")
+    say(f"collect: {seconds:.1f} s, of them {used:.1f} s of this process, {mebibytes} MiB")
+    say(f"{len(facts.instances)} instances, {len(facts.consumers)} consumers")
     started = time.monotonic()
     result = audit(facts, Rules())
-    _say(f"audit: {time.monotonic() - started:.1f} s, {len(result.findings)} findings")
+    say(f"audit: {time.monotonic() - started:.1f} s, {len(result.findings)} findings")
     return 0 if seconds <= GOAL_SECONDS and mebibytes <= GOAL_MEBIBYTES else 1
 
 
@@ -80,7 +81,7 @@ def _profile(reading: Any) -> int:
     for name, read in parts.items():
         started = time.process_time()
         read()
-        _say(f"{name}: {time.process_time() - started:.2f} s of this process")
+        say(f"{name}: {time.process_time() - started:.2f} s of this process")
         profiler.runcall(read)
     profiler.print_stats("tottime")
     return 0
@@ -110,10 +111,6 @@ def _options(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument("--nova-api", help=argparse.SUPPRESS)
     parser.add_argument("--placement", help=argparse.SUPPRESS)
     return parser.parse_args(arguments)
-
-
-def _say(line: str) -> None:
-    print(line, flush=True)  # noqa: T201 - a program that prints what it measured
 
 
 if __name__ == "__main__":

@@ -12,7 +12,6 @@ answers them at all, is measured in minutes.
 import argparse
 import fnmatch
 import random
-import sys
 import time
 from collections.abc import Callable, Sequence
 from functools import partial
@@ -23,6 +22,7 @@ import orjson
 from bench import pictures
 from bench.cloud import SHAPES, draw
 from bench.reads import READS
+from bench.terminal import say
 from trueup.placement.api.versions import V
 from trueup.placement.api.wire import candidates as wire
 from trueup.placement.api.wire.candidate_answers import render
@@ -58,14 +58,14 @@ class _Asked:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     options = _options(arguments)
-    _say(f"{options.hosts} hosts: milliseconds of CPU, candidates, trees that they use, bytes\n")
+    say(f"{options.hosts} hosts: milliseconds of CPU, candidates, trees that they use, bytes\n")
     for name, make in _clouds(options.hosts).items():
         if not any(fnmatch.fnmatch(name, pattern) for pattern in options.only):
             continue
         picture, queries = make()
         view = arrange(picture)
         for label, query in queries.items():
-            _say(f"{name:16} {label:34} {_measure(query, view)}")
+            say(f"{name:16} {label:34} {_measure(query, view)}")
     return 0
 
 
@@ -127,7 +127,7 @@ def _measure(query: str, view: View) -> str:
     best, began = float("inf"), time.monotonic()
     for _ in range(_ROUNDS):
         start = time.process_time()
-        asked = wire.parse(_Asked(query))  # type: ignore[arg-type] - it looks at no more
+        asked = wire.parse(_Asked(query))
         found = find_candidates(asked, view, Order())
         text = orjson.dumps(render(found, asked, _VERSION))
         best = min(best, time.process_time() - start)
@@ -135,11 +135,6 @@ def _measure(query: str, view: View) -> str:
             break
     roots = {int(view.forest.roots[place]) for choice in found.choices for place in choice}
     return f"{best * 1000:9.2f} {len(found.choices):7} {len(roots):6} {len(text):10}"
-
-
-def _say(line: str) -> None:
-    sys.stdout.write(f"{line}\n")
-    sys.stdout.flush()
 
 
 def _options(arguments: Sequence[str] | None) -> argparse.Namespace:

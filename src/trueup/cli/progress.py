@@ -46,4 +46,5 @@ def wait(seconds: float, report: Report) -> None:
 
 def say(line: str) -> None:
     """A line for people, beside the output that programs read."""
-    print(line, file=sys.stderr, flush=True)  # noqa: T201 - this is the one place that prints
+    sys.stderr.write(f"{line}\n")
+    sys.stderr.flush()

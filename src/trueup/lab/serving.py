@@ -97,11 +97,11 @@ class _Handler(BaseHTTPRequestHandler):
             answered = _FAILED
         self._send(answered)
 
-    do_GET = do_HEAD = do_POST = do_PUT = answer  # noqa: N815 - http.server's names
-    do_PATCH = do_DELETE = do_OPTIONS = answer  # noqa: N815 - http.server's names
+    do_GET = do_HEAD = do_POST = do_PUT = answer
+    do_PATCH = do_DELETE = do_OPTIONS = answer
 
-    def log_message(self, format: str, *args: Any) -> None:  # noqa: A002 - the overridden name
-        _log.debug(format, *args)
+    def log_message(self, *message: Any) -> None:
+        _log.debug(*message)
 
     def _send(self, answered: Answer) -> None:
         self.send_response(answered.code, answered.status.partition(" ")[2])

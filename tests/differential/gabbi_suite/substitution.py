@@ -108,7 +108,7 @@ class _Database:
         attached = upstream.attached_database(self._conf_fixture.conf)
         self._detached_at_the_end.enter_context(attached)
 
-    def cleanUp(self) -> None:  # noqa: N802 - upstream calls it so
+    def cleanUp(self) -> None:
         self._detached_at_the_end.close()
 
 

@@ -91,20 +91,20 @@ class _Outcome(unittest.TestResult):
         self.passed = 0
         self.problems: list[tuple[str, str]] = []
 
-    def addSuccess(self, test: unittest.TestCase) -> None:  # noqa: N802 - unittest's
+    def addSuccess(self, test: unittest.TestCase) -> None:
         self.passed += 1
 
     # An expected failure is what the file says that it expects.
-    def addExpectedFailure(self, test: unittest.TestCase, err: tuple) -> None:  # noqa: N802 - its
+    def addExpectedFailure(self, test: unittest.TestCase, err: tuple) -> None:
         self.passed += 1
 
-    def addFailure(self, test: unittest.TestCase, err: tuple) -> None:  # noqa: N802 - unittest's
+    def addFailure(self, test: unittest.TestCase, err: tuple) -> None:
         self._note(test, self._exc_info_to_string(err, test))
 
-    def addError(self, test: unittest.TestCase, err: tuple) -> None:  # noqa: N802 - unittest's
+    def addError(self, test: unittest.TestCase, err: tuple) -> None:
         self._note(test, self._exc_info_to_string(err, test))
 
-    def addUnexpectedSuccess(self, test: unittest.TestCase) -> None:  # noqa: N802 - unittest's
+    def addUnexpectedSuccess(self, test: unittest.TestCase) -> None:
         self._note(test, "it was expected to fail, and passed")
 
     def _note(self, test: unittest.TestCase, text: str) -> None:

@@ -71,6 +71,7 @@ class V(IntEnum):
 OLDEST, NEWEST = min(V), max(V)
 
 _STRINGS = [str(version) for version in V]
+_BY_MINOR = {int(version): version for version in V}
 
 
 class Unacceptable(Exception):
@@ -95,4 +96,4 @@ def negotiate(header: str | None) -> V:
         raise Unacceptable(str(error)) from error
     except TypeError as error:
         raise Malformed(str(error)) from error
-    return V(asked.minor)  # type: ignore[call-arg]  # a member is found by its number alone
+    return _BY_MINOR[asked.minor]
