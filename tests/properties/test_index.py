@@ -15,12 +15,12 @@ from hypothesis import HealthCheck, given, settings
 
 from tests.placement.client import UUID, Client, claim
 from tests.placement.conftest import TRUSTING
+from tests.placement.index.views import true_view
 from trueup.model.candidates import Summaries
 from trueup.placement.app import make_app
 from trueup.placement.index.columns import View
 from trueup.placement.index.current import Index
 from trueup.placement.index.differences import differences
-from trueup.placement.index.load import load
 from trueup.placement.index.summarize import Shown
 from trueup.placement.store import schema
 
@@ -181,7 +181,7 @@ def test_invariant_4_follow_gives_what_load_gives(
         cloud = Cloud(Client(application))
         for write, looks in writes:
             cloud.write(*write)
-            loaded = load(application.database)
+            loaded = true_view(cloud.client)
             for index in (cloud.eager, cloud.lazy) if looks else (cloud.eager,):
                 assert differences(index.view(), loaded) == []
                 assert told(index.view(), kept=True) == told(loaded, kept=False)

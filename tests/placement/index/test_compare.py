@@ -5,9 +5,10 @@ import pytest
 from sqlalchemy import delete, insert, update
 
 from tests.placement.client import UUID, Client
-from trueup.placement.index import compare, follow
-from trueup.placement.index.columns import View
+from tests.placement.index.views import true_view
+from trueup.placement.index import compare
 from trueup.placement.index.differences import differences
+from trueup.placement.index.load import load
 from trueup.placement.store import fingerprint, schema, tables
 from trueup.placement.store.changes import Changed
 
@@ -39,25 +40,18 @@ def cloud(serve: Callable[..., Client], database_url: str) -> Client:
     return cloud
 
 
-def load(cloud: Client) -> View:
-    with cloud.application.database.reading(snapshot=True) as tx:
-        return follow.load(tx)
-
-
 def test_the_sums_are_those_of_the_columns(cloud: Client) -> None:
     with cloud.application.database.reading(snapshot=True) as tx:
-        assert fingerprint.fingerprint(tx) == compare.fingerprint_of(follow.load(tx))
-        assert compare.differences_in_rows(tx, follow.load(tx), names=False) == Changed(
-            all_usage=True
-        )
+        assert fingerprint.fingerprint(tx) == compare.fingerprint_of(load(tx))
+        assert compare.differences_in_rows(tx, load(tx), names=False) == Changed(all_usage=True)
 
 
 def test_what_others_wrote_is_found(cloud: Client) -> None:
     for what, statement in MOVES.items():
-        view = load(cloud)
+        view = true_view(cloud)
         with cloud.application.database.transaction() as tx:
             tx.execute(statement)
-        loaded = load(cloud)
+        loaded = true_view(cloud)
         assert differences(view, loaded), what
         with cloud.application.database.reading(snapshot=True) as tx:
             found, residue = compare.compared(tx, view, {})
@@ -66,6 +60,6 @@ def test_what_others_wrote_is_found(cloud: Client) -> None:
 
 
 def test_where_nothing_differs_the_view_stays(cloud: Client) -> None:
-    view = load(cloud)
+    view = true_view(cloud)
     with cloud.application.database.reading(snapshot=True) as tx:
         assert compare.compared(tx, view, {}) == (view, {})

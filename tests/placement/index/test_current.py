@@ -8,12 +8,14 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from typing import Any
 
+import numpy as np
 import pytest
 from sqlalchemy import delete, event, insert, update
 
 from tests.placement.client import UUID, Client
+from tests.placement.index.views import true_view
 from trueup.placement import store
-from trueup.placement.index import current, follow
+from trueup.placement.index import current
 from trueup.placement.index.columns import View
 from trueup.placement.index.current import Index
 from trueup.placement.index.differences import differences
@@ -65,11 +67,8 @@ def small(client: Client, clock: Clock) -> tuple[Client, Index]:
 def used(index: Index, number: int = 1) -> int:
     view = index.view()
     stock = view.stocks["VCPU"]
-    return int(stock.used[stock.entry_of(view.forest.by_uuid[UUID(number)])])
-
-
-def true_view(client: Client) -> View:
-    return load(client.application.database)
+    (entry,) = np.flatnonzero(stock.positions == view.forest.by_uuid[UUID(number)])
+    return int(stock.used[entry])
 
 
 def allocate(tx: Any, consumer: int, amount: int) -> None:
@@ -194,7 +193,7 @@ def test_who_comes_while_it_is_loaded_waits(
     def slow(tx: Any) -> View:
         loading.set()
         assert released.wait(30)
-        loads.append(follow.load(tx))
+        loads.append(load(tx))
         return loads[-1]
 
     monkeypatch.setattr(current, "load", slow)

@@ -7,6 +7,7 @@ import pytest
 from sqlalchemy import delete, event, insert
 
 from tests.placement.client import Client
+from tests.placement.index.views import true_view
 from trueup.placement.index import follow
 from trueup.placement.index.columns import View
 from trueup.placement.index.differences import differences
@@ -30,11 +31,6 @@ def take(client: Client, view: View, changed: Changed) -> tuple[View, list[str]]
     return followed, read
 
 
-def load(client: Client) -> View:
-    with client.application.database.reading(snapshot=True) as tx:
-        return follow.load(tx)
-
-
 @pytest.fixture
 def cloud(client: Client) -> Client:
     for number in (1, 2):
@@ -43,20 +39,20 @@ def cloud(client: Client) -> Client:
 
 
 def test_usage_is_one_query(cloud: Client) -> None:
-    view = load(cloud)
+    view = true_view(cloud)
     cloud.claim(100, {1: {"VCPU": 2}})
     followed, read = take(cloud, view, Changed(usage_of=frozenset({1})))
     assert read == ["resource_providers"]
-    assert differences(followed, load(cloud)) == []
+    assert differences(followed, true_view(cloud)) == []
 
 
 def test_nothing_is_none(cloud: Client) -> None:
-    view = load(cloud)
+    view = true_view(cloud)
     assert take(cloud, view, Changed()) == (view, [])
 
 
 def test_very_many_changes_are_read_with_the_rest(cloud: Client) -> None:
-    view = load(cloud)
+    view = true_view(cloud)
     cloud.claim(100, {1: {"VCPU": 2}})
     for changed in (
         Changed(usage_of=frozenset(range(1, 2000))),
@@ -64,7 +60,7 @@ def test_very_many_changes_are_read_with_the_rest(cloud: Client) -> None:
         Changed(providers=frozenset(range(1, 2000))),
         Changed(everything=True),
     ):
-        assert differences(take(cloud, view, changed)[0], load(cloud)) == []
+        assert differences(take(cloud, view, changed)[0], true_view(cloud)) == []
 
 
 def test_a_name_that_is_new_may_be_in_use_already(cloud: Client) -> None:
@@ -73,19 +69,19 @@ def test_a_name_that_is_new_may_be_in_use_already(cloud: Client) -> None:
     row |= {"min_unit": 1, "max_unit": 1, "step_size": 1, "allocation_ratio": 1.0}
     with cloud.application.database.transaction() as tx:
         tx.execute(insert(tables.inventories), row)
-    view = load(cloud)
+    view = true_view(cloud)
     assert view.skipped
     with cloud.application.database.transaction() as tx:
         tx.execute(insert(tables.resource_classes).values(id=12345, name="CUSTOM_LATE"))
     followed, _ = take(cloud, view, Changed(names=True))
     assert "CUSTOM_LATE" in followed.stocks
-    assert differences(followed, load(cloud)) == []
+    assert differences(followed, true_view(cloud)) == []
 
 
 def test_a_name_that_is_missed_means_to_start_from_nothing(cloud: Client) -> None:
-    view = load(cloud)
+    view = true_view(cloud)
     with cloud.application.database.transaction() as tx:
         tx.execute(delete(tables.resource_classes).where(tables.resource_classes.c.name == "VCPU"))
     followed, _ = take(cloud, view, Changed(names=True))
     assert followed.stocks == {}
-    assert differences(followed, load(cloud)) == []
+    assert differences(followed, true_view(cloud)) == []

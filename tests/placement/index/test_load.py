@@ -2,7 +2,7 @@
 from collections.abc import Callable
 
 from tests.placement.client import UUID, Client
-from trueup.placement.index.load import load
+from tests.placement.index.views import true_view
 from trueup.placement.store import schema
 
 
@@ -15,7 +15,7 @@ def test_the_ledger_becomes_columns(serve: Callable[..., Client], database_url: 
     client.make_provider(3, traits=("MISC_SHARES_VIA_AGGREGATE",), aggregates=(5,))
     client.claim(100, {1: {"VCPU": 3}})
 
-    view = load(client.application.database)
+    view = true_view(client)
 
     host, below, pool = (view.forest.by_uuid[UUID(number)] for number in (1, 2, 3))
     vcpu = view.stocks["VCPU"]
@@ -37,4 +37,4 @@ def test_the_ledger_becomes_columns(serve: Callable[..., Client], database_url: 
 
 def test_a_cloud_without_trees_and_sharing_is_flat(client: Client) -> None:
     client.make_provider(1, inventories={"VCPU": 1})
-    assert load(client.application.database).is_flat
+    assert true_view(client).is_flat

@@ -45,10 +45,6 @@ class Stocks:
             fits &= amount % self.step_sizes == 0
         return np.asarray(self.positions[fits])
 
-    def entry_of(self, position: int) -> int:
-        """Where the inventory of this provider is in the arrays; it must have one."""
-        return int(np.searchsorted(self.positions, position))
-
     def rooms(self) -> Integers:
         """By entry: what one consumer may have of it now, be it in one part or in several."""
         free = self.limits.astype(np.int64) - self.used

@@ -4,6 +4,7 @@
 from trueup.placement import store
 from trueup.placement.index.arrange import arrange, with_names, with_usage
 from trueup.placement.index.columns import View
+from trueup.placement.index.load import load
 from trueup.placement.store.changes import Changed
 from trueup.placement.store.database import Transaction
 from trueup.placement.store.picture import Names
@@ -34,11 +35,6 @@ def follow(tx: Transaction, view: View, changed: Changed) -> View:
     if changed.all_usage or len(rest) > _USAGE_MAX:
         return with_usage(view, store.picture.usage(tx), None)
     return with_usage(view, store.picture.usage(tx, rest), rest) if rest else view
-
-
-def load(tx: Transaction) -> View:
-    """The view of this snapshot, from nothing."""
-    return arrange(store.picture.whole(tx))
 
 
 def _are_missed(names: Names, view: View) -> bool:

@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """Store to columns, from nothing."""
 
-from trueup.placement.index import follow
+from trueup.placement import store
+from trueup.placement.index.arrange import arrange
 from trueup.placement.index.columns import View
-from trueup.placement.store.database import Database
+from trueup.placement.store.database import Transaction
 
 
-def load(database: Database) -> View:
-    """A picture of the ledger at this moment."""
-    with database.reading(snapshot=True) as tx:
-        return follow.load(tx)
+def load(tx: Transaction) -> View:
+    """The view of this snapshot."""
+    return arrange(store.picture.whole(tx))

@@ -9,7 +9,8 @@ from trueup.placement import store
 from trueup.placement.index.columns import View
 from trueup.placement.index.compare import compared
 from trueup.placement.index.differences import Difference, differences
-from trueup.placement.index.follow import follow, load
+from trueup.placement.index.follow import follow
+from trueup.placement.index.load import load
 from trueup.placement.store.changes import Vector
 from trueup.placement.store.database import Database, Transaction
 
