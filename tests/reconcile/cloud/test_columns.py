@@ -6,6 +6,7 @@ import sqlalchemy
 from sqlalchemy import column, select, table
 from sqlalchemy.pool import NullPool
 
+from tests.reconcile.cloud.rows import row
 from trueup.reconcile.cloud.columns import Columns
 from trueup.reconcile.cloud.databases import Database, Session
 from trueup.reconcile.cloud.errors import Unreachable
@@ -30,7 +31,7 @@ def test_a_missing_column_is_null_and_named_and_one_we_do_not_know_is_left(ask):
         return session.rows(select(*columns.of(DISKS))), columns.lacking
 
     rows, lacking = ask(fetch)
-    assert rows == [{"id": 1, "size": 8, "colour": None}]
+    assert rows == [row(id=1, size=8, colour=None)]
     assert lacking == (Lacking("disks.colour", "this release of Nova has no such column"),)
 
 

@@ -6,6 +6,7 @@ from datetime import datetime
 
 import pytest
 
+from tests.reconcile.cloud.rows import row, row_of
 from trueup.reconcile.cloud import nova_rows, nova_tables
 from trueup.reconcile.cloud.nova_rows import Beside
 from trueup.reconcile.cloud.reading import Notes, Reader
@@ -40,11 +41,11 @@ def flavor_text(**fields: object) -> str:
 
 def read(image: dict[str, str] | None = None, **columns: object) -> tuple[Instance, Notes]:
     """One row as a fact, and what was noted about it."""
-    row = NOTHING | {"id": 7, "extra_id": 70, "uuid": UUID, "deleted": 0}
-    row |= {"flavor": flavor_text(), "image_ref": "an-image"} | columns
+    told = {"id": 7, "extra_id": 70, "uuid": UUID, "deleted": 0, "image_ref": "an-image"}
+    told |= {"flavor": flavor_text()} | columns
     notes = Notes()
     rows = nova_rows.InstanceRows("a-cell", notes, Beside(images={UUID: image or {}}))
-    [one] = rows.every([row])
+    [one] = rows.every([row(**NOTHING | told)])
     return one, notes
 
 
@@ -147,8 +148,8 @@ def test_a_port_may_hold_something_also_where_it_cannot_be_read(text, holding):
 
 
 def test_a_migration_with_nothing_but_nulls_is_under_way():
-    row = dict.fromkeys(column.name for column in nova_tables.migrations.columns)
-    one = nova_rows.migration(Reader("migrations", Notes()), row, "a-cell")
+    nulls = row_of(nova_tables.migrations)
+    one = nova_rows.migration(Reader("migrations", Notes()), nulls, "a-cell")
     assert one.under_way
     assert (one.kind, one.status) == ("migration", "of unknown status")
     assert (one.uuid, one.instance, one.source_host) == ("", "", None)

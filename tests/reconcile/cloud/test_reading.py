@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.reconcile.cloud.rows import row
 from trueup.reconcile.cloud.reading import UNREAD_NAMED_MAX, Noted, Notes, Reader
 from trueup.reconcile.facts import Lacking, Unread
 
@@ -17,7 +18,7 @@ ANYTHING = st.one_of(st.none(), st.text(), st.integers(), st.floats(), st.binary
 def asked(method: str, value: object) -> tuple[object, int]:
     """What is read of a value, and how many notes were made."""
     notes = Notes()
-    read = getattr(Reader("a table", notes), method)({"id": 7, "column": value}, "column")
+    read = getattr(Reader("a table", notes), method)(row(id=7, column=value), "column")
     return read, notes.count
 
 
@@ -84,8 +85,8 @@ def test_no_value_stops_the_reading(value, method):
 
 def test_a_row_that_cannot_be_understood_is_lost_and_the_others_are_read():
     notes = Notes()
-    rows = [{"id": 1, "size": "2"}, {"id": 2, "size": "two"}, {"id": 3}, {"id": 4, "size": "4"}]
-    assert list(Reader("disks", notes).every(lambda row: int(row["size"]), rows)) == [2, 4]
+    rows = [row(id=1, size="2"), row(id=2, size="two"), row(id=3), row(id=4, size="4")]
+    assert list(Reader("disks", notes).every(lambda one: int(one.size), rows)) == [2, 4]
     assert [(one.table, one.row, one.column) for one in notes.unread] == [
         ("disks", "2", ""), ("disks", "3", "")
     ]  # fmt: skip

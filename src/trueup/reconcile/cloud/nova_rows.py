@@ -62,29 +62,29 @@ class InstanceRows:
         flavors = self._flavors(row)
         image = self._beside.images.get(uuid, _NO_PROPERTIES)
         requests = self._pci_requests(row)
-        told = row["deleted"] is not None
+        told = row.deleted is not None
         if not told:
             self._instances.note(row, "deleted", "it is NULL: neither deleted nor alive")
         return Instance(
             uuid=uuid,
-            name=row["display_name"] or "",
+            name=row.display_name or "",
             cell=self._cell,
-            project=row["project_id"] or "",
-            user=row["user_id"] or "",
-            host=row["host"],
-            node=row["node"],
+            project=row.project_id or "",
+            user=row.user_id or "",
+            host=row.host,
+            node=row.node,
             # SAFETY: without a state an instance is in motion, and nobody touches it.
-            vm_state=row["vm_state"] if told else None,
-            task_state=row["task_state"],
-            deleted=told and row["deleted"] != 0,
-            hidden=bool(row["hidden"]),
+            vm_state=row.vm_state if told else None,
+            task_state=row.task_state,
+            deleted=told and row.deleted != 0,
+            hidden=bool(row.hidden),
             updated_at=self._instances.moment(row, "updated_at"),
             deleted_at=self._instances.moment(row, "deleted_at"),
             flavor=flavors.present,
             volume_backed=self._volume_backed(uuid, row),
             created_at=self._instances.moment(row, "created_at"),
-            power_state=row["power_state"],
-            image=row["image_ref"] or None,
+            power_state=row.power_state,
+            image=row.image_ref or None,
             image_properties=image,
             old_flavor=flavors.old,
             new_flavor=flavors.new,
@@ -92,19 +92,19 @@ class InstanceRows:
             pci_requests=requests,
             assigned_resources=self._assigned(row),
             archived=archived,
-            ports_hold=_ports_with_allocation(row["network_info"]),
+            ports_hold=_ports_with_allocation(row.network_info),
         )
 
     def _flavors(self, row: Row) -> Flavors:
-        if not row["flavor"]:
+        if not row.flavor:
             return Flavors(None)
-        flavors = parse_flavors(row["flavor"])
+        flavors = parse_flavors(row.flavor)
         if flavors.present is None:
             self._extra.note(row, "flavor", "it is not the JSON of a flavor")
         return flavors
 
     def _pci_requests(self, row: Row) -> tuple[PciRequest, ...] | None:
-        text = row["pci_requests"]
+        text = row.pci_requests
         if not text or text == "[]":
             return ()
         try:
@@ -114,10 +114,10 @@ class InstanceRows:
             return None
 
     def _numa_topology(self, row: Row) -> NumaTopology | None:
-        if not row["numa_topology"]:
+        if not row.numa_topology:
             return None
         try:
-            fields = msgspec.json.decode(row["numa_topology"])["nova_object.data"]
+            fields = msgspec.json.decode(row.numa_topology)["nova_object.data"]
             cells = tuple(_numa_cell(one["nova_object.data"]) for one in fields["cells"])
             return NumaTopology(cells, fields.get("emulator_threads_policy"))
         except _UNREADABLE as error:
@@ -125,10 +125,10 @@ class InstanceRows:
             return None
 
     def _assigned(self, row: Row) -> tuple[AssignedResource, ...]:
-        if not row["resources"]:
+        if not row.resources:
             return ()
         try:
-            return tuple(_assigned(one) for one in _elements(row["resources"], "objects"))
+            return tuple(_assigned(one) for one in _elements(row.resources, "objects"))
         except _UNREADABLE as error:
             self._extra.note(row, "resources", f"not resources: {error}")
             return ()
@@ -137,7 +137,7 @@ class InstanceRows:
         """As Nova tells it: by the root device, without one by an empty image (nova-facts)."""
         if uuid in self._beside.roots:
             return self._beside.roots[uuid] == "volume"
-        return not row["image_ref"]
+        return not row.image_ref
 
 
 @lru_cache(maxsize=4096)
@@ -176,12 +176,12 @@ def block_device(reader: Reader, row: Row, cell: str) -> BlockDevice:
     return BlockDevice(
         instance=reader.uuid(row, "instance_uuid"),
         cell=cell,
-        boot_index=row["boot_index"],
-        source=row["source_type"] or "",
-        destination=row["destination_type"] or "",
-        guest_format=row["guest_format"],
-        volume=row["volume_id"],
-        size_gb=row["volume_size"],
+        boot_index=row.boot_index,
+        source=row.source_type or "",
+        destination=row.destination_type or "",
+        guest_format=row.guest_format,
+        volume=row.volume_id,
+        size_gb=row.volume_size,
     )
 
 
@@ -191,15 +191,15 @@ def migration(reader: Reader, row: Row, cell: str) -> Migration:
         uuid=reader.uuid(row, "uuid"),
         cell=cell,
         instance=reader.uuid(row, "instance_uuid"),
-        kind=row["migration_type"] or "migration",
-        status=row["status"] or "of unknown status",
-        source_host=row["source_compute"],
-        source_node=row["source_node"],
-        target_host=row["dest_compute"],
-        target_node=row["dest_node"],
+        kind=row.migration_type or "migration",
+        status=row.status or "of unknown status",
+        source_host=row.source_compute,
+        source_node=row.source_node,
+        target_host=row.dest_compute,
+        target_node=row.dest_node,
         created_at=reader.moment(row, "created_at"),
         updated_at=reader.moment(row, "updated_at"),
-        between_cells=bool(row["cross_cell_move"]),
+        between_cells=bool(row.cross_cell_move),
     )
 
 

@@ -83,11 +83,11 @@ class Reader:
                 yield value
 
     def note(self, row: Row, column: str, reason: str) -> None:
-        self._notes.add(self._table, row.get(self._key), column, reason)
+        self._notes.add(self._table, getattr(row, self._key, None), column, reason)
 
     def uuid(self, row: Row, column: str) -> str:
         """A UUID in its canonical form; "" for none. One that is no UUID stays as it is."""
-        value = row[column]
+        value = getattr(row, column)
         if value is None or value == "":
             return ""
         text = str(value)
@@ -103,7 +103,7 @@ class Reader:
 
     def moment(self, row: Row, column: str) -> datetime | None:
         """A time in naive UTC; None for none, and for one of 1970 or that is no time."""
-        value = row[column]
+        value = getattr(row, column)
         if value is None:
             return None
         moment = value if isinstance(value, datetime) else _parsed(str(value))
@@ -114,10 +114,10 @@ class Reader:
 
     def document(self, row: Row, column: str) -> Any:
         """A JSON document; None for none and for what is no JSON."""
-        if not row[column]:
+        if not getattr(row, column):
             return None
         try:
-            return msgspec.json.decode(row[column])
+            return msgspec.json.decode(getattr(row, column))
         except (ValueError, TypeError) as error:
             self.note(row, column, f"it is no JSON ({error})")
             return None
