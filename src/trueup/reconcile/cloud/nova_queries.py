@@ -5,7 +5,18 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import ColumnElement, Select, TableClause, and_, case, false, null, or_, select
+from sqlalchemy import (
+    ColumnElement,
+    Select,
+    TableClause,
+    and_,
+    case,
+    false,
+    func,
+    null,
+    or_,
+    select,
+)
 
 from trueup.reconcile.cloud import nova_tables as tables
 from trueup.reconcile.cloud.columns import Columns
@@ -73,8 +84,12 @@ def block_devices(columns: Columns) -> Select[Any]:
 def image_properties(columns: Columns) -> Select[Any]:
     """The image's properties that bear on what an instance holds."""
     metadata = tables.system_metadata.c
-    chosen = [metadata.key.startswith(name, autoescape=True) for name in tables.IMAGE_PROPERTIES]
-    return select(*columns.of(tables.system_metadata)).where(metadata.deleted == 0, or_(*chosen))
+    names = tables.IMAGE_PROPERTIES
+    # PERF: most rows are of other properties, and comparing their first letters is quicker.
+    letters = min(map(len, names))
+    nearly = func.substr(metadata.key, 1, letters).in_(sorted({name[:letters] for name in names}))
+    chosen = or_(*(metadata.key.startswith(name, autoescape=True) for name in names))
+    return select(*columns.of(tables.system_metadata)).where(metadata.deleted == 0, nearly, chosen)
 
 
 def migrations(columns: Columns) -> Select[Any]:
@@ -110,7 +125,7 @@ def _joined(columns: Columns, instances: TableClause) -> Select[Any]:
     if columns.has(tables.info_caches):
         source = source.outerjoin(tables.info_caches, caches.instance_uuid == instances.c.uuid)
         # PERF: it is most of a cell's bytes, and is needed only where a port has an allocation.
-        holds = caches.network_info.contains('"allocation"', autoescape=True)
+        holds = caches.network_info.regexp_match('"allocation"')
         ports = case((holds, caches.network_info))
     return select(*columns.of(instances), *extra, ports.label("network_info")).select_from(source)
 
