@@ -8,7 +8,14 @@ well as without a selection: who is in it was asked for in every cell.
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 
-from trueup.reconcile.facts import Amounts, Facts, Instance
+from trueup.reconcile.facts import Amounts, Facts, Instance, within_trees
+from trueup.reconcile.scope import (
+    hosts_of,
+    hosts_of_moves,
+    nodes_of,
+    roots_of_held,
+    roots_of_nodes,
+)
 
 NOBODY: frozenset[str] = frozenset()
 
@@ -63,24 +70,42 @@ def chosen(facts: Facts, selection: Selection) -> Facts:
     if facts.coverage.complete:
         _refuse_unknown(facts, selection)
     kept = subjects(facts, selection)
-    hosts = _hosts(facts, selection)
+    hosts = hosts_selected(facts, selection)
     if not hosts and selection.cells and not selection.uuids and not selection.projects:
         hosts = frozenset(row.host for row in facts.compute_nodes if row.cell in cells)
-    of_kept = (facts.alive[uuid].host for uuid in kept & facts.alive.keys())
+    # An instance cannot be judged where its host cannot, and that must be told.
+    hosts |= hosts_of(facts, kept)
+    near = hosts | hosts_of_moves(facts, kept)
     return replace(
         facts,
+        providers=within_trees(facts.providers, _roots(facts, selection, kept, near)),
         consumers={uuid: held for uuid, held in facts.consumers.items() if uuid in kept},
         holdings={uuid: held for uuid, held in facts.holdings.items() if uuid in kept},
         instances=tuple(row for row in facts.instances if row.uuid in kept),
         migrations=tuple(
             row for row in facts.migrations if row.instance in kept or row.uuid in kept
         ),
+        request_specs=facts.request_specs & kept,
         block_devices=tuple(row for row in facts.block_devices if row.instance in kept),
+        pci_devices=tuple(row for row in facts.pci_devices if row.instance in kept),
         instance_mappings=tuple(row for row in facts.instance_mappings if row.instance in kept),
         ports=tuple(row for row in facts.ports if row.device in kept),
-        # An instance cannot be judged where its host cannot, and that must be told.
-        hosts_in_scope=hosts | frozenset(host for host in of_kept if host),
+        domains=tuple(row for row in facts.domains if row.host in near),
+        hosts_in_scope=hosts,
     )
+
+
+def _roots(
+    facts: Facts, selection: Selection, kept: frozenset[str], hosts: frozenset[str]
+) -> frozenset[str]:
+    """The trees that bear on what is kept: of what is named, of these hosts, and of what it holds.
+
+    What is read of Placement is at least this.
+    """
+    named = (facts.providers[uuid].root for uuid in providers_selected(facts, selection))
+    held = (facts.consumers[uuid] for uuid in kept & facts.consumers.keys())
+    of_hosts = roots_of_nodes(facts, nodes_of(facts, hosts))
+    return frozenset(named) | of_hosts | roots_of_held(facts, held)
 
 
 def subjects(facts: Facts, selection: Selection) -> frozenset[str]:
@@ -112,7 +137,7 @@ def _by_uuid(selection: Selection) -> Side:
 def _by_place(facts: Facts, selection: Selection) -> Side:
     if not selection.hosts | selection.providers:
         return lambda uuid, instance, held: True
-    hosts, providers = _hosts(facts, selection), _providers(facts, selection)
+    hosts, providers = hosts_selected(facts, selection), providers_selected(facts, selection)
 
     def is_there(uuid: str, instance: Instance | None, held: Amounts) -> bool:
         on_host = instance is not None and not instance.deleted and instance.host in hosts
@@ -128,7 +153,7 @@ def _by_cell(facts: Facts, selection: Selection) -> Side:
     roots = frozenset(row.uuid for row in facts.compute_nodes if row.cell in cells)
 
     def is_there(uuid: str, instance: Instance | None, held: Amounts) -> bool:
-        if instance is not None and instance.cell in cells:
+        if instance is not None and not instance.deleted and instance.cell in cells:
             return True
         return not roots.isdisjoint(facts.roots_of(held))
 
@@ -144,7 +169,7 @@ def _by_project(selection: Selection) -> Side:
     )
 
 
-def _providers(facts: Facts, selection: Selection) -> frozenset[str]:
+def providers_selected(facts: Facts, selection: Selection) -> frozenset[str]:
     """The providers that are selected: themselves, and whole trees by their root or host."""
     named = {
         row.uuid for row in facts.providers.values() if {row.uuid, row.name} & selection.providers
@@ -157,9 +182,9 @@ def _providers(facts: Facts, selection: Selection) -> frozenset[str]:
     return frozenset(named | within)
 
 
-def _hosts(facts: Facts, selection: Selection) -> frozenset[str]:
+def hosts_selected(facts: Facts, selection: Selection) -> frozenset[str]:
     """The hosts that are selected, by name or by their provider."""
-    providers = _providers(facts, selection) if selection.providers else NOBODY
+    providers = providers_selected(facts, selection) if selection.providers else NOBODY
     return selection.hosts | {row.host for row in facts.compute_nodes if row.uuid in providers}
 
 

@@ -77,6 +77,19 @@ def asking(name: str) -> dict:
     return PLAIN | {"id": name, "resource_request": request}
 
 
+def test_ports_of_some_instances_are_asked_for_by_them(monkeypatch):
+    monkeypatch.setattr(neutron, "DEVICES_IN_REQUEST", 2)
+    [path] = pages(monkeypatch, 1000, [])
+    replies = {
+        f"{path}&device_id=a&device_id=b": Reply(200, {"ports": [asking("p1")]}),
+        f"{path}&device_id=c": Reply(200, {"ports": [asking("p2")]}),
+    }
+    with answering(replies) as url:
+        found = Neutron(adapter_of(url)).ports(devices=["c", "b", "a"])
+        assert Neutron(adapter_of(url)).ports(devices=[]) == ()
+    assert [port.id for port in found] == ["p1", "p2"]
+
+
 def test_pages_are_followed_to_the_end(monkeypatch):
     replies = pages(monkeypatch, 2, [asking("a"), PLAIN], [asking("c"), asking("d")], [])
     with answering(replies) as url:

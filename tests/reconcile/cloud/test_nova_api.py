@@ -111,11 +111,58 @@ def test_what_the_api_does_not_tell_is_named(nova):
     assert {"build requests", "PCI devices"} <= {one.what for one in noted.lacking}
 
 
-def test_a_selection_narrows_what_is_told(nova):
-    chosen = nova.contents(TOLD, Narrowing(hosts=frozenset({"devstack3"}))).instances
-    assert [one.name for one in chosen] == ["plain3"]
-    assert nova.contents(TOLD, Narrowing(uuids=frozenset({MOVING}))).instances[0].name == "moving"
-    assert not nova.contents(TOLD, Narrowing(projects=frozenset({"nobody"}))).instances
+def lists(recorded: answers.Answers, chosen: str, *names: str) -> answers.Answers:
+    """What Nova's lists are by a filter: alive, soft-deleted and deleted."""
+    rows = [row for row in recorded[f"{FIRST} 2.98"][1]["servers"] if row["name"] in names]
+    gone = [row for key, (_, body) in recorded.items() if f"deleted=True&uuid={GONE}" in key
+            for row in body["servers"]]  # fmt: skip
+    deleted = f"{FIRST}&deleted=True"
+    return recorded | {
+        f"{FIRST}{chosen}&limit=1000 2.98": (200, {"servers": rows}),
+        f"{deleted}&status=SOFT_DELETED{chosen}&limit=1000 2.98": (200, {"servers": []}),
+        f"{deleted}{chosen}&limit=1000 2.98": (200, {"servers": gone}),
+    }
+
+
+def test_nova_itself_narrows_what_is_found(recorded):
+    with answers.replayed(lists(recorded, "&host=devstack3", "plain3")) as adapter:
+        nova = NovaApi(adapter)
+        assert nova.cells()
+        found = nova.found(TOLD, Narrowing(hosts=frozenset({"devstack3"})))
+        assert (list(found.living), found.deleted) == ([THERE], {})
+        assert nova.found(DOWN, Narrowing()).living == {}
+        assert nova.found(TOLD, Narrowing(hosts=frozenset())).living == {}
+
+
+def test_of_a_project_deleted_servers_are_found_and_not_asked_for_again(recorded):
+    narrowing = Narrowing(projects=frozenset({"a b"}), deleted=True)
+    with answers.replayed(lists(recorded, "&project_id=a%20b", "plain3")) as adapter:
+        nova = NovaApi(adapter)
+        found = nova.found(TOLD, narrowing)
+    assert (set(found.living), set(found.deleted)) == ({THERE}, {GONE})
+    # Nothing answers by now, but for moves of those that are named.
+    moves = {key: row for key, row in recorded.items() if "os-migrations" in key}
+    none = (200, {"migrations": []})
+    moves[f"GET /os-migrations?instance_uuid={GONE}&limit=1000 2.98"] = none
+    with answers.replayed({"GET /": recorded["GET /"]} | moves) as adapter:
+        nova._adapter = adapter
+        told = nova.instances(TOLD, {THERE, GONE})
+    assert {one.uuid: one.deleted for one in told.instances} == {THERE: False, GONE: True}
+
+
+def test_servers_that_are_named_are_read_with_their_moves(nova, recorded):
+    told = nova.instances(TOLD, {MOVING, THERE})
+    whole = {one.uuid: one for one in nova.contents(TOLD).instances}
+    assert {one.uuid: one for one in told.instances} == {
+        uuid: whole[uuid] for uuid in (MOVING, THERE)
+    }
+    assert [one.uuid for one in told.migrations] == [MOVE]
+    assert nova.instances(DOWN, {MOVING}).rows == 0
+
+
+def test_a_move_is_found_by_its_own_uuid_though_nova_does_not_look_for_it(nova):
+    told = nova.instances(TOLD, {MOVE})
+    assert (told.instances, [one.uuid for one in told.migrations]) == ((), [MOVE])
 
 
 def test_a_cell_that_is_down_is_silent_and_its_servers_are_not_taken_for_gone(with_a_cell_down):

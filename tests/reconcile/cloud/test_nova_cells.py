@@ -6,7 +6,8 @@ import json
 import pytest
 
 from trueup.reconcile.cloud.nova import Cell, NovaDatabases
-from trueup.reconcile.cloud.nova_queries import NOTHING, Narrowing
+from trueup.reconcile.cloud.nova_cells import Found
+from trueup.reconcile.cloud.nova_queries import Narrowing
 
 
 @pytest.fixture
@@ -24,29 +25,74 @@ def uuids(small, condition: str) -> list[str]:
     return sorted(row["uuid"] for row in rows)
 
 
-@pytest.mark.parametrize("column", ["host", "project_id", "uuid"])
-def test_only_what_is_wanted_is_read(small, nova, cell1, column):
+@pytest.mark.parametrize("column", ["host", "project_id"])
+def test_only_what_is_wanted_is_found(small, nova, cell1, column):
     [row, *_] = small.sql("nova_cell1", "SELECT * FROM instances WHERE deleted = 0 AND host <> ''")
     wanted = frozenset({row[column]})
-    narrowing = {
-        "host": Narrowing(hosts=wanted),
-        "project_id": Narrowing(projects=wanted),
-        "uuid": Narrowing(uuids=wanted),
-    }[column]
-    contents = nova.contents(cell1, narrowing)
-    expected = uuids(small, f"deleted = 0 AND {column} = '{row[column]}'")
-    assert sorted(one.uuid for one in contents.instances) == expected
-    assert {one.instance for one in contents.block_devices} <= set(expected)
-    assert contents.migrations == ()
-    assert contents.compute_nodes == nova.contents(cell1).compute_nodes, "all hosts are known"
+    narrowing = {"host": Narrowing(hosts=wanted), "project_id": Narrowing(projects=wanted)}[column]
+    found = nova.found(cell1, narrowing)
+    assert sorted(found.living) == uuids(small, f"deleted = 0 AND {column} = '{row[column]}'")
+    assert found.deleted == {}
 
 
-def test_sides_are_joined_and_none_wanted_is_none_read(small, nova, cell1):
+def test_sides_are_joined_and_none_wanted_is_none_found(small, nova, cell1):
     [row, *_] = small.sql("nova_cell1", "SELECT * FROM instances WHERE deleted = 0 AND host <> ''")
     both = Narrowing(hosts=frozenset({row["host"]}), projects=frozenset({"nobody's"}))
-    assert nova.contents(cell1, both).instances == ()
-    assert nova.contents(cell1, NOTHING).instances == ()
-    assert nova.contents(cell1, NOTHING).services
+    assert nova.found(cell1, both) == Found()
+    assert nova.found(cell1, Narrowing(hosts=frozenset())) == Found()
+    assert sorted(nova.found(cell1, Narrowing()).living) == uuids(small, "deleted = 0")
+
+
+def archive(small, uuid: str) -> None:
+    """Move a deleted row to where Nova keeps them."""
+    columns = "uuid, deleted, display_name, project_id, user_id, vm_state"
+    small.sql(
+        "nova_cell1",
+        f"INSERT INTO shadow_instances ({columns}) SELECT {columns} FROM instances WHERE uuid = ?",
+        uuid,
+    )
+    small.sql("nova_cell1", "DELETE FROM instances WHERE uuid = ?", uuid)
+
+
+def test_of_a_project_the_deleted_and_the_archived_are_found_too(small, nova, cell1):
+    [row, *_] = small.sql("nova_cell1", "SELECT * FROM instances WHERE deleted <> 0")
+    small.sql("nova_cell1", "UPDATE instances SET project_id = 'p' WHERE deleted <> 0")
+    archive(small, row["uuid"])
+    archived = [one["uuid"] for one in small.sql("nova_cell1", "SELECT uuid FROM shadow_instances "
+                                                 "WHERE project_id = 'p'")]  # fmt: skip
+    deleted = {*uuids(small, "deleted <> 0 AND project_id = 'p'"), *archived}
+    found = nova.found(cell1, Narrowing(projects=frozenset({"p"}), deleted=True))
+    assert row["uuid"] in deleted
+    assert found.deleted.keys() == deleted
+    assert nova.found(cell1, Narrowing(projects=frozenset({"p"}))).deleted == {}
+
+
+def test_instances_that_are_named_are_read_as_of_a_whole_cell(small, nova, cell1):
+    whole = {one.uuid: one for one in nova.contents(cell1).instances}
+    alive, dead = uuids(small, "deleted = 0")[:3], uuids(small, "deleted <> 0")[:1]
+    told = nova.instances(cell1, [*alive, *dead, "nobody's"])
+    assert {one.uuid: one for one in told.instances if not one.deleted} == {
+        uuid: whole[uuid] for uuid in alive
+    }
+    assert [one.uuid for one in told.instances if one.deleted] == dead
+    assert {one.instance for one in told.block_devices} <= {*alive, *dead}
+    assert (told.compute_nodes, told.services) == ((), ())
+
+
+def test_an_instance_in_another_form_of_its_uuid_is_found_and_read_once(small, nova, cell1):
+    [uuid, *_] = uuids(small, "deleted = 0 AND host <> ''")
+    small.sql("nova_cell1", "PRAGMA foreign_keys = OFF")
+    small.sql("nova_cell1", "UPDATE instances SET uuid = ? WHERE uuid = ?", uuid.upper(), uuid)
+    assert nova.found(cell1, Narrowing()).living[uuid.upper()] == uuid
+    told = nova.instances(cell1, [uuid, uuid.upper()])
+    assert [one.uuid for one in told.instances] == [uuid]
+    assert [one.column for one in told.noted.unread] == ["uuid"]
+
+
+def test_hosts_are_those_of_the_whole_cell(nova, cell1):
+    hosts, whole = nova.hosts(cell1), nova.contents(cell1)
+    assert (hosts.compute_nodes, hosts.services) == (whole.compute_nodes, whole.services)
+    assert hosts.rows == len(hosts.compute_nodes) + len(hosts.services)
 
 
 def test_moves_of_every_status_are_read(small, nova, cell1):
@@ -65,13 +111,7 @@ def test_moves_are_looked_up_by_their_instance_and_by_their_own_uuid(small, nova
 
 def test_an_archived_row_is_found_and_says_so(small, nova, cell1):
     [uuid, *_] = uuids(small, "deleted <> 0")
-    columns = "uuid, deleted, display_name, project_id, user_id, vm_state"
-    small.sql(
-        "nova_cell1",
-        f"INSERT INTO shadow_instances ({columns}) SELECT {columns} FROM instances WHERE uuid = ?",
-        uuid,
-    )
-    small.sql("nova_cell1", "DELETE FROM instances WHERE uuid = ?", uuid)
+    archive(small, uuid)
     [found] = nova.lookup(cell1, [uuid]).instances
     assert (found.uuid, found.archived, found.deleted) == (uuid, True, True)
 

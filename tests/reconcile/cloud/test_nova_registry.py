@@ -5,7 +5,6 @@ import pytest
 
 from trueup.reconcile.cloud.errors import Unreachable
 from trueup.reconcile.cloud.nova import NovaDatabases
-from trueup.reconcile.cloud.nova_queries import Narrowing
 from trueup.reconcile.cloud.nova_registry import Registry
 
 
@@ -51,9 +50,10 @@ def test_aggregates_have_their_hosts(small, nova):
 
 def test_of_a_few_instances_only_theirs_is_read(nova):
     uuid = sorted(whole(nova).request_specs)[0]
-    few = nova.registry(nova.cells(), Narrowing(uuids=frozenset({uuid})))
+    few = nova.registry(nova.cells(), [uuid])
     assert [row.instance for row in few.instance_mappings] == [uuid]
     assert few.request_specs == {uuid}
+    assert few.build_requests == whole(nova).build_requests
     assert few.host_mappings == whole(nova).host_mappings
 
 

@@ -12,13 +12,8 @@ from trueup.reconcile.cloud import nova_tables as tables
 from trueup.reconcile.cloud.columns import Columns
 from trueup.reconcile.cloud.databases import ANSWER_SECONDS, Database, Row, Session
 from trueup.reconcile.cloud.errors import DatabaseUnusable
-from trueup.reconcile.cloud.nova_cells import (
-    CellContents,
-    CellLookup,
-    CellReading,
-    Counted,
-)
-from trueup.reconcile.cloud.nova_queries import EVERYTHING, Narrowing
+from trueup.reconcile.cloud.nova_cells import CellContents, CellReading, Counted, Found
+from trueup.reconcile.cloud.nova_queries import Narrowing
 from trueup.reconcile.cloud.nova_registry import Registry, read_registry
 from trueup.reconcile.steps import InstanceMark, mark
 
@@ -95,20 +90,33 @@ class NovaDatabases:
         self._cells = {cell.uuid: cell for cell in cells}
         return cells
 
-    def registry(self, cells: Iterable[Cell], narrowing: Narrowing = EVERYTHING) -> Registry:
-        """What the API database says besides its cells."""
+    def registry(self, cells: Iterable[Cell], uuids: Iterable[str] | None = None) -> Registry:
+        """What the API database says besides its cells; with `uuids`, of these instances only."""
         numbers = {cell.number: cell.uuid for cell in cells}
         return self._ask_registry(
-            lambda session: read_registry(session, API_DATABASE, numbers, narrowing)
+            lambda session: read_registry(session, API_DATABASE, numbers, uuids)
         )
 
-    def contents(
-        self, cell: Cell, narrowing: Narrowing = EVERYTHING, counted: Counted = lambda _: None
-    ) -> CellContents:
-        """What is not deleted in a cell, as far as it is wanted, as of one transaction."""
-        return self._ask_cell(cell, lambda reading: reading.contents(narrowing, counted))
+    def contents(self, cell: Cell, counted: Counted = lambda _: None) -> CellContents:
+        """What is not deleted in a cell, as of one transaction."""
+        return self._ask_cell(cell, lambda reading: reading.contents(counted))
 
-    def lookup(self, cell: Cell, uuids: Iterable[str], moves_of: Iterable[str] = ()) -> CellLookup:
+    def hosts(self, cell: Cell) -> CellContents:
+        """A cell's compute nodes and services."""
+        return self._ask_cell(cell, lambda reading: reading.hosts())
+
+    def found(self, cell: Cell, narrowing: Narrowing) -> Found:
+        """Which instances of a cell are wanted."""
+        return self._ask_cell(cell, lambda reading: reading.found(narrowing))
+
+    def instances(self, cell: Cell, uuids: Iterable[str]) -> CellContents:
+        """What a cell says of these instances, and of moves of them or with these uuids."""
+        wanted = sorted(uuids)
+        return self._ask_cell(cell, lambda reading: reading.instances(wanted))
+
+    def lookup(
+        self, cell: Cell, uuids: Iterable[str], moves_of: Iterable[str] = ()
+    ) -> CellContents:
         """A cell's rows of these instances, alive, deleted or archived, and of moves of these."""
         wanted, movers = sorted(uuids), sorted(moves_of)
         return self._ask_cell(cell, lambda reading: reading.lookup(wanted, movers))

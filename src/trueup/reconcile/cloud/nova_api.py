@@ -7,8 +7,11 @@ that are down in another, which is silent while one of them is. Read-only.
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from itertools import chain
 from threading import Lock
 from typing import Any, TypeVar
+from urllib.parse import quote
 
 from keystoneauth1.adapter import Adapter
 
@@ -16,9 +19,9 @@ from trueup.reconcile.cloud import nova_documents as documents
 from trueup.reconcile.cloud.errors import Unreachable
 from trueup.reconcile.cloud.http import checked, sent, understood
 from trueup.reconcile.cloud.nova import Cell
-from trueup.reconcile.cloud.nova_cells import CellContents, CellLookup, Counted
+from trueup.reconcile.cloud.nova_cells import CellContents, Counted, Found
 from trueup.reconcile.cloud.nova_documents import UNKNOWN, Document
-from trueup.reconcile.cloud.nova_queries import EVERYTHING, Narrowing
+from trueup.reconcile.cloud.nova_queries import Narrowing
 from trueup.reconcile.cloud.nova_registry import Registry
 from trueup.reconcile.cloud.reading import Noted
 from trueup.reconcile.facts import ComputeNode, Instance, Lacking, Migration
@@ -48,6 +51,8 @@ _LACKING = tuple(
         "request specs",
     )
 )
+_ALIVE = "/servers/detail?all_tenants=1"
+_DELETED = f"{_ALIVE}&deleted=True"
 Parsed = TypeVar("Parsed")
 
 
@@ -62,12 +67,14 @@ class NovaApi:
         self._minor = 0
         self._first_page: list[Document] | None = None
         self._services: list[Document] | None = None
+        self._seen: dict[str, Instance] = {}
         self._asking = Lock()
 
     def cells(self) -> tuple[Cell, ...]:
         """What is told, and the cells that are down."""
         with self._asking:
             self._first_page = self._services = None
+            self._seen = {}
         self.newest_minor()
         return TOLD, DOWN
 
@@ -83,31 +90,29 @@ class NovaApi:
             self._minor = min(newest, NEWEST_USED)
         return self._minor
 
-    def registry(self, cells: Iterable[Cell], narrowing: Narrowing = EVERYTHING) -> Registry:
+    def registry(self, cells: Iterable[Cell], uuids: Iterable[str] | None = None) -> Registry:
         """Host aggregates, and the names of what the API does not tell."""
         rows = self._parsed(self._get("/os-aggregates"), "aggregates", documents.host_aggregate)
         return Registry(host_aggregates=tuple(rows), noted=Noted(lacking=_LACKING))
 
-    def contents(
-        self, cell: Cell, narrowing: Narrowing = EVERYTHING, counted: Counted = lambda _: None
-    ) -> CellContents:
+    def contents(self, cell: Cell, counted: Counted = lambda _: None) -> CellContents:
         """All servers that are not deleted, their moves, and hosts.
 
         Raises Unreachable for the cells that are down, unless the API can name them and none is.
         """
         if cell.uuid == DOWN.uuid:
+            return self.hosts(cell)
+        soft_deleted = self._pages(f"{_DELETED}&status=SOFT_DELETED")
+        servers = self._told(chain(self._servers(), soft_deleted))
+        counted(len(servers))
+        return replace(self.hosts(cell), instances=servers, migrations=self._migrations())
+
+    def hosts(self, cell: Cell) -> CellContents:
+        """Hosts. Raises Unreachable for the cells that are down, as `contents`."""
+        if cell.uuid == DOWN.uuid:
             self._refuse_silence()
-            return CellContents((), (), (), ())
-        rows = [row for row in self._servers() if row.get("status") != UNKNOWN]
-        rows += self._pages("/servers/detail?all_tenants=1&deleted=True&status=SOFT_DELETED")
-        counted(len(rows))
+            return CellContents()
         return CellContents(
-            instances=tuple(
-                one
-                for one in self._each(rows, lambda row: documents.instance(row, TOLD.uuid))
-                if _is_wanted(one, narrowing)
-            ),
-            migrations=self._migrations(),
             compute_nodes=self._compute_nodes(),
             services=self._each(
                 (row for row in self._all_services() if row["status"] != UNKNOWN),
@@ -115,14 +120,42 @@ class NovaApi:
             ),
         )
 
-    def lookup(self, cell: Cell, uuids: Iterable[str], moves_of: Iterable[str] = ()) -> CellLookup:
+    def found(self, cell: Cell, narrowing: Narrowing) -> Found:
+        """The servers that are wanted, host by host and project by project."""
+        if cell.uuid == DOWN.uuid:
+            return Found()
+        filters = _filters(narrowing)
+        living = [f"{_ALIVE}{one}" for one in filters]
+        living += [f"{_DELETED}&status=SOFT_DELETED{one}" for one in filters]
+        gone = [f"{_DELETED}{one}" for one in filters] if narrowing.deleted else []
+        told = self._told(chain.from_iterable(map(self._pages, (*living, *gone))))
+        # PERF: what a list tells of a server need not be asked for again.
+        self._seen |= {one.uuid: one for one in told}
+        return Found(
+            {one.uuid: one.uuid for one in told if not one.deleted},
+            {one.uuid: one.uuid for one in told if one.deleted},
+        )
+
+    def instances(self, cell: Cell, uuids: Iterable[str]) -> CellContents:
+        """These servers, alive or deleted, and moves of them or with these uuids."""
+        wanted = frozenset(uuids)
+        if cell.uuid == DOWN.uuid:
+            return CellContents()
+        seen = {uuid: self._seen[uuid] for uuid in wanted & self._seen.keys()}
+        asked = self.lookup(cell, wanted - seen.keys())
+        servers = (*seen.values(), *asked.instances)
+        return CellContents(instances=servers, migrations=self._moves(wanted, servers))
+
+    def lookup(
+        self, cell: Cell, uuids: Iterable[str], moves_of: Iterable[str] = ()
+    ) -> CellContents:
         """These servers, alive or deleted, and the moves of those; one that is down is nowhere."""
         if cell.uuid == DOWN.uuid:
-            return CellLookup((), ())
+            return CellContents()
         with ThreadPoolExecutor(PARALLEL_REQUESTS) as pool:
             servers = [one for one in pool.map(self._server, sorted(uuids)) if one is not None]
             moves = [row for rows in pool.map(self._migrations, sorted(moves_of)) for row in rows]
-        return CellLookup(tuple(servers), tuple(moves))
+        return CellContents(instances=tuple(servers), migrations=tuple(moves))
 
     def mark(self, cell: str, uuid: str) -> InstanceMark | None:
         """The mark of a server as it is now; None: Nova knows none."""
@@ -169,7 +202,7 @@ class NovaApi:
         """The first page, without paging: only so are cells that are down mentioned."""
         with self._asking:
             if self._first_page is None:
-                answer = self._get("/servers/detail?all_tenants=1")
+                answer = self._get(_ALIVE)
                 with understood(NOVA_API):
                     self._first_page = list(answer["servers"])
             return self._first_page
@@ -189,7 +222,7 @@ class NovaApi:
         yield from first
         known = [row["id"] for row in first if row.get("status") != UNKNOWN]
         if known:
-            yield from self._pages("/servers/detail?all_tenants=1", after=known[-1])
+            yield from self._pages(_ALIVE, after=known[-1])
 
     def _server(self, uuid: str) -> Instance | None:
         response = self._sent(f"/servers/{uuid}")
@@ -197,13 +230,24 @@ class NovaApi:
             # It may be in a cell that is down; that one is silent in the coverage.
             return None
         if response.status_code == 404:
-            rows = list(self._pages(f"/servers/detail?all_tenants=1&deleted=True&uuid={uuid}"))
+            rows = list(self._pages(f"{_DELETED}&uuid={uuid}"))
         else:
             with understood(NOVA_API):
                 rows = [checked(NOVA_API, response)["server"]]
         # In a cell that is down: neither alive nor deleted.
-        told = [row for row in rows if row.get("status") != UNKNOWN]
-        return next(iter(self._each(told, lambda row: documents.instance(row, TOLD.uuid))), None)
+        return next(iter(self._told(rows)), None)
+
+    def _told(self, rows: Iterable[Document]) -> tuple[Instance, ...]:
+        told = (row for row in rows if row.get("status") != UNKNOWN)
+        return self._each(told, lambda row: documents.instance(row, TOLD.uuid))
+
+    def _moves(self, uuids: frozenset[str], servers: Iterable[Instance]) -> tuple[Migration, ...]:
+        """Moves of these servers; the API finds none by its own uuid, so of the rest in all."""
+        known = frozenset(one.uuid for one in servers)
+        if known == uuids and len(uuids) <= ROWS_IN_PAGE:
+            return self.lookup(TOLD, (), uuids).migrations
+        every = self._migrations()
+        return tuple(one for one in every if one.uuid in uuids or one.instance in uuids)
 
     def _migrations(self, instance: str | None = None) -> tuple[Migration, ...]:
         chosen = f"instance_uuid={instance}" if instance else ""
@@ -249,12 +293,12 @@ class NovaApi:
         return sent(NOVA_API, self._adapter, "GET", path, microversion=f"2.{self.newest_minor()}")
 
 
-def _is_wanted(instance: Instance, narrowing: Narrowing) -> bool:
-    return all(
-        wanted is None or value in wanted
-        for wanted, value in (
-            (narrowing.uuids, instance.uuid),
-            (narrowing.hosts, instance.host),
-            (narrowing.projects, instance.project),
-        )
+def _filters(narrowing: Narrowing) -> list[str]:
+    """What to add to a list of servers, once for each host in each project."""
+    hosts = [""] if narrowing.hosts is None else [f"&host={quote(one)}" for one in narrowing.hosts]
+    projects = (
+        [""]
+        if narrowing.projects is None
+        else [f"&project_id={quote(one)}" for one in narrowing.projects]
     )
+    return sorted(host + project for host in hosts for project in projects)

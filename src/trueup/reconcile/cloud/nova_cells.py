@@ -2,7 +2,7 @@
 """One cell's database: what it says of instances and hosts, in one picture."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from sqlalchemy import Select, TableClause
@@ -29,16 +29,14 @@ Counted = Callable[[int], None]
 
 @dataclass(frozen=True, slots=True)
 class CellContents:
-    """What one cell says: of instances and their devices, and of hosts."""
+    """What one cell says, as far as it was asked: of instances and their devices, of hosts."""
 
-    instances: tuple[Instance, ...]
-    migrations: tuple[Migration, ...]
-    compute_nodes: tuple[ComputeNode, ...]
-    services: tuple[ComputeService, ...]
+    instances: tuple[Instance, ...] = ()
+    migrations: tuple[Migration, ...] = ()
+    compute_nodes: tuple[ComputeNode, ...] = ()
+    services: tuple[ComputeService, ...] = ()
     block_devices: tuple[BlockDevice, ...] = ()
     pci_devices: tuple[PciDevice, ...] = ()
-    # Of the projects that are wanted: the instances that are deleted.
-    deleted_uuids: frozenset[str] = frozenset()
     noted: Noted = NOTHING_NOTED
 
     @property
@@ -55,16 +53,14 @@ class CellContents:
 
 
 @dataclass(frozen=True, slots=True)
-class CellLookup:
-    """What one cell says of instances that were named, and of their moves."""
+class Found:
+    """The instances that were looked for: uuids as they are written in the cell → as we write them.
 
-    instances: tuple[Instance, ...]
-    migrations: tuple[Migration, ...]
-    noted: Noted = NOTHING_NOTED
+    A database looks for what is written.
+    """
 
-    @property
-    def rows(self) -> int:
-        return len(self.instances) + len(self.migrations) + self.noted.lost_rows
+    living: Mapping[str, str] = field(default_factory=dict)
+    deleted: Mapping[str, str] = field(default_factory=dict)
 
 
 class CellReading:
@@ -76,35 +72,68 @@ class CellReading:
         self._notes = Notes()
         self._columns = Columns(session, source, tables.NEEDED)
 
-    def contents(self, narrowing: Narrowing, counted: Counted) -> CellContents:
-        """Its hosts, and its living instances as far as they are wanted.
-
-        Moves are told of a whole cell only; else they are looked up with their instances.
-        """
-        wanted = None if narrowing.all_instances else self._uuids(narrowing)
-        devices = self._devices(wanted)
-        beside = Beside(
-            {row.instance: row.destination for row in devices if row.boot_index == 0},
-            self._images(wanted),
+    def contents(self, counted: Counted) -> CellContents:
+        """Its hosts, its living instances with their devices, and every move."""
+        devices = self._devices(None)
+        instances = self._instances(self._beside(devices, None), counted)
+        return replace(
+            self.hosts(),
+            instances=instances,
+            migrations=self._migrations(None),
+            block_devices=devices,
+            pci_devices=self._pci(None),
+            noted=self._noted(),
         )
-        instances = self._instances(narrowing, beside, counted)
+
+    def hosts(self) -> CellContents:
+        """Its compute nodes and services, also deleted ones."""
         services = self._rows(nova_queries.compute_services(self._columns), tables.services)
         nodes = self._rows(
             nova_queries.every(self._columns, tables.compute_nodes), tables.compute_nodes
         )
         return CellContents(
-            instances=instances,
-            migrations=self._migrations(None) if wanted is None else (),
             compute_nodes=self._read(nova_host_rows.compute_node, tables.compute_nodes, nodes),
             services=self._read(nova_host_rows.compute_service, tables.services, services),
-            block_devices=devices,
-            pci_devices=self._pci(),
-            deleted_uuids=self._deleted_uuids(narrowing),
             noted=self._noted(),
         )
 
-    def lookup(self, uuids: Sequence[str], moves_of: Sequence[str]) -> CellLookup:
+    def found(self, narrowing: Narrowing) -> Found:
+        """The instances that are wanted; of deleted ones only where those are asked for."""
+        living = nova_queries.living_uuids(narrowing)
+        deleted: dict[str, str] = {}
+        for table in (tables.instances, tables.shadow_instances) if narrowing.deleted else ():
+            if self._columns.has(table):
+                query = nova_queries.deleted_uuids(narrowing, table)
+                deleted |= self._uuids(query, table)
+        return Found(self._uuids(living, tables.instances), deleted)
+
+    def instances(self, uuids: Sequence[str]) -> CellContents:
+        """These instances with their devices, and moves of them or with these uuids."""
+        query = nova_queries.alive(self._columns)
+        told = self._session.rows_of(query, tables.instances.c.uuid, uuids)
+        rows = {row["id"]: row for row in told}.values()
+        written = {row["uuid"] for row in rows}
+        devices = self._devices(uuids)
+        beside = self._beside(devices, sorted(written))
+        living = tuple(InstanceRows(self._cell, self._notes, beside).every(rows))
+        others = {*uuids} - written - {one.uuid for one in living}
+        return CellContents(
+            instances=(*living, *self._named(sorted(others))),
+            migrations=self._migrations(uuids),
+            block_devices=devices,
+            pci_devices=self._pci(uuids),
+            noted=self._noted(),
+        )
+
+    def lookup(self, uuids: Sequence[str], moves_of: Sequence[str]) -> CellContents:
         """The rows of these instances, alive, deleted or archived, and of moves of these."""
+        return CellContents(
+            instances=self._named(uuids),
+            migrations=self._migrations(moves_of),
+            noted=self._noted(),
+        )
+
+    def _named(self, uuids: Sequence[str]) -> tuple[Instance, ...]:
         rows = InstanceRows(self._cell, self._notes)
         found: list[Instance] = []
         for table in (tables.instances, tables.shadow_instances):
@@ -112,8 +141,7 @@ class CellReading:
                 query = nova_queries.named(self._columns, table)
                 told = self._session.rows_of(query, table.c.uuid, uuids)
                 found += rows.every(told, archived=table is tables.shadow_instances)
-        migrations = self._migrations(moves_of)
-        return CellLookup(tuple(found), migrations, self._noted())
+        return tuple(found)
 
     def _migrations(self, uuids: Sequence[str] | None) -> tuple[Migration, ...]:
         """Every migration; or those of these instances, and those with these uuids."""
@@ -128,30 +156,24 @@ class CellReading:
         }
         return self._read(nova_rows.migration, table, rows.values())
 
-    def _instances(
-        self, narrowing: Narrowing, beside: Beside, counted: Counted
-    ) -> tuple[Instance, ...]:
+    def _instances(self, beside: Beside, counted: Counted) -> tuple[Instance, ...]:
         rows = InstanceRows(self._cell, self._notes, beside)
-        query = nova_queries.alive(self._columns, narrowing)
+        query = nova_queries.alive(self._columns)
         found: list[Instance] = []
         for batch in self._session.batches(query, tables.instances.c.id):
             found += rows.every(batch)
             counted(len(found))
         return tuple(found)
 
-    def _uuids(self, narrowing: Narrowing) -> list[str]:
-        """The living instances that are wanted, as they are written in this cell."""
-        query = nova_queries.alive(self._columns, narrowing)
-        uuid = tables.instances.c.uuid
-        return [row["uuid"] for row in self._session.rows(query.with_only_columns(uuid))]
+    def _beside(self, devices: Iterable[BlockDevice], uuids: Sequence[str] | None) -> Beside:
+        roots = {row.instance: row.destination for row in devices if row.boot_index == 0}
+        return Beside(roots, self._images(uuids))
 
-    def _deleted_uuids(self, narrowing: Narrowing) -> frozenset[str]:
-        if narrowing.projects is None:
-            return frozenset()
-        query = nova_queries.deleted(self._columns, narrowing)
-        return frozenset(
-            row["uuid"] for row in self._session.every_row(query, tables.instances.c.id)
-        )
+    def _uuids(self, query: Select[Any], table: TableClause) -> dict[str, str]:
+        # What is written in another form is noted where the row itself is read.
+        reader = Reader(table.name, Notes())
+        rows = self._session.every_row(query, table.c.id)
+        return {row["uuid"]: reader.uuid(row, "uuid") for row in rows}
 
     def _devices(self, uuids: Sequence[str] | None) -> tuple[BlockDevice, ...]:
         query = nova_queries.block_devices(self._columns)
@@ -171,11 +193,11 @@ class CellReading:
             images.setdefault(reader.uuid(row, "instance_uuid"), {})[name] = row["value"] or ""
         return images
 
-    def _pci(self) -> tuple[PciDevice, ...]:
+    def _pci(self, uuids: Sequence[str] | None) -> tuple[PciDevice, ...]:
         table = tables.pci_devices
         if not self._columns.has(table):
             return ()
-        rows = self._rows(nova_queries.pci_devices(self._columns), table)
+        rows = self._rows(nova_queries.pci_devices(self._columns), table, uuids)
         return self._read(nova_host_rows.pci_device, table, rows)
 
     def _rows(

@@ -24,19 +24,14 @@ from trueup.reconcile.cloud.columns import Columns
 
 @dataclass(frozen=True, slots=True)
 class Narrowing:
-    """Which instances of a cell are read; None on a side: it narrows nothing."""
+    """Which instances of a cell are looked for; None on a side: it narrows nothing.
 
-    uuids: frozenset[str] | None = None
+    `deleted` ones are looked for besides, also archived ones: their host no longer counts.
+    """
+
     hosts: frozenset[str] | None = None
     projects: frozenset[str] | None = None
-
-    @property
-    def all_instances(self) -> bool:
-        return self.uuids is None and self.hosts is None and self.projects is None
-
-
-EVERYTHING = Narrowing()
-NOTHING = Narrowing(uuids=frozenset())
+    deleted: bool = False
 
 
 def every(columns: Columns, table: TableClause) -> Select[Any]:
@@ -44,25 +39,25 @@ def every(columns: Columns, table: TableClause) -> Select[Any]:
     return select(*columns.of(table))
 
 
-def alive(columns: Columns, narrowing: Narrowing) -> Select[Any]:
+def alive(columns: Columns) -> Select[Any]:
     """Instances that are not deleted, with what each was asked to be.
 
     A row of which it is not told whether it is deleted counts as one that is not.
     """
-    return (
-        _joined(columns, tables.instances)
-        .where(or_(tables.instances.c.deleted == 0, tables.instances.c.deleted.is_(None)))
-        .where(*_conditions(narrowing))
-    )
+    return _joined(columns, tables.instances).where(_not_deleted(tables.instances))
 
 
-def deleted(columns: Columns, narrowing: Narrowing) -> Select[Any]:
-    """Instances that are deleted."""
-    instances = tables.instances.c
-    chosen: Select[Any] = select(*columns.of(tables.instances)).with_only_columns(
-        instances.id, instances.uuid
-    )
-    return chosen.where(instances.deleted != 0).where(*_conditions(narrowing))
+def living_uuids(narrowing: Narrowing) -> Select[Any]:
+    """The uuids of instances that are not deleted."""
+    instances = tables.instances
+    chosen = select(instances.c.id, instances.c.uuid).where(_not_deleted(instances))
+    return chosen.where(*_conditions(instances, narrowing))
+
+
+def deleted_uuids(narrowing: Narrowing, table: TableClause) -> Select[Any]:
+    """The uuids of instances that are deleted, or archived."""
+    chosen = select(table.c.id, table.c.uuid).where(table.c.deleted != 0)
+    return chosen.where(*_conditions(table, Narrowing(projects=narrowing.projects)))
 
 
 def named(columns: Columns, table: TableClause) -> Select[Any]:
@@ -134,13 +129,12 @@ def _nothing(*names: str) -> list[ColumnElement[Any]]:
     return [null().label(name) for name in names]
 
 
-def _conditions(narrowing: Narrowing) -> Sequence[ColumnElement[bool]]:
-    instances = tables.instances.c
-    sides = (
-        (instances.uuid, narrowing.uuids),
-        (instances.host, narrowing.hosts),
-        (instances.project_id, narrowing.projects),
-    )
+def _not_deleted(table: TableClause) -> ColumnElement[bool]:
+    return or_(table.c.deleted == 0, table.c.deleted.is_(None))
+
+
+def _conditions(table: TableClause, narrowing: Narrowing) -> Sequence[ColumnElement[bool]]:
+    sides = ((table.c.host, narrowing.hosts), (table.c.project_id, narrowing.projects))
     return [
         column.in_(sorted(wanted)) if wanted else false()
         for column, wanted in sides

@@ -10,7 +10,6 @@ from trueup.reconcile.cloud import nova_host_rows
 from trueup.reconcile.cloud import nova_tables as tables
 from trueup.reconcile.cloud.columns import Columns
 from trueup.reconcile.cloud.databases import Row, Session
-from trueup.reconcile.cloud.nova_queries import Narrowing
 from trueup.reconcile.cloud.reading import NOTHING_NOTED, Noted, Notes, Read, Reader
 from trueup.reconcile.facts import BuildRequest, HostAggregate, HostMapping, InstanceMapping
 
@@ -34,21 +33,21 @@ class Registry:
 
 
 def read_registry(
-    session: Session, source: str, cells: Mapping[int, str], narrowing: Narrowing
+    session: Session, source: str, cells: Mapping[int, str], uuids: Iterable[str] | None
 ) -> Registry:
     """All of it in one picture; `cells` are uuids by the number of their mapping.
 
-    Of instances only those that are wanted by uuid; which host one is on is not known here.
+    With `uuids`, of instances only these; build requests, which are few, are read of all.
     """
-    return _Reading(session, source, narrowing).registry(cells)
+    return _Reading(session, source, uuids).registry(cells)
 
 
 class _Reading:
-    def __init__(self, session: Session, source: str, narrowing: Narrowing) -> None:
+    def __init__(self, session: Session, source: str, uuids: Iterable[str] | None) -> None:
         self._session = session
         self._notes = Notes()
         self._columns = Columns(session, source, tables.NEEDED)
-        self._wanted = None if narrowing.uuids is None else sorted(narrowing.uuids)
+        self._wanted = None if uuids is None else sorted(uuids)
 
     def registry(self, cells: Mapping[int, str]) -> Registry:
         mapped = Reader(tables.instance_mappings.name, self._notes)

@@ -13,24 +13,27 @@ from typing import Any
 
 from keystoneauth1.adapter import Adapter
 
+from trueup.reconcile.cloud import placement_documents as documents
 from trueup.reconcile.cloud import placement_export
 from trueup.reconcile.cloud.errors import MicroversionTooOld, Unreachable
 from trueup.reconcile.cloud.http import checked, detail, sent, understood
-from trueup.reconcile.cloud.ledger import SHARING_TRAIT, Ledger, with_pools
+from trueup.reconcile.cloud.ledger import (
+    SHARING_TRAIT,
+    Ledger,
+    LedgerParts,
+    WholeLedger,
+    with_pools,
+)
 from trueup.reconcile.cloud.placement_database import PlacementDatabase
+from trueup.reconcile.cloud.placement_documents import PLACEMENT
+from trueup.reconcile.cloud.placement_parts import PARALLEL_REQUESTS, WAY, PlacementParts
 from trueup.reconcile.facts import Allocations, Amounts, Holding, Inventory, Provider
 
 # Consumer generations, which guard every write, came with 1.28 (Rocky).
 NEEDED = 28
 # Consumer types came with 1.38; nothing newer is asked for.
 NEWEST_USED = 38
-# What Placement's API calls a consumer without a type; it does not accept the word in a write.
-UNKNOWN_TYPE = "unknown"
-# PERF: more of them only wait for each other, here and in the service.
-PARALLEL_REQUESTS = 8
 EXPORT_CHUNK_BYTES = 1 << 18
-API = "API"
-PLACEMENT = "Placement"
 
 Progress = Callable[[int, int], None]
 
@@ -74,6 +77,16 @@ class Placement:
         exported = self._export()
         return _at_once(exported, progress) if exported else self._by_api(progress)
 
+    def parts(self, requests: int, hosts: int, progress: Progress) -> LedgerParts:
+        """The ledger for those who need about so many `requests` of it, in a cloud of `hosts`."""
+        if self._database is not None:
+            return self._database.parts()
+        self.newest_minor()
+        # PERF: all of it takes two requests for each host at least, or one where it is exported.
+        if requests > hosts:
+            return WholeLedger(self.ledger(progress))
+        return PlacementParts(self._found)
+
     def _export(self) -> Ledger | None:
         """The ledger as our own service exports it; None where it is not offered, or not to us."""
         response = self._request("GET", placement_export.EXPORT, minor=NEEDED, stream=True)
@@ -104,13 +117,12 @@ class Placement:
                 providers.append(replace(provider, inventories=inventories))
                 for consumer, held in allocations.items():
                     consumers.setdefault(consumer, {})[provider.uuid] = held
-        return Ledger(with_pools(providers, members), consumers, API)
+        return Ledger(with_pools(providers, members), consumers, WAY)
 
     def _members(self, pool: str) -> tuple[str, ...]:
         """The providers that have an aggregate in common with this one."""
         answer = self._found(f"/resource_providers/{pool}/aggregates")
-        with understood(PLACEMENT):
-            aggregates = answer["aggregates"] if answer else ()
+        aggregates = documents.aggregates(answer) if answer else ()
         if not aggregates:
             return ()
         sharing = self._providers(f"/resource_providers?member_of=in:{','.join(aggregates)}")
@@ -128,20 +140,7 @@ class Placement:
 
     def holding(self, consumer: str) -> Holding:
         """What this consumer holds now."""
-        answer = self._get(f"/allocations/{consumer}")
-        with understood(PLACEMENT):
-            if not (rows := answer["allocations"].items()):
-                return Holding(None, None)
-            kind = answer.get("consumer_type")
-            return Holding(
-                Allocations(
-                    amounts={uuid: row["resources"] for uuid, row in rows},
-                    project=answer["project_id"],
-                    user=answer["user_id"],
-                    consumer_type=None if kind == UNKNOWN_TYPE else kind,
-                ),
-                answer["consumer_generation"],
-            )
+        return documents.holding(self._get(f"/allocations/{consumer}"))
 
     def provider_generation(self, uuid: str) -> int | None:
         """The provider's generation now; None when there is no such provider."""
@@ -198,21 +197,7 @@ class Placement:
 
     def _providers(self, path: str) -> list[Provider]:
         """The providers that a path lists, without what they have."""
-        listed = self._get(path)
-        with understood(PLACEMENT):
-            return [
-                Provider(
-                    uuid=row["uuid"],
-                    name=row["name"],
-                    generation=row["generation"],
-                    root=row["root_provider_uuid"],
-                    parent=row["parent_provider_uuid"],
-                    inventories={},
-                )
-                for row in listed["resource_providers"]
-                # Upstream does not list what lacks a root; Trueup's service does.
-                if row["root_provider_uuid"] is not None
-            ]
+        return documents.providers(self._get(path))
 
     def _content(self, uuid: str) -> tuple[dict[str, Inventory], Amounts] | None:
         """A provider's inventories, and what each consumer holds of it; None: it is gone by now."""
@@ -220,13 +205,7 @@ class Placement:
         allocations = self._found(f"/resource_providers/{uuid}/allocations")
         if inventories is None or allocations is None:
             return None
-        with understood(PLACEMENT):
-            stock = {
-                name: Inventory(row["total"], row["reserved"], row["allocation_ratio"])
-                for name, row in inventories["inventories"].items()
-            }
-            held = {who: row["resources"] for who, row in allocations["allocations"].items()}
-            return stock, held
+        return documents.inventories(inventories), documents.allocations(allocations)
 
     def _found(self, path: str) -> Any:
         """The document at a path, or None when there is none."""

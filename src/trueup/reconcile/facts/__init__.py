@@ -34,6 +34,7 @@ from trueup.reconcile.facts.providers import (
     Holding,
     Inventory,
     Provider,
+    within_trees,
 )
 
 __all__ = [
@@ -69,4 +70,5 @@ __all__ = [
     "Provider",
     "Unread",
     "grouped",
+    "within_trees",
 ]

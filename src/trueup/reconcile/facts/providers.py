@@ -2,7 +2,7 @@
 """What Placement says: providers, and what consumers hold of them."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 # provider uuid → resource class → amount
 Amounts = Mapping[str, Mapping[str, int]]
@@ -37,6 +37,19 @@ class Provider:
     sharing: bool = False
     parent: str | None = None
     shares_with: frozenset[str] = frozenset()
+
+
+def within_trees(providers: Mapping[str, Provider], roots: frozenset[str]) -> dict[str, Provider]:
+    """The providers of these trees, and the pools that share with them, by uuid.
+
+    With which other trees a pool shares is left out.
+    """
+    kept: dict[str, Provider] = {}
+    for uuid, row in providers.items():
+        shares_with = row.shares_with & roots
+        if row.root in roots or shares_with:
+            kept[uuid] = replace(row, shares_with=shares_with) if row.sharing else row
+    return kept
 
 
 @dataclass(frozen=True, slots=True)
