@@ -1,4 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
+from collections.abc import Callable
 from contextlib import closing
 
 import pytest
@@ -27,3 +28,11 @@ def test_what_is_there_is_left_alone(database_url: str) -> None:
         for _ in range(2):
             database.add_own_tables()
         assert inspect(database.engine).get_table_names() == ["trueup_changes"]
+
+
+def test_postgresql_keeps_room_beside_each_row(fresh_database: Callable[[str], str]) -> None:
+    with closing(Database(fresh_database("postgresql"))) as database:
+        database.add_own_tables()
+        with database.reading() as tx:
+            options = text("SELECT reloptions FROM pg_class WHERE relname = 'trueup_changes'")
+            assert tx.scalar(options) == ["fillfactor=25"]
