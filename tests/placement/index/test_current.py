@@ -2,6 +2,7 @@
 """Invariant 3: what was acknowledged before a question is in its answer, whoever wrote it."""
 
 import logging
+import os
 import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -22,6 +23,10 @@ from trueup.placement.index.differences import differences
 from trueup.placement.index.load import load
 from trueup.placement.store import changes, migrations, schema, tables
 from trueup.placement.store.database import Database, in_transaction
+
+
+CHANGES_IN_ROUND = 500
+ROUNDS = int(os.environ.get("TRUEUP_ROUNDS", "15"))
 
 
 class Clock:
@@ -126,21 +131,33 @@ def test_what_is_rolled_back_is_seen_by_nobody(service: Client, other: Index) ->
     assert used(other) == 3
 
 
-def test_who_slept_through_very_many_changes(small: tuple[Client, Index]) -> None:
-    client, index = small
+def test_who_slept_through_very_many_changes(service: Client, other: Index) -> None:
+    """A million with TRUEUP_ROUNDS=2000, which `make conformance` sets."""
+    database = service.application.database
 
     @in_transaction
-    def write(tx: Any, consumer: int) -> None:
-        allocate(tx, consumer, 1)
+    def write(tx: Any, first: int) -> None:
+        rows = [
+            {"consumer_id": UUID(first + number), "resource_provider_id": 1, "used": 1}
+            for number in range(CHANGES_IN_ROUND)
+        ]
+        tx.execute(insert(tables.allocations).values(resource_class_id=0), rows)
         changes.note(tx, changes.USAGE_OF, [1])
 
-    for number in range(100, 600):
-        write(client.application.database, number)
-    assert used(index) == 500
-    client.make_provider(2, inventories={"VCPU": 1})
-    for number in range(600, 1100):
-        write(client.application.database, number)
-    assert differences(index.view(), true_view(client)) == []
+    @in_transaction
+    def release(tx: Any, first: int) -> None:
+        gone = [UUID(first + number) for number in range(CHANGES_IN_ROUND)]
+        tx.execute(delete(tables.allocations).where(tables.allocations.c.consumer_id.in_(gone)))
+        changes.note(tx, changes.USAGE_OF, [1])
+
+    firsts = [1000 + number * CHANGES_IN_ROUND for number in range(ROUNDS)]
+    with ThreadPoolExecutor(4) as pool:
+        list(pool.map(lambda first: write(database, first), firsts))
+    for first in firsts[::3]:
+        release(database, first)
+    left = len(firsts) - len(firsts[::3])
+    assert used(other) == left * CHANGES_IN_ROUND
+    assert differences(other.view(), true_view(service)) == []
 
 
 def test_many_threads_ask_while_many_write(service: Client, other: Index) -> None:
