@@ -88,7 +88,7 @@ def plan_after(first: Audit, look: Look) -> tuple[Audit, Plan, Mapping[str, str]
     second, facts = look.again()
     findings = seen_twice(first, second)
     facts = with_holdings(facts, look.cloud, [finding.subject for finding in findings])
-    return second, make_plan(findings, facts, first.taken_at), _names(facts)
+    return second, make_plan(findings, facts, first.taken_at), facts.provider_names
 
 
 def plan_of_snapshot(arguments: argparse.Namespace) -> tuple[Audit, Plan, Mapping[str, str]]:
@@ -104,11 +104,7 @@ def plan_of_snapshot(arguments: argparse.Namespace) -> tuple[Audit, Plan, Mappin
         # SAFETY: one look cannot tell drift from a move under way, however old it is.
         raise SecondLookMissing(arguments.interval)
     findings = [row for row in seen_twice(first, second) if row.subject in facts.holdings]
-    return second, make_plan(findings, facts, first.taken_at), _names(facts)
-
-
-def _names(facts: Facts) -> Mapping[str, str]:
-    return {uuid: provider.name for uuid, provider in facts.providers.items()}
+    return second, make_plan(findings, facts, first.taken_at), facts.provider_names
 
 
 def _announce(plan: Plan, path: Path | None) -> None:

@@ -72,7 +72,8 @@ def seen_twice(first: Audit, second: Audit) -> tuple[Finding, ...]:
 
     SAFETY: what is there at two moments is drift; what is there at one may be a move under way.
     """
-    return tuple(finding for finding in second.findings if finding in first.findings)
+    before = {finding.id: finding for finding in first.findings}
+    return tuple(finding for finding in second.findings if before.get(finding.id) == finding)
 
 
 def _untold_hosts(facts: Facts) -> Iterator[Unchecked]:

@@ -51,7 +51,7 @@ def _judge(instance: Instance, place: Placed, facts: Facts) -> Iterator[Verdict]
     left = _left_roots(instance, place, facts)
     if not left or place.provider.root not in facts.roots_of(held):
         return
-    names = {uuid: provider.name for uuid, provider in facts.providers.items()}
+    names = facts.provider_names
     where = ", ".join(sorted(names.get(root, root) for root in left))
     for root, evacuation in left.items():
         if evacuation.status == "done" and source_is_up(root, facts):

@@ -43,7 +43,7 @@ def remedy(finding: Finding, facts: Facts) -> tuple[Step, ...]:
 
 def _judge(instance: Instance, place: Placed, facts: Facts) -> Verdict:
     held = facts.consumers[instance.uuid]
-    names = {uuid: provider.name for uuid, provider in facts.providers.items()}
+    names = facts.provider_names
     where = ", ".join(sorted(names.get(root, root) for root in facts.roots_of(held)))
     if reason := _obstacle(instance, held, place, facts):
         return Unchecked(

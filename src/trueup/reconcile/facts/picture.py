@@ -105,6 +105,11 @@ class Facts:
         return grouped((row.uuid, row) for row in self.compute_nodes)
 
     @cached_property
+    def provider_names(self) -> Mapping[str, str]:
+        """The name of each provider, by uuid."""
+        return {row.uuid: row.name for row in self.providers.values()}
+
+    @cached_property
     def providers_by_name(self) -> Mapping[str, tuple[Provider, ...]]:
         return grouped((row.name, row) for row in self.providers.values())
 
