@@ -5,7 +5,6 @@ from secrets import randbits
 from typing import Any
 
 from sqlalchemy import (
-    DDL,
     BigInteger,
     Column,
     Connection,
@@ -53,7 +52,7 @@ def _begin(_table: Table, connection: Connection, **_options: Any) -> None:
     if connection.dialect.name == "postgresql":
         # PERF: rows are written over and over; with room beside them it does so in place. As an
         # option of Table this would load all drivers for PostgreSQL, 30 ms of every start.
-        connection.execute(DDL(f"ALTER TABLE {changes.name} SET (fillfactor = 25)"))
+        connection.exec_driver_sql(f"ALTER TABLE {changes.name} SET (fillfactor = 25)")
 
 
 def is_missing(error: BaseException) -> bool:
