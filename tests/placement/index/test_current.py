@@ -24,7 +24,6 @@ from trueup.placement.index.load import load
 from trueup.placement.store import changes, migrations, schema, tables
 from trueup.placement.store.database import Database, in_transaction
 
-
 CHANGES_IN_ROUND = 500
 ROUNDS = int(os.environ.get("TRUEUP_ROUNDS", "15"))
 
