@@ -17,8 +17,6 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from urllib.parse import parse_qsl
 
-import orjson
-
 from bench import pictures
 from bench.cloud import SHAPES, draw
 from bench.reads import READS
@@ -129,7 +127,7 @@ def _measure(query: str, view: View) -> str:
         start = time.process_time()
         asked = wire.parse(_Asked(query))
         found = find_candidates(asked, view, Order())
-        text = orjson.dumps(render(found, asked, _VERSION))
+        text = render(found, asked, _VERSION)
         best = min(best, time.process_time() - start)
         if time.monotonic() - began > _ENOUGH_SECONDS:
             break

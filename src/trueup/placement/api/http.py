@@ -29,6 +29,7 @@ JSON = "application/json"
 class Answer:
     """Status, body and the few headers that differ.
 
+    `body` is what becomes JSON, or JSON already if it is bytes.
     `last_modified` is UTC without saying so; with a value, the answer also forbids caching.
     `location` is a path below the service. An answer that is too long for a body has `lines`, of
     this `media_type`, which are sent while they are made.

@@ -132,7 +132,8 @@ class _Resource:
         response.status = answer.status
         if answer.body is not None:
             response.content_type = JSON
-            response.data = orjson.dumps(answer.body)
+            made = isinstance(answer.body, bytes)
+            response.data = answer.body if made else orjson.dumps(answer.body)
         elif answer.lines is not None:
             response.content_type = answer.media_type
             response.stream = answer.lines

@@ -31,7 +31,7 @@ class Told:
 
 
 def answer(found: Candidates, version: V = V.ANY_TRAITS) -> dict[str, Any]:
-    return orjson.loads(orjson.dumps(render(found, ASKED, version)))
+    return orjson.loads(render(found, ASKED, version))
 
 
 def candidates(version: V, *choices: tuple[int, ...]) -> list[Any]:

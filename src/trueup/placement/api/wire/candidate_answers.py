@@ -23,22 +23,25 @@ _TRAIT_SETS_KEPT = 1024
 _CANDIDATES_OF_A_BLOCK = 4096
 
 
-def render(found: Candidates, asked: CandidateRequest, version: V) -> orjson.Fragment:
+def render(found: Candidates, asked: CandidateRequest, version: V) -> bytes:
     """The answer."""
     classes = None if version >= V.ALL_CLASSES else asked.resource_classes
     quoted = _Quoted()
-    text = bytearray(b'{"allocation_requests":[')
-    for block in _blocks(found, quoted, version):
-        text += block
-    text += b'],"provider_summaries":{'
 
     def tell(summaries: Summaries) -> Iterator[bytes]:
         return map(str.encode, _summaries(summaries, quoted, version, classes))
 
     # Since then a summary depends neither on the question nor on the version.
-    text += b",".join(found.summarized.told(tell, kept=version >= V.NESTED_CANDIDATES))
-    text += b"}}"
-    return orjson.Fragment(bytes(text))
+    summaries = found.summarized.told(tell, kept=version >= V.NESTED_CANDIDATES)
+    return b"".join(
+        (
+            b'{"allocation_requests":[',
+            *_blocks(found, quoted, version),
+            b'],"provider_summaries":{',
+            b",".join(summaries),
+            b"}}",
+        )
+    )
 
 
 def _blocks(found: Candidates, quoted: "_Quoted", version: V) -> Iterator[bytes]:
