@@ -132,7 +132,11 @@ class BuildRequest:
 
 @dataclass(frozen=True, slots=True)
 class BlockDevice:
-    """A row of `block_device_mapping` that is not deleted; `size_gb` in GiB."""
+    """A row of `block_device_mapping` that is not deleted; `size_gb` in GiB.
+
+    Root devices and volumes only. Swap and ephemeral disks are claimed by the flavor's sizes, and
+    not by the rows that Nova makes of them, which may be smaller.
+    """
 
     instance: str
     cell: str
