@@ -12,11 +12,13 @@ from trueup.reconcile.cloud.nova import Cell
 from trueup.reconcile.cloud.nova_cells import CellContents
 from trueup.reconcile.collect_selected import collect_selected
 from trueup.reconcile.facts import Facts
+from trueup.reconcile.garbage import garbage_left
 from trueup.reconcile.selection import EVERYTHING, Selection
 
 _SERVICES = 3
 
 
+@garbage_left()
 def collect(cloud: Cloud, progress: Progress, selection: Selection = EVERYTHING) -> Facts:
     """One picture of the cloud, or of what is selected of it.
 

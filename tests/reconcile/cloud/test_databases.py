@@ -11,7 +11,7 @@ from sqlalchemy import column, select, table, text
 from sqlalchemy.pool import NullPool
 
 from trueup.reconcile.cloud import databases
-from trueup.reconcile.cloud.databases import Database
+from trueup.reconcile.cloud.databases import Alike, Database
 from trueup.reconcile.cloud.errors import DatabaseUnusable, Unreachable
 
 NUMBERS = table("numbers", column("id"), column("word"))
@@ -35,7 +35,7 @@ def test_rows_come_in_batches_each_of_them_once(fresh_database, monkeypatch, siz
     database = filled(fresh_database("sqlite"))
     query = select(NUMBERS.c.id, NUMBERS.c.word)
     rows = database.ask(lambda session: list(session.every_row(query, NUMBERS.c.id)))
-    assert [row["id"] for row in rows] == list(range(COUNT))
+    assert [row.id for row in rows] == list(range(COUNT))
 
 
 ODD = ("'quoted'", '"', "\\", "é", "{}", "a\nb", "\x01")
@@ -54,9 +54,32 @@ def test_values_are_the_same_in_whichever_way_they_come(database_url):
     query = select(NUMBERS.c.id, NUMBERS.c.word)
     database = Database("a cell", database_url)
     rows = database.ask(lambda session: list(session.every_row(query, NUMBERS.c.id)))
-    assert sorted((row["id"], row["word"]) for row in rows) == words
+    assert [(row.id, row.word) for row in rows] == words
+    assert {row.word for row in rows} == {word for _, word in words}
     nobody = query.where(NUMBERS.c.id < 0)
     assert database.ask(lambda session: list(session.every_row(nobody, NUMBERS.c.id))) == []
+
+
+ALIKE = table("numbers", column("id"), column("word", Alike))
+
+
+@pytest.mark.parametrize(("size", "kept"), [(2, 1), (2, 100), (1000, 100)])
+def test_long_values_that_are_alike_are_the_same_too(database_url, monkeypatch, size, kept):
+    """On SQLite, MariaDB and PostgreSQL."""
+    monkeypatch.setattr(databases, "BATCH_ROWS", size)
+    monkeypatch.setattr(databases, "_TEXTS_KEPT_MAX", kept)
+    engine = sqlalchemy.create_engine(database_url, poolclass=NullPool)
+    words = list(enumerate((None, "a", "", "b", "a", None, *ODD, "a")))
+    with engine.begin() as connection:
+        connection.execute(text("CREATE TABLE numbers (id INTEGER, word VARCHAR(9))"))
+        for number, word in words:
+            connection.execute(
+                text("INSERT INTO numbers VALUES (:id, :word)"), {"id": number, "word": word}
+            )
+    query = select(ALIKE.c.id, ALIKE.c.word)
+    database = Database("a cell", database_url)
+    rows = database.ask(lambda session: list(session.every_row(query, ALIKE.c.id)))
+    assert [(row.id, row.word) for row in rows] == words
 
 
 def test_a_batch_that_does_not_fit_into_one_text_is_read_row_by_row(fresh_database, monkeypatch):
@@ -64,7 +87,22 @@ def test_a_batch_that_does_not_fit_into_one_text_is_read_row_by_row(fresh_databa
     database = filled(fresh_database("mariadb"))
     query = select(NUMBERS.c.id, NUMBERS.c.word)
     rows = database.ask(lambda session: list(session.every_row(query, NUMBERS.c.id)))
-    assert [row["id"] for row in rows] == list(range(COUNT))
+    assert [row.id for row in rows] == list(range(COUNT))
+
+
+def test_a_key_may_be_any_column_that_the_server_orders(database_url, monkeypatch):
+    """On SQLite, MariaDB and PostgreSQL."""
+    monkeypatch.setattr(databases, "BATCH_ROWS", 2)
+    engine = sqlalchemy.create_engine(database_url, poolclass=NullPool)
+    words = ["b", "B", "a", "_", "Z", "z", "9", "a b"]
+    with engine.begin() as connection:
+        connection.execute(text("CREATE TABLE numbers (id INTEGER, word VARCHAR(9))"))
+        for word in words:
+            connection.execute(text("INSERT INTO numbers VALUES (1, :word)"), {"word": word})
+    database = Database("a cell", database_url)
+    query = select(NUMBERS.c.word)
+    rows = database.ask(lambda session: list(session.every_row(query, NUMBERS.c.word)))
+    assert sorted(row.word for row in rows) == sorted(words)
 
 
 def test_named_rows_are_asked_for_a_few_at_a_time(fresh_database, monkeypatch):
@@ -72,7 +110,7 @@ def test_named_rows_are_asked_for_a_few_at_a_time(fresh_database, monkeypatch):
     database = filled(fresh_database("sqlite"))
     wanted = [3, 4, 5, 99]
     found = database.ask(lambda s: list(s.rows_of(select(NUMBERS.c.id), NUMBERS.c.id, wanted)))
-    assert [row["id"] for row in found] == [3, 4, 5]
+    assert [row.id for row in found] == [3, 4, 5]
     assert database.ask(lambda s: list(s.rows_of(select(NUMBERS.c.id), NUMBERS.c.id, []))) == []
 
 

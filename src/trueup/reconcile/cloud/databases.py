@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing
 from functools import lru_cache
 from itertools import chain, starmap
+from operator import attrgetter
 from types import GenericAlias
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 from urllib.parse import quote
@@ -17,6 +18,7 @@ from sqlalchemy import (
     Engine,
     Select,
     TableClause,
+    Text,
     create_engine,
     func,
     inspect,
@@ -38,11 +40,21 @@ BATCH_ROWS = 5000
 # SQLite takes at most 999 parameters in older builds.
 KEYS_IN_QUERY = 500
 
+# How many long texts are kept, in case they are not alike after all.
+_TEXTS_KEPT_MAX = 4096
+
 Fetched = TypeVar("Fetched")
 
 
+class Alike(Text):
+    """The type of a column whose values are long and mostly alike: a batch brings each once.
+
+    PERF: a flavor is 700 bytes for each instance, and a cloud has a hundred of them.
+    """
+
+
 class Row(msgspec.Struct, array_like=True, gc=False):
-    """A row; its columns are attributes, and can be had by a name that comes at run time.
+    """A row: its columns are attributes.
 
     PERF: a dictionary takes ten times as long to make, and the garbage collector looks at it.
     """
@@ -50,9 +62,6 @@ class Row(msgspec.Struct, array_like=True, gc=False):
     if TYPE_CHECKING:
 
         def __getattr__(self, column: str) -> Any: ...
-
-    def __getitem__(self, column: str) -> Any:
-        return getattr(self, column)
 
 
 @lru_cache(maxsize=256)
@@ -119,6 +128,8 @@ class Session:
         self._deadline = deadline
         self._seconds = seconds
         self._tables: frozenset[str] | None = None
+        # Values of columns that are alike, by their digest.
+        self._texts: dict[str | None, str | None] = {None: None}
 
     def has_table(self, name: str) -> bool:
         if self._tables is None:
@@ -144,13 +155,14 @@ class Session:
     def batches(self, query: Select[Any], key: ColumnElement[Any]) -> Iterator[list[Row]]:
         """The rows of a query by a growing key, so that neither side holds a long result.
 
-        The key is a column that is never NULL, of the one table that the conditions are about.
+        The key is a column that is never NULL, of the one table that the conditions are about,
+        and among the columns of the query.
         """
         keys = select(key).where(*_conditions(query)).order_by(key).limit(BATCH_ROWS)
         last = self._last(keys)
         following = query
         while last is not None:
-            yield self._batch(following.where(key <= last))
+            yield self._batch(following.where(key <= last), key)
             following = query.where(key > last)
             last = self._last(keys.where(key > last))
 
@@ -164,8 +176,8 @@ class Session:
         [row] = self.rows(select(func.max(*found.c).label("last")))
         return row.last
 
-    def _batch(self, query: Select[Any]) -> list[Row]:
-        """The rows of a batch, in any order.
+    def _batch(self, query: Select[Any], key: ColumnElement[Any]) -> list[Row]:
+        """The rows of a batch by their key.
 
         PERF: MariaDB and MySQL pack them into one JSON text, which is taken apart in C. Their
         driver is Python, and took half of the time that reading a cell takes in our process: 1.8 s
@@ -173,19 +185,38 @@ class Session:
         a batch by LIMIT would be written into a table on disk first, because of its texts.
         """
         if self._connection.dialect.name not in _PACKING:
-            return self.rows(query)
+            return self.rows(query.order_by(key))
         columns = query.selected_columns
-        packed = query.with_only_columns(
-            func.json_arrayagg(func.json_array(*columns)).label("packed"),
-            maintain_column_froms=True,
-        )
+        packed = func.json_arrayagg(func.json_array(*map(_short, columns))).label("packed")
         unpacking = _unpacking(tuple(column.name for column in columns))
         try:
-            [row] = self.rows(packed)
-            return unpacking.decode(row.packed or "")
+            [row] = self.rows(_with_only(query, packed))
+            rows = unpacking.decode(row.packed or "")
         except (DatabaseError, ValueError):
             # None at all, too many for one text, or a server that cannot do it: asked plainly.
-            return self.rows(query)
+            return self.rows(query.order_by(key))
+        for column in columns:
+            if isinstance(column.type, Alike):
+                self._lengthen(rows, query, column, key)
+        return sorted(rows, key=attrgetter(str(key.key)))
+
+    def _lengthen(
+        self,
+        rows: list[Row],
+        query: Select[Any],
+        column: ColumnElement[Any],
+        key: ColumnElement[Any],
+    ) -> None:
+        """Put the values of a column, each of which is asked for once, in place of digests."""
+        name, texts = str(column.key), self._texts
+        digest, number = attrgetter(name), attrgetter(str(key.key))
+        new = {digest(row): number(row) for row in rows if digest(row) not in texts}
+        asked = _with_only(query, _short(column).label("digest"), column.label("text"))
+        texts |= {row.digest: row.text for row in self.rows_of(asked, key, list(new.values()))}
+        for row in rows:
+            setattr(row, name, texts[digest(row)])
+        if len(texts) > _TEXTS_KEPT_MAX:
+            self._texts = {None: None}
 
     def rows_of(
         self, query: Select[Any], key: ColumnElement[Any], wanted: Sequence[Any]
@@ -193,6 +224,15 @@ class Session:
         """The rows of a query whose key is one of these."""
         for start in range(0, len(wanted), KEYS_IN_QUERY):
             yield from self.rows(query.where(key.in_(wanted[start : start + KEYS_IN_QUERY])))
+
+
+def _short(column: ColumnElement[Any]) -> ColumnElement[Any]:
+    return func.sha2(column, 256) if isinstance(column.type, Alike) else column
+
+
+def _with_only(query: Select[Any], *columns: ColumnElement[Any]) -> Select[Any]:
+    """The same rows with other columns."""
+    return query.with_only_columns(*columns, maintain_column_froms=True)
 
 
 def _conditions(query: Select[Any]) -> tuple[ColumnElement[bool], ...]:

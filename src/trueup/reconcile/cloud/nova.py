@@ -77,11 +77,11 @@ class NovaDatabases:
             query = select(*columns.of(tables.cell_mappings))
             return tuple(
                 Cell(
-                    uuid=row["uuid"],
-                    name=row["name"] or row["uuid"],
+                    uuid=row.uuid,
+                    name=row.name or row.uuid,
                     url=self._cell_url(row),
-                    number=row["id"],
-                    disabled=bool(row["disabled"]),
+                    number=row.id,
+                    disabled=bool(row.disabled),
                 )
                 for row in session.every_row(query, tables.cell_mappings.c.id)
             )
@@ -155,10 +155,10 @@ class NovaDatabases:
     def _cell_url(self, row: Row) -> str:
         """A cell's URL: the one that was named, or its mapping's, filled as Nova does."""
         named = self._options.urls
-        for key in (row["uuid"], row["name"]):
+        for key in (row.uuid, row.name):
             if key in named:
                 return named[key]
-        template = str(row["database_connection"] or "")
+        template = str(row.database_connection or "")
         if "{" not in template or self._main_url is None:
             return template
         # Taken apart as text: what is escaped in the main URL stays so.
@@ -175,4 +175,4 @@ class NovaDatabases:
                 fragment=main.fragment,
             )
         except (LookupError, ValueError) as error:
-            raise DatabaseUnusable(str(row["name"]), f"its URL template: {error}") from error
+            raise DatabaseUnusable(str(row.name), f"its URL template: {error}") from error

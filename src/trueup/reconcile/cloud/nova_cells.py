@@ -111,8 +111,8 @@ class CellReading:
         """These instances with their devices, and moves of them or with these uuids."""
         query = nova_queries.alive(self._columns)
         told = self._session.rows_of(query, tables.instances.c.uuid, uuids)
-        rows = {row["id"]: row for row in told}.values()
-        written = {row["uuid"] for row in rows}
+        rows = {row.id: row for row in told}.values()
+        written = {row.uuid for row in rows}
         devices = self._devices(uuids)
         beside = self._beside(devices, sorted(written))
         living = tuple(InstanceRows(self._cell, self._notes, beside).every(rows))
@@ -150,7 +150,7 @@ class CellReading:
         if uuids is None:
             return self._read(nova_rows.migration, table, self._rows(query, table))
         rows = {
-            row["id"]: row
+            row.id: row
             for key in (table.c.instance_uuid, table.c.uuid)
             for row in self._session.rows_of(query, key, uuids)
         }
@@ -173,7 +173,7 @@ class CellReading:
         # What is written in another form is noted where the row itself is read.
         reader = Reader(table.name, Notes())
         rows = self._session.every_row(query, table.c.id)
-        return {row["uuid"]: reader.uuid(row, "uuid") for row in rows}
+        return {row.uuid: reader.uuid(row, "uuid") for row in rows}
 
     def _devices(self, uuids: Sequence[str] | None) -> tuple[BlockDevice, ...]:
         query = nova_queries.block_devices(self._columns)
@@ -189,8 +189,8 @@ class CellReading:
         query = nova_queries.image_properties(self._columns)
         reader = Reader(table.name, self._notes)
         for row in self._rows(query, table, uuids):
-            name = str(row["key"]).removeprefix(nova_rows.IMAGE_PREFIX)
-            images.setdefault(reader.uuid(row, "instance_uuid"), {})[name] = row["value"] or ""
+            name = str(row.key).removeprefix(nova_rows.IMAGE_PREFIX)
+            images.setdefault(reader.uuid(row, "instance_uuid"), {})[name] = row.value or ""
         return images
 
     def _pci(self, uuids: Sequence[str] | None) -> tuple[PciDevice, ...]:

@@ -2,14 +2,18 @@
 """The columns of Nova's databases that we read, and which of them every release must have.
 
 No types are given: what a driver makes of a value is judged row by row, so that a broken one
-spoils no other.
+spoils no other. Where values are long and alike, that is said.
 """
 
-from sqlalchemy import TableClause, column, table
+from typing import Any
+
+from sqlalchemy import ColumnClause, TableClause, column, table
+
+from trueup.reconcile.cloud.databases import Alike
 
 
-def _table(name: str, *columns: str) -> TableClause:
-    return table(name, *map(column, columns))
+def _table(name: str, *columns: str | ColumnClause[Any]) -> TableClause:
+    return table(name, *(column(one) if isinstance(one, str) else one for one in columns))
 
 
 cell_mappings = _table("cell_mappings", "id", "uuid", "name", "database_connection", "disabled")
@@ -31,8 +35,8 @@ _INSTANCE = (
 instances = _table("instances", *_INSTANCE)
 shadow_instances = _table("shadow_instances", *_INSTANCE)
 instance_extra = _table(
-    "instance_extra", "id", "instance_uuid", "flavor", "pci_requests", "numa_topology",
-    "resources",
+    "instance_extra", "id", "instance_uuid", column("flavor", Alike), "pci_requests",
+    "numa_topology", "resources",
 )  # fmt: skip
 info_caches = _table("instance_info_caches", "id", "instance_uuid", "network_info")
 system_metadata = _table(

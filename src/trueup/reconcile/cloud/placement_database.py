@@ -44,8 +44,8 @@ class PlacementDatabase:
 def _ledger(session: Session) -> Ledger:
     classes = class_names(session)
     every = session.every_row(tables.EVERY_PROVIDER, tables.providers.c.id)
-    rows = {row["id"]: row for row in every}
-    uuids = {number: str(row["uuid"]) for number, row in rows.items()}
+    rows = {row.id: row for row in every}
+    uuids = {number: str(row.uuid) for number, row in rows.items()}
     stocks = stocks_of(
         session.every_row(select(tables.inventories), tables.inventories.c.id), classes
     )
@@ -56,9 +56,9 @@ def _ledger(session: Session) -> Ledger:
 
 
 def _members(session: Session, uuids: Mapping[int, str]) -> dict[str, set[str]]:
-    numbers = [row["resource_provider_id"] for row in session.rows(tables.EVERY_POOL)]
+    numbers = [row.resource_provider_id for row in session.rows(tables.EVERY_POOL)]
     aggregates: dict[str, list[str]] = {}
     for row in session.rows(select(tables.provider_aggregates)) if numbers else ():
-        if uuid := uuids.get(row["resource_provider_id"]):
-            aggregates.setdefault(uuid, []).append(row["aggregate_id"])
+        if uuid := uuids.get(row.resource_provider_id):
+            aggregates.setdefault(uuid, []).append(row.aggregate_id)
     return members_of_pools((uuids[one] for one in numbers if one in uuids), aggregates)

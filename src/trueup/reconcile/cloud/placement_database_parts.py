@@ -48,24 +48,24 @@ def _trees(session: Session, uuids: list[str], names: list[str]) -> dict[str, Pr
     query = tables.EVERY_PROVIDER
     members = [*session.rows_of(query, providers.uuid, uuids)]
     members += session.rows_of(query, providers.name, names)
-    roots = sorted({row["root_provider_id"] for row in members})
+    roots = sorted({row.root_provider_id for row in members})
     rows = session.rows_of(query, providers.root_provider_id, roots)
-    return {row["uuid"]: provider_of(row, {}) for row in rows}
+    return {row.uuid: provider_of(row, {}) for row in rows}
 
 
 def _holders(session: Session, providers: list[str]) -> frozenset[str]:
-    numbers = [row["id"] for row in _rows(session, providers)]
+    numbers = [row.id for row in _rows(session, providers)]
     query = tables.EVERY_ALLOCATION.with_only_columns(tables.allocations.c.consumer_id).distinct()
     rows = session.rows_of(query, tables.allocations.c.resource_provider_id, numbers)
-    return frozenset(row["consumer_id"] for row in rows)
+    return frozenset(row.consumer_id for row in rows)
 
 
 def _held(session: Session, consumers: list[str]) -> dict[str, Amounts]:
     allocations = tables.allocations.c
     rows = [*session.rows_of(tables.EVERY_ALLOCATION, allocations.consumer_id, consumers)]
-    numbers = sorted({row["resource_provider_id"] for row in rows})
+    numbers = sorted({row.resource_provider_id for row in rows})
     providers = session.rows_of(tables.EVERY_PROVIDER, tables.providers.c.id, numbers)
-    uuids = {row["id"]: row["uuid"] for row in providers}
+    uuids = {row.id: row.uuid for row in providers}
     held = amounts_of(rows, uuids, class_names(session))
     # A server that ignores case finds others besides.
     return {uuid: held[uuid] for uuid in consumers if uuid in held}
@@ -73,8 +73,8 @@ def _held(session: Session, consumers: list[str]) -> dict[str, Amounts]:
 
 def _completed(session: Session, trees: Mapping[str, Provider]) -> dict[str, Provider]:
     inventories = tables.inventories
-    own = {row["id"]: row for row in _rows(session, sorted(trees))}
-    pools = {row["id"]: row for row in _pools(session)}
+    own = {row.id: row for row in _rows(session, sorted(trees))}
+    pools = {row.id: row for row in _pools(session)}
     rows = {**pools, **own}
     known = {number: provider_of(row, {}) for number, row in rows.items()}
     members = _members(session, known, pools) if pools else {}
@@ -94,7 +94,7 @@ def _rows(session: Session, uuids: list[str]) -> list[Row]:
 
 
 def _pools(session: Session) -> list[Row]:
-    numbers = [row["resource_provider_id"] for row in session.rows(tables.EVERY_POOL)]
+    numbers = [row.resource_provider_id for row in session.rows(tables.EVERY_POOL)]
     return [*session.rows_of(tables.EVERY_PROVIDER, tables.providers.c.id, numbers)]
 
 
@@ -104,6 +104,6 @@ def _members(
     table = tables.provider_aggregates
     aggregates: dict[str, list[str]] = {}
     for row in session.rows_of(select(table), table.c.resource_provider_id, sorted(known)):
-        uuid = known[row["resource_provider_id"]].uuid
-        aggregates.setdefault(uuid, []).append(row["aggregate_id"])
+        uuid = known[row.resource_provider_id].uuid
+        aggregates.setdefault(uuid, []).append(row.aggregate_id)
     return members_of_pools((known[number].uuid for number in pools), aggregates)

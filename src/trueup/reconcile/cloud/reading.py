@@ -16,7 +16,7 @@ from trueup.reconcile.facts import Lacking, Unread
 UNREAD_NAMED_MAX = 100
 # What stands for "never" in a column that should be empty.
 _EPOCH_YEAR = 1970
-_UUID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
+_UUID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}")
 _DIGITS = re.compile(r"[0-9a-f]{32}")
 
 Read = TypeVar("Read")
@@ -49,6 +49,8 @@ class Notes:
 
     def __init__(self) -> None:
         self.unread: list[Unread] = []
+        # PERF: the same uuids stand in many tables: each is looked at once, and kept once.
+        self.canonical: dict[str, str] = {}
         self.count = 0
         self.lost = 0
 
@@ -71,6 +73,7 @@ class Reader:
         self._table = table
         self._key = key
         self._notes = notes
+        self._canonical = notes.canonical
 
     def every(self, read: Callable[[Row], Read], rows: Iterable[Row]) -> Iterator[Read]:
         """Each row as `read` understands it; a row that it cannot is noted as lost."""
@@ -88,11 +91,14 @@ class Reader:
     def uuid(self, row: Row, column: str) -> str:
         """A UUID in its canonical form; "" for none. One that is no UUID stays as it is."""
         value = getattr(row, column)
+        known = self._canonical.get(value)
+        if known is not None:
+            return known
         if value is None or value == "":
             return ""
         text = str(value)
-        # PERF: nearly every one is canonical, so that is asked first.
         if _UUID.fullmatch(text):
+            self._canonical[text] = text
             return text
         digits = text.strip().lower().replace("-", "")
         if not _DIGITS.fullmatch(digits):
