@@ -9,8 +9,8 @@ from collections.abc import Mapping
 
 from trueup.placement.index.forest import Positions
 
-FRAGMENTS_BYTES_MAX = 8 << 20
-"""How much is kept: the summaries of some ten thousand providers."""
+FRAGMENTS_BYTES_MAX = 16 << 20
+"""How much is kept: the summaries of ten thousand hosts with forty traits each."""
 
 
 class Fragments:
