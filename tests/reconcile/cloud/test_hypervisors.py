@@ -8,6 +8,7 @@ import sys
 
 import pytest
 
+from tests.clouds import hypervisors as recorded
 from tests.clouds.answers import RECORDINGS
 from trueup.reconcile.cloud.errors import Unreachable
 from trueup.reconcile.cloud.hypervisors import (
@@ -45,6 +46,27 @@ def test_the_domains_of_a_host(hypervisors):
     )
     assert (older.ours, older.uuid) == (True, "815de3c2-9295-4060-942b-e8a23f66f8c3")
     assert (foreign.ours, foreign.project, foreign.flavor) == (False, "", "")
+
+
+def test_the_domains_of_a_real_libvirt(monkeypatch):
+    """QEMU's, defined as Nova's driver defines them; recordings/README.md says how."""
+    binding = recorded.replayed("qemu", "qemu+ssh://nova@devstack2/system")
+    monkeypatch.setitem(sys.modules, "libvirt", binding)
+    told, silent = Hypervisors().domains(["devstack2", "devstack3"])
+    stranger, web, halted, special = told.domains
+    assert [(one.name, one.state, one.ours) for one in told.domains] == [
+        ("monitoring", "shut off", False),
+        ("instance-00000001", "running", True),
+        ("instance-00000002", "paused", True),
+        ("instance-00000003", "shut off", True),
+    ]
+    assert (web.uuid, web.project, web.flavor) == (
+        "64f07df9-a82b-4e95-bf52-d04049285a55", "dde09582db8e46f894965fe3ff693940", "x.tiny"
+    )  # fmt: skip
+    assert special.mediated_devices == ("4b20d080-1b54-4048-85b3-a6a62d165c01",)
+    assert special.host_devices == ("0000:81:00.1", "0000:3b:0a.3")
+    assert halted.host_devices == stranger.host_devices == (), "its own buses are not the host's"
+    assert silent.reason == "nothing was recorded of qemu+ssh://nova@devstack3/system"
 
 
 def test_a_host_that_is_silent_does_not_stop_the_others(hypervisors):
