@@ -125,6 +125,8 @@ def bare(facts: Facts) -> dict[str, object]:
     living = (row for row in facts.instances if not row.deleted or row.uuid in held)
     return told | {
         "taken_at": None,
+        # Known only of who is selected.
+        "specs": {},
         "coverage": Coverage(()),
         "instances": sorted(living, key=repr),
     }
@@ -264,6 +266,15 @@ def test_a_cell_that_falls_silent_on_the_way_is_not_asked_again(small):
     assert [answer.source for answer in facts.coverage.missing] == ["cell2"]
     assert sorted(asked) == ["cell0", "cell1"]
     assert audit(facts, Rules()).incomplete
+
+
+def test_of_who_is_selected_request_specs_are_read_in_full(small):
+    [row, *_] = small.sql("nova_api", "SELECT instance_uuid FROM request_specs")
+    uuid = row["instance_uuid"]
+    facts = collect(small.cloud, quiet, only(instances=uuid))
+    assert facts.specs.keys() == facts.request_specs == {uuid}
+    assert facts.specs[uuid].volume_backed in (True, False)
+    assert collect(small.cloud, quiet).specs == {}
 
 
 def test_what_a_project_cannot_be_asked_for_is_said_in_the_coverage(small):

@@ -129,6 +129,7 @@ RULES: Mapping[type, Mapping[str, Rule]] = {
         "holdings": _keyed(_uuid, _fact),
         "disabled_cells": _each(_uuid),
         "request_specs": _each(_uuid),
+        "specs": _keyed(_uuid, _fact),
         "hosts_in_scope": _each(_place),
         **dict.fromkeys(
             (
@@ -157,6 +158,7 @@ RULES: Mapping[type, Mapping[str, Rule]] = {
         "pci_requests": _FACTS, "assigned_resources": _FACTS, **_OWNER,
     },
     kinds.InstanceMapping: {"instance": _uuid, "cell": _uuid, "project": _uuid},
+    kinds.RequestSpec: {"instance": _uuid, "flavor": _fact},
     kinds.BuildRequest: {"instance": _uuid, "project": _uuid},
     kinds.BlockDevice: {"instance": _uuid, "cell": _uuid, "volume": _uuid},
     kinds.Migration: {

@@ -142,6 +142,7 @@ def facts_of(cloud: Cloud, heard: Heard) -> Facts:
         host_mappings=registry.host_mappings,
         instance_mappings=registry.instance_mappings,
         request_specs=registry.request_specs,
+        specs={row.instance: row for row in registry.specs},
         host_aggregates=registry.host_aggregates,
         block_devices=tuple(chain.from_iterable(one.block_devices for one in contents)),
         pci_devices=tuple(chain.from_iterable(one.pci_devices for one in contents)),

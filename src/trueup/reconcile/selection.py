@@ -86,6 +86,7 @@ def chosen(facts: Facts, selection: Selection) -> Facts:
             row for row in facts.migrations if row.instance in kept or row.uuid in kept
         ),
         request_specs=facts.request_specs & kept,
+        specs={uuid: spec for uuid, spec in facts.specs.items() if uuid in kept},
         block_devices=tuple(row for row in facts.block_devices if row.instance in kept),
         pci_devices=tuple(row for row in facts.pci_devices if row.instance in kept),
         instance_mappings=tuple(row for row in facts.instance_mappings if row.instance in kept),

@@ -7,22 +7,32 @@ from typing import Any
 
 from sqlalchemy import ColumnElement, TableClause, select
 
-from trueup.reconcile.cloud import nova_host_rows
+from trueup.reconcile.cloud import nova_host_rows, nova_specs
 from trueup.reconcile.cloud import nova_tables as tables
 from trueup.reconcile.cloud.columns import Columns
 from trueup.reconcile.cloud.databases import Row, Session
 from trueup.reconcile.cloud.reading import NOTHING_NOTED, Noted, Notes, Read, Reader
-from trueup.reconcile.facts import BuildRequest, HostAggregate, HostMapping, InstanceMapping
+from trueup.reconcile.facts import (
+    BuildRequest,
+    HostAggregate,
+    HostMapping,
+    InstanceMapping,
+    RequestSpec,
+)
 
 
 @dataclass(frozen=True, slots=True)
 class Registry:
-    """What the API database says besides its cells. `request_specs`: the instances with one."""
+    """What the API database says besides its cells.
+
+    `request_specs`: the instances with one; `specs`: what is in them, of those who are wanted.
+    """
 
     build_requests: tuple[BuildRequest, ...] = ()
     host_mappings: tuple[HostMapping, ...] = ()
     instance_mappings: tuple[InstanceMapping, ...] = ()
     request_specs: frozenset[str] = frozenset()
+    specs: tuple[RequestSpec, ...] = ()
     host_aggregates: tuple[HostAggregate, ...] = ()
     noted: Noted = NOTHING_NOTED
 
@@ -71,6 +81,7 @@ class _Reading:
                     self._of_instances(tables.request_specs, tables.request_specs.c.instance_uuid),
                 )
             ),
+            specs=self._specs(),
             host_aggregates=nova_host_rows.host_aggregates(
                 Reader(tables.aggregates.name, self._notes),
                 self._every(tables.aggregates, tables.aggregates.c.id),
@@ -79,6 +90,14 @@ class _Reading:
             ),
             noted=self._notes.so_far(self._columns.lacking),
         )
+
+    def _specs(self) -> tuple[RequestSpec, ...]:
+        table = tables.request_spec_texts
+        if self._wanted is None or not self._columns.has(table):
+            return ()
+        reader = Reader(table.name, self._notes)
+        rows = self._of_instances(table, table.c.id)
+        return tuple(reader.every(lambda row: nova_specs.request_spec(reader, row), rows))
 
     def _read(self, table: TableClause, read: Callable[[Reader, Row], Read]) -> tuple[Read, ...]:
         reader = Reader(table.name, self._notes)

@@ -148,17 +148,18 @@ def parse_flavors(text: str) -> Flavors:
     """
     try:
         kept = msgspec.json.decode(text)
-        present = _flavor(kept["cur"])
+        present = flavor_of(kept["cur"])
         return Flavors(present, _flavor_or_none(kept.get("old")), _flavor_or_none(kept.get("new")))
     except _UNREADABLE:
         return Flavors(None)
 
 
 def _flavor_or_none(kept: Mapping[str, Any] | None) -> Flavor | None:
-    return None if kept is None else _flavor(kept)
+    return None if kept is None else flavor_of(kept)
 
 
-def _flavor(kept: Mapping[str, Any]) -> Flavor:
+def flavor_of(kept: Mapping[str, Any]) -> Flavor:
+    """A flavor as Nova keeps one in JSON. Raises LookupError, TypeError or ValueError."""
     fields = kept["nova_object.data"]
     return Flavor(
         name=str(fields["name"]),

@@ -23,6 +23,7 @@ instance_mappings = _table(
     "instance_mappings", "id", "instance_uuid", "cell_id", "project_id", "queued_for_delete"
 )
 request_specs = _table("request_specs", "id", "instance_uuid")
+request_spec_texts = _table("request_specs", "id", "instance_uuid", "spec")
 aggregates = _table("aggregates", "id", "uuid", "name")
 aggregate_hosts = _table("aggregate_hosts", "id", "aggregate_id", "host")
 aggregate_metadata = _table("aggregate_metadata", "id", "aggregate_id", "key", "value")

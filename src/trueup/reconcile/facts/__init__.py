@@ -24,6 +24,7 @@ from trueup.reconcile.facts.instances import (
     NumaCell,
     NumaTopology,
     PciRequest,
+    RequestSpec,
 )
 from trueup.reconcile.facts.migrations import FINAL_MIGRATION_STATUSES, Migration
 from trueup.reconcile.facts.picture import Facts, grouped
@@ -68,6 +69,7 @@ __all__ = [
     "Port",
     "PortRequestGroup",
     "Provider",
+    "RequestSpec",
     "Unread",
     "grouped",
     "within_trees",

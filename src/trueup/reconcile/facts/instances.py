@@ -122,6 +122,23 @@ class InstanceMapping:
 
 
 @dataclass(frozen=True, slots=True)
+class RequestSpec:
+    """What Nova's scheduler claims by when it next moves an instance: a row of `request_specs`.
+
+    Not the instance, but its copy in another database: after a resize that failed, or where one
+    of the two was restored, the next claim is of another flavor. None where it cannot be read.
+
+    The rest is not kept. Image, NUMA topology and PCI requests are copies as well, and no drift of
+    theirs is known. Zone, hints, group and forced hosts say where it may go, not what it holds.
+    Requested destination, networks and resources of ports Nova does not store.
+    """
+
+    instance: str
+    flavor: Flavor | None = None
+    volume_backed: bool | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class BuildRequest:
     """A row of `build_requests`: a boot that has not reached its cell yet."""
 

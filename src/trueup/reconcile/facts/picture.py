@@ -22,6 +22,7 @@ from trueup.reconcile.facts.instances import (
     BuildRequest,
     Instance,
     InstanceMapping,
+    RequestSpec,
 )
 from trueup.reconcile.facts.migrations import Migration
 from trueup.reconcile.facts.ports import Port
@@ -64,6 +65,9 @@ class Facts:
     # The hosts that were selected; None: nothing was, and all that there is was read.
     hosts_in_scope: frozenset[str] | None = None
     domains: tuple[Domain, ...] = ()
+    # What is in the request specs, known where instances were selected: read of all, they would be
+    # most of what is read of a cloud. So no defect may be told by them, only explained.
+    specs: Mapping[str, RequestSpec] = field(default_factory=dict)
 
     @cached_property
     def alive(self) -> Mapping[str, Instance]:
