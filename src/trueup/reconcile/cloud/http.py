@@ -10,13 +10,17 @@ from keystoneauth1.adapter import Adapter
 
 from trueup.reconcile.cloud.errors import AccessDenied, Unreachable
 
+# A server closes a connection that it kept open when it likes, also while a request is on its way
+# (uWSGI after each answer): whatever only reads is sent again, after so many seconds.
+_SENT_AGAIN: dict[str, Any] = {"connect_retries": 2, "connect_retry_delay": 0.05}
+
 
 def sent(source: str, adapter: Adapter, method: str, path: str, **options: Any) -> Any:
     """The response, whatever its status."""
+    again = _SENT_AGAIN if method == "GET" else {}
+    accepted = {"Accept": "application/json"}
     try:
-        return adapter.request(
-            path, method, raise_exc=False, headers={"Accept": "application/json"}, **options
-        )
+        return adapter.request(path, method, raise_exc=False, headers=accepted, **again, **options)
     except (exceptions.Unauthorized, exceptions.MissingAuthPlugin) as error:
         raise AccessDenied(source, str(error)) from error
     except exceptions.ClientException as error:
