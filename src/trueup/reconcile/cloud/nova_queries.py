@@ -120,8 +120,9 @@ def _joined(columns: Columns, instances: TableClause) -> Select[Any]:
     if columns.has(tables.info_caches):
         source = source.outerjoin(tables.info_caches, caches.instance_uuid == instances.c.uuid)
         # PERF: it is most of a cell's bytes, and is needed only where a port has an allocation.
+        # SAFETY: it is carried too where the server cannot tell.
         holds = caches.network_info.regexp_match('"allocation"')
-        ports = case((holds, caches.network_info))
+        ports = case((~holds, null()), else_=caches.network_info)
     return select(*columns.of(instances), *extra, ports.label("network_info")).select_from(source)
 
 
