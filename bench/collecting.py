@@ -11,6 +11,7 @@ tables have a row for each instance.
 import argparse
 import contextlib
 import cProfile
+import os
 import resource
 import subprocess
 import sys
@@ -19,7 +20,7 @@ from collections.abc import Sequence
 from functools import partial
 from typing import Any
 
-from bench import cloud
+from bench import cloud, meter
 from bench.loading import load
 from bench.nova_rows import NovaUrls, fill
 from bench.terminal import say
@@ -34,7 +35,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if options.nova_api:
         return _read(NovaUrls(options.nova_api, options.placement), options.profile)
     with contextlib.ExitStack() as stack:
+        before = meter.children_of(os.getpid())
         server = stack.enter_context(database_server("mariadb"))
+        serving = meter.children_of(os.getpid()) - before
         placement = server.create_database("placement")
         started = time.monotonic()
         load(placement, cloud.draw("flat", options.hosts))
@@ -42,7 +45,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
         say(f"made the cloud in {time.monotonic() - started:.0f} s")
         words = [sys.executable, "-m", "bench.collecting", "--nova-api", urls.api]
         words += ["--placement", urls.placement, *(["--profile"] if options.profile else [])]
-        return subprocess.run(words, check=False).returncode
+        used = sum(map(meter.seconds_used, serving))
+        code = subprocess.run(words, check=False).returncode
+        used = sum(map(meter.seconds_used, serving)) - used
+        say(f"the database: {used:.1f} s of processor time, if it was started here")
+        return code
 
 
 def _read(urls: NovaUrls, profile: bool) -> int:

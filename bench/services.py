@@ -159,6 +159,8 @@ def _command(plan: Plan, port: int) -> tuple[str, ...]:
         "--die-on-term",
         "--buffer-size=65535",
         "--listen=128",
+        # As OpenStack's own deployments have it: clients are told that the connection is closed.
+        "--add-header=Connection: close",
         f"--virtualenv={sys.prefix}",
     )
 
