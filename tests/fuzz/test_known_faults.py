@@ -15,6 +15,7 @@ from trueup.placement.api.routes import ROUTES, Route
 PROVIDER = f"/resource_providers/{PROVIDERS[0]}"
 TYPED = JSON | NEWEST
 CHUNKED = TYPED | {"transfer-encoding": "chunked"}
+HALF = b'{"name": "\\ud800"}'  # of a character
 BODIES = [one for one in ROUTES if one.handler.__name__ in SOUND]
 
 
@@ -54,6 +55,7 @@ def test_without_a_fault_there_is_no_refusal(services: Services, route: Route) -
         (Wire("POST", "/resource_providers%2F", "", TYPED, b'{"name": "x"}'), 404),
         (Wire("PUT", PROVIDER, "", CHUNKED, b'{"name": "renamed"}', length=""), 200),
         (Wire("DELETE", "/resource_classes/CUSTOM_GOLD", "", TYPED, length="9" * 20), 409),
+        (Wire("PUT", f"{PROVIDER[:-1]}f", "", TYPED, HALF), 404),
     ],
     ids=lambda value: f"{value.method} {value.path}" if isinstance(value, Wire) else str(value),
 )
@@ -66,6 +68,7 @@ KEPT = {
     "longer than there is": (Wire("PUT", PROVIDER, "", TYPED, b"{}", length="9" * 20), 400),
     "no inventory, no class": (put_inventories({"x": 1}), 400),
     "no inventory, and stale": (put_inventories({"x": 1}, 99), 409),
+    "half of a character": (Wire("PUT", PROVIDER, "", TYPED, HALF), 400),
     "words for numbers": (put_inventories({"x": {"total": "many"}}), 400),
 }
 

@@ -211,6 +211,9 @@ def _refusal(request: Request, error: Exception) -> Refused:
         return Refused(404)
     if isinstance(error, falcon.HTTPError):
         return bad_request(str(error.description or error.title or ""))
+    if isinstance(error, UnicodeEncodeError):
+        # JSON can escape half of a character, which no database takes.
+        return bad_request(f"The text cannot be kept: {error.reason}")
     if is_away(error):
         _log.error("The database does not answer: %s", error)
         return Refused(503, "The database does not answer.", headers={"retry-after": _RETRY_AFTER})
