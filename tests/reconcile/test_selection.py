@@ -105,6 +105,12 @@ def test_hosts_that_are_not_selected_are_not_spoken_of():
     assert told.subject == "host h4", "what keeps the instance from being judged is told"
 
 
+def test_of_a_cell_all_hosts_are_spoken_of_unless_something_in_it_is_selected():
+    facts = facts_of(TEXT)
+    assert chosen(facts, only(cells="cell1")).hosts_in_scope == {"h1", "h2"}
+    assert chosen(facts, only(cells="cell1", providers="pool")).hosts_in_scope == frozenset()
+
+
 PLACES = st.sets(st.sampled_from(list(HOSTS)), max_size=2)
 SELECTIONS = st.builds(
     Selection,

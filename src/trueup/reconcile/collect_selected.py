@@ -21,6 +21,7 @@ from trueup.reconcile.selection import (
     cells_selected,
     chosen,
     hosts_selected,
+    nodes_selected,
     providers_selected,
 )
 
@@ -89,7 +90,7 @@ def _find(
         known.providers = few.trees(selection.providers, selection.providers)
     picture = _picture(cells, known)
     known.found = _found(cloud, cells, selection, hosts_selected(picture, selection))
-    nodes = _nodes_named(picture, selection)
+    nodes = nodes_selected(picture, selection)
     people = len(selection.uuids) or len(known.found.living) + len(known.found.deleted)
     requests = people + _REQUESTS_FOR_TREE * len(nodes)
     ledger = cloud.placement.parts(requests, len(picture.compute_nodes), counted)
@@ -140,25 +141,13 @@ def _asked_of_nova(selection: Selection, known: _Known) -> frozenset[str]:
     return selection.uuids | known.consumers.keys() | known.found.living.keys() | written
 
 
-def _nodes_named(picture: Facts, selection: Selection) -> tuple[ComputeNode, ...]:
-    """The compute nodes of the hosts that are selected, by name, by provider or by cell."""
-    if selection.uuids:
-        return ()
-    if selection.hosts | selection.providers:
-        return nodes_of(picture, hosts_selected(picture, selection))
-    if selection.projects:
-        return ()
-    within = cells_selected(picture.cells, selection)
-    return tuple(row for row in picture.compute_nodes if row.cell in within)
-
-
 def _nodes_near(
     picture: Facts, selection: Selection, candidates: frozenset[str]
 ) -> tuple[ComputeNode, ...]:
     """The compute nodes that bear on what may be said of these."""
     hosts = hosts_selected(picture, selection) | hosts_of(picture, candidates)
     near = nodes_of(picture, hosts | hosts_of_moves(picture, candidates))
-    return (*near, *_nodes_named(picture, selection))
+    return (*near, *nodes_selected(picture, selection))
 
 
 def _trees(

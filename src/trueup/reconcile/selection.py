@@ -8,7 +8,7 @@ well as without a selection: who is in it was asked for in every cell.
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 
-from trueup.reconcile.facts import Amounts, Facts, Instance, within_trees
+from trueup.reconcile.facts import Amounts, ComputeNode, Facts, Instance, within_trees
 from trueup.reconcile.scope import (
     hosts_of,
     hosts_of_moves,
@@ -66,13 +66,11 @@ def chosen(facts: Facts, selection: Selection) -> Facts:
     """The facts about what is selected, each as it was. Raises SelectionUnknown."""
     if not selection.narrows:
         return facts
-    cells = cells_selected(facts.cells, selection)
+    cells_selected(facts.cells, selection)
     if facts.coverage.complete:
         _refuse_unknown(facts, selection)
     kept = subjects(facts, selection)
-    hosts = hosts_selected(facts, selection)
-    if not hosts and selection.cells and not selection.uuids and not selection.projects:
-        hosts = frozenset(row.host for row in facts.compute_nodes if row.cell in cells)
+    hosts = selection.hosts | {row.host for row in nodes_selected(facts, selection)}
     # An instance cannot be judged where its host cannot, and that must be told.
     hosts |= hosts_of(facts, kept)
     near = hosts | hosts_of_moves(facts, kept)
@@ -187,6 +185,16 @@ def hosts_selected(facts: Facts, selection: Selection) -> frozenset[str]:
     """The hosts that are selected, by name or by their provider."""
     providers = providers_selected(facts, selection) if selection.providers else NOBODY
     return selection.hosts | {row.host for row in facts.compute_nodes if row.uuid in providers}
+
+
+def nodes_selected(facts: Facts, selection: Selection) -> tuple[ComputeNode, ...]:
+    """The compute nodes of the hosts that are selected; of all in a cell, if only that is."""
+    if selection.hosts | selection.providers:
+        return nodes_of(facts, hosts_selected(facts, selection))
+    if selection.uuids | selection.projects or not selection.cells:
+        return ()
+    cells = cells_selected(facts.cells, selection)
+    return tuple(row for row in facts.compute_nodes if row.cell in cells)
 
 
 def _held(facts: Facts, uuid: str) -> Amounts:

@@ -1,0 +1,150 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Whatever the cloud and the selection: what is read for it is what the whole cloud has of it."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tests.properties.clouds import HOSTS, SERVERS, drafts
+from tests.scenarios.drafting import OWNER, Draft, uuid_of
+from trueup.reconcile.audit import audit
+from trueup.reconcile.cloud import Cloud
+from trueup.reconcile.cloud.errors import Unreachable
+from trueup.reconcile.cloud.ledger import Ledger, LedgerParts, WholeLedger
+from trueup.reconcile.cloud.nova import Cell
+from trueup.reconcile.cloud.nova_cells import CellContents, Found
+from trueup.reconcile.cloud.nova_queries import Narrowing
+from trueup.reconcile.cloud.nova_registry import Registry
+from trueup.reconcile.collect import collect
+from trueup.reconcile.facts import Facts, Instance
+from trueup.reconcile.rules import Rules
+from trueup.reconcile.selection import Selection, SelectionUnknown, chosen
+
+PROVIDERS = (*HOSTS, "nic", "pool", "stray")
+
+
+@dataclass
+class DraftedNova:
+    """A Nova that says what a draft has."""
+
+    draft: Draft
+    facts: Facts
+    way: str = "database"
+    registry_source: str = "Nova's API database"
+
+    def cells(self) -> tuple[Cell, ...]:
+        return tuple(Cell(uuid, name, "") for uuid, name in self.draft.cells.items())
+
+    def registry(self, cells: Iterable[Cell], uuids: Iterable[str] | None = None) -> Registry:
+        return Registry(build_requests=self.facts.build_requests)
+
+    def hosts(self, cell: Cell) -> CellContents:
+        if cell.name in self.draft.silent:
+            raise Unreachable(cell.name, self.draft.silent[cell.name])
+        return CellContents(
+            compute_nodes=tuple(row for row in self.draft.nodes if row.cell == cell.uuid),
+            services=tuple(row for row in self.draft.services if row.cell == cell.uuid),
+        )
+
+    def found(self, cell: Cell, narrowing: Narrowing) -> Found:
+        rows = [row for row in self._rows(cell) if _is_of(row, narrowing.projects, row.project)]
+        living = [row for row in rows if not row.deleted and _is_of(row, narrowing.hosts, row.host)]
+        deleted = [row for row in rows if row.deleted and narrowing.deleted]
+        return Found(
+            {row.uuid: row.uuid for row in living}, {row.uuid: row.uuid for row in deleted}
+        )
+
+    def instances(self, cell: Cell, uuids: Iterable[str]) -> CellContents:
+        asked = frozenset(uuids)
+        return CellContents(
+            instances=tuple(row for row in self._rows(cell) if row.uuid in asked),
+            migrations=tuple(
+                row
+                for row in self.draft.migrations
+                if row.cell == cell.uuid and {row.uuid, row.instance} & asked
+            ),
+        )
+
+    def _rows(self, cell: Cell) -> list[Instance]:
+        return [row for row in self.draft.instances if row.cell == cell.uuid]
+
+
+def _is_of(row: Instance, wanted: frozenset[str] | None, value: str | None) -> bool:
+    return wanted is None or value in wanted
+
+
+@dataclass
+class DraftedPlacement:
+    """A Placement that holds what a draft has."""
+
+    facts: Facts
+
+    def parts(self, *_: object) -> LedgerParts:
+        return WholeLedger(Ledger(self.facts.providers, self.facts.consumers, "API"))
+
+
+def names(*those: str) -> st.SearchStrategy[frozenset[str]]:
+    return st.frozensets(st.sampled_from(those), max_size=2)
+
+
+UUIDS = [uuid_of(name) for name in (*SERVERS, "stranger", "evacuation of web")]
+SELECTIONS = st.builds(
+    Selection,
+    instances=st.one_of(st.just(frozenset()), names(*UUIDS)),
+    consumers=st.one_of(st.just(frozenset()), names(*UUIDS)),
+    hosts=st.one_of(st.just(frozenset()), names(*HOSTS, "stray")),
+    providers=st.one_of(st.just(frozenset()), names(*PROVIDERS, *map(uuid_of, PROVIDERS))),
+    cells=st.one_of(st.just(frozenset()), names("cell1", "cell2")),
+    projects=st.one_of(st.just(frozenset()), names(OWNER["project"], "nobody's")),
+).filter(lambda one: one.narrows)
+
+
+# Placement has no tree without its root.
+DRAFTS = drafts().filter(lambda draft: uuid_of("h1") in draft.providers)
+
+
+def of_all(draft: Draft, selection: Selection, shares_with: frozenset[str]) -> Facts:
+    """What a look at the whole cloud has; the pool shares with these hosts."""
+    facts = draft.facts()
+    pool = replace(facts.providers[uuid_of("pool")], shares_with=shares_with)
+    known = facts.consumers.keys() | selection.uuids
+    return replace(
+        facts,
+        holdings={},
+        providers={**facts.providers, pool.uuid: pool},
+        # A deleted instance that holds nothing is only read where it is named.
+        instances=tuple(row for row in facts.instances if not row.deleted or row.uuid in known),
+    )
+
+
+def comparable(facts: Facts) -> dict[str, object]:
+    return {
+        "instances": {row.uuid: row for row in facts.instances},
+        "providers": facts.providers,
+        "consumers": facts.consumers,
+        "migrations": {row.uuid: row for row in facts.migrations},
+        "nodes": set(facts.compute_nodes),
+        "services": set(facts.services),
+        "hosts": facts.hosts_in_scope,
+        "silent": {row.source for row in facts.coverage.missing},
+    }
+
+
+@settings(max_examples=300, deadline=None, derandomize=True)
+@given(DRAFTS, SELECTIONS, names(*map(uuid_of, HOSTS)))
+def test_what_is_read_for_a_selection_is_what_the_whole_cloud_has_of_it(draft, selection, shared):
+    whole = of_all(draft, selection, shared)
+    nova = DraftedNova(draft, whole)
+    cloud = Cloud(nova=nova, placement=DraftedPlacement(whole))
+    try:
+        expected = chosen(whole, selection)
+    except SelectionUnknown:
+        return
+    part = collect(cloud, lambda *_: None, selection)
+    assert comparable(part) == comparable(expected)
+    at = {"taken_at": whole.taken_at}
+    told, known = (audit(replace(facts, **at), Rules()) for facts in (part, expected))
+    assert told.findings == known.findings
+    assert told.left_alone == known.left_alone
