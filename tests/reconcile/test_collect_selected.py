@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Of what is selected every way gives the same facts, and no way reads the rest of the cloud."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, field, replace
 from itertools import product
@@ -18,12 +18,13 @@ from trueup.lab.nova.databases import sqlite_url
 from trueup.reconcile.audit import audit
 from trueup.reconcile.cloud import Cloud
 from trueup.reconcile.cloud.databases import Session
+from trueup.reconcile.cloud.hypervisors import Told
 from trueup.reconcile.cloud.ledger import LedgerParts, WholeLedger
 from trueup.reconcile.cloud.placement import Placement
 from trueup.reconcile.cloud.placement_database import PlacementDatabase
 from trueup.reconcile.cloud.settings import from_nova_conf
 from trueup.reconcile.collect import collect
-from trueup.reconcile.facts import Coverage, Facts
+from trueup.reconcile.facts import Coverage, Domain, Facts, Port, PortRequestGroup
 from trueup.reconcile.rules import Rules
 from trueup.reconcile.selection import Selection, SelectionUnknown, chosen
 
@@ -42,6 +43,28 @@ class Way:
 
     def parts(self, requests: int, hosts: int, progress: Callable) -> LedgerParts:
         return self.asked
+
+
+class Ports:
+    """A Neutron where each instance has a port that asks for something."""
+
+    def __init__(self, devices: Iterable[str]) -> None:
+        request = (PortRequestGroup("g", (), {"NET_BW_EGR_KILOBIT_PER_SEC": 1}),)
+        self.every = [Port(f"of {one}", one, "", request_groups=request) for one in devices]
+
+    def offered(self) -> bool:
+        return True
+
+    def ports(self, counted: Callable, devices: Iterable[str] | None) -> tuple[Port, ...]:
+        wanted = None if devices is None else frozenset(devices)
+        return tuple(one for one in self.every if wanted is None or one.device in wanted)
+
+
+class Domains:
+    """Hypervisors with one domain each."""
+
+    def domains(self, hosts: Iterable[str]) -> Iterator[Told]:
+        return (Told(one, (Domain(one, one, "a", "running", True),)) for one in hosts)
 
 
 def only(**names: str) -> Selection:
@@ -133,12 +156,17 @@ def bare(facts: Facts) -> dict[str, object]:
 
 
 def check_every_way(small: Small, which: Callable[[Facts], list[Selection]]) -> None:
-    whole = collect(small.cloud, quiet)
+    devices = collect(small.cloud, quiet).alive
+    others = {"neutron": Ports(devices), "hypervisors": Domains()}
+    whole = collect(replace(small.cloud, **others), quiet)
+    assert whole.ports
+    assert whole.domains
     with ways_of(small) as ways:
         for selection in which(whole):
             expected = bare(chosen(whole, selection))
             for way, cloud in ways.items():
-                assert bare(collect(cloud, quiet, selection)) == expected, (way, selection)
+                part = collect(replace(cloud, **others), quiet, selection)
+                assert bare(part) == expected, (way, selection)
 
 
 def test_every_way_gives_the_facts_that_the_whole_cloud_has_of_it(on_both):
