@@ -13,6 +13,7 @@ WEB1 = "ae8efa00-4238-4efe-8a6f-5f7f91d106ec"
 WEB2 = "3611329e-6cff-4155-8dc0-c93904d7b335"
 DB1 = "3fd4e917-cc39-456d-b947-bde053c9d381"
 DB2 = "cbc97876-f1bc-422c-9815-ada433ba9b47"
+PROJECT = "dde09582db8e46f894965fe3ff693940"
 MOVING = "3fc05792-82f1-48c5-bf09-25550edee132"
 
 FINDINGS = {
@@ -51,6 +52,26 @@ def test_an_audit_names_what_is_wrong_and_nothing_else(recorded_cloud, name, pla
         f"instance {MOVING}"
     ]
     assert ran.code == (3 if FINDINGS[name] else 0)
+
+
+@pytest.mark.parametrize(
+    ("name", "options", "subjects"),
+    [
+        ("evacuated", ["--instance", WEB1], {WEB1}),
+        ("evacuated", ["--host", "devstack1"], {WEB1, WEB2}),
+        ("evacuated", ["--provider", "devstack2"], {WEB1, WEB2}),
+        ("evacuated", ["--cell", "cell1"], {WEB1, WEB2}),
+        ("evacuated", ["--cell", "cell2"], set()),
+        ("missing-and-wrong", ["--host", "devstack3"], {DB1}),
+        ("missing-and-wrong", ["--instance", WEB1, "--consumer", DB1], {WEB1, DB1}),
+        ("deleted-by-hand", ["--project", PROJECT], {WEB2, DB2}),
+        ("deleted-by-hand", ["--project", PROJECT, "--host", "devstack3"], set()),
+    ],
+)
+def test_of_what_is_selected_the_same_is_named(recorded_cloud, name, options, subjects):
+    ran = audit(recorded_cloud(name), *options)
+    assert {row["Subject"] for row in ran.json()} == subjects
+    assert ran.code == (3 if subjects else 0)
 
 
 @BOTH
