@@ -24,7 +24,7 @@ lint: $(VENV)/.ready-test  ## format, lint, types and layers only
 	@$(BIN)/lint-imports --no-cache --config .importlinter > $(VENV)/layers.log || { cat $(VENV)/layers.log; exit 1; }
 
 conformance: $(VENV)/.ready-test  ## the long way: many more generated requests, and thousands of rounds
-	@TRUEUP_EXAMPLES=500 TRUEUP_ROUNDS=2000 TRUEUP_FUZZ_EXAMPLES=2000 \
+	@TRUEUP_EXAMPLES=500 TRUEUP_ROUNDS=2000 TRUEUP_FUZZ_EXAMPLES=500 \
 		$(BIN)/pytest -n $(WORKERS) -q --timeout 7200 tests/differential tests/fuzz \
 		tests/placement/index/test_search.py tests/placement/index/test_current.py
 

@@ -299,7 +299,10 @@ def candidate_reads(draw: st.DrawFn) -> Draft:
 
 
 def calls() -> st.SearchStrategy[Draft]:
-    """Any request, the ones that build up a ledger more often."""
+    """Any request, the ones that build up a ledger more often.
+
+    But for providers that are to be given a UUID: each service gives another one.
+    """
     return damaged(
         st.one_of(
             provider_writes(),
@@ -316,7 +319,13 @@ def calls() -> st.SearchStrategy[Draft]:
             reshapes(),
             candidate_reads(),
         )
-    )
+    ).filter(lambda one: not _leaves_the_uuid_open(one))
+
+
+def _leaves_the_uuid_open(one: Draft) -> bool:
+    if (one.method, one.path) != ("POST", "/resource_providers"):
+        return False
+    return isinstance(one.body, dict) and "uuid" not in one.body
 
 
 def questions() -> st.SearchStrategy[Draft]:

@@ -11,8 +11,9 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import unquote_to_bytes
 
+from tests.clouds import damage
 from tests.differential.generating import small_ledger
-from tests.differential.pair import IN_USE, TwinFactory
+from tests.differential.pair import IN_USE, SWEEP, TwinFactory
 from tests.servers import upstream
 from tests.servers.placement import NOAUTH
 from trueup.placement import app as trueup
@@ -20,7 +21,8 @@ from trueup.placement import app as trueup
 ACCESS = {"x-auth-token": "admin", "x-roles": "admin,service"}  # only a service may reshape
 NEWEST = {"openstack-api-version": "placement 1.39"}
 JSON = {"content-type": "application/json"}
-INTERNAL = 500
+BAD_REQUEST, INTERNAL = 400, 500
+UPSTREAMS = f"{upstream.__name__}.sqlite"
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,17 +83,20 @@ class Disagreement(AssertionError):
 class Services:
     """Upstream's and ours; each request goes to both."""
 
-    def __init__(self, upstreams: Callable, ours: Callable):
-        self._upstreams, self.ours = upstreams, ours
+    def __init__(self, upstreams: Callable, ours: Callable, swept_url: str | None = None):
+        self._upstreams, self.ours, self._swept_url = upstreams, ours, swept_url
 
     def ask_upstream(self, wire: Wire) -> Outcome:
-        return ask(self._upstreams, wire)
+        outcome = ask(self._upstreams, wire)
+        if outcome.status >= BAD_REQUEST and wire.body and self._swept_url:
+            damage.execute(self._swept_url, SWEEP)
+        return outcome
 
     def send(self, wire: Wire) -> Outcome:
         """Ours, once it agrees with upstream's; where upstream falls over, ours must refuse."""
         theirs, ours = self.ask_upstream(wire), ask(self.ours, wire)
         falls_over = theirs.status >= INTERNAL
-        agreed = ours.status in range(400, INTERNAL) if falls_over else ours == theirs
+        agreed = ours.status in range(BAD_REQUEST, INTERNAL) if falls_over else ours == theirs
         if not agreed:
             raise Disagreement(f"{wire}\nupstream says {theirs}\ntrueup says {ours}")
         return ours
@@ -116,7 +121,7 @@ class ServicesFactory:
                 application = make_app(f"sqlite:///{path}", NOAUTH)
                 stack.callback(application.close)
                 applications.append(application)
-            yield Services(*applications)
+            yield Services(*applications, swept_url=f"sqlite:///{self._folder / UPSTREAMS}")
 
 
 def ask(application: Callable, wire: Wire) -> Outcome:

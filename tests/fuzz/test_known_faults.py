@@ -68,6 +68,10 @@ KEPT = {
     "longer than there is": (Wire("PUT", PROVIDER, "", TYPED, b"{}", length="9" * 20), 400),
     "no inventory, no class": (put_inventories({"x": 1}), 400),
     "no inventory, and stale": (put_inventories({"x": 1}, 99), 409),
+    "more than can be counted": (
+        Wire("GET", "/allocation_candidates", f"resources=VCPU:{2**63}", NEWEST),
+        400,
+    ),
     "half of a character": (Wire("PUT", PROVIDER, "", TYPED, HALF), 400),
     "words for numbers": (put_inventories({"x": {"total": "many"}}), 400),
 }

@@ -156,3 +156,10 @@ def test_the_time_of_a_list_is_that_of_the_latest_change(ledger: Client) -> None
     assert listed(ledger, uuid=UUID(3)).modified_at == datetime(2001, 2, 6)
     assert listed(ledger, member_of=(any_of(RACK),)).modified_at == datetime(2001, 2, 6)
     assert listed(ledger, uuid=UUID(99)).modified_at is None
+
+
+@pytest.mark.parametrize("amount", [2**31 - 1, 2**31, 2**63 - 1])
+def test_nobody_has_more_than_there_can_be(ledger: Client, amount: int) -> None:
+    for path in ("/resource_providers", "/allocation_candidates"):
+        found = ledger.get(f"{path}?resources=VCPU:{amount}")
+        assert (found.status, any(found.json.values())) == (200, False)

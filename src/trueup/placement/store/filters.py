@@ -18,6 +18,7 @@ from sqlalchemy import (
 )
 
 from trueup.model.errors import ResourceClassNotFound, TraitNotFound
+from trueup.model.names import MAX_INTEGER
 from trueup.model.providers import ListedProvider
 from trueup.model.requests import AnyOf, ProviderFilters
 from trueup.placement.store import vocabulary
@@ -141,7 +142,9 @@ def _with_room(tx: Transaction, query: Select[Any], filters: ProviderFilters) ->
     for name, amount in filters.resources:
         if name not in ids:
             raise ResourceClassNotFound(name)
-        query = query.where(providers.c.id.in_(_having_room(ids[name], amount)))
+        # PostgreSQL fails when a number is compared that no column can have.
+        room = providers.c.id.in_(_having_room(ids[name], amount))
+        query = query.where(room if amount <= MAX_INTEGER else false())
     return query
 
 

@@ -12,6 +12,8 @@ from trueup.placement.api.versions import V
 Pairs = Sequence[tuple[str, str]]
 
 _INVALID = "Invalid query string parameters: "
+_AMOUNT_MAX = 2**63 - 1
+"""More than any database counts to."""
 
 
 def values_of(pairs: Pairs, key: str) -> list[str]:
@@ -122,6 +124,8 @@ def _amount(name: str, given: str) -> int:
         ) from error
     if amount < 1:
         raise bad_request(f"Requested resource {name} requires amount >= 1. Got: {amount}.")
+    if amount > _AMOUNT_MAX:
+        raise bad_request(f"Requested resource {name} requires amount <= {_AMOUNT_MAX}.")
     return amount
 
 
