@@ -5,8 +5,8 @@ import pytest
 from sqlalchemy import select
 
 from tests.placement.client import UUID, Client
-from trueup.model.providers import Provider
-from trueup.placement.store import aggregates, providers, schema, tables
+from tests.placement.store.numbered import provider
+from trueup.placement.store import aggregates, schema, tables
 from trueup.placement.store.database import Transaction
 
 
@@ -17,12 +17,6 @@ def tx(client: Client) -> Iterator[Transaction]:
     client.make_provider(2)
     with client.application.database.transaction() as tx:
         yield tx
-
-
-def provider(tx: Transaction, number: int) -> Provider:
-    found = providers.of_uuid(tx, UUID(number))
-    assert found is not None
-    return found
 
 
 def rows(tx: Transaction) -> list[str]:

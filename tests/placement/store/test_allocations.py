@@ -5,9 +5,9 @@ import pytest
 from sqlalchemy import insert
 
 from tests.placement.client import UUID, Client
+from tests.placement.store.numbered import provider
 from trueup.model.allocations import ConsumerAllocations
-from trueup.model.providers import Provider
-from trueup.placement.store import allocations, providers, tables
+from trueup.placement.store import allocations, tables
 from trueup.placement.store.database import Transaction
 
 SERVER, MOVE, NOBODY = UUID(100), UUID(101), UUID(199)
@@ -22,12 +22,6 @@ def tx(client: Client) -> Iterator[Transaction]:
     client.claim(101, {1: {"VCPU": 4}})
     with client.application.database.transaction() as tx:
         yield tx
-
-
-def provider(tx: Transaction, number: int) -> Provider:
-    found = providers.of_uuid(tx, UUID(number))
-    assert found is not None
-    return found
 
 
 def test_a_consumer_is_found_with_all_that_it_holds(tx: Transaction) -> None:

@@ -5,9 +5,9 @@ import pytest
 from sqlalchemy import insert
 
 from tests.placement.client import UUID, Client
+from tests.placement.store.numbered import provider
 from trueup.model.inventories import Inventory, Stock
-from trueup.model.providers import Provider
-from trueup.placement.store import inventories, providers, tables
+from trueup.placement.store import inventories, tables
 from trueup.placement.store.database import Transaction
 
 IDS = {"VCPU": 0, "MEMORY_MB": 1, "DISK_GB": 2}
@@ -22,12 +22,6 @@ def tx(client: Client) -> Iterator[Transaction]:
     client.claim(101, {1: {"VCPU": 4}})
     with client.application.database.transaction() as tx:
         yield tx
-
-
-def provider(tx: Transaction, number: int) -> Provider:
-    found = providers.of_uuid(tx, UUID(number))
-    assert found is not None
-    return found
 
 
 def totals(tx: Transaction, number: int) -> dict[str, int]:

@@ -5,7 +5,7 @@ import pytest
 from sqlalchemy import func, insert, select
 
 from tests.placement.client import UUID, Client
-from trueup.model.providers import Provider
+from tests.placement.store.numbered import provider
 from trueup.placement.store import providers, tables
 from trueup.placement.store.database import Transaction
 
@@ -21,12 +21,6 @@ def tx(client: Client) -> Iterator[Transaction]:
     client.make_provider(OTHER, inventories={"VCPU": 8})
     with client.application.database.transaction() as tx:
         yield tx
-
-
-def provider(tx: Transaction, number: int) -> Provider:
-    found = providers.of_uuid(tx, UUID(number))
-    assert found is not None
-    return found
 
 
 def places(tx: Transaction) -> dict[str, tuple[str, str | None]]:

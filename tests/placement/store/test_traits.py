@@ -3,9 +3,9 @@ from collections.abc import Iterator
 
 import pytest
 
-from tests.placement.client import UUID, Client
-from trueup.model.providers import Provider
-from trueup.placement.store import providers, traits, vocabulary
+from tests.placement.client import Client
+from tests.placement.store.numbered import provider
+from trueup.placement.store import traits, vocabulary
 from trueup.placement.store.database import Transaction
 
 AVX, SSE = "HW_CPU_X86_AVX", "HW_CPU_X86_SSE"
@@ -19,12 +19,6 @@ def tx(client: Client) -> Iterator[Transaction]:
     client.make_provider(2)
     with client.application.database.transaction() as tx:
         yield tx
-
-
-def provider(tx: Transaction, number: int) -> Provider:
-    found = providers.of_uuid(tx, UUID(number))
-    assert found is not None
-    return found
 
 
 def names(tx: Transaction, number: int) -> list[str]:
