@@ -5,6 +5,7 @@ From nothing and after a change the same functions make the columns, so both giv
 did not change is shared between the two views, as the same object.
 """
 
+import itertools
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -224,8 +225,8 @@ def _traits_of(
 
 
 def _stocks(old: View, move: Move, picture: Picture) -> dict[str, Stocks]:
-    table = np.array([tuple(row) for row in picture.stocks], dtype=np.float64)
-    table = table.reshape(-1, _STOCK_WIDTH)
+    values = itertools.chain.from_iterable(picture.stocks)
+    table = np.fromiter(values, dtype=np.float64).reshape(-1, _STOCK_WIDTH)
     positions = move.forest.positions_of(table[:, 0].astype(np.int64))
     used = _table(picture.used, _USED_WIDTH)
     used_positions = move.forest.positions_of(used[:, 0])
@@ -321,7 +322,7 @@ def _positions_of(forest: Forest, ids: Collection[int]) -> dict[int, int]:
 
 
 def _table(rows: Sequence[Any], width: int) -> Integers:
-    return np.array([tuple(row) for row in rows], dtype=np.int64).reshape(-1, width)
+    return _integers(itertools.chain.from_iterable(rows)).reshape(-1, width)
 
 
 def _integers(values: Iterable[int]) -> Positions:
