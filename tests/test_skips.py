@@ -1,5 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A run that forbids skips fails on each kind of skip, and on nothing else."""
+"""A run that forbids skips fails on each kind of skip, and on nothing else.
+
+The skips below skip nothing of ours: they are the text of small test files, one for each way that
+pytest has to skip, which a second pytest is given in a folder of its own.
+"""
 
 import os
 import subprocess
@@ -17,6 +21,7 @@ SKIPPING = {
     ),
     "of the module": "import pytest\npytest.skip('no server', allow_module_level=True)",
 }
+# It runs, so it is not to be taken for a skip; pytest itself reports it as one.
 EXPECTED_TO_FAIL = "import pytest\n@pytest.mark.xfail\ndef test(): assert False"
 
 

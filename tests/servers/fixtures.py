@@ -56,9 +56,15 @@ def database_url(request: pytest.FixtureRequest, fresh_database: Callable[[str],
 
 
 def server_or_skip(kind: str) -> Iterator[DatabaseServer]:
-    """A server of this kind; without its programs the test is skipped."""
+    """A server of this kind; without its programs the test is skipped.
+
+    The suite runs on any machine with Python and make, and installs nothing outside its folder:
+    who has no MariaDB can still run everything else, and is told what is missing. Nothing passes
+    unseen by that: CI installs the servers, and forbids skips (`tests.skips`).
+    """
     try:
         with database_server(kind) as server:
             yield server
     except ProgramMissing as missing:
+        # The reason names the package to install and the variable to set instead.
         pytest.skip(f"{missing}, or name a server in {VARIABLES[kind]}")

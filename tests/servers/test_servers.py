@@ -80,6 +80,7 @@ def test_a_missing_program_skips_and_names_the_package(monkeypatch: pytest.Monke
 
     monkeypatch.delenv(sources.VARIABLES["mariadb"], raising=False)
     monkeypatch.setitem(sources.PRIVATE, "mariadb", private)
+    # Nothing is skipped here: this is the exception by which the fixture tells pytest to skip.
     with pytest.raises(pytest.skip.Exception, match="install the package some-package"):
         next(server_or_skip("mariadb"))
 

@@ -4,6 +4,7 @@
 import contextlib
 import socket
 import time
+from collections.abc import Iterable
 
 import pytest
 import sqlalchemy
@@ -16,15 +17,16 @@ from trueup.reconcile.cloud.errors import DatabaseUnusable, Unreachable
 
 NUMBERS = table("numbers", column("id"), column("word"))
 COUNT = 25
+PLAIN = tuple((number, "w") for number in range(COUNT))
 
 
-def filled(url: str) -> Database:
+def filled(url: str, words: Iterable[tuple[int, str | None]] = PLAIN) -> Database:
     engine = sqlalchemy.create_engine(url, poolclass=NullPool)
     with engine.begin() as connection:
         connection.execute(text("CREATE TABLE numbers (id INTEGER, word VARCHAR(9))"))
-        for number in range(COUNT):
+        for number, word in words:
             connection.execute(
-                text("INSERT INTO numbers VALUES (:id, :word)"), {"id": number, "word": "w"}
+                text("INSERT INTO numbers VALUES (:id, :word)"), {"id": number, "word": word}
             )
     return Database("a cell", url)
 
@@ -43,16 +45,9 @@ ODD = ("'quoted'", '"', "\\", "é", "{}", "a\nb", "\x01")
 
 def test_values_are_the_same_in_whichever_way_they_come(database_url):
     """On SQLite, MariaDB and PostgreSQL: a batch that is packed, and rows one by one."""
-    engine = sqlalchemy.create_engine(database_url, poolclass=NullPool)
-    words = [(number, word) for number, word in enumerate((None, "", *ODD))]
-    with engine.begin() as connection:
-        connection.execute(text("CREATE TABLE numbers (id INTEGER, word VARCHAR(9))"))
-        for number, word in words:
-            connection.execute(
-                text("INSERT INTO numbers VALUES (:id, :word)"), {"id": number, "word": word}
-            )
+    words = list(enumerate((None, "", *ODD)))
     query = select(NUMBERS.c.id, NUMBERS.c.word)
-    database = Database("a cell", database_url)
+    database = filled(database_url, words)
     rows = database.ask(lambda session: list(session.every_row(query, NUMBERS.c.id)))
     assert [(row.id, row.word) for row in rows] == words
     assert {row.word for row in rows} == {word for _, word in words}
@@ -68,16 +63,9 @@ def test_long_values_that_are_alike_are_the_same_too(database_url, monkeypatch, 
     """On SQLite, MariaDB and PostgreSQL."""
     monkeypatch.setattr(databases, "BATCH_ROWS", size)
     monkeypatch.setattr(databases, "_TEXTS_KEPT_MAX", kept)
-    engine = sqlalchemy.create_engine(database_url, poolclass=NullPool)
     words = list(enumerate((None, "a", "", "b", "a", None, *ODD, "a")))
-    with engine.begin() as connection:
-        connection.execute(text("CREATE TABLE numbers (id INTEGER, word VARCHAR(9))"))
-        for number, word in words:
-            connection.execute(
-                text("INSERT INTO numbers VALUES (:id, :word)"), {"id": number, "word": word}
-            )
     query = select(ALIKE.c.id, ALIKE.c.word)
-    database = Database("a cell", database_url)
+    database = filled(database_url, words)
     rows = database.ask(lambda session: list(session.every_row(query, ALIKE.c.id)))
     assert [(row.id, row.word) for row in rows] == words
 
