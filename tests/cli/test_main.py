@@ -39,7 +39,7 @@ def test_without_a_command_there_is_help_and_the_code_for_it():
 def test_every_command_says_what_it_is_for(command):
     ran = trueup("help", *command.split())
     assert ran.code == 0
-    assert ran.out.startswith(f"usage: {sys.argv[0].rpartition('/')[2]} {command}")
+    assert ran.out.startswith(f"usage: trueup {command}")
 
 
 @pytest.mark.parametrize("words", [["nosuch"], ["help", "nosuch"], ["xyzzy"], ["help", "xyzzy"]])

@@ -40,6 +40,7 @@ class Commands(CommandManager):
 class Trueup(App):
     """The program."""
 
+    NAME = "trueup"
     # Warnings only, unless -v is given: what matters is said by the command itself.
     DEFAULT_VERBOSE_LEVEL = 0
 
