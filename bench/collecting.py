@@ -115,10 +115,10 @@ def _profile(reading: Any) -> int:
 def _cloud(urls: NovaUrls) -> Any:
     from keystoneauth1 import adapter, session, token_endpoint
 
-    from trueup.reconcile.cloud import Cloud
-    from trueup.reconcile.cloud.nova import NovaDatabases
-    from trueup.reconcile.cloud.placement import Placement
-    from trueup.reconcile.cloud.placement_database import PlacementDatabase
+    from trueup.reconcile.sources.cloud import Cloud
+    from trueup.reconcile.sources.nova.databases import NovaDatabases
+    from trueup.reconcile.sources.placement.client import Placement
+    from trueup.reconcile.sources.placement.database import PlacementDatabase
 
     nobody = session.Session(auth=token_endpoint.Token("http://127.0.0.1:1", "nobody"))
     return Cloud(

@@ -18,7 +18,7 @@ from bench import cloud, meter
 from bench.loading import load
 from bench.services import Database, Plan, Service, running_database, running_service
 from bench.terminal import say
-from trueup.reconcile.cloud.placement import Placement
+from trueup.reconcile.sources.placement.client import Placement
 
 
 class _ByApi(Placement):

@@ -46,18 +46,18 @@ DOORS = {
     "cliff": ("trueup.cli",),
     "falcon": ("trueup.placement.api", "trueup.placement.app"),
     "jsonschema": ("trueup.placement.api.wire",),
-    "keystoneauth1": ("trueup.reconcile.cloud", "trueup.placement.keystone"),
+    "keystoneauth1": ("trueup.reconcile.sources", "trueup.placement.keystone"),
     "keystonemiddleware": ("trueup.placement.keystone",),
-    "libvirt": ("trueup.reconcile.cloud.hypervisors",),
+    "libvirt": ("trueup.reconcile.sources.libvirt",),
     "microversion_parse": ("trueup.placement.api.versions",),
     "numpy": ("trueup.placement.index",),
-    "openstack": ("trueup.reconcile.cloud",),
+    "openstack": ("trueup.reconcile.sources",),
     "os_resource_classes": ("trueup.placement.store", "trueup.model.names"),
     "os_traits": ("trueup.placement.store", "trueup.model.names"),
     "oslo_config": (
         "trueup.placement.config",
         "trueup.placement.options",
-        "trueup.reconcile.cloud.settings",
+        "trueup.reconcile.sources.connect",
     ),
     "oslo_context": ("trueup.placement.api.access", "trueup.placement.api.request_ids"),
     "oslo_middleware": (
@@ -73,7 +73,7 @@ DOORS = {
     ),
     "oslo_utils": ("trueup.placement.api.wire", "trueup.placement.store"),
     "rich": ("trueup.cli",),
-    "sqlalchemy": ("trueup.lab", "trueup.placement.store", "trueup.reconcile.cloud"),
+    "sqlalchemy": ("trueup.lab", "trueup.placement.store", "trueup.reconcile.sources"),
 }
 
 # Modules with functions, or folders of them, and yet no test file of their own.
@@ -81,9 +81,9 @@ FOLDERS_WITHOUT_MIRROR = {
     "trueup.placement.store.migrations.versions": "run one after the other by test_migrations.py",
 }
 WITHOUT_MIRROR = {
-    "trueup.reconcile.cloud": "it closes what it holds, and no more",
-    "trueup.reconcile.cloud.nova_queries": "each run by the tests of nova_cells and nova_registry",
-    "trueup.reconcile.cloud.nova_tables": "the tables that nova_queries ask",
+    "trueup.reconcile.sources.cloud": "it closes what it holds, and no more",
+    "trueup.reconcile.sources.nova.queries": "each run by the tests of cells and registry",
+    "trueup.reconcile.sources.nova.tables": "the tables that queries ask",
 }
 
 

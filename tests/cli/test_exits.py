@@ -9,8 +9,9 @@ import pytest
 
 from trueup.cli.exits import explained
 from trueup.exit_codes import ExitCode
-from trueup.reconcile import audit, journal, plan, selection, snapshot
-from trueup.reconcile.cloud import errors
+from trueup.reconcile import audit, journal, plan, snapshot
+from trueup.reconcile.collect import selection
+from trueup.reconcile.sources import errors
 
 VALUES = {"datetime": datetime(2026, 1, 1), "timedelta": timedelta(hours=2), "int": 7}
 

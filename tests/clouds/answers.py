@@ -20,9 +20,9 @@ import openstack
 from keystoneauth1 import adapter, session, token_endpoint
 
 from trueup.lab.serving import serve
-from trueup.reconcile.cloud.errors import Unreachable
-from trueup.reconcile.cloud.neutron import Neutron
-from trueup.reconcile.cloud.nova_api import DOWN, TOLD, NovaApi
+from trueup.reconcile.sources.errors import Unreachable
+from trueup.reconcile.sources.neutron import Neutron
+from trueup.reconcile.sources.nova.api import DOWN, TOLD, NovaApi
 
 RECORDINGS = Path(__file__).parent / "recordings"
 NOT_ASKED = "599 Not asked when this was recorded"

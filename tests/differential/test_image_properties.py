@@ -14,8 +14,8 @@ from nova.objects.fields import BaseEnumField, UUIDField
 from nova.scheduler import request_filter
 from nova.scheduler.utils import ResourceRequest
 
-from trueup.reconcile.cloud.nova_rows import IMAGE_PREFIX
-from trueup.reconcile.cloud.nova_tables import IMAGE_PROPERTIES
+from trueup.reconcile.sources.nova.instance_rows import IMAGE_PREFIX
+from trueup.reconcile.sources.nova.tables import IMAGE_PROPERTIES
 
 objects.register_all()
 EVERY = sorted(objects.ImageMetaProps.fields)

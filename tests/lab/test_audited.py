@@ -8,9 +8,9 @@ import pytest
 from tests.lab.reading import held
 from trueup.lab import Drift, Planted, SmallCloud
 from trueup.reconcile.audit import Audit, audit
-from trueup.reconcile.cloud.settings import from_nova_conf
 from trueup.reconcile.collect import collect
 from trueup.reconcile.rules import Rules
+from trueup.reconcile.sources.connect import from_nova_conf
 
 
 def look(cloud: SmallCloud) -> Audit:

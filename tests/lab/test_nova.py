@@ -15,7 +15,7 @@ from sqlalchemy.schema import CreateTable
 from trueup.lab.blueprint import Blueprint, Instance, Standing
 from trueup.lab.flavors import FLAVORS
 from trueup.lab.nova import columns, objects
-from trueup.reconcile.cloud.nova_rows import parse_flavors
+from trueup.reconcile.sources.nova.instance_rows import parse_flavors
 
 TINY, SMALL = FLAVORS[0], FLAVORS[1]
 

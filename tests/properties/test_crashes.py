@@ -15,9 +15,9 @@ from tests.cli.running import trueup
 from tests.clouds.ledger import ledger_at
 from trueup import lab
 from trueup.reconcile import journal as journals
-from trueup.reconcile.cloud.databases import Database
-from trueup.reconcile.cloud.placement import Placement
 from trueup.reconcile.plan import load
+from trueup.reconcile.sources.database import Database
+from trueup.reconcile.sources.placement.client import Placement
 
 DOORS = ((Placement, "_request"), (Database, "ask"), (journals, "_write"))
 

@@ -10,8 +10,8 @@ from tests.scenarios.drafting import NOW, Draft, uuid_of
 from trueup.reconcile.audit import audit
 from trueup.reconcile.facts import Facts, Holding
 from trueup.reconcile.plan import Plan, make_plan
+from trueup.reconcile.residence import InMotion, standing
 from trueup.reconcile.rules import Rules
-from trueup.reconcile.standing import InMotion, standing
 from trueup.reconcile.steps import Step, gains
 
 MANY = settings(max_examples=150, deadline=None, derandomize=True)

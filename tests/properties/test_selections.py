@@ -10,17 +10,17 @@ from hypothesis import strategies as st
 from tests.properties.clouds import HOSTS, SERVERS, drafts
 from tests.scenarios.drafting import OWNER, Draft, uuid_of
 from trueup.reconcile.audit import audit
-from trueup.reconcile.cloud import Cloud
-from trueup.reconcile.cloud.errors import Unreachable
-from trueup.reconcile.cloud.ledger import Ledger, LedgerParts, WholeLedger
-from trueup.reconcile.cloud.nova import Cell
-from trueup.reconcile.cloud.nova_cells import CellContents, Found
-from trueup.reconcile.cloud.nova_queries import Narrowing
-from trueup.reconcile.cloud.nova_registry import Registry
 from trueup.reconcile.collect import collect
+from trueup.reconcile.collect.selection import Selection, SelectionUnknown, chosen
 from trueup.reconcile.facts import Facts, Instance
 from trueup.reconcile.rules import Rules
-from trueup.reconcile.selection import Selection, SelectionUnknown, chosen
+from trueup.reconcile.sources.cloud import Cloud
+from trueup.reconcile.sources.errors import Unreachable
+from trueup.reconcile.sources.nova.cells import CellContents, Found
+from trueup.reconcile.sources.nova.databases import Cell
+from trueup.reconcile.sources.nova.queries import Narrowing
+from trueup.reconcile.sources.nova.registry import Registry
+from trueup.reconcile.sources.placement.contract import Ledger, LedgerParts, WholeLedger
 
 PROVIDERS = (*HOSTS, "nic", "pool", "stray")
 

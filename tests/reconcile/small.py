@@ -22,12 +22,12 @@ from trueup.lab.nova.databases import sqlite_url
 from trueup.lab.serving import serve
 from trueup.reconcile.apply import apply
 from trueup.reconcile.audit import audit
-from trueup.reconcile.cloud import Cloud
-from trueup.reconcile.cloud.settings import from_nova_conf
 from trueup.reconcile.collect import collect, with_holdings
 from trueup.reconcile.journal import Settled, opened
 from trueup.reconcile.plan import Plan, make_plan
 from trueup.reconcile.rules import Rules
+from trueup.reconcile.sources.cloud import Cloud
+from trueup.reconcile.sources.connect import from_nova_conf
 
 SEED, HOSTS, INSTANCES = 1, 6, 24
 LEDGER_TABLES = ("allocations", "consumers", "inventories", "resource_providers")

@@ -11,9 +11,9 @@ import pytest
 
 from tests.reconcile.small import Small
 from trueup.reconcile.apply import apply, require_answers, settle_interrupted
-from trueup.reconcile.cloud.errors import Unreachable
 from trueup.reconcile.journal import Settled, opened
 from trueup.reconcile.plan import Plan
+from trueup.reconcile.sources.errors import Unreachable
 
 WRONG, MISSING = "wrong_provider", "missing_allocation"
 ORPHANED, RESIDUE = "orphaned_allocation", "evacuation_residue"

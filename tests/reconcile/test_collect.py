@@ -7,10 +7,10 @@ from datetime import UTC, datetime
 import pytest
 
 from tests.reconcile.small import Small
-from trueup.reconcile.cloud.errors import Unreachable
-from trueup.reconcile.cloud.hypervisors import Told
 from trueup.reconcile.collect import collect, with_holdings
 from trueup.reconcile.facts import Facts, Holding
+from trueup.reconcile.sources.errors import Unreachable
+from trueup.reconcile.sources.libvirt import Told
 
 
 def quiet(stage: str, done: int, total: int) -> None:

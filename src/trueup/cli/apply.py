@@ -9,10 +9,10 @@ from trueup.cli.progress import Report, progress, say
 from trueup.cli.verb import CloudVerb, add_state_option
 from trueup.exit_codes import ExitCode
 from trueup.reconcile.apply import apply, require_answers
-from trueup.reconcile.cloud import Cloud
 from trueup.reconcile.journal import Settled, opened
 from trueup.reconcile.plan import Plan, load, refuse_too_large, refuse_unfit
 from trueup.reconcile.report.tables import Table, outcome_table
+from trueup.reconcile.sources.cloud import Cloud
 from trueup.reconcile.steps import Step
 
 AGE_MAX_HOURS = 24.0

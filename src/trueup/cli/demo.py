@@ -17,12 +17,12 @@ from trueup.cli.progress import progress
 from trueup.cli.verb import Verb
 from trueup.exit_codes import ExitCode
 from trueup.reconcile.audit import Audit
-from trueup.reconcile.cloud import Cloud
-from trueup.reconcile.cloud.settings import from_nova_conf
 from trueup.reconcile.defects import DEFECTS
 from trueup.reconcile.plan import Plan, save
 from trueup.reconcile.report.tables import Cell, Table, plan_table
 from trueup.reconcile.rules import Rules
+from trueup.reconcile.sources.cloud import Cloud
+from trueup.reconcile.sources.connect import from_nova_conf
 from trueup.reconcile.steps import Step
 
 SEED = 7

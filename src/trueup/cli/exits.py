@@ -6,8 +6,9 @@ from typing import Any
 
 from trueup.cli.extras import how_to_install
 from trueup.exit_codes import ExitCode
-from trueup.reconcile import audit, journal, plan, selection, snapshot
-from trueup.reconcile.cloud import errors as cloud
+from trueup.reconcile import audit, journal, plan, snapshot
+from trueup.reconcile.collect import selection
+from trueup.reconcile.sources import errors as cloud
 
 # Error type → exit code, and its sentence: what is wrong, and what to do.
 _WORDS: dict[type[Exception], tuple[ExitCode, Callable[[Any], str]]] = {

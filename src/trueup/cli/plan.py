@@ -11,13 +11,13 @@ from trueup.cli.audit import add_grace_option, summarize, verdict
 from trueup.cli.progress import Report, progress, say, wait
 from trueup.cli.sources import FactsVerb, add_from_option, kept_facts, selection
 from trueup.reconcile.audit import Audit, SecondLookMissing, audit, load, seen_twice
-from trueup.reconcile.cloud import Cloud
 from trueup.reconcile.collect import collect, with_holdings
+from trueup.reconcile.collect.selection import EVERYTHING, Selection
 from trueup.reconcile.facts import Facts
 from trueup.reconcile.plan import Plan, make_plan, save
 from trueup.reconcile.report.tables import Table, plan_table
 from trueup.reconcile.rules import Rules
-from trueup.reconcile.selection import EVERYTHING, Selection
+from trueup.reconcile.sources.cloud import Cloud
 
 # nova-compute's default update_resources_interval: what it repairs by itself is repaired by then.
 INTERVAL_SECONDS = 60

@@ -6,11 +6,11 @@ from pathlib import Path
 
 from trueup.cli.progress import Report
 from trueup.cli.verb import CloudVerb
-from trueup.reconcile.cloud import Cloud
 from trueup.reconcile.collect import collect
+from trueup.reconcile.collect.selection import Selection, chosen
 from trueup.reconcile.facts import Facts
-from trueup.reconcile.selection import Selection, chosen
 from trueup.reconcile.snapshot import load
+from trueup.reconcile.sources.cloud import Cloud
 
 _SELECTORS = {
     "instances": ("--instance", "UUID", "an instance"),

@@ -17,17 +17,17 @@ from trueup.cli.exits import explained, unforeseen
 from trueup.cli.progress import say
 from trueup.cli.state import state_folder
 from trueup.exit_codes import ExitCode, table
-from trueup.reconcile.cloud import Cloud
-from trueup.reconcile.cloud.databases import ANSWER_SECONDS
-from trueup.reconcile.cloud.hypervisors import PATTERN, Hypervisors
-from trueup.reconcile.cloud.nova import CellOptions
-from trueup.reconcile.cloud.settings import (
+from trueup.reconcile.report.tables import Table
+from trueup.reconcile.sources.cloud import Cloud
+from trueup.reconcile.sources.connect import (
     Databases,
     from_names,
     from_nova_conf,
     placement_database,
 )
-from trueup.reconcile.report.tables import Table
+from trueup.reconcile.sources.database import ANSWER_SECONDS
+from trueup.reconcile.sources.libvirt import PATTERN, Hypervisors
+from trueup.reconcile.sources.nova.databases import CellOptions
 
 NOVA_CONF = "/etc/nova/nova.conf"
 

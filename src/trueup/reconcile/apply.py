@@ -3,11 +3,11 @@
 
 from collections.abc import Iterator
 
-from trueup.reconcile.cloud import Cloud
-from trueup.reconcile.cloud.placement import WriteRefused
 from trueup.reconcile.facts import Holding
 from trueup.reconcile.journal import Journal, Settled
 from trueup.reconcile.plan import Plan
+from trueup.reconcile.sources.cloud import Cloud
+from trueup.reconcile.sources.placement.client import WriteRefused
 from trueup.reconcile.steps import InstanceMark, Step
 
 

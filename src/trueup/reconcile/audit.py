@@ -12,8 +12,8 @@ import msgspec
 from trueup.reconcile.defects import DEFECTS
 from trueup.reconcile.facts import Coverage, Facts
 from trueup.reconcile.findings import Finding, LeftAlone, Unchecked
+from trueup.reconcile.residence import InMotion, Untold, provider_of, standing
 from trueup.reconcile.rules import Rules
-from trueup.reconcile.standing import InMotion, Untold, provider_of, standing
 
 
 @dataclass(eq=False)

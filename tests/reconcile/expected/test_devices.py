@@ -4,7 +4,7 @@ import pytest
 from tests.reconcile.expected.asking import CELL, PLAIN, ROOT, facts, instance, provider
 from trueup.reconcile.expected import Ambiguous, Known, Unknown
 from trueup.reconcile.expected.devices import device_parts
-from trueup.reconcile.expected.places import place_of
+from trueup.reconcile.expected.host_providers import place_of
 from trueup.reconcile.facts import PciDevice, PciRequest
 
 GPU = "CUSTOM_PCI_10DE_1DB6"

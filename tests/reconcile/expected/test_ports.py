@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 from tests.reconcile.expected.asking import PLAIN, ROOT, facts, provider
 from trueup.reconcile.expected import Ambiguous, Known
-from trueup.reconcile.expected.places import place_of
+from trueup.reconcile.expected.host_providers import place_of
 from trueup.reconcile.expected.ports import port_parts
 from trueup.reconcile.facts import Port, PortRequestGroup
 

@@ -6,12 +6,12 @@ from dataclasses import replace
 import pytest
 
 from tests.clouds import answers, recordings
-from trueup.reconcile.cloud.neutron import parse_port
-from trueup.reconcile.cloud.nova_api import TOLD, NovaApi
-from trueup.reconcile.cloud.settings import from_nova_conf
 from trueup.reconcile.collect import collect
 from trueup.reconcile.expected import Unknown, expected
 from trueup.reconcile.facts import NEUTRON, Answer, Coverage, Facts
+from trueup.reconcile.sources.connect import from_nova_conf
+from trueup.reconcile.sources.neutron import parse_port
+from trueup.reconcile.sources.nova.api import TOLD, NovaApi
 
 # The instances of which something else is allocated, by what was done to each cloud.
 OTHERWISE = {

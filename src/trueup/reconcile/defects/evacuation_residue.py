@@ -10,8 +10,8 @@ from dataclasses import replace
 
 from trueup.reconcile.facts import Amounts, Facts, Instance, Migration
 from trueup.reconcile.findings import Finding, Unchecked, Verdict, amounts_in_words
+from trueup.reconcile.residence import Placed, source_is_up, standing
 from trueup.reconcile.rules import Rules
-from trueup.reconcile.standing import Placed, source_is_up, standing
 from trueup.reconcile.steps import Step, step_on
 
 NAME = "evacuation_residue"

@@ -10,8 +10,8 @@ from collections.abc import Iterator
 from trueup.reconcile.expected import expected_on, open_reason
 from trueup.reconcile.facts import Allocations, Facts, Instance
 from trueup.reconcile.findings import Finding, Unchecked, Verdict, amounts_in_words
+from trueup.reconcile.residence import Placed, standing
 from trueup.reconcile.rules import Rules
-from trueup.reconcile.standing import Placed, standing
 from trueup.reconcile.steps import Step, step_on
 
 NAME = "missing_allocation"

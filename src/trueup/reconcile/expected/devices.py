@@ -8,8 +8,8 @@ address. A port's device is not in Placement.
 from collections.abc import Iterator
 
 from trueup.model.names import custom_resource_class, is_resource_class
+from trueup.reconcile.expected.host_providers import Place, on_one_of
 from trueup.reconcile.expected.parts import Part, Unknown
-from trueup.reconcile.expected.places import Place, on_one_of
 from trueup.reconcile.facts import Facts, Instance, PciDevice, PciRequest
 
 # Devices that have no provider of their own, but that of their physical function.

@@ -10,8 +10,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from trueup.model.names import custom_resource_class, is_resource_class
+from trueup.reconcile.expected.cpus import dedicated_processors, is_true
 from trueup.reconcile.expected.parts import Unknown
-from trueup.reconcile.expected.processors import dedicated_processors, is_true
 from trueup.reconcile.facts import Flavor
 
 # The group without a suffix, whose classes may come from several providers of the tree.

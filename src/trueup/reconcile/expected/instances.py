@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 from trueup.reconcile.expected.devices import device_parts
 from trueup.reconcile.expected.groups import flavor_groups
+from trueup.reconcile.expected.host_providers import Place, parts_of, place_of
 from trueup.reconcile.expected.parts import Expected, NotOurs, Part, Unknown
-from trueup.reconcile.expected.places import Place, parts_of, place_of
 from trueup.reconcile.expected.ports import port_parts
 from trueup.reconcile.facts import Facts, Flavor, Instance, Migration
 

@@ -3,8 +3,8 @@
 
 from collections.abc import Iterator
 
+from trueup.reconcile.expected.host_providers import Place, on_one_of
 from trueup.reconcile.expected.parts import Known, Part
-from trueup.reconcile.expected.places import Place, on_one_of
 from trueup.reconcile.facts import Port
 
 

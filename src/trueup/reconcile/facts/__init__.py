@@ -6,6 +6,7 @@ Frozen values, one file for each kind of thing; nothing here reads or writes any
 
 from trueup.reconcile.facts.coverage import NEUTRON, Answer, Coverage, Lacking, Unread
 from trueup.reconcile.facts.domains import Domain
+from trueup.reconcile.facts.facts import Facts, grouped
 from trueup.reconcile.facts.hosts import (
     SERVICE_DOWN_AFTER,
     ComputeNode,
@@ -27,7 +28,6 @@ from trueup.reconcile.facts.instances import (
     RequestSpec,
 )
 from trueup.reconcile.facts.migrations import FINAL_MIGRATION_STATUSES, Migration
-from trueup.reconcile.facts.picture import Facts, grouped
 from trueup.reconcile.facts.ports import Port, PortRequestGroup
 from trueup.reconcile.facts.providers import (
     Allocations,

@@ -1,0 +1,199 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Collect what is selected: find who that may be, then ask every source about them by uuid.
+
+Who may be selected is found in Nova (on a host, of a project, in a cell) and in Placement (who
+holds something there). SAFETY: all of them are asked for in every cell, also in those that are not
+selected, and all that they hold is read, so that nothing is said of what was not read.
+"""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+
+from trueup.reconcile.collect.coverage import (
+    Cells,
+    Heard,
+    Progress,
+    domains_of,
+    facts_of,
+    now,
+    ports_of,
+)
+from trueup.reconcile.collect.scope import hosts_of, hosts_of_moves, nodes_of
+from trueup.reconcile.collect.selection import (
+    Selection,
+    cells_selected,
+    chosen,
+    hosts_selected,
+    nodes_selected,
+    providers_selected,
+)
+from trueup.reconcile.facts import Amounts, ComputeNode, Coverage, Facts, Lacking, Provider
+from trueup.reconcile.sources.cloud import Cloud
+from trueup.reconcile.sources.nova.cells import Found
+from trueup.reconcile.sources.nova.queries import Narrowing
+from trueup.reconcile.sources.placement.contract import LedgerParts
+
+# What a tree is asked for over Placement's API: its providers, what they have, who holds of them.
+_REQUESTS_FOR_TREE = 3
+_NOT_OF_PROJECTS = Lacking(
+    "consumers of the project that are no instance", "of which project one is, is for Nova to say"
+)
+
+
+@dataclass(slots=True)
+class _Known:
+    """What is known while asking goes on; `found` are instances as Nova writes their uuids."""
+
+    found: Found = field(default_factory=Found)
+    providers: dict[str, Provider] = field(default_factory=dict)
+    consumers: dict[str, Amounts] = field(default_factory=dict)
+
+
+def collect_selected(cloud: Cloud, progress: Progress, selection: Selection) -> Facts:
+    """One picture of what is selected. Raises as `collect`."""
+    taken_at = now()
+    cells = Cells(cloud, cloud.nova.cells())
+    cells_selected(cells.names, selection)
+    cells.ask(cloud.nova.hosts)
+    progress("cells", len(cells.every), len(cells.every))
+    known = _Known()
+    ledger = _find(cloud, cells, selection, known, progress)
+    candidates = _candidates(cells, selection, known, ledger)
+    known.consumers = ledger.held(candidates)
+    named = _asked_of_nova(selection, known)
+    cells.ask(lambda cell: cloud.nova.instances(cell, named))
+    progress("instances", len(named), len(named))
+    registry = cloud.nova.registry(cells.every, named)
+    picture = _picture(cells, known)
+    nodes = _nodes_near(picture, selection, candidates)
+    providers = ledger.completed(_trees(ledger, known, nodes))
+    progress("providers", len(providers), len(providers))
+    ports, of_neutron = ports_of(cloud, progress, candidates & picture.alive.keys())
+    domains, of_libvirt = domains_of(cloud, nodes)
+    heard = Heard(
+        taken_at=taken_at,
+        cells=cells,
+        registry=registry,
+        providers=providers,
+        consumers=_of_providers(known.consumers, providers),
+        way=ledger.way,
+        ports=ports,
+        domains=domains,
+        answers=(*of_neutron, *of_libvirt),
+        lacking=(_NOT_OF_PROJECTS,) if selection.projects else (),
+    )
+    return chosen(facts_of(cloud, heard), selection)
+
+
+def _find(
+    cloud: Cloud, cells: Cells, selection: Selection, known: _Known, progress: Progress
+) -> LedgerParts:
+    """Find the providers and instances that are named, and by their number the way to the rest."""
+
+    def counted(done: int, total: int) -> None:
+        progress("providers", done, total)
+
+    if selection.providers:
+        few = cloud.placement.parts(0, 0, counted)
+        known.providers = few.trees(selection.providers, selection.providers)
+    picture = _picture(cells, known)
+    known.found = _found(cloud, cells, selection, hosts_selected(picture, selection))
+    nodes = nodes_selected(picture, selection)
+    people = len(selection.uuids) or len(known.found.living) + len(known.found.deleted)
+    requests = people + _REQUESTS_FOR_TREE * len(nodes)
+    ledger = cloud.placement.parts(requests, len(picture.compute_nodes), counted)
+    called = {row.node for row in nodes} | selection.hosts
+    known.providers |= ledger.trees({row.uuid for row in nodes}, called)
+    return ledger
+
+
+def _found(cloud: Cloud, cells: Cells, selection: Selection, hosts: frozenset[str]) -> Found:
+    """The instances in Nova that may be selected; those that are named need not be found."""
+    if selection.uuids:
+        return Found()
+    projects = selection.projects or None
+    if selection.hosts | selection.providers:
+        narrowing = Narrowing(hosts, projects)
+    else:
+        narrowing = Narrowing(projects=projects, deleted=bool(projects))
+    within = None if narrowing != Narrowing() else cells_selected(cells.names, selection)
+    told = cells.ask(
+        lambda cell: (
+            cloud.nova.found(cell, narrowing) if within is None or cell.uuid in within else Found()
+        )
+    )
+    return Found(
+        {written: uuid for one in told.values() for written, uuid in one.living.items()},
+        {written: uuid for one in told.values() for written, uuid in one.deleted.items()},
+    )
+
+
+def _candidates(
+    cells: Cells, selection: Selection, known: _Known, ledger: LedgerParts
+) -> frozenset[str]:
+    """Everybody who may be selected."""
+    if selection.uuids:
+        return selection.uuids
+    found = frozenset(known.found.living.values()) | frozenset(known.found.deleted.values())
+    picture = _picture(cells, known)
+    if selection.hosts | selection.providers:
+        return found | ledger.holders(providers_selected(picture, selection))
+    if selection.projects:
+        return found
+    return found | ledger.holders(known.providers)
+
+
+def _asked_of_nova(selection: Selection, known: _Known) -> frozenset[str]:
+    """Of deleted instances, of which there is no end, only those that hold something."""
+    written = frozenset(one for one, uuid in known.found.deleted.items() if uuid in known.consumers)
+    return selection.uuids | known.consumers.keys() | known.found.living.keys() | written
+
+
+def _nodes_near(
+    picture: Facts, selection: Selection, candidates: frozenset[str]
+) -> tuple[ComputeNode, ...]:
+    """The compute nodes that bear on what may be said of these."""
+    hosts = hosts_selected(picture, selection) | hosts_of(picture, candidates)
+    near = nodes_of(picture, hosts | hosts_of_moves(picture, candidates))
+    return (*near, *nodes_selected(picture, selection))
+
+
+def _trees(
+    ledger: LedgerParts, known: _Known, nodes: Iterable[ComputeNode]
+) -> Mapping[str, Provider]:
+    """The trees of these nodes, and all in which something is held."""
+    rows = tuple(nodes)
+    trees = dict(known.providers)
+    seen = {row.name for row in trees.values()}
+    uuids = {row.uuid for row in rows} - trees.keys()
+    trees |= ledger.trees(uuids, {row.node for row in rows} - seen)
+    held = {uuid for amounts in known.consumers.values() for uuid in amounts}
+    return trees | ledger.trees(held - trees.keys(), ())
+
+
+def _of_providers(
+    consumers: Mapping[str, Amounts], providers: Mapping[str, Provider]
+) -> dict[str, Amounts]:
+    """What is held of providers that Placement lists; one without a root it does not."""
+    listed = {
+        uuid: {provider: amounts for provider, amounts in held.items() if provider in providers}
+        for uuid, held in consumers.items()
+    }
+    return {uuid: held for uuid, held in listed.items() if held}
+
+
+def _picture(cells: Cells, known: _Known) -> Facts:
+    """What is known by now, for the rules that say what else must be."""
+    contents = cells.contents
+    return Facts(
+        taken_at=now(),
+        coverage=Coverage(()),
+        cells=cells.names,
+        providers=known.providers,
+        consumers=known.consumers,
+        instances=tuple(row for one in contents for row in one.instances),
+        migrations=tuple(row for one in contents for row in one.migrations),
+        compute_nodes=tuple(
+            row for one in contents for row in one.compute_nodes if not row.deleted
+        ),
+    )

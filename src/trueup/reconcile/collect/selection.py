@@ -1,0 +1,219 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Selection: of which instances, hosts, providers, cells and projects something is to be said.
+
+Within one kind any of the names will do; of several kinds all must hold. What is left is known as
+well as without a selection: who is in it was asked for in every cell.
+"""
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, replace
+
+from trueup.reconcile.collect.scope import (
+    hosts_of,
+    hosts_of_moves,
+    nodes_of,
+    roots_of_held,
+    roots_of_nodes,
+)
+from trueup.reconcile.facts import Amounts, ComputeNode, Facts, Instance, within_trees
+
+NOBODY: frozenset[str] = frozenset()
+
+
+@dataclass(eq=False)
+class SelectionUnknown(Exception):
+    """Nothing that answered knows what was selected; `kind` is as `host`."""
+
+    kind: str
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class Selection:
+    """Names as they were given: cells and providers by name or uuid, hosts by name."""
+
+    instances: frozenset[str] = NOBODY
+    hosts: frozenset[str] = NOBODY
+    providers: frozenset[str] = NOBODY
+    cells: frozenset[str] = NOBODY
+    projects: frozenset[str] = NOBODY
+    consumers: frozenset[str] = NOBODY
+
+    @property
+    def uuids(self) -> frozenset[str]:
+        """The consumers that are named, an instance being one."""
+        return self.instances | self.consumers
+
+    @property
+    def narrows(self) -> bool:
+        places = self.hosts | self.providers | self.cells
+        return bool(self.uuids | places | self.projects)
+
+
+EVERYTHING = Selection()
+
+
+def cells_selected(cells: Mapping[str, str], selection: Selection) -> frozenset[str]:
+    """The uuids of the cells that are selected, of all cells by uuid. Raises SelectionUnknown."""
+    if not selection.cells:
+        return frozenset(cells)
+    for name in sorted(selection.cells - cells.keys() - frozenset(cells.values())):
+        raise SelectionUnknown("cell", name)
+    return frozenset(u for u, name in cells.items() if {u, name} & selection.cells)
+
+
+def chosen(facts: Facts, selection: Selection) -> Facts:
+    """The facts about what is selected, each as it was. Raises SelectionUnknown."""
+    if not selection.narrows:
+        return facts
+    cells_selected(facts.cells, selection)
+    if facts.coverage.complete:
+        _refuse_unknown(facts, selection)
+    kept = subjects(facts, selection)
+    hosts = selection.hosts | {row.host for row in nodes_selected(facts, selection)}
+    # An instance cannot be judged where its host cannot, and that must be told.
+    hosts |= hosts_of(facts, kept)
+    near = hosts | hosts_of_moves(facts, kept)
+    return replace(
+        facts,
+        providers=within_trees(facts.providers, _roots(facts, selection, kept, near)),
+        consumers={uuid: held for uuid, held in facts.consumers.items() if uuid in kept},
+        holdings={uuid: held for uuid, held in facts.holdings.items() if uuid in kept},
+        instances=tuple(row for row in facts.instances if row.uuid in kept),
+        migrations=tuple(
+            row for row in facts.migrations if row.instance in kept or row.uuid in kept
+        ),
+        request_specs=facts.request_specs & kept,
+        specs={uuid: spec for uuid, spec in facts.specs.items() if uuid in kept},
+        block_devices=tuple(row for row in facts.block_devices if row.instance in kept),
+        pci_devices=tuple(row for row in facts.pci_devices if row.instance in kept),
+        instance_mappings=tuple(row for row in facts.instance_mappings if row.instance in kept),
+        ports=tuple(row for row in facts.ports if row.device in kept),
+        domains=tuple(row for row in facts.domains if row.host in near),
+        hosts_in_scope=hosts,
+    )
+
+
+def _roots(
+    facts: Facts, selection: Selection, kept: frozenset[str], hosts: frozenset[str]
+) -> frozenset[str]:
+    """The trees that bear on what is kept: of what is named, of these hosts, and of what it holds.
+
+    What is read of Placement is at least this.
+    """
+    named = (facts.providers[uuid].root for uuid in providers_selected(facts, selection))
+    held = (facts.consumers[uuid] for uuid in kept & facts.consumers.keys())
+    of_hosts = roots_of_nodes(facts, nodes_of(facts, hosts))
+    return frozenset(named) | of_hosts | roots_of_held(facts, held)
+
+
+def subjects(facts: Facts, selection: Selection) -> frozenset[str]:
+    """The instances and other consumers that are selected, by uuid."""
+    sides = (
+        _by_uuid(selection),
+        _by_place(facts, selection),
+        _by_cell(facts, selection),
+        _by_project(selection),
+    )
+    everybody = facts.consumers.keys() | facts.alive.keys() | facts.deleted.keys()
+    return frozenset(
+        uuid
+        for uuid in everybody
+        if all(
+            side(uuid, facts.alive.get(uuid) or facts.deleted.get(uuid), _held(facts, uuid))
+            for side in sides
+        )
+    )
+
+
+Side = Callable[[str, Instance | None, Amounts], bool]
+
+
+def _by_uuid(selection: Selection) -> Side:
+    return lambda uuid, instance, held: not selection.uuids or uuid in selection.uuids
+
+
+def _by_place(facts: Facts, selection: Selection) -> Side:
+    if not selection.hosts | selection.providers:
+        return lambda uuid, instance, held: True
+    hosts, providers = hosts_selected(facts, selection), providers_selected(facts, selection)
+
+    def is_there(uuid: str, instance: Instance | None, held: Amounts) -> bool:
+        on_host = instance is not None and not instance.deleted and instance.host in hosts
+        return on_host or not providers.isdisjoint(held)
+
+    return is_there
+
+
+def _by_cell(facts: Facts, selection: Selection) -> Side:
+    cells = cells_selected(facts.cells, selection)
+    if not selection.cells:
+        return lambda uuid, instance, held: True
+    roots = frozenset(row.uuid for row in facts.compute_nodes if row.cell in cells)
+
+    def is_there(uuid: str, instance: Instance | None, held: Amounts) -> bool:
+        if instance is not None and not instance.deleted and instance.cell in cells:
+            return True
+        return not roots.isdisjoint(facts.roots_of(held))
+
+    return is_there
+
+
+def _by_project(selection: Selection) -> Side:
+    """By Nova's word: what project a consumer has that is no instance is not read of all."""
+    if not selection.projects:
+        return lambda uuid, instance, held: True
+    return lambda uuid, instance, held: (
+        instance is not None and instance.project in selection.projects
+    )
+
+
+def providers_selected(facts: Facts, selection: Selection) -> frozenset[str]:
+    """The providers that are selected: themselves, and whole trees by their root or host."""
+    named = {
+        row.uuid for row in facts.providers.values() if {row.uuid, row.name} & selection.providers
+    }
+    nodes = [row for row in facts.compute_nodes if row.host in selection.hosts]
+    called = {row.node for row in nodes} | selection.hosts
+    roots = named | {row.uuid for row in nodes}
+    roots |= {row.uuid for row in facts.providers.values() if row.name in called}
+    within = {row.uuid for row in facts.providers.values() if row.root in roots}
+    return frozenset(named | within)
+
+
+def hosts_selected(facts: Facts, selection: Selection) -> frozenset[str]:
+    """The hosts that are selected, by name or by their provider."""
+    providers = providers_selected(facts, selection) if selection.providers else NOBODY
+    return selection.hosts | {row.host for row in facts.compute_nodes if row.uuid in providers}
+
+
+def nodes_selected(facts: Facts, selection: Selection) -> tuple[ComputeNode, ...]:
+    """The compute nodes of the hosts that are selected; of all in a cell, if only that is."""
+    if selection.hosts | selection.providers:
+        return nodes_of(facts, hosts_selected(facts, selection))
+    if selection.uuids | selection.projects or not selection.cells:
+        return ()
+    cells = cells_selected(facts.cells, selection)
+    return tuple(row for row in facts.compute_nodes if row.cell in cells)
+
+
+def _held(facts: Facts, uuid: str) -> Amounts:
+    return facts.consumers.get(uuid, {})
+
+
+def _refuse_unknown(facts: Facts, selection: Selection) -> None:
+    """A name that nothing knows would give an audit of nothing, which looks clean."""
+    names = {row.name for row in facts.providers.values()}
+    hosts = {row.host for row in (*facts.compute_nodes, *facts.deleted_compute_nodes)}
+    hosts |= {row.host for row in facts.host_mappings} | names
+    uuids = {*facts.alive, *facts.deleted, *facts.consumers, *facts.builds}
+    uuids |= {row.uuid for row in facts.migrations}
+    known: Iterable[tuple[str, frozenset[str], set[str]]] = (
+        ("instance", selection.instances, uuids),
+        ("consumer", selection.consumers, uuids),
+        ("host", selection.hosts, hosts),
+        ("provider", selection.providers, names | set(facts.providers)),
+    )
+    for kind, asked, there in known:
+        for name in sorted(asked - there):
+            raise SelectionUnknown(kind, name)

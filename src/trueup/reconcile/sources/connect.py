@@ -1,0 +1,145 @@
+# SPDX-License-Identifier: Apache-2.0
+"""nova.conf, or what stands in its place → connected services. The door of oslo.config."""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import openstack
+from keystoneauth1 import exceptions, loading, noauth, token_endpoint
+from keystoneauth1.adapter import Adapter
+from oslo_config import cfg
+
+from trueup.reconcile.sources.cloud import Cloud
+from trueup.reconcile.sources.errors import SettingMissing, SettingsUnreadable
+from trueup.reconcile.sources.neutron import Neutron
+from trueup.reconcile.sources.nova.api import NovaApi
+from trueup.reconcile.sources.nova.databases import BY_MAPPING, CellOptions, NovaDatabases
+from trueup.reconcile.sources.placement.client import Placement
+from trueup.reconcile.sources.placement.database import PlacementDatabase
+
+# Seconds one request to a service may take; a provider list of 10,000 hosts takes upstream 2.
+REQUEST_TIMEOUT_SECONDS = 60
+_WITHOUT_CATALOG = (token_endpoint.Token, noauth.NoAuth)
+
+
+@dataclass(frozen=True, slots=True)
+class Databases:
+    """Which databases are read, and how: Nova's cells, and Placement's by its URL."""
+
+    cells: CellOptions = BY_MAPPING
+    placement_url: str | None = None
+
+    def placement(self) -> PlacementDatabase | None:
+        """Raises DatabaseUnusable."""
+        return PlacementDatabase(self.placement_url) if self.placement_url else None
+
+
+AS_CONFIGURED = Databases()
+
+
+def from_nova_conf(path: Path, databases: Databases = AS_CONFIGURED) -> Cloud:
+    """The cloud that this nova.conf describes: Nova's databases, and the others as Nova reaches
+    them.
+
+    Raises SettingsUnreadable, SettingMissing, DatabaseUnusable.
+    """
+    conf = _read(path)
+    api_url = _needed(conf, path, "api_database", "connection")
+    placement = _adapter(conf, path, "placement")
+    if placement is None:
+        raise SettingMissing(str(path), "placement", "auth_type")
+    neutron = _adapter(conf, path, "neutron")
+    return Cloud(
+        nova=NovaDatabases(api_url, conf.database.connection, databases.cells),
+        placement=Placement(placement, databases.placement()),
+        neutron=Neutron(neutron) if neutron else None,
+    )
+
+
+def from_names(
+    nova_api_url: str | None, cloud_name: str | None, databases: Databases = AS_CONFIGURED
+) -> Cloud:
+    """Nova's API database by its URL, or without one Nova's API; the others through clouds.yaml or
+    the OS_* environment.
+
+    Raises SettingsUnreadable, DatabaseUnusable.
+    """
+    try:
+        connection = openstack.connect(cloud=cloud_name, api_timeout=REQUEST_TIMEOUT_SECONDS)
+        placement = Placement(_named_adapter(connection, "placement"), databases.placement())
+        compute = _named_adapter(connection, "compute")
+        neutron = Neutron(_named_adapter(connection, "network"))
+    except (openstack.exceptions.ConfigException, exceptions.ClientException) as error:
+        raise SettingsUnreadable(cloud_name or "OS_* environment", str(error)) from error
+    # Without a catalog every service would be the one endpoint that is named.
+    has_catalog = not isinstance(connection.session.auth, _WITHOUT_CATALOG)
+    named = connection.config.get_endpoint("network")
+    return Cloud(
+        nova=NovaDatabases(nova_api_url, None, databases.cells)
+        if nova_api_url
+        else NovaApi(compute),
+        placement=placement,
+        neutron=neutron if has_catalog or named else None,
+    )
+
+
+def placement_database(path: Path) -> str:
+    """The database that a placement.conf names. Raises SettingsUnreadable, SettingMissing."""
+    conf = cfg.ConfigOpts()
+    conf.register_opts([cfg.StrOpt("connection", secret=True)], group="placement_database")
+    _load(conf, path, project="placement")
+    return _needed(conf, path, "placement_database", "connection")
+
+
+def _named_adapter(connection: Any, service: str) -> Adapter:
+    return Adapter(
+        connection.session,
+        service_type=service,
+        interface=connection.config.get_interface(service),
+        region_name=connection.config.get_region_name(service),
+        endpoint_override=connection.config.get_endpoint(service),
+    )
+
+
+def _read(path: Path) -> cfg.ConfigOpts:
+    conf = cfg.ConfigOpts()
+    connection = cfg.StrOpt("connection", secret=True)
+    conf.register_opts([connection], group="api_database")
+    conf.register_opts([connection], group="database")
+    for section, service in (("placement", "placement"), ("neutron", "network")):
+        loading.register_session_conf_options(conf, section)
+        loading.register_auth_conf_options(conf, section)
+        loading.register_adapter_conf_options(conf, section)
+        # As Nova's own defaults for these sections.
+        conf.set_default("service_type", service, section)
+        conf.set_default("valid_interfaces", ["internal", "public"], section)
+        conf.set_default("timeout", REQUEST_TIMEOUT_SECONDS, section)
+    _load(conf, path, project="nova")
+    return conf
+
+
+def _load(conf: cfg.ConfigOpts, path: Path, project: str) -> None:
+    try:
+        conf([], project=project, default_config_files=[str(path)], default_config_dirs=[])
+    except (cfg.Error, OSError, ValueError) as error:
+        raise SettingsUnreadable(str(path), str(error).replace("\n", " ")) from error
+
+
+def _needed(conf: cfg.ConfigOpts, path: Path, section: str, option: str) -> str:
+    value = conf[section][option]
+    if not value:
+        raise SettingMissing(str(path), section, option)
+    return str(value)
+
+
+def _adapter(conf: cfg.ConfigOpts, path: Path, section: str) -> Adapter | None:
+    """The service as Nova reaches it; None where the section has no credentials."""
+    try:
+        auth = loading.load_auth_from_conf_options(conf, section)
+        if auth is None:
+            return None
+        session = loading.load_session_from_conf_options(conf, section, auth=auth)
+        return loading.load_adapter_from_conf_options(conf, section, session=session, auth=auth)
+    except exceptions.ClientException as error:
+        raise SettingsUnreadable(f"{path} [{section}]", str(error)) from error

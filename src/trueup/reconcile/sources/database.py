@@ -1,0 +1,299 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A database of somebody else's: one picture of it, that cannot be written, within a time limit."""
+
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import closing
+from functools import lru_cache
+from itertools import chain, starmap
+from operator import attrgetter
+from types import GenericAlias
+from typing import TYPE_CHECKING, Any, TypeVar, cast
+from urllib.parse import quote
+
+import msgspec
+from sqlalchemy import (
+    ColumnElement,
+    Connection,
+    Engine,
+    Select,
+    TableClause,
+    Text,
+    create_engine,
+    func,
+    inspect,
+    literal_column,
+    select,
+)
+from sqlalchemy.engine import URL, make_url
+from sqlalchemy.event import listens_for
+from sqlalchemy.exc import ArgumentError, DatabaseError, NoSuchModuleError, SQLAlchemyError
+from sqlalchemy.pool import NullPool
+
+from trueup.reconcile.sources.errors import DatabaseUnusable, Unreachable
+
+# Seconds in which a server must take a connection.
+CONNECT_SECONDS = 10
+# Seconds in which it must have answered everything: as Nova's own limit for a cell.
+ANSWER_SECONDS = 60
+BATCH_ROWS = 5000
+# SQLite takes at most 999 parameters in older builds.
+KEYS_IN_QUERY = 500
+
+# How many long texts are kept, in case they are not alike after all.
+_TEXTS_KEPT_MAX = 4096
+
+Fetched = TypeVar("Fetched")
+
+
+class Alike(Text):
+    """The type of a column whose values are long and mostly alike: a batch brings each once.
+
+    PERF: a flavor is 700 bytes for each instance, and a cloud has a hundred of them.
+    """
+
+
+class Row(msgspec.Struct, array_like=True, gc=False):
+    """A row: its columns are attributes.
+
+    PERF: a dictionary takes ten times as long to make, and the garbage collector looks at it.
+    """
+
+    if TYPE_CHECKING:
+
+        def __getattr__(self, column: str) -> Any: ...
+
+
+@lru_cache(maxsize=256)
+def row_type(columns: tuple[str, ...]) -> type[Row]:
+    """The type of rows that have these columns."""
+    kind = msgspec.defstruct("Row", columns, bases=(Row,), array_like=True, gc=False)
+    return cast("type[Row]", kind)
+
+
+@lru_cache(maxsize=256)
+def _unpacking(columns: tuple[str, ...]) -> "msgspec.json.Decoder[list[Row]]":
+    return msgspec.json.Decoder(GenericAlias(list, (row_type(columns),)))
+
+
+# What a site's URL names → the driver that comes with the extras.
+_DRIVERS = {"mysql": "mysql+pymysql", "postgresql": "postgresql+psycopg"}
+# SAFETY: what makes a session unable to write, whatever its account may do.
+_READ_ONLY = {
+    "mysql": "SET SESSION TRANSACTION READ ONLY",
+    "mariadb": "SET SESSION TRANSACTION READ ONLY",
+    "postgresql": "SET SESSION CHARACTERISTICS AS TRANSACTION READ ONLY",
+    "sqlite": "PRAGMA query_only = ON",
+}
+# Servers that pack a batch, and how long it may become; their default is a megabyte.
+_PACKING = frozenset({"mysql", "mariadb"})
+_PACKED_BYTES_MAX = 1 << 26
+# The weakest isolation level under which all queries of a transaction see the same moment.
+_ONE_PICTURE = {"mysql": "REPEATABLE READ", "postgresql": "REPEATABLE READ"}
+
+
+class Database:
+    """One database; `source` is what it is called in coverage and errors."""
+
+    def __init__(self, source: str, url: str, seconds: float = ANSWER_SECONDS) -> None:
+        """Raises DatabaseUnusable when this is no URL, or has no driver."""
+        self.source = source
+        self._seconds = seconds
+        try:
+            self._engine = _read_only_engine(_url(url, source), seconds)
+        except (ImportError, NoSuchModuleError, ArgumentError) as error:
+            raise DatabaseUnusable(source, str(error)) from error
+
+    def ask(self, fetch: Callable[["Session"], Fetched]) -> Fetched:
+        """What `fetch` finds in one picture. Raises Unreachable, also when it takes too long."""
+        deadline = time.monotonic() + self._seconds
+        try:
+            with self._engine.connect() as connection:
+                return fetch(Session(connection, self.source, deadline, self._seconds))
+        except SQLAlchemyError as error:
+            raise Unreachable(self.source, _first_line(error)) from error
+
+    def close(self) -> None:
+        self._engine.dispose()
+
+
+class Session:
+    """One picture of a database. Every method raises Unreachable past the time limit."""
+
+    def __init__(
+        self, connection: Connection, source: str, deadline: float, seconds: float
+    ) -> None:
+        self._connection = connection
+        self._source = source
+        self._deadline = deadline
+        self._seconds = seconds
+        self._tables: frozenset[str] | None = None
+        # Values of columns that are alike, by their digest.
+        self._texts: dict[str | None, str | None] = {None: None}
+
+    def has_table(self, name: str) -> bool:
+        if self._tables is None:
+            self._tables = frozenset(inspect(self._connection).get_table_names())
+        return name in self._tables
+
+    def columns(self, table: TableClause) -> frozenset[str]:
+        """The columns that a table has here; none when there is no such table."""
+        if not self.has_table(table.name):
+            return frozenset()
+        query: Select[Any] = (
+            select(literal_column("*")).select_from(table).where(literal_column("1 = 0"))
+        )
+        return frozenset(self._connection.execute(query).keys())
+
+    def rows(self, query: Select[Any]) -> list[Row]:
+        """The rows of a query whose result is short."""
+        if time.monotonic() > self._deadline:
+            raise Unreachable(self._source, f"it took longer than {self._seconds:g} s")
+        result = self._connection.execute(query)
+        return list(starmap(row_type(tuple(result.keys())), result))
+
+    def batches(self, query: Select[Any], key: ColumnElement[Any]) -> Iterator[list[Row]]:
+        """The rows of a query by a growing key, so that neither side holds a long result.
+
+        The key is a column that is never NULL, of the one table that the conditions are about,
+        and among the columns of the query.
+        """
+        keys = select(key).where(*_conditions(query)).order_by(key).limit(BATCH_ROWS)
+        last = self._last(keys)
+        following = query
+        while last is not None:
+            yield self._batch(following.where(key <= last), key)
+            following = query.where(key > last)
+            last = self._last(keys.where(key > last))
+
+    def every_row(self, query: Select[Any], key: ColumnElement[Any]) -> Iterator[Row]:
+        """The same, row by row."""
+        return chain.from_iterable(self.batches(query, key))
+
+    def _last(self, keys: Select[Any]) -> Any:
+        """The last of these keys as the server orders them; None where there are none."""
+        found = keys.subquery("batch")
+        [row] = self.rows(select(func.max(*found.c).label("last")))
+        return row.last
+
+    def _batch(self, query: Select[Any], key: ColumnElement[Any]) -> list[Row]:
+        """The rows of a batch by their key.
+
+        PERF: MariaDB and MySQL pack them into one JSON text, which is taken apart in C. Their
+        driver is Python, and takes 24 microseconds for a row of 20 columns; this takes one
+        (bench/collecting.py). They are packed as they are met: a batch by LIMIT would be written
+        into a table on disk first, because of its texts.
+        """
+        if self._connection.dialect.name not in _PACKING:
+            return self.rows(query.order_by(key))
+        columns = query.selected_columns
+        packed = func.json_arrayagg(func.json_array(*map(_short, columns))).label("packed")
+        unpacking = _unpacking(tuple(column.name for column in columns))
+        try:
+            [row] = self.rows(_with_only(query, packed))
+            rows = unpacking.decode(row.packed or "")
+        except (DatabaseError, ValueError):
+            # None at all, too many for one text, or a server that cannot do it: asked plainly.
+            return self.rows(query.order_by(key))
+        for column in columns:
+            if isinstance(column.type, Alike):
+                self._lengthen(rows, query, column, key)
+        return sorted(rows, key=attrgetter(str(key.key)))
+
+    def _lengthen(
+        self,
+        rows: list[Row],
+        query: Select[Any],
+        column: ColumnElement[Any],
+        key: ColumnElement[Any],
+    ) -> None:
+        """Put the values of a column, each of which is asked for once, in place of digests."""
+        name, texts = str(column.key), self._texts
+        digest, number = attrgetter(name), attrgetter(str(key.key))
+        new = {digest(row): number(row) for row in rows if digest(row) not in texts}
+        asked = _with_only(query, _short(column).label("digest"), column.label("text"))
+        texts |= {row.digest: row.text for row in self.rows_of(asked, key, list(new.values()))}
+        for row in rows:
+            setattr(row, name, texts[digest(row)])
+        if len(texts) > _TEXTS_KEPT_MAX:
+            self._texts = {None: None}
+
+    def rows_of(
+        self, query: Select[Any], key: ColumnElement[Any], wanted: Sequence[Any]
+    ) -> Iterator[Row]:
+        """The rows of a query whose key is one of these."""
+        for start in range(0, len(wanted), KEYS_IN_QUERY):
+            yield from self.rows(query.where(key.in_(wanted[start : start + KEYS_IN_QUERY])))
+
+
+def _short(column: ColumnElement[Any]) -> ColumnElement[Any]:
+    return func.sha2(column, 256) if isinstance(column.type, Alike) else column
+
+
+def _with_only(query: Select[Any], *columns: ColumnElement[Any]) -> Select[Any]:
+    """The same rows with other columns."""
+    return query.with_only_columns(*columns, maintain_column_froms=True)
+
+
+def _conditions(query: Select[Any]) -> tuple[ColumnElement[bool], ...]:
+    return () if query.whereclause is None else (query.whereclause,)
+
+
+def _url(text: str, source: str) -> URL:
+    try:
+        url = make_url(text)
+    except ArgumentError as error:
+        raise DatabaseUnusable(source, "its connection is not a database URL") from error
+    return url.set(drivername=_DRIVERS.get(url.drivername, url.drivername))
+
+
+def _read_only_engine(url: URL, seconds: float) -> Engine:
+    """An engine whose sessions see one picture and cannot write."""
+    if url.get_backend_name() == "sqlite":
+        # Opened by URI, since a plain path would create a file that is not there.
+        path = quote(url.database or "")
+        url = url.set(database=f"file:{path}", query={"mode": "rw", "uri": "true"})
+    engine = create_engine(
+        url,
+        poolclass=NullPool,
+        connect_args=_connect_arguments(url.get_driver_name(), seconds),
+        isolation_level=_ONE_PICTURE.get(url.get_backend_name(), "SERIALIZABLE"),
+    )
+    if url.get_backend_name() == "sqlite":
+        # Its driver begins no transaction for a query, and each would see another moment.
+        listens_for(engine, "begin")(lambda connection: connection.exec_driver_sql("BEGIN"))
+    statement = _READ_ONLY[engine.dialect.name]
+
+    @listens_for(engine, "connect")
+    def forbid_writes(connection: Any, _record: Any) -> None:
+        with closing(connection.cursor()) as cursor:
+            cursor.execute(statement)
+            if engine.dialect.name in _PACKING:
+                cursor.execute(f"SET SESSION group_concat_max_len = {_PACKED_BYTES_MAX}")
+        # In PostgreSQL even what is set for a session is undone with the transaction it was set in.
+        connection.commit()
+
+    return engine
+
+
+def _connect_arguments(driver: str, seconds: float) -> dict[str, Any]:
+    """What keeps a server that hangs, or a network that swallows, from holding us forever."""
+    whole = max(1, int(seconds))
+    connecting = min(CONNECT_SECONDS, whole)
+    libpq = {
+        "connect_timeout": connecting,
+        "options": f"-c statement_timeout={whole * 1000}",
+        "tcp_user_timeout": whole * 1000,
+    }
+    known: Mapping[str, dict[str, Any]] = {
+        "pymysql": {"connect_timeout": connecting, "read_timeout": whole},
+        "mysqldb": {"connect_timeout": connecting, "read_timeout": whole},
+        "psycopg": libpq,
+        "psycopg2": libpq,
+    }
+    return known.get(driver, {})
+
+
+def _first_line(error: SQLAlchemyError) -> str:
+    reason = error.orig if hasattr(error, "orig") and error.orig else error
+    return str(reason).splitlines()[0] if str(reason) else type(error).__name__

@@ -1,0 +1,146 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Hypervisors over libvirt: the domains of each, and whose they are. Read-only.
+
+The door of libvirt's binding, which the extra `libvirt` brings; nothing else needs it.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from importlib import import_module
+from typing import Any
+from xml.etree import ElementTree
+
+from trueup.reconcile.facts import Answer, Domain, Lacking
+from trueup.reconcile.sources.errors import Unreachable
+
+AT_ONCE = 8
+# `{host}` stands for a compute host's name.
+PATTERN = "qemu+ssh://nova@{host}/system"
+# Followed by a version, 1.0 or 1.1, that does not matter to us.
+_NOVA = "{http://openstack.org/xmlns/libvirt/nova/"
+# virDomainState
+_STATES = (
+    "no state",
+    "running",
+    "blocked",
+    "paused",
+    "shutting down",
+    "shut off",
+    "crashed",
+    "suspended by power management",
+)
+
+
+LIBVIRT = "libvirt"
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """What one hypervisor said: its domains, or why it did not."""
+
+    host: str
+    domains: tuple[Domain, ...] = ()
+    reason: str = ""
+
+
+class Hypervisors:
+    """The hypervisors of a cloud; `uris`, by host, go before the pattern."""
+
+    def __init__(self, pattern: str = PATTERN, uris: Mapping[str, str] | None = None) -> None:
+        """Raises ModuleNotFoundError where the binding is not installed."""
+        self._pattern = pattern
+        self._uris = dict(uris or {})
+        self._libvirt: Any = import_module("libvirt")
+        # Else it prints every error besides raising it.
+        self._libvirt.registerErrorHandler(lambda *_: None, None)
+
+    def uri(self, host: str) -> str:
+        return self._uris.get(host) or self._pattern.format(host=host)
+
+    def domains(self, hosts: Iterable[str]) -> Iterator[Told]:
+        """What each of these hosts says, in their order; one that is silent does not stop it."""
+        with ThreadPoolExecutor(AT_ONCE) as pool:
+            yield from pool.map(self._told, hosts)
+
+    def _told(self, host: str) -> Told:
+        try:
+            connection = self._libvirt.openReadOnly(self.uri(host))
+            try:
+                found = connection.listAllDomains(0)
+                rows = [(one.XMLDesc(0), one.state()[0]) for one in found]
+            finally:
+                connection.close()
+            domains = (parse_domain(text, state, host) for text, state in rows)
+            return Told(host, tuple(sorted(domains, key=lambda one: one.uuid)))
+        except self._libvirt.libvirtError as error:
+            return Told(host, reason=str(error))
+        except Unreachable as silence:
+            return Told(host, reason=silence.reason)
+
+
+def answer_of(told: Iterable[Told]) -> Answer:
+    """One answer for all hypervisors.
+
+    Those that are silent are named in it and do not make the evidence incomplete: a host that is
+    dead, whose instances were evacuated, is silent by nature.
+    """
+    every = tuple(told)
+    return Answer(
+        LIBVIRT,
+        answered=True,
+        rows=sum(len(one.domains) for one in every),
+        way="API",
+        lacking=tuple(Lacking(f"domains of {one.host}", one.reason) for one in every if one.reason),
+    )
+
+
+def parse_domain(text: str, state: int, host: str) -> Domain:
+    """A domain from libvirt's description of it. Raises Unreachable when it is none.
+
+    A domain is Nova's if it has Nova's metadata; others are somebody else's.
+    """
+    try:
+        root = ElementTree.fromstring(text)
+        uuid, name = root.findtext("uuid"), root.findtext("name")
+    except ElementTree.ParseError as error:
+        raise Unreachable(host, f"a domain that is no XML: {error}") from error
+    if not uuid or not name:
+        raise Unreachable(host, "a domain without a uuid or a name")
+    known = (one for one in root.findall("metadata/{*}instance") if one.tag.startswith(_NOVA))
+    instance = next(known, None)
+    return Domain(
+        uuid=uuid.lower(),
+        host=host,
+        name=name,
+        state=_STATES[state] if 0 <= state < len(_STATES) else f"state {state}",
+        ours=instance is not None,
+        project=_attribute(instance, "{*}owner/{*}project", "uuid"),
+        flavor=_attribute(instance, "{*}flavor", "name"),
+        mediated_devices=tuple(
+            one.get("uuid", "") for one in _sources(root, "hostdev[@type='mdev']")
+        ),
+        # A network interface may be a virtual function as well.
+        host_devices=tuple(
+            _address(one)
+            for kind in ("hostdev[@type='pci']", "interface[@type='hostdev']")
+            for one in _sources(root, kind)
+        ),
+    )
+
+
+def _attribute(element: ElementTree.Element | None, path: str, name: str) -> str:
+    found = None if element is None else element.find(path)
+    return "" if found is None else found.get(name, "")
+
+
+def _sources(root: ElementTree.Element, kind: str) -> list[ElementTree.Element]:
+    return root.findall(f"devices/{kind}/source/address")
+
+
+def _address(element: ElementTree.Element) -> str:
+    """`0000:81:00.1`, of four hexadecimal numbers."""
+    domain, bus, slot, function = (
+        int(element.get(name, "0"), 16) for name in ("domain", "bus", "slot", "function")
+    )
+    return f"{domain:04x}:{bus:02x}:{slot:02x}.{function:x}"

@@ -1,0 +1,218 @@
+# SPDX-License-Identifier: Apache-2.0
+"""One cell's database: what it says of instances and hosts, in one picture."""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from sqlalchemy import Select, TableClause
+
+from trueup.reconcile.facts import (
+    BlockDevice,
+    ComputeNode,
+    ComputeService,
+    Instance,
+    Migration,
+    PciDevice,
+)
+from trueup.reconcile.sources.columns import Columns
+from trueup.reconcile.sources.database import Row, Session
+from trueup.reconcile.sources.nova import host_rows, instance_rows, queries, tables
+from trueup.reconcile.sources.nova.instance_rows import Beside, InstanceRows
+from trueup.reconcile.sources.nova.queries import Narrowing
+from trueup.reconcile.sources.reading import NOTHING_NOTED, Noted, Notes, Read, Reader
+
+# how many instances were read so far
+Counted = Callable[[int], None]
+
+
+@dataclass(frozen=True, slots=True)
+class CellContents:
+    """What one cell says, as far as it was asked: of instances and their devices, of hosts."""
+
+    instances: tuple[Instance, ...] = ()
+    migrations: tuple[Migration, ...] = ()
+    compute_nodes: tuple[ComputeNode, ...] = ()
+    services: tuple[ComputeService, ...] = ()
+    block_devices: tuple[BlockDevice, ...] = ()
+    pci_devices: tuple[PciDevice, ...] = ()
+    noted: Noted = NOTHING_NOTED
+
+    @property
+    def rows(self) -> int:
+        parts: Sequence[Sequence[object]] = (
+            self.instances,
+            self.migrations,
+            self.compute_nodes,
+            self.services,
+            self.block_devices,
+            self.pci_devices,
+        )
+        return sum(len(part) for part in parts) + self.noted.lost_rows
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """The instances that were looked for: uuids as they are written in the cell → as we write them.
+
+    A database looks for what is written.
+    """
+
+    living: Mapping[str, str] = field(default_factory=dict)
+    deleted: Mapping[str, str] = field(default_factory=dict)
+
+
+class CellReading:
+    """The reading of one cell, with the notes it makes on the way."""
+
+    def __init__(self, session: Session, source: str, cell: str) -> None:
+        self._session = session
+        self._cell = cell
+        self._notes = Notes()
+        self._columns = Columns(session, source, tables.NEEDED)
+
+    def contents(self, counted: Counted) -> CellContents:
+        """Its hosts, its living instances with their devices, and every move."""
+        devices = self._devices(None)
+        instances = self._instances(self._beside(devices, None), counted)
+        return replace(
+            self.hosts(),
+            instances=instances,
+            migrations=self._migrations(None),
+            block_devices=devices,
+            pci_devices=self._pci(None),
+            noted=self._noted(),
+        )
+
+    def hosts(self) -> CellContents:
+        """Its compute nodes and services, also deleted ones."""
+        services = self._rows(queries.compute_services(self._columns), tables.services)
+        nodes = self._rows(queries.every(self._columns, tables.compute_nodes), tables.compute_nodes)
+        return CellContents(
+            compute_nodes=self._read(host_rows.compute_node, tables.compute_nodes, nodes),
+            services=self._read(host_rows.compute_service, tables.services, services),
+            noted=self._noted(),
+        )
+
+    def found(self, narrowing: Narrowing) -> Found:
+        """The instances that are wanted; of deleted ones only where those are asked for."""
+        living = queries.living_uuids(narrowing)
+        deleted: dict[str, str] = {}
+        for table in (tables.instances, tables.shadow_instances) if narrowing.deleted else ():
+            if self._columns.has(table):
+                query = queries.deleted_uuids(narrowing, table)
+                deleted |= self._uuids(query, table)
+        return Found(self._uuids(living, tables.instances), deleted)
+
+    def instances(self, uuids: Sequence[str]) -> CellContents:
+        """These instances with their devices, and moves of them or with these uuids."""
+        query = queries.alive(self._columns)
+        told = self._session.rows_of(query, tables.instances.c.uuid, uuids)
+        rows = {row.id: row for row in told}.values()
+        written = {row.uuid for row in rows}
+        devices = self._devices(uuids)
+        beside = self._beside(devices, sorted(written))
+        living = tuple(InstanceRows(self._cell, self._notes, beside).every(rows))
+        others = {*uuids} - written - {one.uuid for one in living}
+        return CellContents(
+            instances=(*living, *self._named(sorted(others))),
+            migrations=self._migrations(uuids),
+            block_devices=devices,
+            pci_devices=self._pci(uuids),
+            noted=self._noted(),
+        )
+
+    def lookup(self, uuids: Sequence[str], moves_of: Sequence[str]) -> CellContents:
+        """The rows of these instances, alive, deleted or archived, and of moves of these."""
+        return CellContents(
+            instances=self._named(uuids),
+            migrations=self._migrations(moves_of),
+            noted=self._noted(),
+        )
+
+    def _named(self, uuids: Sequence[str]) -> tuple[Instance, ...]:
+        rows = InstanceRows(self._cell, self._notes)
+        found: list[Instance] = []
+        for table in (tables.instances, tables.shadow_instances):
+            if uuids and self._columns.has(table):
+                query = queries.named(self._columns, table)
+                told = self._session.rows_of(query, table.c.uuid, uuids)
+                found += rows.every(told, archived=table is tables.shadow_instances)
+        return tuple(found)
+
+    def _migrations(self, uuids: Sequence[str] | None) -> tuple[Migration, ...]:
+        """Every migration; or those of these instances, and those with these uuids."""
+        table = tables.migrations
+        query = queries.migrations(self._columns)
+        if uuids is None:
+            return self._read(instance_rows.migration, table, self._rows(query, table))
+        rows = {
+            row.id: row
+            for key in (table.c.instance_uuid, table.c.uuid)
+            for row in self._session.rows_of(query, key, uuids)
+        }
+        return self._read(instance_rows.migration, table, rows.values())
+
+    def _instances(self, beside: Beside, counted: Counted) -> tuple[Instance, ...]:
+        rows = InstanceRows(self._cell, self._notes, beside)
+        query = queries.alive(self._columns)
+        found: list[Instance] = []
+        for batch in self._session.batches(query, tables.instances.c.id):
+            found += rows.every(batch)
+            counted(len(found))
+        return tuple(found)
+
+    def _beside(self, devices: Iterable[BlockDevice], uuids: Sequence[str] | None) -> Beside:
+        roots = {row.instance: row.destination for row in devices if row.boot_index == 0}
+        return Beside(roots, self._images(uuids))
+
+    def _uuids(self, query: Select[Any], table: TableClause) -> dict[str, str]:
+        # What is written in another form is noted where the row itself is read.
+        reader = Reader(table.name, Notes())
+        rows = self._session.every_row(query, table.c.id)
+        return {row.uuid: reader.uuid(row, "uuid") for row in rows}
+
+    def _devices(self, uuids: Sequence[str] | None) -> tuple[BlockDevice, ...]:
+        query = queries.block_devices(self._columns)
+        rows = self._rows(query, tables.devices, uuids)
+        return self._read(instance_rows.block_device, tables.devices, rows)
+
+    def _images(self, uuids: Sequence[str] | None) -> Mapping[str, Mapping[str, str]]:
+        """The properties of each image that has some, without the prefix."""
+        images: dict[str, dict[str, str]] = {}
+        table = tables.system_metadata
+        if not self._columns.has(table):
+            return images
+        query = queries.image_properties(self._columns)
+        reader = Reader(table.name, self._notes)
+        for row in self._rows(query, table, uuids):
+            name = str(row.key).removeprefix(instance_rows.IMAGE_PREFIX)
+            images.setdefault(reader.uuid(row, "instance_uuid"), {})[name] = row.value or ""
+        return images
+
+    def _pci(self, uuids: Sequence[str] | None) -> tuple[PciDevice, ...]:
+        table = tables.pci_devices
+        if not self._columns.has(table):
+            return ()
+        rows = self._rows(queries.pci_devices(self._columns), table, uuids)
+        return self._read(host_rows.pci_device, table, rows)
+
+    def _rows(
+        self, query: Select[Any], table: TableClause, uuids: Sequence[str] | None = None
+    ) -> Iterable[Row]:
+        """All rows of a query, or those of these instances."""
+        if uuids is None:
+            return self._session.every_row(query, table.c.id)
+        return self._session.rows_of(query, table.c.instance_uuid, uuids)
+
+    def _read(
+        self,
+        read: Callable[[Reader, Row, str], Read],
+        table: TableClause,
+        rows: Iterable[Row],
+    ) -> tuple[Read, ...]:
+        reader = Reader(table.name, self._notes)
+        return tuple(reader.every(lambda row: read(reader, row, self._cell), rows))
+
+    def _noted(self) -> Noted:
+        return self._notes.so_far(self._columns.lacking)

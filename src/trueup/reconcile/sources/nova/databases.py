@@ -1,0 +1,178 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Nova from its own databases: the API database, and every cell it maps. Read-only."""
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import TypeVar
+from urllib.parse import urlsplit
+
+from sqlalchemy import select
+
+from trueup.reconcile.sources.columns import Columns
+from trueup.reconcile.sources.database import ANSWER_SECONDS, Database, Row, Session
+from trueup.reconcile.sources.errors import DatabaseUnusable
+from trueup.reconcile.sources.nova import tables
+from trueup.reconcile.sources.nova.cells import CellContents, CellReading, Counted, Found
+from trueup.reconcile.sources.nova.queries import Narrowing
+from trueup.reconcile.sources.nova.registry import Registry, read_registry
+from trueup.reconcile.steps import InstanceMark, mark
+
+API_DATABASE = "Nova's API database"
+Fetched = TypeVar("Fetched")
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """A row of `cell_mappings`; `number` is its id, which other tables refer to."""
+
+    uuid: str
+    name: str
+    url: str
+    number: int = 0
+    disabled: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class CellOptions:
+    """How cells are reached.
+
+    `urls`, by a cell's name or uuid, go before what its mapping says. A database that has not
+    answered within `seconds` is silent in this run.
+    """
+
+    urls: Mapping[str, str] = field(default_factory=dict)
+    seconds: float = ANSWER_SECONDS
+
+
+BY_MAPPING = CellOptions()
+
+
+class NovaDatabases:
+    """Nova's databases. Every method raises Unreachable when the database it asks does not answer.
+
+    `main_url` is nova.conf's [database]connection, of which templates in cell mappings are made.
+    Raises DatabaseUnusable when a URL is none, or has no driver.
+    """
+
+    way: str = "database"
+    registry_source: str = API_DATABASE
+
+    def __init__(
+        self, api_url: str, main_url: str | None, options: CellOptions = BY_MAPPING
+    ) -> None:
+        self._api_url = api_url
+        self._main_url = main_url
+        self._options = options
+        self._cells: dict[str, Cell] = {}
+        self._databases: dict[str, Database] = {}
+        # What is no URL, or has no driver, is said before anything is asked.
+        self._database(API_DATABASE, api_url)
+
+    def cells(self) -> tuple[Cell, ...]:
+        """Every cell that is mapped, also cell0 and disabled ones."""
+
+        def fetch(session: Session) -> tuple[Cell, ...]:
+            columns = Columns(session, API_DATABASE, tables.NEEDED)
+            columns.has(tables.cell_mappings)
+            query = select(*columns.of(tables.cell_mappings))
+            return tuple(
+                Cell(
+                    uuid=row.uuid,
+                    name=row.name or row.uuid,
+                    url=self._cell_url(row),
+                    number=row.id,
+                    disabled=bool(row.disabled),
+                )
+                for row in session.every_row(query, tables.cell_mappings.c.id)
+            )
+
+        cells = self._ask_registry(fetch)
+        self._cells = {cell.uuid: cell for cell in cells}
+        return cells
+
+    def registry(self, cells: Iterable[Cell], uuids: Iterable[str] | None = None) -> Registry:
+        """What the API database says besides its cells; with `uuids`, of these instances only."""
+        numbers = {cell.number: cell.uuid for cell in cells}
+        return self._ask_registry(
+            lambda session: read_registry(session, API_DATABASE, numbers, uuids)
+        )
+
+    def contents(self, cell: Cell, counted: Counted = lambda _: None) -> CellContents:
+        """What is not deleted in a cell, as of one transaction."""
+        return self._ask_cell(cell, lambda reading: reading.contents(counted))
+
+    def hosts(self, cell: Cell) -> CellContents:
+        """A cell's compute nodes and services."""
+        return self._ask_cell(cell, lambda reading: reading.hosts())
+
+    def found(self, cell: Cell, narrowing: Narrowing) -> Found:
+        """Which instances of a cell are wanted."""
+        return self._ask_cell(cell, lambda reading: reading.found(narrowing))
+
+    def instances(self, cell: Cell, uuids: Iterable[str]) -> CellContents:
+        """What a cell says of these instances, and of moves of them or with these uuids."""
+        wanted = sorted(uuids)
+        return self._ask_cell(cell, lambda reading: reading.instances(wanted))
+
+    def lookup(
+        self, cell: Cell, uuids: Iterable[str], moves_of: Iterable[str] = ()
+    ) -> CellContents:
+        """A cell's rows of these instances, alive, deleted or archived, and of moves of these."""
+        wanted, movers = sorted(uuids), sorted(moves_of)
+        return self._ask_cell(cell, lambda reading: reading.lookup(wanted, movers))
+
+    def mark(self, cell: str, uuid: str) -> InstanceMark | None:
+        """The mark of an instance as it is now in the cell with this uuid; None: no row."""
+        if cell not in self._cells:
+            self.cells()
+        if cell not in self._cells:
+            return None
+        found = self.lookup(self._cells[cell], [uuid], moves_of=[uuid])
+        if not found.instances:
+            return None
+        # A row that was archived besides one that is not tells of an earlier life.
+        row = min(found.instances, key=lambda row: row.archived)
+        moves = (one for one in found.migrations if one.instance == uuid)
+        return mark(row, moving=any(one.under_way for one in moves))
+
+    def close(self) -> None:
+        for database in self._databases.values():
+            database.close()
+
+    def _ask_registry(self, fetch: Callable[[Session], Fetched]) -> Fetched:
+        return self._database(API_DATABASE, self._api_url).ask(fetch)
+
+    def _ask_cell(self, cell: Cell, fetch: Callable[[CellReading], Fetched]) -> Fetched:
+        database = self._database(cell.name, cell.url)
+        return database.ask(lambda session: fetch(CellReading(session, cell.name, cell.uuid)))
+
+    def _database(self, source: str, url: str) -> Database:
+        key = f"{source} {url}"
+        if key not in self._databases:
+            self._databases[key] = Database(source, url, self._options.seconds)
+        return self._databases[key]
+
+    def _cell_url(self, row: Row) -> str:
+        """A cell's URL: the one that was named, or its mapping's, filled as Nova does."""
+        named = self._options.urls
+        for key in (row.uuid, row.name):
+            if key in named:
+                return named[key]
+        template = str(row.database_connection or "")
+        if "{" not in template or self._main_url is None:
+            return template
+        # Taken apart as text: what is escaped in the main URL stays so.
+        main = urlsplit(self._main_url)
+        try:
+            return template.format(
+                scheme=main.scheme,
+                username=main.username or "",
+                password=main.password or "",
+                hostname=main.hostname or "",
+                port=main.port or "",
+                path=main.path.lstrip("/"),
+                query=main.query,
+                fragment=main.fragment,
+            )
+        except (LookupError, ValueError) as error:
+            raise DatabaseUnusable(str(row.name), f"its URL template: {error}") from error

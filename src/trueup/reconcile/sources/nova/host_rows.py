@@ -1,0 +1,115 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Rows of Nova's databases about hosts, and of its API database → facts."""
+
+from collections.abc import Iterable, Mapping
+
+from trueup.reconcile.facts import (
+    BuildRequest,
+    ComputeNode,
+    ComputeService,
+    HostAggregate,
+    HostMapping,
+    InstanceMapping,
+    PciDevice,
+    grouped,
+)
+from trueup.reconcile.sources.database import Row
+from trueup.reconcile.sources.reading import Reader
+
+
+def compute_node(reader: Reader, row: Row, cell: str) -> ComputeNode:
+    """A row of `compute_nodes`."""
+    return ComputeNode(
+        uuid=reader.uuid(row, "uuid"),
+        cell=cell,
+        host=row.host or "",
+        node=row.hypervisor_hostname or "",
+        number=row.id or 0,
+        hypervisor=row.hypervisor_type or "",
+        deleted=row.deleted not in (0, None),
+        updated_at=reader.moment(row, "updated_at"),
+    )
+
+
+def compute_service(reader: Reader, row: Row, cell: str) -> ComputeService:
+    """A row of `services`. Before its first report one was last seen when it was made."""
+    times = (reader.moment(row, name) for name in ("last_seen_up", "updated_at", "created_at"))
+    return ComputeService(
+        cell=cell,
+        host=row.host or "",
+        forced_down=bool(row.forced_down),
+        last_seen=next((moment for moment in times if moment), None),
+        uuid=reader.uuid(row, "uuid"),
+        disabled=bool(row.disabled),
+        disabled_reason=row.disabled_reason or "",
+        version=row.version or 0,
+        deleted=row.deleted not in (0, None),
+    )
+
+
+def pci_device(reader: Reader, row: Row, cell: str) -> PciDevice:
+    """A row of `pci_devices`."""
+    return PciDevice(
+        cell=cell,
+        compute_node=row.compute_node_id,
+        address=row.address or "",
+        vendor=row.vendor_id or "",
+        product=row.product_id or "",
+        kind=row.dev_type or "",
+        status=row.status or "",
+        instance=reader.uuid(row, "instance_uuid") or None,
+        request_id=row.request_id,
+        numa_node=row.numa_node,
+        parent_address=row.parent_addr,
+        parent_interface=_parent_interface(reader, row),
+    )
+
+
+def _parent_interface(reader: Reader, row: Row) -> str | None:
+    extra = reader.document(row, "extra_info")
+    if extra is None:
+        return None
+    if not isinstance(extra, dict):
+        reader.note(row, "extra_info", "it is no JSON object")
+        return None
+    interface = extra.get("parent_ifname")
+    return None if interface is None else str(interface)
+
+
+def build_request(reader: Reader, row: Row) -> BuildRequest:
+    return BuildRequest(
+        reader.uuid(row, "instance_uuid"),
+        row.project_id or "",
+        reader.moment(row, "created_at"),
+    )
+
+
+def host_mapping(row: Row, cells: Mapping[int, str]) -> HostMapping:
+    return HostMapping(row.host or "", cells.get(row.cell_id, ""))
+
+
+def instance_mapping(reader: Reader, row: Row, cells: Mapping[int, str]) -> InstanceMapping:
+    """A row of `instance_mappings`; `cells` are uuids by the number of their mapping."""
+    return InstanceMapping(
+        instance=reader.uuid(row, "instance_uuid"),
+        cell=None if row.cell_id is None else cells.get(row.cell_id, ""),
+        project=row.project_id or "",
+        queued_for_delete=bool(row.queued_for_delete),
+    )
+
+
+def host_aggregates(
+    reader: Reader, rows: Iterable[Row], hosts: Iterable[Row], metadata: Iterable[Row]
+) -> tuple[HostAggregate, ...]:
+    """Host aggregates, each with its hosts and metadata."""
+    members = grouped((row.aggregate_id, row.host or "") for row in hosts)
+    properties = grouped((row.aggregate_id, (row.key, row.value)) for row in metadata)
+    return tuple(
+        HostAggregate(
+            uuid=reader.uuid(row, "uuid"),
+            name=row.name or "",
+            hosts=members.get(row.id, ()),
+            metadata=dict(properties.get(row.id, ())),
+        )
+        for row in rows
+    )

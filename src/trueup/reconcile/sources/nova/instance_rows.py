@@ -1,0 +1,259 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Rows of a cell's database about instances → facts. No SQL and no connection here."""
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from functools import lru_cache
+from typing import Any
+
+import msgspec
+
+from trueup.reconcile.facts import (
+    AssignedResource,
+    BlockDevice,
+    Flavor,
+    Instance,
+    Migration,
+    NumaCell,
+    NumaTopology,
+    PciRequest,
+)
+from trueup.reconcile.sources.database import Row
+from trueup.reconcile.sources.reading import Notes, Reader
+
+_UNREADABLE = (ValueError, LookupError, TypeError, AttributeError)
+_NO_PROPERTIES: Mapping[str, str] = {}
+IMAGE_PREFIX = "image_"
+
+
+@dataclass(frozen=True, slots=True)
+class Flavors:
+    """What `instance_extra.flavor` holds: during a resize also the old and the new one."""
+
+    present: Flavor | None
+    old: Flavor | None = None
+    new: Flavor | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Beside:
+    """What other tables say of instances, by uuid."""
+
+    # destination of the root device
+    roots: Mapping[str, str] = field(default_factory=dict)
+    images: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+
+
+class InstanceRows:
+    """Instances of one cell."""
+
+    def __init__(self, cell: str, notes: Notes, beside: Beside | None = None) -> None:
+        self._cell = cell
+        self._beside = beside or Beside()
+        self._instances = Reader("instances", notes)
+        self._extra = Reader("instance_extra", notes, key="extra_id")
+
+    def every(self, rows: Iterable[Row], archived: bool = False) -> Iterator[Instance]:
+        """Each row that can be understood, as a fact."""
+        return self._instances.every(lambda row: self._instance(row, archived), rows)
+
+    def _instance(self, row: Row, archived: bool) -> Instance:
+        uuid = self._instances.uuid(row, "uuid")
+        flavors = self._flavors(row)
+        image = self._beside.images.get(uuid, _NO_PROPERTIES)
+        requests = self._pci_requests(row)
+        told = row.deleted is not None
+        if not told:
+            self._instances.note(row, "deleted", "it is NULL: neither deleted nor alive")
+        return Instance(
+            uuid=uuid,
+            name=row.display_name or "",
+            cell=self._cell,
+            project=row.project_id or "",
+            user=row.user_id or "",
+            host=row.host,
+            node=row.node,
+            # SAFETY: without a state an instance is in motion, and nobody touches it.
+            vm_state=row.vm_state if told else None,
+            task_state=row.task_state,
+            deleted=told and row.deleted != 0,
+            hidden=bool(row.hidden),
+            updated_at=self._instances.moment(row, "updated_at"),
+            deleted_at=self._instances.moment(row, "deleted_at"),
+            flavor=flavors.present,
+            volume_backed=self._volume_backed(uuid, row),
+            created_at=self._instances.moment(row, "created_at"),
+            power_state=row.power_state,
+            image=row.image_ref or None,
+            image_properties=image,
+            old_flavor=flavors.old,
+            new_flavor=flavors.new,
+            numa_topology=self._numa_topology(row),
+            pci_requests=requests,
+            assigned_resources=self._assigned(row),
+            archived=archived,
+            ports_hold=_ports_with_allocation(row.network_info),
+        )
+
+    def _flavors(self, row: Row) -> Flavors:
+        if not row.flavor:
+            return Flavors(None)
+        flavors = parse_flavors(row.flavor)
+        if flavors.present is None:
+            self._extra.note(row, "flavor", "it is not the JSON of a flavor")
+        return flavors
+
+    def _pci_requests(self, row: Row) -> tuple[PciRequest, ...] | None:
+        text = row.pci_requests
+        if not text or text == "[]":
+            return ()
+        try:
+            return tuple(_pci_request(one) for one in _elements(text, "requests"))
+        except _UNREADABLE as error:
+            self._extra.note(row, "pci_requests", f"not PCI requests: {error}")
+            return None
+
+    def _numa_topology(self, row: Row) -> NumaTopology | None:
+        if not row.numa_topology:
+            return None
+        try:
+            fields = msgspec.json.decode(row.numa_topology)["nova_object.data"]
+            cells = tuple(_numa_cell(one["nova_object.data"]) for one in fields["cells"])
+            return NumaTopology(cells, fields.get("emulator_threads_policy"))
+        except _UNREADABLE as error:
+            self._extra.note(row, "numa_topology", f"not a NUMA topology: {error}")
+            return None
+
+    def _assigned(self, row: Row) -> tuple[AssignedResource, ...]:
+        if not row.resources:
+            return ()
+        try:
+            return tuple(_assigned(one) for one in _elements(row.resources, "objects"))
+        except _UNREADABLE as error:
+            self._extra.note(row, "resources", f"not resources: {error}")
+            return ()
+
+    def _volume_backed(self, uuid: str, row: Row) -> bool:
+        """As Nova tells it: by the root device, without one by an empty image (nova-facts)."""
+        if uuid in self._beside.roots:
+            return self._beside.roots[uuid] == "volume"
+        return not row.image_ref
+
+
+@lru_cache(maxsize=4096)
+def parse_flavors(text: str) -> Flavors:
+    """The flavors of `instance_extra.flavor`; the present one is None when it cannot be read.
+
+    PERF: cached by text, since a cloud has few flavors and many instances.
+    """
+    try:
+        kept = msgspec.json.decode(text)
+        present = flavor_of(kept["cur"])
+        return Flavors(present, _flavor_or_none(kept.get("old")), _flavor_or_none(kept.get("new")))
+    except _UNREADABLE:
+        return Flavors(None)
+
+
+def _flavor_or_none(kept: Mapping[str, Any] | None) -> Flavor | None:
+    return None if kept is None else flavor_of(kept)
+
+
+def flavor_of(kept: Mapping[str, Any]) -> Flavor:
+    """A flavor as Nova keeps one in JSON. Raises LookupError, TypeError or ValueError."""
+    fields = kept["nova_object.data"]
+    return Flavor(
+        name=str(fields["name"]),
+        vcpus=int(fields["vcpus"]),
+        memory_mb=int(fields["memory_mb"]),
+        root_gb=int(fields["root_gb"] or 0),
+        ephemeral_gb=int(fields["ephemeral_gb"] or 0),
+        swap_mb=int(fields["swap"] or 0),
+        extra_specs={str(k): str(v) for k, v in (fields.get("extra_specs") or {}).items()},
+    )
+
+
+def block_device(reader: Reader, row: Row, cell: str) -> BlockDevice:
+    """A row of `block_device_mapping`."""
+    return BlockDevice(
+        instance=reader.uuid(row, "instance_uuid"),
+        cell=cell,
+        boot_index=row.boot_index,
+        source=row.source_type or "",
+        destination=row.destination_type or "",
+        guest_format=row.guest_format,
+        volume=row.volume_id,
+        size_gb=row.volume_size,
+    )
+
+
+def migration(reader: Reader, row: Row, cell: str) -> Migration:
+    """A row of `migrations`."""
+    return Migration(
+        uuid=reader.uuid(row, "uuid"),
+        cell=cell,
+        instance=reader.uuid(row, "instance_uuid"),
+        kind=row.migration_type or "migration",
+        status=row.status or "of unknown status",
+        source_host=row.source_compute,
+        source_node=row.source_node,
+        target_host=row.dest_compute,
+        target_node=row.dest_node,
+        created_at=reader.moment(row, "created_at"),
+        updated_at=reader.moment(row, "updated_at"),
+        between_cells=bool(row.cross_cell_move),
+    )
+
+
+def _pci_request(kept: Mapping[str, Any]) -> PciRequest:
+    fields = kept.get("nova_object.data", kept)
+    return PciRequest(
+        request_id=str(fields.get("request_id") or ""),
+        count=int(fields["count"]),
+        alias=fields.get("alias_name"),
+        requester=fields.get("requester_id"),
+        numa_policy=fields.get("numa_policy"),
+        specs=tuple(
+            {str(name): str(value) for name, value in spec.items()}
+            for spec in fields.get("spec") or ()
+        ),
+    )
+
+
+def _numa_cell(fields: Mapping[str, Any]) -> NumaCell:
+    return NumaCell(
+        number=int(fields["id"]),
+        processors=tuple(sorted(fields.get("cpuset") or ())),
+        pinned=tuple(sorted(fields.get("pcpuset") or ())),
+        memory_mb=int(fields["memory"]),
+        cpu_policy=fields.get("cpu_policy"),
+        thread_policy=fields.get("cpu_thread_policy"),
+    )
+
+
+def _assigned(kept: Mapping[str, Any]) -> AssignedResource:
+    fields = kept["nova_object.data"]
+    return AssignedResource(
+        str(fields["provider_uuid"]), str(fields["resource_class"]), str(fields["identifier"])
+    )
+
+
+def _elements(text: str, name: str) -> list[Any]:
+    """The elements of a JSON list, or of a Nova object that holds one under this name."""
+    value = msgspec.json.decode(text)
+    if isinstance(value, dict):
+        value = value["nova_object.data"][name]
+    if value is None:
+        return []
+    if not isinstance(value, list):
+        raise ValueError("it is no list")
+    return value
+
+
+def _ports_with_allocation(text: str | None) -> bool:
+    if not text:
+        return False
+    try:
+        ports = msgspec.json.decode(text)
+        return any((port.get("profile") or {}).get("allocation") for port in ports)
+    except _UNREADABLE:
+        return True

@@ -1,0 +1,143 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What is asked of Nova's databases. Nothing is written."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from sqlalchemy import (
+    ColumnElement,
+    Select,
+    TableClause,
+    and_,
+    case,
+    false,
+    func,
+    null,
+    or_,
+    select,
+)
+
+from trueup.reconcile.sources.columns import Columns
+from trueup.reconcile.sources.nova import tables
+
+
+@dataclass(frozen=True, slots=True)
+class Narrowing:
+    """Which instances of a cell are looked for; None on a side: it narrows nothing.
+
+    `deleted` ones are looked for besides, also archived ones: their host no longer counts.
+    """
+
+    hosts: frozenset[str] | None = None
+    projects: frozenset[str] | None = None
+    deleted: bool = False
+
+
+def every(columns: Columns, table: TableClause) -> Select[Any]:
+    """All rows of a table, deleted or not."""
+    return select(*columns.of(table))
+
+
+def alive(columns: Columns) -> Select[Any]:
+    """Instances that are not deleted, with what each was asked to be.
+
+    A row of which it is not told whether it is deleted counts as one that is not.
+    """
+    return _joined(columns, tables.instances).where(_not_deleted(tables.instances))
+
+
+def living_uuids(narrowing: Narrowing) -> Select[Any]:
+    """The uuids of instances that are not deleted."""
+    instances = tables.instances
+    chosen = select(instances.c.id, instances.c.uuid).where(_not_deleted(instances))
+    return chosen.where(*_conditions(instances, narrowing))
+
+
+def deleted_uuids(narrowing: Narrowing, table: TableClause) -> Select[Any]:
+    """The uuids of instances that are deleted, or archived."""
+    chosen = select(table.c.id, table.c.uuid).where(table.c.deleted != 0)
+    return chosen.where(*_conditions(table, Narrowing(projects=narrowing.projects)))
+
+
+def named(columns: Columns, table: TableClause) -> Select[Any]:
+    """Instances, alive, deleted or archived, without what only living ones need."""
+    return select(*columns.of(table), *_nothing(*_EXTRA))
+
+
+def block_devices(columns: Columns) -> Select[Any]:
+    """Root devices and volumes that are not deleted. Other local disks follow from the flavor."""
+    devices = tables.devices.c
+    return select(*columns.of(tables.devices)).where(
+        and_(
+            devices.deleted == 0,
+            or_(devices.boot_index == 0, devices.destination_type == "volume"),
+        )
+    )
+
+
+def image_properties(columns: Columns) -> Select[Any]:
+    """The image's properties that bear on what an instance holds."""
+    metadata = tables.system_metadata.c
+    names = tables.IMAGE_PROPERTIES
+    # PERF: most rows are of other properties, and comparing their first letters is quicker.
+    letters = min(map(len, names))
+    nearly = func.substr(metadata.key, 1, letters).in_(sorted({name[:letters] for name in names}))
+    chosen = or_(*(metadata.key.startswith(name, autoescape=True) for name in names))
+    return select(*columns.of(tables.system_metadata)).where(metadata.deleted == 0, nearly, chosen)
+
+
+def migrations(columns: Columns) -> Select[Any]:
+    """Migrations of every kind and status."""
+    chosen = select(*columns.of(tables.migrations))
+    deleted = tables.migrations.c.deleted
+    return chosen.where(or_(deleted == 0, deleted.is_(None)))
+
+
+def compute_services(columns: Columns) -> Select[Any]:
+    return select(*columns.of(tables.services)).where(tables.services.c.binary == "nova-compute")
+
+
+def pci_devices(columns: Columns) -> Select[Any]:
+    return select(*columns.of(tables.pci_devices)).where(tables.pci_devices.c.deleted == 0)
+
+
+_EXTRA = ("extra_id", "flavor", "pci_requests", "numa_topology", "resources",
+          "network_info")  # fmt: skip
+
+
+def _joined(columns: Columns, instances: TableClause) -> Select[Any]:
+    extra = [
+        column.label("extra_id") if column.name == "id" else column
+        for column in columns.of(tables.instance_extra)
+        if column.name != "instance_uuid"
+    ]
+    source = instances.outerjoin(
+        tables.instance_extra, tables.instance_extra.c.instance_uuid == instances.c.uuid
+    )
+    caches = tables.info_caches.c
+    ports: ColumnElement[Any] = null()
+    if columns.has(tables.info_caches):
+        source = source.outerjoin(tables.info_caches, caches.instance_uuid == instances.c.uuid)
+        # PERF: it is most of a cell's bytes, and is needed only where a port has an allocation.
+        # SAFETY: it is carried too where the server cannot tell.
+        holds = caches.network_info.regexp_match('"allocation"')
+        ports = case((~holds, null()), else_=caches.network_info)
+    return select(*columns.of(instances), *extra, ports.label("network_info")).select_from(source)
+
+
+def _nothing(*names: str) -> list[ColumnElement[Any]]:
+    return [null().label(name) for name in names]
+
+
+def _not_deleted(table: TableClause) -> ColumnElement[bool]:
+    return or_(table.c.deleted == 0, table.c.deleted.is_(None))
+
+
+def _conditions(table: TableClause, narrowing: Narrowing) -> Sequence[ColumnElement[bool]]:
+    sides = ((table.c.host, narrowing.hosts), (table.c.project_id, narrowing.projects))
+    return [
+        column.in_(sorted(wanted)) if wanted else false()
+        for column, wanted in sides
+        if wanted is not None
+    ]

@@ -1,0 +1,115 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Nova's API database: what is mapped where, what is being built, host aggregates."""
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from sqlalchemy import ColumnElement, TableClause, select
+
+from trueup.reconcile.facts import (
+    BuildRequest,
+    HostAggregate,
+    HostMapping,
+    InstanceMapping,
+    RequestSpec,
+)
+from trueup.reconcile.sources.columns import Columns
+from trueup.reconcile.sources.database import Row, Session
+from trueup.reconcile.sources.nova import host_rows, specs, tables
+from trueup.reconcile.sources.reading import NOTHING_NOTED, Noted, Notes, Read, Reader
+
+
+@dataclass(frozen=True, slots=True)
+class Registry:
+    """What the API database says besides its cells.
+
+    `request_specs`: the instances with one; `specs`: what is in them, of those who are wanted.
+    """
+
+    build_requests: tuple[BuildRequest, ...] = ()
+    host_mappings: tuple[HostMapping, ...] = ()
+    instance_mappings: tuple[InstanceMapping, ...] = ()
+    request_specs: frozenset[str] = frozenset()
+    specs: tuple[RequestSpec, ...] = ()
+    host_aggregates: tuple[HostAggregate, ...] = ()
+    noted: Noted = NOTHING_NOTED
+
+    @property
+    def rows(self) -> int:
+        parts = (self.build_requests, self.host_mappings, self.instance_mappings)
+        counted = sum(len(part) for part in parts) + len(self.host_aggregates)
+        return counted + len(self.request_specs) + self.noted.lost_rows
+
+
+def read_registry(
+    session: Session, source: str, cells: Mapping[int, str], uuids: Iterable[str] | None
+) -> Registry:
+    """All of it in one picture; `cells` are uuids by the number of their mapping.
+
+    With `uuids`, of instances only these; build requests, which are few, are read of all.
+    """
+    return _Reading(session, source, uuids).registry(cells)
+
+
+class _Reading:
+    def __init__(self, session: Session, source: str, uuids: Iterable[str] | None) -> None:
+        self._session = session
+        self._notes = Notes()
+        self._columns = Columns(session, source, tables.NEEDED)
+        self._wanted = None if uuids is None else sorted(uuids)
+
+    def registry(self, cells: Mapping[int, str]) -> Registry:
+        mapped = Reader(tables.instance_mappings.name, self._notes)
+        spec = Reader(tables.request_specs.name, self._notes)
+        return Registry(
+            build_requests=self._read(tables.build_requests, host_rows.build_request),
+            host_mappings=self._read(
+                tables.host_mappings, lambda _, row: host_rows.host_mapping(row, cells)
+            ),
+            instance_mappings=tuple(
+                mapped.every(
+                    lambda row: host_rows.instance_mapping(mapped, row, cells),
+                    self._of_instances(tables.instance_mappings, tables.instance_mappings.c.id),
+                )
+            ),
+            request_specs=frozenset(
+                spec.every(
+                    lambda row: spec.uuid(row, "instance_uuid"),
+                    # PERF: the index has all that is asked; a row is a document of kilobytes.
+                    self._of_instances(tables.request_specs, tables.request_specs.c.instance_uuid),
+                )
+            ),
+            specs=self._specs(),
+            host_aggregates=host_rows.host_aggregates(
+                Reader(tables.aggregates.name, self._notes),
+                self._every(tables.aggregates, tables.aggregates.c.id),
+                self._every(tables.aggregate_hosts, tables.aggregate_hosts.c.id),
+                self._every(tables.aggregate_metadata, tables.aggregate_metadata.c.id),
+            ),
+            noted=self._notes.so_far(self._columns.lacking),
+        )
+
+    def _specs(self) -> tuple[RequestSpec, ...]:
+        table = tables.request_spec_texts
+        if self._wanted is None or not self._columns.has(table):
+            return ()
+        reader = Reader(table.name, self._notes)
+        rows = self._of_instances(table, table.c.id)
+        return tuple(reader.every(lambda row: specs.request_spec(reader, row), rows))
+
+    def _read(self, table: TableClause, read: Callable[[Reader, Row], Read]) -> tuple[Read, ...]:
+        reader = Reader(table.name, self._notes)
+        return tuple(reader.every(lambda row: read(reader, row), self._every(table, table.c.id)))
+
+    def _every(self, table: TableClause, key: ColumnElement[Any]) -> Iterable[Row]:
+        if not self._columns.has(table):
+            return ()
+        return self._session.every_row(select(*self._columns.of(table)), key)
+
+    def _of_instances(self, table: TableClause, key: ColumnElement[Any]) -> Iterable[Row]:
+        """The rows of the instances that are wanted."""
+        if self._wanted is None or not self._columns.has(table):
+            return self._every(table, key)
+        query = select(*self._columns.of(table))
+        return self._session.rows_of(query, table.c.instance_uuid, self._wanted)

@@ -1,0 +1,94 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The ledger part by part over Placement's API: a request for each consumer, provider and tree."""
+
+import re
+from collections.abc import Callable, Iterable, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from typing import Any, TypeVar
+from urllib.parse import quote
+
+from trueup.reconcile.facts import Amounts, Provider, within_trees
+from trueup.reconcile.sources.placement import documents
+from trueup.reconcile.sources.placement.contract import SHARING_TRAIT, members_of_pools, with_pools
+
+WAY = "API"
+# PERF: more of them only wait for each other, here and in the service.
+PARALLEL_REQUESTS = 8
+# Placement refuses to look for what is no uuid.
+_UUID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
+_PROVIDERS = "/resource_providers"
+
+Asked = TypeVar("Asked")
+Found = TypeVar("Found")
+
+
+class PlacementParts:
+    """The parts of a ledger, each as of the moment it is asked for.
+
+    `found` is the document at a path, None where there is none; it raises Unreachable or
+    AccessDenied.
+    """
+
+    way: str = WAY
+
+    def __init__(self, found: Callable[[str], Any]) -> None:
+        self._found = found
+
+    def trees(self, uuids: Iterable[str], names: Iterable[str]) -> dict[str, Provider]:
+        known = self._trees(uuid for uuid in frozenset(uuids) if _UUID.fullmatch(uuid))
+        # A name is of one provider only.
+        unseen = frozenset(names) - {row.name for row in known.values()}
+        listed = self._each(lambda name: self._listed(f"?name={quote(name, safe='')}"), unseen)
+        roots = {row.root for rows in listed.values() for row in rows}
+        return known | self._trees(roots - known.keys())
+
+    def holders(self, providers: Iterable[str]) -> frozenset[str]:
+        return frozenset().union(*self._each(self._allocations_of, providers).values())
+
+    def held(self, consumers: Iterable[str]) -> dict[str, Amounts]:
+        held = self._each(self._held, consumers)
+        return {consumer: amounts for consumer, amounts in held.items() if amounts}
+
+    def completed(self, trees: Mapping[str, Provider]) -> dict[str, Provider]:
+        """As `LedgerParts.completed`: aggregates are asked for only where there are pools."""
+        pools = {row.uuid: row for row in self._listed(f"?required={SHARING_TRAIT}")}
+        known = {**pools, **trees}
+        aggregates = self._each(self._aggregates, known) if pools else {}
+        roots = frozenset(row.root for row in trees.values())
+        sharing = with_pools(known.values(), members_of_pools(pools, aggregates))
+        near = within_trees(sharing, roots)
+        stocks = self._each(
+            lambda uuid: self._found(f"{_PROVIDERS}/{uuid}/inventories"), near.keys()
+        )
+        return {
+            uuid: replace(row, inventories=documents.inventories(stocks[uuid]))
+            for uuid, row in near.items()
+            # What is not there is gone since it was listed.
+            if stocks[uuid] is not None
+        }
+
+    def _trees(self, uuids: Iterable[str]) -> dict[str, Provider]:
+        trees = self._each(lambda uuid: self._listed(f"?in_tree={uuid}"), uuids)
+        return {row.uuid: row for rows in trees.values() for row in rows}
+
+    def _listed(self, query: str) -> list[Provider]:
+        return documents.providers(self._found(_PROVIDERS + query))
+
+    def _allocations_of(self, provider: str) -> Amounts:
+        answer = self._found(f"{_PROVIDERS}/{provider}/allocations")
+        return {} if answer is None else documents.allocations(answer)
+
+    def _held(self, consumer: str) -> Amounts:
+        answer = self._found(f"/allocations/{quote(consumer, safe='')}")
+        return {} if answer is None else documents.allocations(answer)
+
+    def _aggregates(self, provider: str) -> tuple[str, ...]:
+        answer = self._found(f"{_PROVIDERS}/{provider}/aggregates")
+        return () if answer is None else documents.aggregates(answer)
+
+    def _each(self, ask: Callable[[Asked], Found], wanted: Iterable[Asked]) -> dict[Asked, Found]:
+        """The answer for each that is asked about, several at a time."""
+        every = tuple(wanted)
+        with ThreadPoolExecutor(PARALLEL_REQUESTS) as pool:
+            return dict(zip(every, pool.map(ask, every), strict=True))

@@ -1,0 +1,228 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Placement: read providers and allocations, write allocations.
+
+Writes go over its API, whichever implementation it is. The ledger as a whole is read from its
+database where one is named, else from the export where the service offers one, else over the API.
+"""
+
+from collections.abc import Callable, Iterable, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
+from dataclasses import dataclass, replace
+from typing import Any
+
+from keystoneauth1.adapter import Adapter
+
+from trueup.reconcile.facts import Allocations, Amounts, Holding, Inventory, Provider
+from trueup.reconcile.sources.errors import MicroversionTooOld, Unreachable
+from trueup.reconcile.sources.http import checked, detail, sent, understood
+from trueup.reconcile.sources.placement import documents, export
+from trueup.reconcile.sources.placement.api import PARALLEL_REQUESTS, WAY, PlacementParts
+from trueup.reconcile.sources.placement.contract import (
+    SHARING_TRAIT,
+    Ledger,
+    LedgerParts,
+    WholeLedger,
+    with_pools,
+)
+from trueup.reconcile.sources.placement.database import PlacementDatabase
+from trueup.reconcile.sources.placement.documents import PLACEMENT
+
+# Consumer generations, which guard every write, came with 1.28 (Rocky).
+NEEDED = 28
+# Consumer types came with 1.38; nothing newer is asked for.
+NEWEST_USED = 38
+EXPORT_CHUNK_BYTES = 1 << 18
+
+Progress = Callable[[int, int], None]
+
+
+@dataclass(eq=False)
+class WriteRefused(Exception):
+    """Placement refused a write and nothing was changed."""
+
+    status: int
+    reason: str
+
+
+class Placement:
+    """A client of one Placement service. Every method raises Unreachable or AccessDenied.
+
+    With a `database`, the ledger is read from there; the rest still over HTTP.
+    """
+
+    def __init__(self, adapter: Adapter, database: PlacementDatabase | None = None) -> None:
+        self._adapter = adapter
+        self._database = database
+        self._newest: int | None = None
+
+    def newest_minor(self) -> int:
+        """The newest microversion that both sides speak. Raises MicroversionTooOld."""
+        if self._newest is None:
+            root = self._json("GET", "/", authenticated=False)
+            with understood(PLACEMENT):
+                word = str(root["versions"][0]["max_version"])
+                newest = int(word.split(".")[1])
+            if newest < NEEDED:
+                raise MicroversionTooOld(word, f"1.{NEEDED}")
+            self._newest = min(newest, NEWEST_USED)
+        return self._newest
+
+    def ledger(self, progress: Progress) -> Ledger:
+        """All providers with their inventories, and all that is allocated of them."""
+        if self._database is not None:
+            return _at_once(self._database.ledger(), progress)
+        self.newest_minor()
+        exported = self._export()
+        return _at_once(exported, progress) if exported else self._by_api(progress)
+
+    def parts(self, requests: int, hosts: int, progress: Progress) -> LedgerParts:
+        """The ledger for those who need about so many `requests` of it, in a cloud of `hosts`."""
+        if self._database is not None:
+            return self._database.parts()
+        self.newest_minor()
+        # PERF: all of it takes two requests for each host at least, or one where it is exported.
+        if requests > hosts:
+            return WholeLedger(self.ledger(progress))
+        return PlacementParts(self._found)
+
+    def _export(self) -> Ledger | None:
+        """The ledger as our own service exports it; None where it is not offered, or not to us."""
+        response = self._request("GET", export.EXPORT, minor=NEEDED, stream=True)
+        with closing(response):
+            if response.status_code != 200:
+                return None
+            try:
+                return export.read(response.iter_lines(EXPORT_CHUNK_BYTES))
+            except OSError as error:
+                # requests' errors are OSErrors: the stream broke.
+                raise Unreachable(PLACEMENT, "its export ended early") from error
+
+    def _by_api(self, progress: Progress) -> Ledger:
+        listed = self._providers("/resource_providers")
+        members = {
+            pool.uuid: self._members(pool.uuid)
+            for pool in self._providers(f"/resource_providers?required={SHARING_TRAIT}")
+        }
+        providers: list[Provider] = []
+        consumers: dict[str, dict[str, Mapping[str, int]]] = {}
+        with ThreadPoolExecutor(PARALLEL_REQUESTS) as pool:
+            contents = pool.map(self._content, [provider.uuid for provider in listed])
+            for done, (provider, content) in enumerate(zip(listed, contents, strict=True), 1):
+                progress(done, len(listed))
+                if content is None:
+                    continue
+                inventories, allocations = content
+                providers.append(replace(provider, inventories=inventories))
+                for consumer, held in allocations.items():
+                    consumers.setdefault(consumer, {})[provider.uuid] = held
+        return Ledger(with_pools(providers, members), consumers, WAY)
+
+    def _members(self, pool: str) -> tuple[str, ...]:
+        """The providers that have an aggregate in common with this one."""
+        answer = self._found(f"/resource_providers/{pool}/aggregates")
+        aggregates = documents.aggregates(answer) if answer else ()
+        if not aggregates:
+            return ()
+        sharing = self._providers(f"/resource_providers?member_of=in:{','.join(aggregates)}")
+        return tuple(provider.uuid for provider in sharing)
+
+    def close(self) -> None:
+        if self._database is not None:
+            self._database.close()
+
+    def holdings(self, consumers: Iterable[str]) -> dict[str, Holding]:
+        """What each of these consumers holds, with its owner and generation."""
+        wanted = tuple(consumers)
+        with ThreadPoolExecutor(PARALLEL_REQUESTS) as pool:
+            return dict(zip(wanted, pool.map(self.holding, wanted), strict=True))
+
+    def holding(self, consumer: str) -> Holding:
+        """What this consumer holds now."""
+        return documents.holding(self._get(f"/allocations/{consumer}"))
+
+    def provider_generation(self, uuid: str) -> int | None:
+        """The provider's generation now; None when there is no such provider."""
+        provider = self._found(f"/resource_providers/{uuid}")
+        with understood(PLACEMENT):
+            return None if provider is None else int(provider["generation"])
+
+    def replace(
+        self,
+        consumer: str,
+        before: Allocations | None,
+        after: Allocations | None,
+        generation: int | None,
+    ) -> None:
+        """Replace all that a consumer holds, if its generation still is this one.
+
+        Raises WriteRefused. Unreachable leaves it open whether the write was made.
+        """
+        response = self._put(consumer, before, after, generation)
+        if response.status_code == 409 and before is None and generation is None:
+            # A refused write of upstream leaves a consumer that holds nothing, at generation 0, and
+            # says "no such consumer" when asked (nova-facts, Placement 4). A consumer that someone
+            # else has meanwhile filled is past 0, so this stays guarded.
+            retried = self._put(consumer, before, after, 0)
+            response = retried if retried.status_code == 204 else response
+        if response.status_code in (401, 403) or response.status_code >= 500:
+            checked(PLACEMENT, response)
+        if response.status_code != 204:
+            raise WriteRefused(response.status_code, detail(response))
+
+    def _put(
+        self,
+        consumer: str,
+        before: Allocations | None,
+        after: Allocations | None,
+        generation: int | None,
+    ) -> Any:
+        owner = after or before
+        assert owner is not None, "a step changes something"
+        body: dict[str, Any] = {
+            "allocations": {
+                uuid: {"resources": dict(held)}
+                for uuid, held in (after.amounts if after else {}).items()
+            },
+            "project_id": owner.project,
+            "user_id": owner.user,
+            "consumer_generation": generation,
+        }
+        # Up to 1.37 the type of a consumer is kept as it is, and a new one has none.
+        minor = min(self.newest_minor(), 37)
+        if owner.consumer_type is not None and self.newest_minor() >= 38:
+            minor, body["consumer_type"] = 38, owner.consumer_type
+        return self._request("PUT", f"/allocations/{consumer}", minor=minor, json=body)
+
+    def _providers(self, path: str) -> list[Provider]:
+        """The providers that a path lists, without what they have."""
+        return documents.providers(self._get(path))
+
+    def _content(self, uuid: str) -> tuple[dict[str, Inventory], Amounts] | None:
+        """A provider's inventories, and what each consumer holds of it; None: it is gone by now."""
+        inventories = self._found(f"/resource_providers/{uuid}/inventories")
+        allocations = self._found(f"/resource_providers/{uuid}/allocations")
+        if inventories is None or allocations is None:
+            return None
+        return documents.inventories(inventories), documents.allocations(allocations)
+
+    def _found(self, path: str) -> Any:
+        """The document at a path, or None when there is none."""
+        response = self._request("GET", path)
+        return None if response.status_code == 404 else checked(PLACEMENT, response)
+
+    def _get(self, path: str) -> Any:
+        return self._json("GET", path)
+
+    def _json(self, method: str, path: str, **options: Any) -> Any:
+        return checked(PLACEMENT, self._request(method, path, **options))
+
+    def _request(self, method: str, path: str, minor: int | None = None, **options: Any) -> Any:
+        chosen = self.newest_minor() if minor is None and path != "/" else minor
+        version = None if chosen is None else f"1.{chosen}"
+        return sent(PLACEMENT, self._adapter, method, path, microversion=version, **options)
+
+
+def _at_once(ledger: Ledger, progress: Progress) -> Ledger:
+    progress(len(ledger.providers), len(ledger.providers))
+    return ledger

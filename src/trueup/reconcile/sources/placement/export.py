@@ -1,0 +1,99 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The ledger from `GET /trueup/export`, which Trueup's own service offers: one moment of it."""
+
+from collections.abc import Iterable, Mapping
+
+import msgspec
+
+from trueup.reconcile.facts import Inventory, Provider
+from trueup.reconcile.sources.errors import Unreachable
+from trueup.reconcile.sources.placement.contract import (
+    SHARING_TRAIT,
+    Ledger,
+    members_of_pools,
+    with_pools,
+)
+
+EXPORT = "/trueup/export"
+FORM = 1
+WAY = "export"
+
+
+class _Stock(msgspec.Struct):
+    total: int
+    reserved: int
+    allocation_ratio: float
+
+
+class _Provider(msgspec.Struct):
+    uuid: str
+    name: str
+    generation: int
+    root_provider_uuid: str
+    parent_provider_uuid: str | None
+    inventories: dict[str, _Stock]
+    traits: list[str]
+    aggregates: list[str]
+
+
+class _Consumer(msgspec.Struct):
+    uuid: str
+    allocations: dict[str, dict[str, int]]
+
+
+class _End(msgspec.Struct):
+    providers: int
+    consumers: int
+
+
+class _Line(msgspec.Struct):
+    """Exactly one of its fields is there."""
+
+    trueup_export: int | None = None
+    provider: _Provider | None = None
+    consumer: _Consumer | None = None
+    end: _End | None = None
+
+
+def read(lines: Iterable[bytes]) -> Ledger:
+    """The ledger that these lines are. Raises Unreachable when they are cut, or something else."""
+    decoder = msgspec.json.Decoder(_Line)
+    rows: dict[str, _Provider] = {}
+    consumers: dict[str, Mapping[str, Mapping[str, int]]] = {}
+    end = None
+    try:
+        for line in lines:
+            found = decoder.decode(line)
+            if found.consumer is not None:
+                consumers[found.consumer.uuid] = found.consumer.allocations
+            elif found.provider is not None:
+                rows[found.provider.uuid] = found.provider
+            elif found.trueup_export not in (None, FORM):
+                raise Unreachable("Placement", f"its export has form {found.trueup_export}")
+            else:
+                end = found.end
+    except msgspec.MsgspecError as error:
+        raise Unreachable("Placement", f"its export is not one: {error}") from error
+    if end is None or (end.providers, end.consumers) != (len(rows), len(consumers)):
+        raise Unreachable("Placement", "its export ended early")
+    return Ledger(_providers(rows), consumers, WAY)
+
+
+def _providers(rows: Mapping[str, _Provider]) -> dict[str, Provider]:
+    pools = [uuid for uuid, row in rows.items() if SHARING_TRAIT in row.traits]
+    members = members_of_pools(pools, {uuid: row.aggregates for uuid, row in rows.items()})
+    return with_pools(map(_provider, rows.values()), members)
+
+
+def _provider(row: _Provider) -> Provider:
+    return Provider(
+        uuid=row.uuid,
+        name=row.name,
+        generation=row.generation,
+        root=row.root_provider_uuid,
+        parent=row.parent_provider_uuid,
+        inventories={
+            name: Inventory(stock.total, stock.reserved, stock.allocation_ratio)
+            for name, stock in row.inventories.items()
+        },
+    )

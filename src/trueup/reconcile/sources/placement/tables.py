@@ -1,0 +1,44 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Placement's tables, and what is asked of them: what its API would not list is left out here."""
+
+from sqlalchemy import Float, Select, column, select, table
+
+from trueup.reconcile.sources.placement.contract import SHARING_TRAIT
+
+providers = table(
+    "resource_providers",
+    *map(column, ("id", "uuid", "name", "generation", "root_provider_id", "parent_provider_id")),
+)
+resource_classes = table("resource_classes", column("id"), column("name"))
+inventories = table(
+    "inventories",
+    *map(column, ("id", "resource_provider_id", "resource_class_id", "total", "reserved")),
+    column("allocation_ratio", Float),
+)
+traits = table("traits", column("id"), column("name"))
+provider_traits = table(
+    "resource_provider_traits", column("resource_provider_id"), column("trait_id")
+)
+provider_aggregates = table(
+    "resource_provider_aggregates", column("resource_provider_id"), column("aggregate_id")
+)
+allocations = table(
+    "allocations",
+    *map(column, ("id", "resource_provider_id", "resource_class_id", "consumer_id", "used")),
+)
+consumers = table("consumers", column("uuid"))
+
+roots, parents = providers.alias("roots"), providers.alias("parents")
+EVERY_PROVIDER: Select[tuple[object, ...]] = (
+    select(providers, roots.c.uuid.label("root"), parents.c.uuid.label("parent"))
+    .join_from(providers, roots, roots.c.id == providers.c.root_provider_id)
+    .outerjoin(parents, parents.c.id == providers.c.parent_provider_id)
+)
+EVERY_POOL = (
+    select(provider_traits.c.resource_provider_id)
+    .join_from(provider_traits, traits, traits.c.id == provider_traits.c.trait_id)
+    .where(traits.c.name == SHARING_TRAIT)
+)
+EVERY_ALLOCATION = select(allocations).join_from(
+    allocations, consumers, consumers.c.uuid == allocations.c.consumer_id
+)

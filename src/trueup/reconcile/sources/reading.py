@@ -1,0 +1,136 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Values of rows as we use them, and a note of each that could not be understood."""
+
+import re
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any, TypeVar
+
+import msgspec
+
+from trueup.reconcile.facts import Lacking, Unread
+from trueup.reconcile.sources.database import Row
+
+# How many rows an answer names; of the rest it gives the number.
+UNREAD_NAMED_MAX = 100
+# What stands for "never" in a column that should be empty.
+_EPOCH_YEAR = 1970
+_UUID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}")
+_DIGITS = re.compile(r"[0-9a-f]{32}")
+
+Read = TypeVar("Read")
+
+
+@dataclass(frozen=True, slots=True)
+class Noted:
+    """What of an answer is not in the facts; the fields are those of `Answer`."""
+
+    unread: tuple[Unread, ...] = ()
+    unread_rows: int = 0
+    lost_rows: int = 0
+    lacking: tuple[Lacking, ...] = ()
+
+    def and_also(self, other: "Noted") -> "Noted":
+        """Both, of one source that was asked twice; what was named once is not named again."""
+        return Noted(
+            tuple(dict.fromkeys(self.unread + other.unread))[:UNREAD_NAMED_MAX],
+            self.unread_rows + other.unread_rows,
+            self.lost_rows + other.lost_rows,
+            tuple(dict.fromkeys(self.lacking + other.lacking)),
+        )
+
+
+NOTHING_NOTED = Noted()
+
+
+class Notes:
+    """What could not be understood in one answer. The reading of a value never raises."""
+
+    def __init__(self) -> None:
+        self.unread: list[Unread] = []
+        # PERF: the same uuids stand in many tables: each is looked at once, and kept once.
+        self.canonical: dict[str, str] = {}
+        self.count = 0
+        self.lost = 0
+
+    def add(self, table: str, row: object, column: str, reason: str) -> None:
+        """Note one value, or without a column the whole row."""
+        self.count += 1
+        self.lost += not column
+        if len(self.unread) < UNREAD_NAMED_MAX:
+            self.unread.append(Unread(table, str(row), column, reason))
+
+    def so_far(self, lacking: tuple[Lacking, ...]) -> Noted:
+        """All of it as a value, with what the source cannot give."""
+        return Noted(tuple(self.unread), self.count, self.lost, lacking)
+
+
+class Reader:
+    """Reads the values of one table's rows, and notes where it could not."""
+
+    def __init__(self, table: str, notes: Notes, key: str = "id") -> None:
+        self._table = table
+        self._key = key
+        self._notes = notes
+        self._canonical = notes.canonical
+
+    def every(self, read: Callable[[Row], Read], rows: Iterable[Row]) -> Iterator[Read]:
+        """Each row as `read` understands it; a row that it cannot is noted as lost."""
+        for row in rows:
+            try:
+                value = read(row)
+            except (ValueError, LookupError, TypeError, AttributeError) as error:
+                self.note(row, "", f"{type(error).__name__}: {error}")
+            else:
+                yield value
+
+    def note(self, row: Row, column: str, reason: str) -> None:
+        self._notes.add(self._table, getattr(row, self._key, None), column, reason)
+
+    def uuid(self, row: Row, column: str) -> str:
+        """A UUID in its canonical form; "" for none. One that is no UUID stays as it is."""
+        value = getattr(row, column)
+        known = self._canonical.get(value)
+        if known is not None:
+            return known
+        if value is None or value == "":
+            return ""
+        text = str(value)
+        if _UUID.fullmatch(text):
+            self._canonical[text] = text
+            return text
+        digits = text.strip().lower().replace("-", "")
+        if not _DIGITS.fullmatch(digits):
+            self.note(row, column, f"{text!r} is no UUID")
+            return text
+        self.note(row, column, f"{text!r} is a UUID in another form than the canonical")
+        return "-".join((digits[:8], digits[8:12], digits[12:16], digits[16:20], digits[20:]))
+
+    def moment(self, row: Row, column: str) -> datetime | None:
+        """A time in naive UTC; None for none, and for one of 1970 or that is no time."""
+        value = getattr(row, column)
+        if value is None:
+            return None
+        moment = value if isinstance(value, datetime) else _parsed(str(value))
+        if moment is None or moment.year <= _EPOCH_YEAR:
+            self.note(row, column, f"{str(value)!r} is no time of anything")
+            return None
+        return moment.astimezone(UTC).replace(tzinfo=None) if moment.tzinfo else moment
+
+    def document(self, row: Row, column: str) -> Any:
+        """A JSON document; None for none and for what is no JSON."""
+        if not getattr(row, column):
+            return None
+        try:
+            return msgspec.json.decode(getattr(row, column))
+        except (ValueError, TypeError) as error:
+            self.note(row, column, f"it is no JSON ({error})")
+            return None
+
+
+def _parsed(text: str) -> datetime | None:
+    try:
+        return datetime.fromisoformat(text)
+    except ValueError:
+        return None

@@ -1,0 +1,98 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What each source gave when it was asked, and which of them fell silent."""
+
+from dataclasses import replace
+
+from tests.reconcile.test_collect import quiet
+from trueup.reconcile.collect.coverage import Cells, domains_of, now, ports_of
+from trueup.reconcile.facts import Domain, Port
+from trueup.reconcile.sources.errors import AccessDenied, Unreachable
+from trueup.reconcile.sources.libvirt import Told
+from trueup.reconcile.sources.nova.cells import CellContents
+from trueup.reconcile.sources.nova.databases import Cell
+from trueup.reconcile.sources.reading import Noted
+
+HERE, THERE = Cell("u1", "cell1", ""), Cell("u2", "cell2", "", disabled=True)
+
+
+def test_what_cells_tell_is_kept_and_counted(small):
+    cells = Cells(small.cloud, [HERE, THERE])
+    for number in (1, 2):
+        told = cells.ask(lambda cell, n=number: CellContents(noted=Noted(lost_rows=n)))
+        assert told.keys() == {HERE, THERE}
+    assert cells.ask(lambda cell: cell.name) == {HERE: "cell1", THERE: "cell2"}
+    assert len(cells.contents) == 4
+    assert [(one.source, one.rows, one.lost_rows) for one in cells.answers()] == [
+        ("cell1", 3, 3),
+        ("cell2", 3, 3),
+    ]
+    assert cells.names == {"u1": "cell1", "u2": "cell2"}
+
+
+def test_a_cell_that_was_silent_once_is_not_asked_again(small):
+    asked = []
+
+    def ask(cell):
+        asked.append(cell)
+        if cell is THERE:
+            raise Unreachable("cell2", "it is down")
+        return CellContents()
+
+    cells = Cells(small.cloud, [HERE, THERE])
+    for _ in range(2):
+        assert cells.ask(ask).keys() == {HERE}
+    assert asked.count(THERE) == 1
+    [told, silent] = cells.answers()
+    assert (told.answered, silent.answered, silent.reason) == (True, False, "it is down")
+
+
+class OneNeutron:
+    """A Neutron that answers so; `asked` are the instances it was asked about."""
+
+    def __init__(self, answer):
+        self.answer = answer
+        self.asked = None
+
+    def offered(self):
+        return self.answer is not None
+
+    def ports(self, counted, devices):
+        self.asked = devices
+        if isinstance(self.answer, Exception):
+            raise self.answer
+        return self.answer
+
+
+def test_ports_are_asked_for_where_there_is_a_neutron(small):
+    assert ports_of(small.cloud, quiet) == ((), ())
+    assert ports_of(replace(small.cloud, neutron=OneNeutron(None)), quiet) == ((), ())
+    port = Port("p", "web", "compute:nova")
+    neutron = OneNeutron((port,))
+    ports, [answer] = ports_of(replace(small.cloud, neutron=neutron), quiet, ["web"])
+    assert (ports, answer.answered, answer.rows) == ((port,), True, 1)
+    assert neutron.asked == ["web"]
+
+
+def test_a_neutron_that_does_not_answer_or_hides_is_silent(small):
+    for silence in (Unreachable("Neutron", "gone"), AccessDenied("Neutron", "no")):
+        cloud = replace(small.cloud, neutron=OneNeutron(silence))
+        ports, [answer] = ports_of(cloud, quiet)
+        assert (ports, answer.answered, answer.reason) == ((), False, silence.reason)
+
+
+def test_domains_are_asked_for_of_each_host_once(small):
+    class Hypervisors:
+        def domains(self, hosts):
+            return iter([Told(one, (Domain("d", one, "n", "running", True),)) for one in hosts])
+
+    [cell, *_] = [one for one in small.cloud.nova.cells() if one.name == "cell1"]
+    nodes = small.cloud.nova.hosts(cell).compute_nodes
+    assert domains_of(small.cloud, nodes) == ((), ())
+    cloud = replace(small.cloud, hypervisors=Hypervisors())
+    domains, [answer] = domains_of(cloud, [*nodes, *nodes])
+    assert [one.host for one in domains] == sorted({row.host for row in nodes})
+    assert answer.rows == len(domains)
+
+
+def test_times_are_as_nova_keeps_them():
+    assert now().tzinfo is None

@@ -1,0 +1,318 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Of what is selected every way gives the same facts, and no way reads the rest of the cloud."""
+
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import closing, contextmanager
+from dataclasses import dataclass, field, replace
+from itertools import product
+from pathlib import Path
+from typing import Any
+
+import pytest
+from keystoneauth1 import adapter, session, token_endpoint
+
+from tests.reconcile.small import Small
+from tests.reconcile.test_collect import quiet
+from trueup import lab
+from trueup.lab.nova.databases import sqlite_url
+from trueup.reconcile.audit import audit
+from trueup.reconcile.collect import collect
+from trueup.reconcile.collect.selection import Selection, SelectionUnknown, chosen
+from trueup.reconcile.facts import Coverage, Domain, Facts, Port, PortRequestGroup
+from trueup.reconcile.rules import Rules
+from trueup.reconcile.sources.cloud import Cloud
+from trueup.reconcile.sources.connect import from_nova_conf
+from trueup.reconcile.sources.database import Session
+from trueup.reconcile.sources.libvirt import Told
+from trueup.reconcile.sources.placement.client import Placement
+from trueup.reconcile.sources.placement.contract import LedgerParts, WholeLedger
+from trueup.reconcile.sources.placement.database import PlacementDatabase
+
+NIC, POOL = "11111111-2222-4333-8444-555555555555", "21111111-2222-4333-8444-555555555555"
+AGGREGATE = "31111111-2222-4333-8444-555555555555"
+STRANGER = "41111111-2222-4333-8444-555555555555"
+STOCK = {"total": 100, "reserved": 0, "min_unit": 1, "max_unit": 100, "step_size": 1}
+STOCK |= {"allocation_ratio": 1.0}
+
+
+@dataclass(frozen=True)
+class Way:
+    """A Placement that is read in one way, whatever it is asked for."""
+
+    asked: LedgerParts
+
+    def parts(self, requests: int, hosts: int, progress: Callable) -> LedgerParts:
+        return self.asked
+
+
+class Ports:
+    """A Neutron where each instance has a port that asks for something."""
+
+    def __init__(self, devices: Iterable[str]) -> None:
+        request = (PortRequestGroup("g", (), {"NET_BW_EGR_KILOBIT_PER_SEC": 1}),)
+        self.every = [Port(f"of {one}", one, "", request_groups=request) for one in devices]
+
+    def offered(self) -> bool:
+        return True
+
+    def ports(self, counted: Callable, devices: Iterable[str] | None) -> tuple[Port, ...]:
+        wanted = None if devices is None else frozenset(devices)
+        return tuple(one for one in self.every if wanted is None or one.device in wanted)
+
+
+class Domains:
+    """Hypervisors with one domain each."""
+
+    def domains(self, hosts: Iterable[str]) -> Iterator[Told]:
+        return (Told(one, (Domain(one, one, "a", "running", True),)) for one in hosts)
+
+
+def only(**names: str) -> Selection:
+    return Selection(**{kind: frozenset([name]) for kind, name in names.items()})
+
+
+def furnished(small: Small) -> Small:
+    """With a pool that two hosts share, a provider in a host, and a stranger that holds of both."""
+    first, second, *_ = (
+        row["uuid"] for row in small.sql("placement", "SELECT uuid FROM resource_providers")
+    )
+    made = ((NIC, {"parent_provider_uuid": first}, "SRIOV_NET_VF"), (POOL, {}, "DISK_GB"))
+    for uuid, more, name in made:
+        small.call("POST", "/resource_providers", {"uuid": uuid, "name": uuid[:4]} | more)
+        stock = {"resource_provider_generation": 0, "inventories": {name: STOCK}}
+        assert small.call("PUT", f"/resource_providers/{uuid}/inventories", stock).ok
+    shares = {"resource_provider_generation": 1, "traits": ["MISC_SHARES_VIA_AGGREGATE"]}
+    assert small.call("PUT", f"/resource_providers/{POOL}/traits", shares).ok
+    for uuid in (first, second, POOL):
+        now = small.call("GET", f"/resource_providers/{uuid}").json()["generation"]
+        body = {"resource_provider_generation": now, "aggregates": [AGGREGATE]}
+        assert small.call("PUT", f"/resource_providers/{uuid}/aggregates", body).ok
+    held = {NIC: {"resources": {"SRIOV_NET_VF": 1}}, POOL: {"resources": {"DISK_GB": 1}}}
+    owner = {"project_id": "p", "user_id": "u", "consumer_generation": None}
+    assert small.call("PUT", f"/allocations/{STRANGER}", {"allocations": held} | owner).ok
+    return small
+
+
+@contextmanager
+def ways_of(small: Small) -> Iterator[dict[str, Cloud]]:
+    """The same cloud, its Placement read over the API, as a whole, and from its database."""
+    cloud = small.cloud
+    database = PlacementDatabase(sqlite_url(small.folder / "placement.sqlite"))
+    with closing(database):
+        parts = {
+            "API": cloud.placement.parts(0, 0, quiet),
+            "whole": WholeLedger(cloud.placement.ledger(lambda *_: None)),
+            "database": database.parts(),
+        }
+        yield {way: replace(cloud, placement=Way(one)) for way, one in parts.items()}
+
+
+def each_of(facts: Facts) -> list[Selection]:
+    """Names of every kind."""
+    projects = {row.project for row in facts.instances}
+    return [
+        only(consumers=STRANGER),
+        *(only(consumers=uuid) for uuid in sorted(facts.consumers.keys() - facts.alive.keys())),
+        *(only(instances=uuid) for uuid in sorted(facts.alive)[::3]),
+        *(only(hosts=row.host) for row in facts.compute_nodes),
+        *(only(providers=row.name) for row in facts.providers.values()),
+        *(only(providers=uuid) for uuid in (NIC, POOL)),
+        *(only(cells=name) for name in facts.cells.values()),
+        *(only(projects=project) for project in sorted(projects)),
+    ]
+
+
+def some_together(facts: Facts) -> list[Selection]:
+    """Two kinds at once."""
+    alive = sorted(facts.alive.values(), key=lambda row: row.uuid)[::8]
+    hosts = [row.host for row in facts.compute_nodes][::3]
+    cells = sorted(facts.cells.values())[1:]
+    return [
+        *(only(instances=row.uuid, hosts=host) for row, host in product(alive, hosts)),
+        *(only(hosts=host, projects=row.project) for row, host in product(alive[:2], hosts)),
+        *(only(cells=cell, projects=row.project) for row, cell in product(alive, cells)),
+        *(only(instances=row.uuid, cells=cell) for row, cell in product(alive, cells)),
+        *(only(hosts=host, providers=POOL) for host in hosts),
+        *(only(hosts=host, cells=cell) for host, cell in product(hosts, cells)),
+    ]
+
+
+def bare(facts: Facts) -> dict[str, object]:
+    """Facts without their moment and coverage, in one order."""
+    told = {}
+    for name in facts.__dataclass_fields__:
+        value = getattr(facts, name)
+        told[name] = sorted(value, key=repr) if isinstance(value, tuple) else value
+    held = facts.consumers.keys()
+    # A deleted instance that holds nothing is only read where it is named.
+    living = (row for row in facts.instances if not row.deleted or row.uuid in held)
+    return told | {
+        "taken_at": None,
+        # Known only of who is selected.
+        "specs": {},
+        "coverage": Coverage(()),
+        "instances": sorted(living, key=repr),
+    }
+
+
+def check_every_way(small: Small, which: Callable[[Facts], list[Selection]]) -> None:
+    devices = collect(small.cloud, quiet).alive
+    others = {"neutron": Ports(devices), "hypervisors": Domains()}
+    whole = collect(replace(small.cloud, **others), quiet)
+    assert whole.ports
+    assert whole.domains
+    with ways_of(small) as ways:
+        for selection in which(whole):
+            expected = bare(chosen(whole, selection))
+            for way, cloud in ways.items():
+                part = collect(replace(cloud, **others), quiet, selection)
+                assert bare(part) == expected, (way, selection)
+
+
+def test_every_way_gives_the_facts_that_the_whole_cloud_has_of_it(on_both):
+    check_every_way(furnished(on_both), each_of)
+
+
+def test_also_where_several_kinds_are_selected(small):
+    check_every_way(furnished(small), some_together)
+
+
+HOSTS, INSTANCES = 40, 120
+
+
+@dataclass
+class Counting:
+    """An adapter that notes what is asked of Placement."""
+
+    real: adapter.Adapter
+    paths: list[str] = field(default_factory=list)
+
+    def request(self, path: str, method: str, **options: Any) -> Any:
+        self.paths.append(path)
+        return self.real.request(path, method, **options)
+
+
+@pytest.fixture(scope="module")
+def large(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Cloud, Counting]]:
+    """A cloud of many hosts, and what is asked of its Placement."""
+    folder = tmp_path_factory.mktemp("large") / "cloud"
+    with lab.small_cloud(folder, seed=3, hosts=HOSTS, instances=INSTANCES) as made:
+        connected = session.Session(auth=token_endpoint.Token(made.placement_url, "admin"))
+        counting = Counting(adapter.Adapter(connected, service_type="placement"))
+        cloud = from_nova_conf(made.nova_conf)
+        yield replace(cloud, placement=Placement(counting)), counting
+        cloud.close()
+
+
+@pytest.fixture
+def whole(large: tuple[Cloud, Counting]) -> Facts:
+    facts = collect(large[0], quiet)
+    large[1].paths.clear()
+    return facts
+
+
+def asked_about(paths: list[str], facts: Facts) -> set[str]:
+    """The providers that some request names."""
+    return {uuid for uuid in facts.providers for path in paths if uuid in path}
+
+
+def test_of_placement_only_the_trees_that_matter_are_read(large, whole):
+    cloud, counting = large
+    for node in whole.compute_nodes[:5]:
+        counting.paths.clear()
+        part = collect(cloud, quiet, only(hosts=node.host))
+        near = {node.uuid} | {uuid for held in part.consumers.values() for uuid in held}
+        near |= part.providers.keys()
+        assert asked_about(counting.paths, whole) <= near
+        assert len(near) < HOSTS / 4
+        people = len(part.consumers) + len(part.alive)
+        assert len(counting.paths) <= 8 + 3 * len(near) + people
+        assert len(counting.paths) == len(set(counting.paths)), "nothing is asked twice"
+
+
+def test_an_instance_takes_a_few_requests_however_many_hosts_there_are(large, whole):
+    cloud, counting = large
+    uuid = next(uuid for uuid, held in whole.consumers.items() if uuid in whole.alive)
+    part = collect(cloud, quiet, only(instances=uuid))
+    assert part.consumers.keys() == {uuid}
+    assert len(counting.paths) <= 6
+
+
+def test_what_takes_more_requests_by_parts_is_read_as_a_whole(large, whole):
+    """Two cells: half of all hosts, and what is on them."""
+    cloud, counting = large
+    part = collect(cloud, quiet, only(cells="cell1"))
+    assert bare(part) == bare(chosen(whole, only(cells="cell1")))
+    assert len(counting.paths) <= 2, "the service exports its ledger in one answer"
+
+
+def test_of_databases_only_the_rows_that_matter_are_read(large, whole, monkeypatch, request):
+    cloud, _ = large
+    counts: list[int] = []
+    plain = Session.rows
+
+    def counted(self: Session, query: Any) -> Any:
+        rows = plain(self, query)
+        counts.append(len(rows))
+        return rows
+
+    monkeypatch.setattr(Session, "rows", counted)
+    [folder] = {Path(cell.url.removeprefix("sqlite:///")).parent for cell in cloud.nova.cells()}
+    database = PlacementDatabase(sqlite_url(folder / "placement.sqlite"))
+    request.addfinalizer(database.close)
+    cloud = replace(cloud, placement=Way(database.parts()))
+    host = whole.compute_nodes[0].host
+    counts.clear()
+    part = collect(cloud, quiet, only(hosts=host))
+    assert bare(part) == bare(chosen(whole, only(hosts=host)))
+    # Nodes, services and mappings of all hosts, their aggregates; the classes Placement knows.
+    of_hosts = 3 * HOSTS + sum(len(one.hosts) for one in whole.host_aggregates)
+    of_people = 14 * (len(part.consumers) + len(part.instances))
+    assert sum(counts) <= of_hosts + of_people + 60
+    assert len(part.instance_mappings) == len(part.alive.keys() | part.deleted.keys())
+
+
+def test_a_cell_that_falls_silent_on_the_way_is_not_asked_again(small):
+    """It told of its hosts; what it knows of those who are selected, it did not say."""
+    host = small.sql("nova_cell2", "SELECT host FROM compute_nodes")[0]["host"]
+    asked: list[str] = []
+
+    class Falling:
+        def __getattr__(self, name: str) -> Any:
+            return getattr(small.cloud.nova, name)
+
+        def found(self, cell: Any, narrowing: Any) -> Any:
+            if cell.name == "cell2":
+                (small.folder / "nova_cell2.sqlite").unlink()
+            return small.cloud.nova.found(cell, narrowing)
+
+        def instances(self, cell: Any, uuids: Any) -> Any:
+            asked.append(cell.name)
+            return small.cloud.nova.instances(cell, uuids)
+
+    facts = collect(replace(small.cloud, nova=Falling()), quiet, only(hosts=host))
+    assert [answer.source for answer in facts.coverage.missing] == ["cell2"]
+    assert sorted(asked) == ["cell0", "cell1"]
+    assert audit(facts, Rules()).incomplete
+
+
+def test_of_who_is_selected_request_specs_are_read_in_full(small):
+    [row, *_] = small.sql("nova_api", "SELECT instance_uuid FROM request_specs")
+    uuid = row["instance_uuid"]
+    facts = collect(small.cloud, quiet, only(instances=uuid))
+    assert facts.specs.keys() == facts.request_specs == {uuid}
+    assert facts.specs[uuid].volume_backed in (True, False)
+    assert collect(small.cloud, quiet).specs == {}
+
+
+def test_what_a_project_cannot_be_asked_for_is_said_in_the_coverage(small):
+    project = small.sql("nova_cell1", "SELECT project_id FROM instances")[0]["project_id"]
+    [answer, *_] = collect(small.cloud, quiet, only(projects=project)).coverage.answers
+    assert [one.what for one in answer.lacking] == ["consumers of the project that are no instance"]
+
+
+@pytest.mark.parametrize("kind", ["instances", "hosts", "providers", "cells", "consumers"])
+def test_what_nothing_knows_is_refused(small, kind):
+    with pytest.raises(SelectionUnknown) as refused:
+        collect(small.cloud, quiet, only(**{kind: "nobody's"}))
+    assert refused.value.name == "nobody's"

@@ -1,0 +1,305 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Nova over its API: answers of a real one (nova 34.0.0), with and without a cell that is down.
+
+How they were recorded, and how to record them again, is said in tests/clouds/answers.py.
+"""
+
+import copy
+from types import SimpleNamespace
+
+import pytest
+
+from tests.clouds import answers
+from tests.reconcile.sources.broken_server import Reply, adapter_of, answering
+from trueup.reconcile.collect import collect
+from trueup.reconcile.collect.selection import Selection, chosen
+from trueup.reconcile.facts import Flavor, Provider
+from trueup.reconcile.sources.cloud import Cloud
+from trueup.reconcile.sources.errors import AccessDenied, Unreachable
+from trueup.reconcile.sources.nova import api as nova_api
+from trueup.reconcile.sources.nova.api import DOWN, TOLD, NovaApi
+from trueup.reconcile.sources.nova.cells import CellContents
+from trueup.reconcile.sources.nova.queries import Narrowing
+from trueup.reconcile.sources.placement.contract import Ledger, WholeLedger
+
+GONE, GONE_THERE = "815de3c2-9295-4060-942b-e8a23f66f8c3", "e37ad87a-8751-4e95-aa8d-0f1c6aa0782f"
+MOVING, THERE = "a6e58088-45f6-4d7a-ac43-234f8fabeeb1", "fef2cece-2207-4ef8-a1fe-849bc5da4372"
+MOVE = "5cc827a5-5bc5-4f62-b0d1-e2fbb2c49bb1"
+FIRST = "GET /servers/detail?all_tenants=1"
+
+
+@pytest.fixture(scope="module")
+def recorded():
+    return answers.load("every-kind/api")
+
+
+@pytest.fixture
+def nova(recorded):
+    with answers.replayed(recorded) as adapter:
+        yield NovaApi(adapter)
+
+
+@pytest.fixture
+def with_a_cell_down():
+    with answers.replayed(answers.load("every-kind/api-cell-down")) as adapter:
+        yield NovaApi(adapter)
+
+
+def older(answers_: answers.Answers, minor: int) -> answers.Answers:
+    """The same cloud as a Nova of this microversion would answer."""
+    changed = {key.replace(" 2.98", f" 2.{minor}"): row for key, row in answers_.items()}
+    status, root = copy.deepcopy(answers_["GET /"])
+    root["version"]["version"] = f"2.{minor}"
+    return changed | {"GET /": (status, root)}
+
+
+def test_servers_are_instances(nova):
+    found = {one.name: one for one in nova.contents(TOLD).instances}
+    assert len(found) == 14
+    pinned = found["pinned"]
+    assert (pinned.host, pinned.node, pinned.vm_state) == ("devstack1", "devstack1", "active")
+    assert pinned.flavor == Flavor(
+        "x.pinned", 4, 128, 2, 0, 0,
+        {"hw:cpu_policy": "dedicated", "hw:emulator_threads_policy": "isolate"},
+    )  # fmt: skip
+    assert (pinned.deleted, pinned.volume_backed, pinned.pci_requests) == (False, False, ())
+    assert found["byimage"].image_properties == {"hw_cpu_policy": "dedicated"}
+    assert found["shelf"].host is None
+    assert {one.cell for one in found.values()} == {TOLD.uuid}
+    assert all(one.ports_hold for one in found.values()), "which of them do, is not told"
+
+
+def test_hosts_services_and_moves(nova):
+    contents = nova.contents(TOLD)
+    assert {(one.host, one.node) for one in contents.compute_nodes} == {
+        ("devstack1", "devstack1"),
+        ("devstack2", "devstack2"),
+        ("devstack3", "devstack3"),
+    }
+    assert {one.host for one in contents.services} == {"devstack1", "devstack2", "devstack3"}
+    assert all(one.last_seen for one in contents.services)
+    [move] = contents.migrations
+    assert (move.uuid, move.instance, move.status) == (MOVE, MOVING, "finished")
+    assert (move.source_host, move.target_host, move.under_way) == ("devstack1", "devstack2", True)
+
+
+def test_no_cell_is_down(nova):
+    assert nova.cells() == (TOLD, DOWN)
+    assert nova.contents(DOWN).rows == 0
+
+
+def test_a_deleted_server_is_proven_deleted(nova):
+    [gone] = nova.lookup(TOLD, [GONE]).instances
+    assert (gone.deleted, gone.vm_state, gone.host) == (True, "deleted", "devstack2")
+    assert gone.deleted_at is not None
+
+
+def test_moves_are_looked_up_by_their_instance(nova):
+    assert [one.uuid for one in nova.lookup(TOLD, [], [MOVING, THERE]).migrations] == [MOVE]
+
+
+def test_what_nova_never_knew_is_nowhere(nova):
+    """A migration's uuid, say."""
+    assert nova.lookup(TOLD, [MOVE]).instances == ()
+    assert nova.lookup(DOWN, [MOVE]).instances == ()
+
+
+def test_marks_are_read_from_the_living(nova):
+    assert nova.mark(TOLD.uuid, MOVING).moving
+    there = nova.mark(TOLD.uuid, THERE)
+    assert (there.host, there.moving, there.deleted) == ("devstack3", False, False)
+    assert nova.mark(TOLD.uuid, GONE).deleted
+    assert nova.mark(TOLD.uuid, MOVE) is None
+
+
+def test_what_the_api_does_not_tell_is_named(nova):
+    noted = nova.registry(nova.cells()).noted
+    assert {"build requests", "PCI devices"} <= {one.what for one in noted.lacking}
+
+
+def lists(recorded: answers.Answers, chosen: str, *names: str) -> answers.Answers:
+    """What Nova's lists are by a filter: alive, soft-deleted and deleted."""
+    rows = [row for row in recorded[f"{FIRST} 2.98"][1]["servers"] if row["name"] in names]
+    deleted = f"{FIRST}&deleted=True"
+    gone = recorded[f"{deleted}&uuid={GONE}&limit=1000 2.98"][1]["servers"]
+    return recorded | {
+        f"{FIRST}{chosen}&limit=1000 2.98": (200, {"servers": rows}),
+        f"{deleted}&status=SOFT_DELETED{chosen}&limit=1000 2.98": (200, {"servers": []}),
+        f"{deleted}{chosen}&limit=1000 2.98": (200, {"servers": gone}),
+    }
+
+
+def test_nova_itself_narrows_what_is_found(recorded):
+    with answers.replayed(lists(recorded, "&host=devstack3", "plain3")) as adapter:
+        nova = NovaApi(adapter)
+        assert nova.cells()
+        found = nova.found(TOLD, Narrowing(hosts=frozenset({"devstack3"})))
+        assert (list(found.living), found.deleted) == ([THERE], {})
+        assert nova.found(DOWN, Narrowing()).living == {}
+        assert nova.found(TOLD, Narrowing(hosts=frozenset())).living == {}
+
+
+def test_of_a_project_deleted_servers_are_found_and_not_asked_for_again(recorded):
+    narrowing = Narrowing(projects=frozenset({"a b"}), deleted=True)
+    with answers.replayed(lists(recorded, "&project_id=a%20b", "plain3")) as adapter:
+        nova = NovaApi(adapter)
+        found = nova.found(TOLD, narrowing)
+    assert (set(found.living), set(found.deleted)) == ({THERE}, {GONE})
+    # Nothing answers by now, but for moves of those that are named.
+    moves = {key: row for key, row in recorded.items() if "os-migrations" in key}
+    none = (200, {"migrations": []})
+    moves[f"GET /os-migrations?instance_uuid={GONE}&limit=1000 2.98"] = none
+    with answers.replayed({"GET /": recorded["GET /"]} | moves) as adapter:
+        nova._adapter = adapter
+        told = nova.instances(TOLD, {THERE, GONE})
+    assert {one.uuid: one.deleted for one in told.instances} == {THERE: False, GONE: True}
+
+
+def test_servers_that_are_named_are_read_with_their_moves(nova, recorded):
+    told = nova.instances(TOLD, {MOVING, THERE})
+    whole = {one.uuid: one for one in nova.contents(TOLD).instances}
+    assert {one.uuid: one for one in told.instances} == {
+        uuid: whole[uuid] for uuid in (MOVING, THERE)
+    }
+    assert [one.uuid for one in told.migrations] == [MOVE]
+    assert nova.instances(DOWN, {MOVING}).rows == 0
+
+
+def test_a_move_is_found_by_its_own_uuid_though_nova_does_not_look_for_it(nova):
+    told = nova.instances(TOLD, {MOVE})
+    assert (told.instances, [one.uuid for one in told.migrations]) == ((), [MOVE])
+
+
+def test_a_cell_that_is_down_is_silent_and_its_servers_are_not_taken_for_gone(with_a_cell_down):
+    nova = with_a_cell_down
+    with pytest.raises(Unreachable) as silent:
+        nova.contents(DOWN)
+    assert silent.value.source == "cells that are down"
+    assert silent.value.reason == "1 servers and 1 services are UNKNOWN: devstack3"
+    contents = nova.contents(TOLD)
+    assert THERE not in {one.uuid for one in contents.instances}
+    assert {one.host for one in contents.services} == {"devstack1", "devstack2"}
+    assert contents.compute_nodes == (), "Nova fails to list them while a cell is down"
+    assert nova.lookup(TOLD, [THERE, GONE_THERE]).instances == ()
+    assert [one.uuid for one in nova.lookup(TOLD, [GONE]).instances] == [GONE]
+
+
+def test_a_page_full_of_others_hides_servers_but_not_services(recorded):
+    """Nova puts what is down on the first page, and only where there is room."""
+    down = answers.load("every-kind/api-cell-down")
+    servers = [row for row in down[f"{FIRST} 2.98"][1]["servers"] if row["status"] != "UNKNOWN"]
+    full = down | {f"{FIRST} 2.98": (200, {"servers": servers})}
+    with answers.replayed(full) as adapter, pytest.raises(Unreachable) as silent:
+        NovaApi(adapter).contents(DOWN)
+    assert silent.value.reason == "0 servers and 1 services are UNKNOWN: devstack3"
+
+
+@pytest.mark.parametrize("minor", [59, 68])
+def test_an_api_that_cannot_name_cells_that_are_down_is_incomplete_evidence(recorded, minor):
+    with answers.replayed(older(recorded, minor)) as adapter:
+        nova = NovaApi(adapter)
+        assert len(nova.contents(TOLD).instances) == 14
+        with pytest.raises(Unreachable) as silent:
+            nova.contents(DOWN)
+    assert "before 2.69" in silent.value.reason
+
+
+def test_an_api_that_names_them_is_believed(recorded):
+    with answers.replayed(older(recorded, 69)) as adapter:
+        assert NovaApi(adapter).contents(DOWN).rows == 0
+
+
+def test_an_api_too_old_for_migrations_is_refused(recorded):
+    with answers.replayed(older(recorded, 58)) as adapter, pytest.raises(Unreachable) as refused:
+        NovaApi(adapter).cells()
+    assert refused.value.reason == "it speaks 2.58, and 2.59 is needed"
+
+
+def test_pages_are_followed_to_the_end(recorded, monkeypatch):
+    monkeypatch.setattr(nova_api, "ROWS_IN_PAGE", 5)
+    every = recorded[f"{FIRST} 2.98"][1]["servers"]
+    more = {"servers_links": [{"rel": "next"}]}
+    paged = {
+        f"{FIRST} 2.98": (200, {"servers": every[:5]} | more),
+        f"{FIRST}&limit=5&marker={every[4]['id']} 2.98": (200, {"servers": every[5:10]} | more),
+        f"{FIRST}&limit=5&marker={every[9]['id']} 2.98": (200, {"servers": every[10:]}),
+    }
+    renamed = {key.replace("limit=1000", "limit=5"): row for key, row in recorded.items()}
+    with answers.replayed(renamed | paged) as adapter:
+        assert len(NovaApi(adapter).contents(TOLD).instances) == 14
+
+
+ROOT = {"GET /": Reply(200, {"version": {"version": "2.98"}})}
+
+
+@pytest.mark.parametrize(
+    ("reply", "error"),
+    [
+        (Reply(401, {"unauthorized": {"message": "no"}}), AccessDenied),
+        (Reply(403, {"forbidden": {"message": "no"}}), AccessDenied),
+        (Reply(500, "oh"), Unreachable),
+        (Reply(200, {"servers": [{"id": "of somebody who is no administrator"}]}), Unreachable),
+        (Reply(200, {}), Unreachable),
+    ],
+)
+def test_a_nova_that_is_no_good_or_hides_from_us(reply, error):
+    none = Reply(200, {"servers": [], "services": []})
+    paths = (f"{FIRST}&limit=1000&marker=of somebody who is no administrator", "GET /os-services")
+    replies = ROOT | dict.fromkeys(paths, none) | {FIRST: reply}
+    with answering(replies) as url, pytest.raises(error):
+        NovaApi(adapter_of(url)).contents(TOLD)
+
+
+def with_filters(recorded: answers.Answers) -> answers.Answers:
+    """The recorded cloud as Nova would also list it: by host, by project, server by server."""
+    rows = recorded[f"{FIRST} 2.98"][1]["servers"]
+    deleted = f"{FIRST}&deleted=True"
+    gone = recorded[f"{deleted}&uuid={GONE}&limit=1000 2.98"][1]["servers"]
+    answered: answers.Answers = {}
+    for parameter, field in (("host", "OS-EXT-SRV-ATTR:host"), ("project_id", "tenant_id")):
+        for value in {str(row[field]) for row in (*rows, *gone)}:
+            chosen = f"&{parameter}={value}&limit=1000 2.98"
+            living, dead = ([row for row in some if row[field] == value] for some in (rows, gone))
+            answered[f"{FIRST}{chosen}"] = (200, {"servers": living})
+            answered[f"{deleted}&status=SOFT_DELETED{chosen}"] = (200, {"servers": []})
+            answered[f"{deleted}{chosen}"] = (200, {"servers": dead})
+    none = (200, {"migrations": []})
+    for row in (*rows, *gone):
+        answered[f"GET /servers/{row['id']} 2.98"] = (200, {"server": row})
+        answered[f"GET /os-migrations?instance_uuid={row['id']}&limit=1000 2.98"] = none
+    return answered | recorded
+
+
+def ledger_of(whole: CellContents) -> Ledger:
+    """What they hold: living servers on their hosts, one that is gone, and a move's source."""
+    roots = {row.host: row.uuid for row in whole.compute_nodes}
+    providers = {uuid: Provider(uuid, host, 1, uuid, {}) for host, uuid in roots.items()}
+    held = {row.uuid: {roots[row.host]: {"VCPU": 1}} for row in whole.instances if row.host}
+    held |= {uuid: {roots["devstack1"]: {"VCPU": 1}} for uuid in (GONE, MOVE)}
+    return Ledger(providers, held, "API")
+
+
+@pytest.mark.parametrize("kind", ["hosts", "projects", "instances", "consumers", "providers"])
+def test_a_selection_over_the_api_has_what_the_whole_cloud_has_of_it(recorded, kind):
+    with answers.replayed(with_filters(recorded)) as adapter:
+        nova = NovaApi(adapter)
+        ledger = ledger_of(nova.contents(TOLD))
+        placement = SimpleNamespace(
+            ledger=lambda progress: ledger, parts=lambda *_: WholeLedger(ledger)
+        )
+        cloud = Cloud(nova=nova, placement=placement)
+        whole = collect(cloud, lambda *_: None)
+        names = {
+            "hosts": {row.host for row in whole.compute_nodes},
+            "projects": {row.project for row in whole.instances},
+            "instances": set(whole.alive),
+            "consumers": {GONE, MOVE},
+            "providers": set(whole.providers),
+        }[kind]
+        for name in names:
+            selection = Selection(**{kind: frozenset({name})})
+            part, expected = collect(cloud, lambda *_: None, selection), chosen(whole, selection)
+            for attribute in ("consumers", "providers", "alive", "deleted", "hosts_in_scope"):
+                assert getattr(part, attribute) == getattr(expected, attribute), (name, attribute)
+            assert set(part.migrations) == set(expected.migrations), name
+            assert part.coverage.complete

@@ -1,0 +1,159 @@
+# SPDX-License-Identifier: Apache-2.0
+"""One cell: what is read of it as a whole, by selection, and of those who are named."""
+
+import json
+
+import pytest
+
+from trueup.reconcile.sources.nova.cells import Found
+from trueup.reconcile.sources.nova.databases import Cell, NovaDatabases
+from trueup.reconcile.sources.nova.queries import Narrowing
+
+
+@pytest.fixture
+def nova(small) -> NovaDatabases:
+    return small.cloud.nova
+
+
+@pytest.fixture
+def cell1(nova) -> Cell:
+    return nova.cells()[1]
+
+
+def uuids(small, condition: str) -> list[str]:
+    rows = small.sql("nova_cell1", f"SELECT uuid FROM instances WHERE {condition}")
+    return sorted(row["uuid"] for row in rows)
+
+
+@pytest.mark.parametrize("column", ["host", "project_id"])
+def test_only_what_is_wanted_is_found(small, nova, cell1, column):
+    [row, *_] = small.sql("nova_cell1", "SELECT * FROM instances WHERE deleted = 0 AND host <> ''")
+    wanted = frozenset({row[column]})
+    narrowing = {"host": Narrowing(hosts=wanted), "project_id": Narrowing(projects=wanted)}[column]
+    found = nova.found(cell1, narrowing)
+    assert sorted(found.living) == uuids(small, f"deleted = 0 AND {column} = '{row[column]}'")
+    assert found.deleted == {}
+
+
+def test_sides_are_joined_and_none_wanted_is_none_found(small, nova, cell1):
+    [row, *_] = small.sql("nova_cell1", "SELECT * FROM instances WHERE deleted = 0 AND host <> ''")
+    both = Narrowing(hosts=frozenset({row["host"]}), projects=frozenset({"nobody's"}))
+    assert nova.found(cell1, both) == Found()
+    assert nova.found(cell1, Narrowing(hosts=frozenset())) == Found()
+    assert sorted(nova.found(cell1, Narrowing()).living) == uuids(small, "deleted = 0")
+
+
+def archive(small, uuid: str) -> None:
+    """Move a deleted row to where Nova keeps them."""
+    columns = "uuid, deleted, display_name, project_id, user_id, vm_state"
+    small.sql(
+        "nova_cell1",
+        f"INSERT INTO shadow_instances ({columns}) SELECT {columns} FROM instances WHERE uuid = ?",
+        uuid,
+    )
+    small.sql("nova_cell1", "DELETE FROM instances WHERE uuid = ?", uuid)
+
+
+def test_of_a_project_the_deleted_and_the_archived_are_found_too(small, nova, cell1):
+    [row, *_] = small.sql("nova_cell1", "SELECT * FROM instances WHERE deleted <> 0")
+    small.sql("nova_cell1", "UPDATE instances SET project_id = 'p' WHERE deleted <> 0")
+    archive(small, row["uuid"])
+    archived = [one["uuid"] for one in small.sql("nova_cell1", "SELECT uuid FROM shadow_instances "
+                                                 "WHERE project_id = 'p'")]  # fmt: skip
+    deleted = {*uuids(small, "deleted <> 0 AND project_id = 'p'"), *archived}
+    found = nova.found(cell1, Narrowing(projects=frozenset({"p"}), deleted=True))
+    assert row["uuid"] in deleted
+    assert found.deleted.keys() == deleted
+    assert nova.found(cell1, Narrowing(projects=frozenset({"p"}))).deleted == {}
+
+
+def test_instances_that_are_named_are_read_as_of_a_whole_cell(small, nova, cell1):
+    whole = {one.uuid: one for one in nova.contents(cell1).instances}
+    alive, dead = uuids(small, "deleted = 0")[:3], uuids(small, "deleted <> 0")[:1]
+    told = nova.instances(cell1, [*alive, *dead, "nobody's"])
+    assert {one.uuid: one for one in told.instances if not one.deleted} == {
+        uuid: whole[uuid] for uuid in alive
+    }
+    assert [one.uuid for one in told.instances if one.deleted] == dead
+    assert {one.instance for one in told.block_devices} <= {*alive, *dead}
+    assert (told.compute_nodes, told.services) == ((), ())
+
+
+def test_an_instance_in_another_form_of_its_uuid_is_found_and_read_once(small, nova, cell1):
+    [uuid, *_] = uuids(small, "deleted = 0 AND host <> ''")
+    small.sql("nova_cell1", "PRAGMA foreign_keys = OFF")
+    small.sql("nova_cell1", "UPDATE instances SET uuid = ? WHERE uuid = ?", uuid.upper(), uuid)
+    assert nova.found(cell1, Narrowing()).living[uuid.upper()] == uuid
+    told = nova.instances(cell1, [uuid, uuid.upper()])
+    assert [one.uuid for one in told.instances] == [uuid]
+    assert [one.column for one in told.noted.unread] == ["uuid"]
+
+
+def test_hosts_are_those_of_the_whole_cell(nova, cell1):
+    hosts, whole = nova.hosts(cell1), nova.contents(cell1)
+    assert (hosts.compute_nodes, hosts.services) == (whole.compute_nodes, whole.services)
+    assert hosts.rows == len(hosts.compute_nodes) + len(hosts.services)
+
+
+def test_moves_of_every_status_are_read(small, nova, cell1):
+    rows = small.sql("nova_cell1", "SELECT uuid, status FROM migrations WHERE deleted = 0")
+    told = {(one.uuid, one.status) for one in nova.contents(cell1).migrations}
+    assert told == {(row["uuid"], row["status"]) for row in rows}
+
+
+def test_moves_are_looked_up_by_their_instance_and_by_their_own_uuid(small, nova, cell1):
+    [row, *_] = small.sql("nova_cell1", "SELECT uuid, instance_uuid FROM migrations")
+    for wanted in (row["uuid"], row["instance_uuid"]):
+        found = nova.lookup(cell1, [], moves_of=[wanted]).migrations
+        assert row["uuid"] in {one.uuid for one in found}
+    assert nova.lookup(cell1, [row["uuid"]]).migrations == ()
+
+
+def test_an_archived_row_is_found_and_says_so(small, nova, cell1):
+    [uuid, *_] = uuids(small, "deleted <> 0")
+    archive(small, uuid)
+    [found] = nova.lookup(cell1, [uuid]).instances
+    assert (found.uuid, found.archived, found.deleted) == (uuid, True, True)
+
+
+def test_deleted_nodes_and_services_are_read_and_say_so(small, nova, cell1):
+    [node, *_] = small.sql("nova_cell1", "SELECT uuid, host FROM compute_nodes")
+    small.sql("nova_cell1", "UPDATE compute_nodes SET deleted = id WHERE uuid = ?", node["uuid"])
+    small.sql("nova_cell1", "UPDATE services SET deleted = id WHERE host = ?", node["host"])
+    contents = nova.contents(cell1)
+    assert [one.uuid for one in contents.compute_nodes if one.deleted] == [node["uuid"]]
+    assert [one.host for one in contents.services if one.deleted] == [node["host"]]
+
+
+def test_only_the_root_device_and_volumes_are_read(small, nova, cell1):
+    devices = nova.contents(cell1).block_devices
+    assert devices
+    assert all(one.boot_index == 0 or one.destination == "volume" for one in devices)
+
+
+def test_properties_of_the_image_that_bear_on_what_is_held_are_read(small, nova, cell1):
+    [uuid, *_] = uuids(small, "deleted = 0")
+    for name in ("image_hw_cpu_policy", "image_trait:HW_A", "image_hw_disk_bus", "image_hwcpu"):
+        small.sql(
+            "nova_cell1",
+            "INSERT INTO instance_system_metadata (instance_uuid, key, value, deleted) "
+            "VALUES (?, ?, 'dedicated', 0)",
+            uuid,
+            name,
+        )
+    read = {one.uuid: one for one in nova.contents(cell1).instances}[uuid]
+    assert read.image_properties == {"hw_cpu_policy": "dedicated", "trait:HW_A": "dedicated"}
+
+
+def test_a_port_without_an_allocation_is_not_carried_here(small, nova, cell1):
+    plain, special = uuids(small, "deleted = 0")[:2]
+    harmless = [{"profile": {}, "id": "a-port"}]
+    for uuid, ports in ((plain, harmless), (special, [{"profile": {"allocation": {"g": "p"}}}])):
+        small.sql(
+            "nova_cell1",
+            "UPDATE instance_info_caches SET network_info = ? WHERE instance_uuid = ?",
+            json.dumps(ports),
+            uuid,
+        )
+    read = {one.uuid: one.ports_hold for one in nova.contents(cell1).instances}
+    assert (read[plain], read[special]) == (False, True)

@@ -1,0 +1,155 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Rows of Nova as it writes them, and as nobody should have."""
+
+import json
+from datetime import datetime
+
+import pytest
+
+from tests.reconcile.sources.rows import row, row_of
+from trueup.reconcile.expected import flavor_groups
+from trueup.reconcile.facts import Instance
+from trueup.reconcile.sources.nova import instance_rows, tables
+from trueup.reconcile.sources.nova.instance_rows import Beside
+from trueup.reconcile.sources.reading import Notes, Reader
+
+MOMENT = datetime(2026, 11, 21, 12, 0, 0)
+PLAIN_FLAVOR = {
+    "name": "m1.small",
+    "vcpus": 2,
+    "memory_mb": 256,
+    "root_gb": 4,
+    "ephemeral_gb": 1,
+    "swap": 512,
+    "extra_specs": {},
+}
+OWNER = ("uuid", "display_name", "project_id", "user_id")
+STATE = (
+    "host", "node", "vm_state", "task_state", "power_state", "hidden", "image_ref",
+    "created_at", "updated_at", "deleted_at",
+)  # fmt: skip
+ASKED = (
+    "extra_id", "flavor", "pci_requests", "numa_topology", "resources", "network_info"
+)  # fmt: skip
+NOTHING = dict.fromkeys(("id", *OWNER, *STATE, *ASKED))
+UUID = "5eb033fd-1111-4222-8333-444455556666"
+
+
+def flavor_text(**fields: object) -> str:
+    return json.dumps({"cur": {"nova_object.data": PLAIN_FLAVOR | fields}, "old": None})
+
+
+def read(image: dict[str, str] | None = None, **columns: object) -> tuple[Instance, Notes]:
+    """One row as a fact, and what was noted about it."""
+    told = {"id": 7, "extra_id": 70, "uuid": UUID, "deleted": 0, "image_ref": "an-image"}
+    told |= {"flavor": flavor_text()} | columns
+    notes = Notes()
+    rows = instance_rows.InstanceRows("a-cell", notes, Beside(images={UUID: image or {}}))
+    [one] = rows.every([row(**NOTHING | told)])
+    return one, notes
+
+
+def instance(image: dict[str, str] | None = None, **columns: object) -> Instance:
+    return read(image, **columns)[0]
+
+
+def told(notes: Notes) -> list[tuple[str, str, str]]:
+    return [(one.table, one.row, one.column) for one in notes.unread]
+
+
+def plain(row: Instance) -> dict[str, int]:
+    """What its flavor alone asks for."""
+    [group] = flavor_groups(row.flavor, {}, volume_backed=row.volume_backed)
+    return dict(group.amounts)
+
+
+def test_an_instance_with_every_column():
+    row = instance(
+        display_name="web", project_id="p", user_id="u", host="h1", node="n1", vm_state="active",
+        task_state="rebooting", hidden=0, updated_at=MOMENT, deleted_at=None,
+    )  # fmt: skip
+    assert (row.uuid, row.name, row.cell) == (UUID, "web", "a-cell")
+    assert (row.project, row.user, row.host, row.node) == ("p", "u", "h1", "n1")
+    assert (row.vm_state, row.task_state, row.updated_at) == ("active", "rebooting", MOMENT)
+    assert (row.deleted, row.hidden, row.ports_hold) == (False, False, False)
+    assert plain(row) == {"VCPU": 2, "MEMORY_MB": 256, "DISK_GB": 6}
+
+
+def test_an_instance_with_nothing_but_nulls_can_be_read():
+    row = instance(flavor=None)
+    assert (row.name, row.project, row.user) == ("", "", "")
+    assert (row.host, row.node, row.vm_state, row.task_state) == (None, None, None, None)
+    assert (row.hidden, row.flavor, row.updated_at) == (False, None, None)
+
+
+@pytest.mark.parametrize(("value", "deleted"), [(0, False), (1, True), (4711, True)])
+def test_deleted_by_nova_is_its_id_and_by_hand_is_1(value, deleted):
+    assert instance(deleted=value).deleted is deleted
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "{",
+        "null",
+        "[]",
+        "7",
+        '"text"',
+        "{}",
+        '{"cur": null}',
+        '{"cur": {}}',
+        '{"cur": {"nova_object.data": null}}',
+        '{"cur": {"nova_object.data": {"vcpus": 1}}}',
+        flavor_text(vcpus=None),
+        flavor_text(vcpus="two"),
+        flavor_text(memory_mb={}),
+        flavor_text(extra_specs=[1]),
+        flavor_text()[:-9],
+    ],
+)
+def test_a_flavor_that_cannot_be_read_is_none(text):
+    row = instance(flavor=text)
+    assert row.flavor is None
+
+
+def test_sizes_that_are_null_count_as_nothing():
+    row = instance(flavor=flavor_text(root_gb=None, ephemeral_gb=None, swap=None, extra_specs=None))
+    assert plain(row) == {"VCPU": 2, "MEMORY_MB": 256}
+
+
+def test_during_a_resize_the_current_flavor_counts():
+    text = json.dumps(
+        {
+            "cur": {"nova_object.data": PLAIN_FLAVOR | {"vcpus": 8}},
+            "old": {"nova_object.data": PLAIN_FLAVOR},
+            "new": {"nova_object.data": PLAIN_FLAVOR | {"vcpus": 8}},
+        }
+    )
+    assert instance(flavor=text).flavor.vcpus == 8
+
+
+@pytest.mark.parametrize(
+    ("text", "holding"),
+    [
+        (None, False),
+        ("[]", False),
+        ('[{"profile": null}]', False),
+        ('[{"profile": {}}]', False),
+        ('[{"profile": {"allocation": {}}}]', False),
+        ('[{}, {"profile": {"allocation": {"g": "p"}}}]', True),
+        ("null", True),
+        ("{", True),
+        ("[7]", True),
+    ],
+)
+def test_a_port_may_hold_something_also_where_it_cannot_be_read(text, holding):
+    assert instance(network_info=text).ports_hold is holding
+
+
+def test_a_migration_with_nothing_but_nulls_is_under_way():
+    nulls = row_of(tables.migrations)
+    one = instance_rows.migration(Reader("migrations", Notes()), nulls, "a-cell")
+    assert one.under_way
+    assert (one.kind, one.status) == ("migration", "of unknown status")
+    assert (one.uuid, one.instance, one.source_host) == ("", "", None)

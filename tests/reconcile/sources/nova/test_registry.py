@@ -1,0 +1,72 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The API database: mappings, boots and aggregates, as a whole and of a few instances."""
+
+import pytest
+
+from trueup.reconcile.sources.errors import Unreachable
+from trueup.reconcile.sources.nova.databases import NovaDatabases
+from trueup.reconcile.sources.nova.registry import Registry
+
+
+@pytest.fixture
+def nova(small) -> NovaDatabases:
+    return small.cloud.nova
+
+
+def whole(nova: NovaDatabases) -> Registry:
+    return nova.registry(nova.cells())
+
+
+def test_everything_that_is_mapped_is_read(small, nova):
+    registry = whole(nova)
+    cells = {cell.number: cell.uuid for cell in nova.cells()}
+    hosts = small.sql("nova_api", "SELECT host, cell_id FROM host_mappings")
+    assert {(row.host, row.cell) for row in registry.host_mappings} == {
+        (row["host"], cells[row["cell_id"]]) for row in hosts
+    }
+    mapped = small.sql("nova_api", "SELECT instance_uuid FROM instance_mappings")
+    assert {row.instance for row in registry.instance_mappings} == {
+        row["instance_uuid"] for row in mapped
+    }
+    specs = small.sql("nova_api", "SELECT instance_uuid FROM request_specs")
+    assert registry.request_specs == {row["instance_uuid"] for row in specs}
+    builds = small.sql("nova_api", "SELECT instance_uuid FROM build_requests")
+    assert {row.instance for row in registry.build_requests} == {
+        row["instance_uuid"] for row in builds
+    }
+    assert registry.noted.unread_rows == 0
+    assert registry.rows >= len(mapped) + len(specs)
+
+
+def test_aggregates_have_their_hosts(small, nova):
+    expected = small.sql(
+        "nova_api",
+        "SELECT a.uuid, h.host FROM aggregates a JOIN aggregate_hosts h ON h.aggregate_id = a.id",
+    )
+    told = {(one.uuid, host) for one in whole(nova).host_aggregates for host in one.hosts}
+    assert told == {(row["uuid"], row["host"]) for row in expected}
+    assert told
+
+
+def test_of_a_few_instances_only_theirs_is_read(nova):
+    uuid = sorted(whole(nova).request_specs)[0]
+    few = nova.registry(nova.cells(), [uuid])
+    assert [row.instance for row in few.instance_mappings] == [uuid]
+    assert few.request_specs == {uuid}
+    assert few.build_requests == whole(nova).build_requests
+    assert few.host_mappings == whole(nova).host_mappings
+
+
+@pytest.mark.parametrize("table", ["request_specs", "aggregate_hosts", "host_mappings"])
+def test_a_table_that_is_not_there_is_named_and_the_rest_is_read(small, nova, table):
+    small.sql("nova_api", f"DROP TABLE {table}")
+    registry = whole(nova)
+    assert [one.what for one in registry.noted.lacking] == [table]
+    assert registry.instance_mappings
+
+
+def test_without_build_requests_nothing_can_be_said(small, nova):
+    small.sql("nova_api", "DROP TABLE build_requests")
+    with pytest.raises(Unreachable) as silent:
+        whole(nova)
+    assert silent.value.reason == "no such table: build_requests"

@@ -1,0 +1,261 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The client of Placement: what it reads and writes, and servers that are no good."""
+
+from dataclasses import replace
+
+import pytest
+
+from tests.reconcile.sources.broken_server import VERSIONS, Reply, answering, client
+from tests.servers.processes import free_port
+from trueup.reconcile.facts import Allocations, Holding
+from trueup.reconcile.sources.errors import AccessDenied, MicroversionTooOld, Unreachable
+from trueup.reconcile.sources.placement.client import WriteRefused
+
+ROOT = {"GET /": Reply(200, VERSIONS)}
+PROVIDERS = "GET /resource_providers"
+SHARING = "GET /resource_providers?required=MISC_SHARES_VIA_AGGREGATE"
+NONE = Reply(200, {"resource_providers": []})
+HELD = Allocations({"p": {"VCPU": 1}}, project="a-project", user="a-user")
+
+
+def provider(uuid: str) -> dict:
+    known = {"uuid": uuid, "name": f"name of {uuid}", "generation": 3}
+    return known | {"root_provider_uuid": uuid, "parent_provider_uuid": None}
+
+
+def versions(newest: object) -> dict[str, Reply]:
+    return {"GET /": Reply(200, {"versions": [{"id": "v1.0", "max_version": newest}]})}
+
+
+def test_the_ledger_of_a_real_placement_is_read_whole(on_both):
+    ledger = on_both.cloud.placement.ledger(lambda *_: None)
+    rows = on_both.sql("placement", "SELECT uuid, name, generation FROM resource_providers")
+    assert {(p.uuid, p.name, p.generation) for p in ledger.providers.values()} == {
+        (row["uuid"], row["name"], row["generation"]) for row in rows
+    }
+    [host, *_] = ledger.providers.values()
+    assert host.root == host.uuid
+    assert host.inventories["VCPU"].allocation_ratio == 4.0
+    assert not host.sharing
+    held = sum(len(amounts) for by in ledger.consumers.values() for amounts in by.values())
+    assert held == len(on_both.sql("placement", "SELECT id FROM allocations"))
+
+
+def test_nested_and_sharing_providers_are_told_apart(small):
+    [root, *_] = small.cloud.placement.ledger(lambda *_: None).providers
+    nic, pool = "11111111-2222-4333-8444-555555555555", "21111111-2222-4333-8444-555555555555"
+    body = {"uuid": nic, "name": "nic", "parent_provider_uuid": root}
+    assert small.call("POST", "/resource_providers", body).status_code == 200
+    created = small.call("POST", "/resource_providers", {"uuid": pool, "name": "pool"}).json()
+    traits = {
+        "resource_provider_generation": created["generation"],
+        "traits": ["MISC_SHARES_VIA_AGGREGATE"],
+    }
+    assert small.call("PUT", f"/resource_providers/{pool}/traits", traits).status_code == 200
+    providers = small.cloud.placement.ledger(lambda *_: None).providers
+    assert (providers[nic].root, providers[nic].sharing) == (root, False)
+    assert (providers[pool].root, providers[pool].sharing) == (pool, True)
+    assert providers[pool].inventories == {}
+
+
+def test_a_replace_keeps_owner_and_type(on_both):
+    consumer = on_both.consumer("wrong_provider")
+    placement = on_both.cloud.placement
+    before = placement.holding(consumer)
+    assert before.allocations.consumer_type is None, "as Nova writes it"
+    for kind in (None, "INSTANCE", "MIGRATION"):
+        wanted = replace(before.allocations, consumer_type=kind)
+        placement.replace(consumer, before.allocations, wanted, before.generation)
+        after = placement.holding(consumer)
+        assert after == Holding(wanted, before.generation + 1)
+        placement.replace(consumer, wanted, None, after.generation)
+        assert placement.holding(consumer) == Holding(None, None)
+        placement.replace(consumer, None, wanted, None)
+        before = placement.holding(consumer)
+        assert before.allocations == wanted
+
+
+def test_a_replace_with_another_generation_is_refused(small):
+    consumer = small.consumer("wrong_provider")
+    placement = small.cloud.placement
+    holding = placement.holding(consumer)
+    before = small.rows()
+    for generation in (holding.generation + 1, None):
+        with pytest.raises(WriteRefused) as refused:
+            placement.replace(consumer, holding.allocations, None, generation)
+        assert refused.value.status == 409
+        assert "generation" in refused.value.reason
+    assert small.rows() == before
+
+
+def test_the_generation_of_a_provider_that_is_not_there_is_none(small):
+    [uuid, *_] = (
+        row["uuid"] for row in small.sql("placement", "SELECT uuid FROM resource_providers")
+    )
+    assert small.cloud.placement.provider_generation(uuid) > 0
+    assert small.cloud.placement.provider_generation("no-such-provider") is None
+
+
+@pytest.mark.parametrize("gone", ["inventories", "allocations"])
+def test_a_provider_that_goes_while_it_is_read_is_left_out(gone):
+    """Listed, and 404 when its parts are asked for."""
+    replies = ROOT | {
+        PROVIDERS: Reply(200, {"resource_providers": [provider("stays"), provider("goes")]}),
+        SHARING: NONE,
+    }
+    for uuid in ("stays", "goes"):
+        for part in ("inventories", "allocations"):
+            if (uuid, part) != ("goes", gone):
+                replies[f"GET /resource_providers/{uuid}/{part}"] = Reply(200, {part: {}})
+    with answering(replies) as url:
+        ledger = client(url).ledger(lambda *_: None)
+    assert list(ledger.providers) == ["stays"]
+
+
+@pytest.mark.parametrize(
+    ("newest", "minor"), [("1.28", 28), ("1.38", 38), ("1.39", 38), ("1.99", 38)]
+)
+def test_the_newest_microversion_that_both_speak_is_chosen(newest, minor):
+    with answering(versions(newest)) as url:
+        assert client(url).newest_minor() == minor
+
+
+@pytest.mark.parametrize("newest", ["1.0", "1.10", "1.27"])
+def test_a_microversion_too_old_to_guard_a_write_is_refused(newest):
+    asked = []
+    with answering(versions(newest), asked) as url:
+        with pytest.raises(MicroversionTooOld) as refused:
+            client(url).ledger(lambda *_: None)
+        with pytest.raises(MicroversionTooOld):
+            client(url).replace("c", None, HELD, None)
+    assert (refused.value.newest, refused.value.needed) == (newest, "1.28")
+    assert {request.line for request in asked} == {"GET /"}
+
+
+@pytest.mark.parametrize(
+    "reply",
+    [
+        Reply(200, "<html>It works!</html>"),
+        Reply(200, ""),
+        Reply(200, "{"),
+        Reply(200, {}),
+        Reply(200, []),
+        Reply(200, 7),
+        Reply(200, {"versions": []}),
+        Reply(200, {"versions": [{"id": "v3.14"}]}),
+        Reply(200, {"versions": [{"max_version": ""}]}),
+        Reply(200, {"versions": [{"max_version": None}]}),
+        Reply(200, {"versions": {"values": []}}),
+        Reply(300, {"versions": {"values": [{"id": "v3.14"}]}}),
+    ],
+)
+def test_what_is_not_placement_at_all_is_said_so(reply):
+    with answering({"GET /": reply}) as url, pytest.raises(Unreachable) as silent:
+        client(url).newest_minor()
+    assert silent.value.source == "Placement"
+    assert silent.value.reason == "what answers there is not Placement"
+
+
+@pytest.mark.parametrize(
+    "reply",
+    [
+        Reply(200, "<html>Welcome</html>"),
+        Reply(200, ""),
+        Reply(200, {}),
+        Reply(200, []),
+        Reply(200, None),
+        Reply(200, {"resource_providers": None}),
+        Reply(200, {"resource_providers": [{}]}),
+        Reply(200, {"resource_providers": ["text"]}),
+        Reply(200, {"resource_providers": [{"uuid": "p"}]}),
+    ],
+)
+def test_answers_of_another_shape_are_not_placement_either(reply):
+    replies = ROOT | {PROVIDERS: reply, SHARING: NONE}
+    for part in ("inventories", "allocations"):
+        replies[f"GET /resource_providers/p/{part}"] = Reply(200, {part: {}})
+    with answering(replies) as url, pytest.raises(Unreachable) as silent:
+        client(url).ledger(lambda *_: None)
+    assert silent.value.reason == "what answers there is not Placement"
+
+
+@pytest.mark.parametrize("body", [{}, {"allocations": None}, {"allocations": {"p": {}}}, "text"])
+def test_a_holding_of_another_shape_is_not_placement_either(body):
+    replies = ROOT | {"GET /allocations/c": Reply(200, body)}
+    with answering(replies) as url, pytest.raises(Unreachable):
+        client(url).holding("c")
+
+
+DETAIL = {"status": 500, "title": "Oh", "detail": "It  broke\n down."}
+
+
+@pytest.mark.parametrize(
+    ("reply", "reason"),
+    [
+        (Reply(500, {"errors": [DETAIL | {"code": "x"}]}), "HTTP 500: It broke down."),
+        (Reply(500, {"errors": [DETAIL]}), "HTTP 500: It broke down."),  # no code: old Placement
+        (Reply(500, {"errors": [{}]}), "HTTP 500: HTTP 500"),
+        (Reply(500, {"errors": []}), "HTTP 500: HTTP 500"),
+        (Reply(500, {"errors": None}), "HTTP 500: HTTP 500"),
+        (Reply(500, []), "HTTP 500: HTTP 500"),
+        (Reply(502, "<html>Bad gateway</html>"), "HTTP 502: HTTP 502"),
+        (Reply(503, ""), "HTTP 503: HTTP 503"),
+        (Reply(404, "gone"), "HTTP 404: HTTP 404"),
+    ],
+)
+def test_an_error_is_told_whatever_shape_it_has(reply, reason):
+    with answering(ROOT | {PROVIDERS: reply}) as url, pytest.raises(Unreachable) as silent:
+        client(url).ledger(lambda *_: None)
+    assert silent.value.reason == reason
+
+
+@pytest.mark.parametrize("status", [401, 403])
+def test_refused_credentials_are_told_apart_from_silence(status):
+    reply = Reply(status, {"errors": [{"detail": "Go away."}]})
+    with answering(ROOT | {PROVIDERS: reply}) as url, pytest.raises(AccessDenied) as refused:
+        client(url).ledger(lambda *_: None)
+    assert refused.value.source == "Placement"
+
+
+@pytest.mark.parametrize(
+    ("reply", "reason"),
+    [
+        (Reply(409, {"errors": [{"detail": "No room."}]}), "No room."),
+        (Reply(409, {}), "HTTP 409"),
+        (Reply(400, "<html>no</html>"), "HTTP 400"),
+        (Reply(200, {}), "HTTP 200"),
+    ],
+)
+def test_a_write_that_is_not_taken_is_refused_with_its_reason(reply, reason):
+    asked = []
+    replies = ROOT | {"PUT /allocations/c": reply}
+    with answering(replies, asked) as url, pytest.raises(WriteRefused) as refused:
+        client(url).replace("c", HELD, None, 4)
+    assert (refused.value.status, refused.value.reason) == (reply.status, reason)
+    [put] = [request for request in asked if request.line.startswith("PUT")]
+    assert put.body == {
+        "allocations": {},
+        "project_id": "a-project",
+        "user_id": "a-user",
+        "consumer_generation": 4,
+    }
+
+
+@pytest.mark.parametrize("status", [401, 403])
+def test_credentials_that_are_refused_at_a_write_stop_the_run(status):
+    reply = Reply(status, {"errors": [{"detail": "Go away."}]})
+    with answering(ROOT | {"PUT /allocations/c": reply}) as url, pytest.raises(AccessDenied):
+        client(url).replace("c", None, HELD, None)
+
+
+@pytest.mark.parametrize("status", [500, 502, 503])
+def test_a_server_that_breaks_at_a_write_leaves_it_open(status):
+    """It may have written: only a look at the consumer can tell, so the step is not refused."""
+    with answering(ROOT | {"PUT /allocations/c": Reply(status)}) as url, pytest.raises(Unreachable):
+        client(url).replace("c", None, HELD, None)
+
+
+def test_nobody_listens():
+    with pytest.raises(Unreachable) as silent:
+        client(f"http://127.0.0.1:{free_port()}").newest_minor()
+    assert silent.value.source == "Placement"

@@ -1,0 +1,148 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Three ways to the same ledger, and which pool shares with whom."""
+
+from collections.abc import Callable
+from contextlib import closing
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from keystoneauth1 import adapter, session, token_endpoint
+
+from tests.clouds import damage
+from tests.placement.client import UUID, Client
+from trueup.lab.serving import serve
+from trueup.placement.app import PlacementApplication, make_app
+from trueup.reconcile.facts import Provider
+from trueup.reconcile.sources.placement.client import Placement
+from trueup.reconcile.sources.placement.contract import Ledger, members_of_pools, with_pools
+from trueup.reconcile.sources.placement.database import PlacementDatabase
+
+SHARES = ("MISC_SHARES_VIA_AGGREGATE",)
+HOST, NESTED, POOL, LONELY, OTHER = map(UUID, range(1, 6))
+
+
+def fill(client: Client) -> None:
+    """A host with a nested provider, a pool it shares, a pool of nobody, another host."""
+    client.make_provider(1, inventories={"VCPU": 8, "MEMORY_MB": 64}, aggregates=(90,))
+    client.make_provider(2, 1, inventories={"VGPU": 4})
+    client.make_provider(3, inventories={"DISK_GB": 90}, traits=SHARES, aggregates=(90, 91))
+    client.make_provider(4, inventories={"DISK_GB": 90}, traits=SHARES, aggregates=(92,))
+    client.make_provider(
+        5, inventories={"VCPU": {"total": 8, "reserved": 1, "allocation_ratio": 1.5}}
+    )
+    client.claim(11, {1: {"VCPU": 2, "MEMORY_MB": 16}, 2: {"VGPU": 1}, 3: {"DISK_GB": 4}})
+    client.claim(12, {5: {"VCPU": 3}})
+    client.claim(13, {5: {"VCPU": 1}})
+
+
+def over_http(url: str, way: str) -> Ledger:
+    connected = session.Session(auth=token_endpoint.Token(url, "admin"), timeout=10)
+    placement = Placement(adapter.Adapter(connected, service_type="placement"))
+    ledger = placement.ledger(lambda *_: None)
+    assert ledger.way == way
+    return ledger
+
+
+def from_database(url: str) -> Ledger:
+    database = PlacementDatabase(url)
+    ledger = database.ledger()
+    database.close()
+    assert ledger.way == "database"
+    return ledger
+
+
+def service(url: str) -> PlacementApplication:
+    options = {"sync_on_startup": True}
+    return make_app(url, {"api": {"auth_strategy": "noauth2"}, "placement_database": options})
+
+
+@pytest.fixture
+def filled(database_url: str) -> str:
+    """A database with a ledger, on each kind of server."""
+    with closing(service(database_url)) as application:
+        fill(Client(application))
+    return database_url
+
+
+@pytest.fixture
+def small(tmp_path: Path) -> str:
+    """The same on SQLite alone."""
+    url = f"sqlite:///{tmp_path / 'placement.sqlite'}"
+    with closing(service(url)) as application:
+        fill(Client(application))
+    return url
+
+
+def three_ways(url: str) -> list[Ledger]:
+    """The ledger by the API, as upstream has it, by our export, and from the database."""
+    with closing(service(url)) as application:
+        with serve(without_export(application)) as plain:
+            by_api = over_http(plain, "API")
+        with serve(application) as whole:
+            exported = over_http(whole, "export")
+    return [replace(one, way="") for one in (by_api, exported, from_database(url))]
+
+
+def without_export(application: Callable) -> Callable:
+    """As a service that does not offer it."""
+
+    def answer(environ, start_response):
+        if environ["PATH_INFO"] == "/trueup/export":
+            start_response("404 Not Found", [])
+            return [b""]
+        return application(environ, start_response)
+
+    return answer
+
+
+def test_all_three_ways_give_equal_facts(filled):
+    by_api, exported, from_rows = three_ways(filled)
+    assert by_api == exported == from_rows
+    assert by_api.providers[NESTED].parent == by_api.providers[NESTED].root == HOST
+    assert by_api.providers[POOL].shares_with == {HOST}
+    assert (by_api.providers[LONELY].sharing, by_api.providers[LONELY].shares_with) == (
+        True,
+        frozenset(),
+    )
+    assert by_api.providers[OTHER].inventories["VCPU"].capacity == 10
+    assert by_api.consumers[UUID(11)] == {
+        HOST: {"VCPU": 2, "MEMORY_MB": 16},
+        NESTED: {"VGPU": 1},
+        POOL: {"DISK_GB": 4},
+    }
+
+
+@pytest.mark.parametrize(
+    "harm",
+    [
+        "DELETE FROM consumers WHERE uuid = '{consumer}'",
+        "UPDATE consumers SET user_id = 999 WHERE uuid = '{consumer}'",
+        "DELETE FROM inventories",
+        "DELETE FROM allocations",
+        "UPDATE resource_providers SET root_provider_id = NULL WHERE uuid = '{other}'",
+    ],
+)
+def test_also_of_a_ledger_that_is_broken(small, harm):
+    damage.execute(small, harm.format(consumer=UUID(11), other=OTHER))
+    by_api, exported, from_rows = three_ways(small)
+    assert by_api == exported == from_rows
+
+
+def a_provider(uuid: str, root: str = "") -> Provider:
+    return Provider(uuid, uuid, 1, root or uuid, {})
+
+
+def test_a_pool_shares_with_the_trees_of_its_members():
+    rows = [a_provider("h1"), a_provider("disk of h1", "h1"), a_provider("h2"), a_provider("pool")]
+    known = with_pools(rows, {"pool": ["pool", "disk of h1", "gone"], "gone too": ["h2"]})
+    assert (known["pool"].sharing, known["pool"].shares_with) == (True, {"h1"})
+    assert not known["h1"].sharing
+
+
+def test_members_share_an_aggregate_with_the_pool():
+    aggregates = {"pool": ["a", "b"], "h1": ["a"], "h2": ["c"], "h3": ["b", "c"]}
+    assert members_of_pools(["pool", "lonely"], aggregates) == {
+        "pool": {"pool", "h1", "h3"},
+        "lonely": set(),
+    }

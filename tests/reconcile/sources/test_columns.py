@@ -1,0 +1,64 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Columns that a release lacks are absent and named; without a needed one a source is silent."""
+
+import pytest
+import sqlalchemy
+from sqlalchemy import column, select, table
+from sqlalchemy.pool import NullPool
+
+from tests.reconcile.sources.rows import row
+from trueup.reconcile.facts import Lacking
+from trueup.reconcile.sources.columns import Columns
+from trueup.reconcile.sources.database import Database, Session
+from trueup.reconcile.sources.errors import Unreachable
+
+DISKS = table("disks", column("id"), column("size"), column("colour"))
+
+
+@pytest.fixture
+def ask(tmp_path):
+    url = f"sqlite:///{tmp_path / 'a.sqlite'}"
+    engine = sqlalchemy.create_engine(url, poolclass=NullPool)
+    with engine.begin() as connection:
+        connection.exec_driver_sql("CREATE TABLE disks (id INTEGER, size INTEGER, newer TEXT)")
+        connection.exec_driver_sql("INSERT INTO disks VALUES (1, 8, 'x')")
+    return Database("a cell", url).ask
+
+
+def test_a_missing_column_is_null_and_named_and_one_we_do_not_know_is_left(ask):
+    def fetch(session: Session):
+        columns = Columns(session, "a cell", {"disks": ("id",)})
+        return session.rows(select(*columns.of(DISKS))), columns.lacking
+
+    rows, lacking = ask(fetch)
+    assert rows == [row(id=1, size=8, colour=None)]
+    assert lacking == (Lacking("disks.colour", "this release of Nova has no such column"),)
+
+
+@pytest.mark.parametrize(
+    ("needed", "name", "reason"),
+    [
+        ({"disks": ("colour",)}, "disks", "disks has no column colour"),
+        ({"tapes": ()}, "tapes", "no such table: tapes"),
+    ],
+)
+def test_what_is_needed_and_is_missing_silences_the_source(ask, needed, name, reason):
+    def fetch(session: Session) -> None:
+        columns = Columns(session, "a cell", needed)
+        wanted = table(name, column("id"), column("colour"))
+        columns.has(wanted)
+        columns.of(wanted)
+
+    with pytest.raises(Unreachable) as silent:
+        ask(fetch)
+    assert (silent.value.source, silent.value.reason) == ("a cell", reason)
+
+
+def test_a_table_that_is_not_needed_may_be_missing(ask):
+    def fetch(session: Session):
+        columns = Columns(session, "a cell", {})
+        return columns.has(table("tapes")), columns.has(DISKS), columns.lacking
+
+    has_tapes, has_disks, lacking = ask(fetch)
+    assert (has_tapes, has_disks) == (False, True)
+    assert [one.what for one in lacking] == ["tapes"]

@@ -1,0 +1,92 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Error documents of every service, and what is none."""
+
+import contextlib
+import socket
+import threading
+from collections.abc import Iterator
+
+import pytest
+
+from tests.reconcile.sources.broken_server import Reply, adapter_of, answering
+from tests.servers.processes import free_port
+from trueup.reconcile.sources.errors import AccessDenied, Unreachable
+from trueup.reconcile.sources.http import checked, sent, understood
+
+
+def asked(reply: Reply):
+    with answering({"GET /x": reply}) as url:
+        return checked("It", sent("It", adapter_of(url), "GET", "/x"))
+
+
+def test_a_document_is_given_as_it_is():
+    assert asked(Reply(200, {"a": [1]})) == {"a": [1]}
+
+
+@pytest.mark.parametrize(
+    ("reply", "reason"),
+    [
+        (Reply(500, {"errors": [{"detail": "It\nbroke."}]}), "HTTP 500: It broke."),
+        (Reply(400, {"badRequest": {"code": 400, "message": "Not so."}}), "HTTP 400: Not so."),
+        (Reply(503, {"NeutronError": "Down."}), "HTTP 503: Down."),
+        (Reply(502, "<html>"), "HTTP 502: HTTP 502"),
+        (Reply(500, []), "HTTP 500: HTTP 500"),
+        (Reply(500, {}), "HTTP 500: HTTP 500"),
+        (Reply(200, "<html>"), "what answers there is not It"),
+    ],
+)
+def test_what_is_no_document_is_told_with_its_reason(reply, reason):
+    with pytest.raises(Unreachable) as silent:
+        asked(reply)
+    assert (silent.value.source, silent.value.reason) == ("It", reason)
+
+
+@pytest.mark.parametrize("status", [401, 403])
+def test_refused_credentials_are_told_apart(status):
+    with pytest.raises(AccessDenied):
+        asked(Reply(status, {"error": {"message": "Go away."}}))
+
+
+def test_nobody_listens():
+    with pytest.raises(Unreachable):
+        sent("It", adapter_of(f"http://127.0.0.1:{free_port()}"), "GET", "/")
+
+
+@contextlib.contextmanager
+def closing_once() -> Iterator[tuple[str, list[bytes]]]:
+    """The URL of a server that closes its first connection, and what each brought."""
+    brought: list[bytes] = []
+
+    def serve(listening: socket.socket) -> None:
+        for answer in (b"", b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n{}"):
+            with contextlib.suppress(OSError):
+                connection, _ = listening.accept()
+                with connection:
+                    brought.append(connection.recv(1 << 16))
+                    connection.sendall(answer)
+
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+        server = threading.Thread(target=serve, args=(listening,))
+        server.start()
+        yield f"http://127.0.0.1:{listening.getsockname()[1]}", brought
+        # Nobody else comes: the second accept ends.
+        listening.shutdown(socket.SHUT_RDWR)
+        server.join()
+
+
+def test_a_connection_that_is_closed_meanwhile_is_nothing_to_what_reads():
+    with closing_once() as (url, brought):
+        assert checked("It", sent("It", adapter_of(url), "GET", "/x")) == {}
+    assert [one.split(b" ")[0] for one in brought] == [b"GET", b"GET"]
+
+
+def test_a_write_is_sent_once():
+    with closing_once() as (url, brought), pytest.raises(Unreachable):
+        sent("It", adapter_of(url), "PUT", "/x", json={})
+    assert len(brought) == 1
+
+
+@pytest.mark.parametrize("error", [KeyError, IndexError, TypeError, AttributeError, ValueError])
+def test_what_lacks_a_part_is_no_answer(error):
+    with pytest.raises(Unreachable), understood("It"):
+        raise error

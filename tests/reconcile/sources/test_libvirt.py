@@ -1,0 +1,116 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Domains of libvirt's own test driver, whose hosts are files: see recordings/hypervisors.
+
+Its binding is built where libvirt-dev is installed; .ci/run installs it, and forbids the skip.
+"""
+
+import sys
+
+import pytest
+
+from tests.clouds import hypervisors as recorded
+from tests.clouds.answers import RECORDINGS
+from trueup.reconcile.facts import Domain
+from trueup.reconcile.sources.errors import Unreachable
+from trueup.reconcile.sources.libvirt import (
+    PATTERN,
+    Hypervisors,
+    Told,
+    answer_of,
+    parse_domain,
+)
+
+HOSTS = f"test://{RECORDINGS}/hypervisors/{{host}}.xml"
+PLAIN = "<domain><name>a</name><uuid>U-1</uuid>{}</domain>"
+
+
+@pytest.fixture
+def hypervisors() -> Hypervisors:
+    pytest.importorskip("libvirt", reason="libvirt's binding is not there: install libvirt-dev")
+    return Hypervisors(HOSTS)
+
+
+def test_the_domains_of_a_host(hypervisors):
+    [told] = hypervisors.domains(["devstack1"])
+    foreign, pinned, older = told.domains
+    assert pinned == Domain(
+        uuid="64f07df9-a82b-4e95-bf52-d04049285a55",
+        host="devstack1",
+        name="instance-0000000a",
+        state="running",
+        ours=True,
+        project="1a86653d8485464f803264dbae86b756",
+        flavor="x.pinned",
+        mediated_devices=("4b20d080-1b54-4048-85b3-a6a62d165c01",),
+        host_devices=("0000:81:00.1", "0000:3b:0a.3"),
+    )
+    assert (older.ours, older.uuid) == (True, "815de3c2-9295-4060-942b-e8a23f66f8c3")
+    assert (foreign.ours, foreign.project, foreign.flavor) == (False, "", "")
+
+
+def test_the_domains_of_a_real_libvirt(monkeypatch):
+    """QEMU's, defined as Nova's driver defines them; recordings/README.md says how."""
+    binding = recorded.replayed("qemu", "qemu+ssh://nova@devstack2/system")
+    monkeypatch.setitem(sys.modules, "libvirt", binding)
+    told, silent = Hypervisors().domains(["devstack2", "devstack3"])
+    stranger, web, halted, special = told.domains
+    assert [(one.name, one.state, one.ours) for one in told.domains] == [
+        ("monitoring", "shut off", False),
+        ("instance-00000001", "running", True),
+        ("instance-00000002", "paused", True),
+        ("instance-00000003", "shut off", True),
+    ]
+    assert (web.uuid, web.project, web.flavor) == (
+        "64f07df9-a82b-4e95-bf52-d04049285a55", "dde09582db8e46f894965fe3ff693940", "x.tiny"
+    )  # fmt: skip
+    assert special.mediated_devices == ("4b20d080-1b54-4048-85b3-a6a62d165c01",)
+    assert special.host_devices == ("0000:81:00.1", "0000:3b:0a.3")
+    assert halted.host_devices == stranger.host_devices == (), "its own buses are not the host's"
+    assert silent.reason == "nothing was recorded of qemu+ssh://nova@devstack3/system"
+
+
+def test_a_host_that_is_silent_does_not_stop_the_others(hypervisors):
+    gone, there = hypervisors.domains(["gone", "devstack1"])
+    assert (gone.host, gone.domains, bool(gone.reason)) == ("gone", (), True)
+    assert len(there.domains) == 3
+
+
+def test_a_uri_of_its_own_goes_before_the_pattern(hypervisors):
+    mine = Hypervisors("test:///nowhere", {"h9": HOSTS.format(host="devstack1")})
+    assert [len(one.domains) for one in mine.domains(["h9"])] == [3]
+    assert mine.uri("h1") == "test:///nowhere"
+    assert PATTERN.format(host="h1") == "qemu+ssh://nova@h1/system"
+
+
+def test_without_the_binding_it_is_said_by_name(monkeypatch):
+    monkeypatch.setitem(sys.modules, "libvirt", None)
+    with pytest.raises(ModuleNotFoundError) as missing:
+        Hypervisors()
+    assert missing.value.name == "libvirt"
+
+
+def test_silent_hosts_are_named_and_the_evidence_stays_complete():
+    domain = parse_domain(PLAIN.format(""), 1, "h1")
+    answer = answer_of([Told("h1", (domain,)), Told("h2", reason="no route to host")])
+    assert (answer.answered, answer.rows, answer.partial) == (True, 1, True)
+    [silent] = answer.lacking
+    assert (silent.what, silent.reason) == ("domains of h2", "no route to host")
+
+
+@pytest.mark.parametrize(
+    ("state", "word"), [(1, "running"), (3, "paused"), (5, "shut off"), (99, "state 99")]
+)
+def test_states_have_names(state, word):
+    assert parse_domain(PLAIN.format(""), state, "h1").state == word
+
+
+def test_metadata_of_others_is_not_novas():
+    text = '<metadata><x:instance xmlns:x="http://other.example/1"/></metadata>'
+    assert not parse_domain(PLAIN.format(text), 1, "h1").ours
+
+
+@pytest.mark.parametrize("text", ["", "<domain>", "<domain/>", "<domain><name>a</name></domain>"])
+def test_what_is_no_domain_is_no_answer(text):
+    with pytest.raises(Unreachable) as silent:
+        parse_domain(text, 1, "h1")
+    assert silent.value.source == "h1"

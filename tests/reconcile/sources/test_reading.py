@@ -1,0 +1,109 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Values as they stand in real databases: each is read, or noted with its table and id."""
+
+from datetime import datetime
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.reconcile.sources.rows import row
+from trueup.reconcile.facts import Lacking, Unread
+from trueup.reconcile.sources.reading import UNREAD_NAMED_MAX, Noted, Notes, Reader
+
+CANONICAL = "5eb033fd-aaaa-4222-8333-4444555566ff"
+ANYTHING = st.one_of(st.none(), st.text(), st.integers(), st.floats(), st.binary(), st.datetimes())
+
+
+def asked(method: str, value: object) -> tuple[object, int]:
+    """What is read of a value, and how many notes were made."""
+    notes = Notes()
+    read = getattr(Reader("a table", notes), method)(row(id=7, column=value), "column")
+    return read, notes.count
+
+
+@pytest.mark.parametrize(
+    ("value", "read", "noted"),
+    [
+        (CANONICAL, CANONICAL, 0),
+        (None, "", 0),
+        ("", "", 0),
+        (CANONICAL.upper(), CANONICAL, 1),
+        (CANONICAL.replace("-", ""), CANONICAL, 1),
+        (CANONICAL.replace("-", "").upper(), CANONICAL, 1),
+        (f" {CANONICAL}", CANONICAL, 1),
+        ("nonsense", "nonsense", 1),
+        (CANONICAL[:-1], CANONICAL[:-1], 1),
+    ],
+)
+def test_a_uuid_is_read_in_its_canonical_form_and_another_form_is_noted(value, read, noted):
+    assert asked("uuid", value) == (read, noted)
+
+
+NOON = datetime(2026, 11, 21, 12, 0, 0)
+
+
+@pytest.mark.parametrize(
+    ("value", "read", "noted"),
+    [
+        (None, None, 0),
+        (NOON, NOON, 0),
+        ("2026-11-21 12:00:00", NOON, 0),
+        ("2026-11-21 12:00:00.000000", NOON, 0),
+        ("2026-11-21T14:00:00+02:00", NOON, 0),
+        (datetime(1970, 1, 1), None, 1),
+        ("1970-01-01 00:00:00", None, 1),
+        ("0000-00-00 00:00:00", None, 1),
+        ("yesterday", None, 1),
+        ("", None, 1),
+        (7, None, 1),
+    ],
+)
+def test_a_time_is_naive_utc_and_what_is_none_is_noted(value, read, noted):
+    assert asked("moment", value) == (read, noted)
+
+
+@pytest.mark.parametrize(
+    ("value", "read", "noted"),
+    [
+        (None, None, 0),
+        ("", None, 0),
+        ("{}", {}, 0),
+        ("[1]", [1], 0),
+        ("{", None, 1),
+        (b"\xff", None, 1),
+    ],
+)
+def test_a_document_is_json_or_noted(value, read, noted):
+    assert asked("document", value) == (read, noted)
+
+
+@given(ANYTHING, st.sampled_from(["uuid", "moment", "document"]))
+def test_no_value_stops_the_reading(value, method):
+    asked(method, value)
+
+
+def test_a_row_that_cannot_be_understood_is_lost_and_the_others_are_read():
+    notes = Notes()
+    rows = [row(id=1, size="2"), row(id=2, size="two"), row(id=3), row(id=4, size="4")]
+    assert list(Reader("disks", notes).every(lambda one: int(one.size), rows)) == [2, 4]
+    assert [(one.table, one.row, one.column) for one in notes.unread] == [
+        ("disks", "2", ""), ("disks", "3", "")
+    ]  # fmt: skip
+    assert all(one.lost for one in notes.unread)
+    assert (notes.count, notes.lost) == (2, 2)
+
+
+def test_the_first_ones_are_named_and_all_are_counted():
+    notes = Notes()
+    for number in range(UNREAD_NAMED_MAX + 5):
+        notes.add("instances", number, "uuid", "it is none")
+    told = notes.so_far(())
+    assert len(told.unread) == UNREAD_NAMED_MAX
+    assert (told.unread_rows, told.lost_rows) == (UNREAD_NAMED_MAX + 5, 0)
+
+
+def test_two_answers_of_one_source_are_one():
+    row, lacking = Unread("t", "1", "c", "r"), Lacking("t.d", "too old")
+    first, second = Noted((row,), 1, 0, (lacking,)), Noted((row,), 1, 1, (lacking,))
+    assert first.and_also(second) == Noted((row,), 2, 1, (lacking,))

@@ -1,0 +1,109 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Where instances stand: on a provider, in motion, nowhere, or it cannot be told."""
+
+from dataclasses import replace
+from datetime import timedelta
+
+import pytest
+
+from tests.reconcile.planning import facts_of
+from tests.scenarios.drafting import NOW, uuid_of
+from trueup.reconcile.facts import Facts
+from trueup.reconcile.residence import (
+    InMotion,
+    Nowhere,
+    Placed,
+    Standing,
+    Untold,
+    source_is_up,
+    standing,
+)
+
+HOSTS = "cell1\n  host h1 VCPU=8\n  host h2 VCPU=8 up\n"
+
+
+def standing_of(facts: Facts, name: str = "web") -> Standing:
+    return standing(facts.alive[uuid_of(name)], facts)
+
+
+@pytest.mark.parametrize(
+    "state", ["active", "stopped", "paused", "error", "soft-delete", "rescued"]
+)
+def test_a_settled_instance_stands_on_the_provider_of_its_compute_node(state):
+    facts = facts_of(f"{HOSTS}  server web on h1 state={state}\n")
+    assert standing_of(facts) == Placed(facts.providers[uuid_of("h1")])
+
+
+@pytest.mark.parametrize(
+    ("line", "words"),
+    [
+        ("server web on h1 task=rebuilding", "its task state is rebuilding"),
+        ("server web on h1 state=building", "it is being built"),
+        ("server web on h1 state=resized", "waits for confirmation"),
+        ("server web on h1 state=deleted", "it is being deleted"),
+        ("server web on h1 hidden", "its sibling in another cell"),
+        ("server web task=spawning", "its task state is spawning"),
+        ("server web on h1\n  live-migration of web from h2 running", "its live-migration is"),
+        ("server web on h1\n  resize of web from h2 finished", "its resize is finished"),
+        ("server web on h1\nbuild web", "it has a build request"),
+    ],
+)  # fmt: skip
+def test_what_is_under_way_is_in_motion(line, words):
+    place = standing_of(facts_of(f"{HOSTS}  {line}\n"))
+    assert isinstance(place, InMotion)
+    assert words in place.reason
+
+
+@pytest.mark.parametrize(
+    ("moment", "moving"),
+    [(NOW - timedelta(seconds=1), False), (NOW, True), (NOW + timedelta(seconds=1), True)],
+)
+def test_what_changed_while_the_facts_were_read_is_in_motion(moment, moving):
+    facts = facts_of(f"{HOSTS}  server web on h1\n")
+    changed = replace(facts, instances=(replace(facts.instances[0], updated_at=moment),))
+    assert isinstance(standing_of(changed), InMotion) is moving
+
+
+def test_a_row_without_a_state_is_taken_for_one_being_built():
+    facts = facts_of(f"{HOSTS}  server web on h1\n")
+    unknown = replace(facts, instances=(replace(facts.instances[0], vm_state=None),))
+    assert standing_of(unknown) == InMotion("it is being built")
+
+
+def test_a_shelved_instance_stands_nowhere():
+    assert standing_of(facts_of(f"{HOSTS}  server web state=shelved_offloaded\n")) == Nowhere()
+
+
+@pytest.mark.parametrize(
+    ("hosts", "words"),
+    [
+        ("cell1\n  host h2 VCPU=8\n", "cell1 has no compute node for host h1, node h1"),
+        ("cell1\n  host h1 without-provider\n", "Placement has no provider with uuid"),
+        ("cell1\n  host h1 VCPU=8 uuid=other\n", "but the provider of that name has uuid"),
+        (
+            "cell1\n  host h1 VCPU=8 uuid=twin\n  host h3 VCPU=8 uuid=twin\n",
+            "compute nodes h1/h1, h3/h3 have one uuid",
+        ),
+    ],
+)
+def test_without_one_provider_nothing_is_told(hosts, words):
+    place = standing_of(facts_of(f"{hosts}  server web on h1\n"))
+    assert isinstance(place, Untold)
+    assert words in place.reason
+
+
+def test_two_compute_nodes_in_one_place_tell_nothing():
+    facts = facts_of(f"{HOSTS}  server web on h1\n")
+    [node, *_] = facts.compute_nodes
+    doubled = replace(facts, compute_nodes=(*facts.compute_nodes, replace(node, uuid="another")))
+    assert standing_of(doubled) == Untold("cell1 has 2 compute nodes for host h1, node h1")
+
+
+@pytest.mark.parametrize(("host", "up"), [("h1", False), ("h2", True), ("unknown", False)])
+def test_a_source_is_up_when_its_compute_service_reports(host, up):
+    assert source_is_up(uuid_of(host), facts_of(HOSTS)) is up
+
+
+def test_a_source_whose_service_is_gone_is_down():
+    facts = replace(facts_of(HOSTS), services=())
+    assert not source_is_up(uuid_of("h2"), facts)
