@@ -85,7 +85,7 @@ def _read(urls: NovaUrls, profile: bool) -> int:
         facts = collect(reading, report)
     seconds = time.monotonic() - started
     mebibytes = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024
-    for answer in facts.coverage.answers:
+    for answer in facts.coverage.sources:
         say(f"  {answer.source}: {answer.rows} rows, {answer.unread_rows} not understood")
     used = time.process_time() - used
     say(f"collect: {seconds:.1f} s, of them {used:.1f} s of this process, {mebibytes} MiB")

@@ -61,7 +61,7 @@ def _measured(service: Service, database: Database, client: type[Placement]) -> 
     ledger = placement.ledger(lambda done, total: None)
     clock, ours, served, stored = (after - then for after, then in zip(used(), before, strict=True))
     return (
-        f"{service.label} ({ledger.way}), {len(ledger.providers)} providers, "
+        f"{service.label} ({ledger.read_via}), {len(ledger.providers)} providers, "
         f"{len(ledger.consumers)} consumers: {clock:.1f} s; processor: {ours:.1f} s of this "
         f"process, {served:.1f} s of the service, {stored:.1f} s of the database"
     )

@@ -10,7 +10,7 @@ from tests.scenarios.drafting import NOW, Draft, uuid_of
 from trueup.reconcile.audit import audit
 from trueup.reconcile.facts import Facts, Holding
 from trueup.reconcile.plan import Plan, make_plan
-from trueup.reconcile.residence import InMotion, standing
+from trueup.reconcile.residence import InMotion, residence
 from trueup.reconcile.rules import Rules
 from trueup.reconcile.steps import Step, gains
 
@@ -67,7 +67,7 @@ def test_invariant_7_what_is_in_motion_is_left_alone(draft: Draft) -> None:
         assert step.consumer not in facts.moving
         assert step.consumer not in facts.builds
         if step.consumer in facts.alive:
-            assert not isinstance(standing(facts.alive[step.consumer], facts), InMotion)
+            assert not isinstance(residence(facts.alive[step.consumer], facts), InMotion)
 
 
 @MANY

@@ -16,10 +16,13 @@ from trueup.reconcile.facts import Facts, Instance
 from trueup.reconcile.rules import Rules
 from trueup.reconcile.sources.cloud import Cloud
 from trueup.reconcile.sources.errors import Unreachable
-from trueup.reconcile.sources.nova.cells import CellContents, Found
-from trueup.reconcile.sources.nova.databases import Cell
-from trueup.reconcile.sources.nova.queries import Narrowing
-from trueup.reconcile.sources.nova.registry import Registry
+from trueup.reconcile.sources.nova.contract import (
+    CellContents,
+    InstanceFilter,
+    InstanceIds,
+    NovaCell,
+    Registry,
+)
 from trueup.reconcile.sources.placement.contract import Ledger, LedgerParts, WholeLedger
 
 PROVIDERS = (*HOSTS, "nic", "pool", "stray")
@@ -31,16 +34,16 @@ class DraftedNova:
 
     draft: Draft
     facts: Facts
-    way: str = "database"
+    read_via: str = "database"
     registry_source: str = "Nova's API database"
 
-    def cells(self) -> tuple[Cell, ...]:
-        return tuple(Cell(uuid, name, "") for uuid, name in self.draft.cells.items())
+    def cells(self) -> tuple[NovaCell, ...]:
+        return tuple(NovaCell(uuid, name, "") for uuid, name in self.draft.cells.items())
 
-    def registry(self, cells: Iterable[Cell], uuids: Iterable[str] | None = None) -> Registry:
+    def registry(self, cells: Iterable[NovaCell], uuids: Iterable[str] | None = None) -> Registry:
         return Registry(build_requests=self.facts.build_requests)
 
-    def hosts(self, cell: Cell) -> CellContents:
+    def hosts(self, cell: NovaCell) -> CellContents:
         if cell.name in self.draft.silent:
             raise Unreachable(cell.name, self.draft.silent[cell.name])
         return CellContents(
@@ -48,15 +51,15 @@ class DraftedNova:
             services=tuple(row for row in self.draft.services if row.cell == cell.uuid),
         )
 
-    def found(self, cell: Cell, narrowing: Narrowing) -> Found:
-        rows = [row for row in self._rows(cell) if _is_of(row, narrowing.projects, row.project)]
-        living = [row for row in rows if not row.deleted and _is_of(row, narrowing.hosts, row.host)]
-        deleted = [row for row in rows if row.deleted and narrowing.deleted]
-        return Found(
+    def instance_ids(self, cell: NovaCell, wanted: InstanceFilter) -> InstanceIds:
+        rows = [row for row in self._rows(cell) if _is_of(row, wanted.projects, row.project)]
+        living = [row for row in rows if not row.deleted and _is_of(row, wanted.hosts, row.host)]
+        deleted = [row for row in rows if row.deleted and wanted.deleted]
+        return InstanceIds(
             {row.uuid: row.uuid for row in living}, {row.uuid: row.uuid for row in deleted}
         )
 
-    def instances(self, cell: Cell, uuids: Iterable[str]) -> CellContents:
+    def instances(self, cell: NovaCell, uuids: Iterable[str]) -> CellContents:
         asked = frozenset(uuids)
         return CellContents(
             instances=tuple(row for row in self._rows(cell) if row.uuid in asked),
@@ -67,7 +70,7 @@ class DraftedNova:
             ),
         )
 
-    def _rows(self, cell: Cell) -> list[Instance]:
+    def _rows(self, cell: NovaCell) -> list[Instance]:
         return [row for row in self.draft.instances if row.cell == cell.uuid]
 
 

@@ -10,7 +10,7 @@ from tests.reconcile.small import Small
 from trueup.reconcile.collect import collect, with_holdings
 from trueup.reconcile.facts import Facts, Holding
 from trueup.reconcile.sources.errors import Unreachable
-from trueup.reconcile.sources.libvirt import Told
+from trueup.reconcile.sources.libvirt import HostDomains
 
 
 def quiet(stage: str, done: int, total: int) -> None:
@@ -28,10 +28,10 @@ def database(small: Small, name: str):
 def test_every_source_is_in_the_coverage(small):
     facts = facts_of(small)
     assert facts.coverage.complete
-    assert [answer.source for answer in facts.coverage.answers] == [
+    assert [answer.source for answer in facts.coverage.sources] == [
         "Placement", "Nova's API database", "cell0", "cell1", "cell2"
     ]  # fmt: skip
-    assert all(answer.rows > 0 for answer in facts.coverage.answers)
+    assert all(answer.rows > 0 for answer in facts.coverage.sources)
     assert sorted(facts.cells.values()) == ["cell0", "cell1", "cell2"]
 
 
@@ -120,9 +120,9 @@ def test_without_the_api_database_nothing_is_said(small):
 
 def test_an_answer_says_when_how_and_how_much(small):
     before = datetime.now(UTC).replace(tzinfo=None)
-    answers = facts_of(small).coverage.answers
+    answers = facts_of(small).coverage.sources
     assert all(answer.answered_at >= before for answer in answers)
-    assert [answer.way for answer in answers[1:]] == ["database"] * 4
+    assert [answer.read_via for answer in answers[1:]] == ["database"] * 4
     assert not any(answer.partial for answer in answers)
 
 
@@ -137,7 +137,7 @@ def test_what_cannot_be_understood_is_named_with_table_and_id_and_the_rest_is_re
     small.sql("nova_cell1", "UPDATE instances SET updated_at = 0 WHERE id = ?", dateless["id"])
     small.sql("nova_cell1", "UPDATE instances SET deleted = NULL WHERE id = ?", limbo["id"])
     facts = facts_of(small)
-    [answer] = [one for one in facts.coverage.answers if one.source == "cell1"]
+    [answer] = [one for one in facts.coverage.sources if one.source == "cell1"]
     assert {(one.table, one.row, one.column) for one in answer.unread} == {
         ("instance_extra", "4711", "flavor"),
         ("instances", str(dateless["id"]), "updated_at"),
@@ -156,7 +156,7 @@ def test_an_instance_in_another_form_of_its_uuid_is_still_the_consumer(small):
     small.sql(cell, "UPDATE instances SET uuid = ? WHERE uuid = ?", consumer.upper(), consumer)
     facts = facts_of(small)
     assert consumer in facts.alive
-    [noted] = [one for answer in facts.coverage.answers for one in answer.unread]
+    [noted] = [one for answer in facts.coverage.sources for one in answer.unread]
     assert (noted.table, noted.column) == ("instances", "uuid")
 
 
@@ -164,7 +164,7 @@ def test_a_column_that_the_release_lacks_is_named(small):
     small.sql("nova_cell1", "ALTER TABLE migrations DROP COLUMN cross_cell_move")
     facts = facts_of(small)
     assert facts.coverage.complete
-    assert [one.what for answer in facts.coverage.answers for one in answer.lacking] == [
+    assert [one.what for answer in facts.coverage.sources for one in answer.unsupported] == [
         "migrations.cross_cell_move"
     ]
 
@@ -179,9 +179,9 @@ def test_a_build_request_table_that_cannot_be_read_says_so(small):
 def test_hypervisors_are_asked_where_they_are_named(small):
     class Silent:
         def domains(self, hosts):
-            return iter([Told(host, reason="no route") for host in hosts])
+            return iter([HostDomains(host, reason="no route") for host in hosts])
 
     facts = collect(replace(small.cloud, hypervisors=Silent()), lambda *_: None)
-    [answer] = [row for row in facts.coverage.answers if row.source == "libvirt"]
-    assert len(answer.lacking) == 6
+    [answer] = [row for row in facts.coverage.sources if row.source == "libvirt"]
+    assert len(answer.unsupported) == 6
     assert facts.coverage.complete, "a host that is dead is silent by nature"

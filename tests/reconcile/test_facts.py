@@ -9,14 +9,13 @@ import pytest
 from tests.reconcile.planning import facts_of
 from tests.scenarios.drafting import NOW, uuid_of
 from trueup.reconcile.facts import (
-    Answer,
     ComputeService,
     Coverage,
     Inventory,
-    Lacking,
     Migration,
     PciDevice,
     Port,
+    SourceStatus,
     Unread,
     grouped,
 )
@@ -33,7 +32,10 @@ def test_capacity_is_what_is_not_reserved_times_the_ratio_rounded_down(
 
 
 def test_coverage_is_complete_when_every_source_answered():
-    heard, silent = Answer("Placement", True, 3), Answer("cell1", False, reason="it is down")
+    heard, silent = (
+        SourceStatus("Placement", True, 3),
+        SourceStatus("cell1", False, reason="it is down"),
+    )
     assert Coverage((heard,)).complete
     assert not Coverage((heard, silent)).complete
     assert Coverage((heard, silent)).missing == (silent,)
@@ -128,28 +130,20 @@ def test_grouped_keeps_the_order_given():
 
 
 def test_a_source_that_lost_a_row_or_was_silent_leaves_the_coverage_incomplete():
-    whole = Answer("cell1", True, 3)
+    whole = SourceStatus("cell1", True, 3)
     row = Unread("instances", "7", "", "its uuid is no uuid")
-    lossy = Answer("cell2", True, 2, unread=(row,), unread_rows=1, lost_rows=1)
+    lossy = SourceStatus("cell2", True, 2, unread=(row,), unread_rows=1, lost_rows=1)
     assert (whole.partial, lossy.partial) == (False, True)
-    assert Coverage((whole, lossy)).losing == (lossy,)
+    assert Coverage((whole, lossy)).damaged == (lossy,)
     assert not Coverage((whole, lossy)).complete
 
 
 def test_a_part_of_a_row_that_cannot_be_understood_is_named_and_the_row_is_there():
     part = Unread("instance_extra", "7", "flavor", "it is no JSON")
-    answer = Answer("cell1", True, 3, unread=(part,), unread_rows=1)
+    answer = SourceStatus("cell1", True, 3, unread=(part,), unread_rows=1)
     assert answer.partial
     assert not part.lost
     assert Coverage((answer,)).complete
-
-
-def test_what_a_source_cannot_give_is_asked_by_kind():
-    lacking = Lacking("pci_devices", "Nova's API does not tell them")
-    coverage = Coverage((Answer("Nova's API", True, lacking=(lacking,)), Answer("x", True)))
-    assert coverage.lacks("pci_devices") == (lacking,)
-    assert coverage.lacks("instances") == ()
-    assert coverage.complete
 
 
 def test_a_soft_deleted_instance_is_alive():

@@ -11,19 +11,19 @@ from tests.scenarios.drafting import NOW, uuid_of
 from trueup.reconcile.facts import Facts
 from trueup.reconcile.residence import (
     InMotion,
-    Nowhere,
+    NoHost,
     Placed,
-    Standing,
-    Untold,
+    Residence,
+    Undetermined,
+    residence,
     source_is_up,
-    standing,
 )
 
 HOSTS = "cell1\n  host h1 VCPU=8\n  host h2 VCPU=8 up\n"
 
 
-def standing_of(facts: Facts, name: str = "web") -> Standing:
-    return standing(facts.alive[uuid_of(name)], facts)
+def residence_of(facts: Facts, name: str = "web") -> Residence:
+    return residence(facts.alive[uuid_of(name)], facts)
 
 
 @pytest.mark.parametrize(
@@ -31,7 +31,7 @@ def standing_of(facts: Facts, name: str = "web") -> Standing:
 )
 def test_a_settled_instance_stands_on_the_provider_of_its_compute_node(state):
     facts = facts_of(f"{HOSTS}  server web on h1 state={state}\n")
-    assert standing_of(facts) == Placed(facts.providers[uuid_of("h1")])
+    assert residence_of(facts) == Placed(facts.providers[uuid_of("h1")])
 
 
 @pytest.mark.parametrize(
@@ -49,7 +49,7 @@ def test_a_settled_instance_stands_on_the_provider_of_its_compute_node(state):
     ],
 )  # fmt: skip
 def test_what_is_under_way_is_in_motion(line, words):
-    place = standing_of(facts_of(f"{HOSTS}  {line}\n"))
+    place = residence_of(facts_of(f"{HOSTS}  {line}\n"))
     assert isinstance(place, InMotion)
     assert words in place.reason
 
@@ -61,17 +61,17 @@ def test_what_is_under_way_is_in_motion(line, words):
 def test_what_changed_while_the_facts_were_read_is_in_motion(moment, moving):
     facts = facts_of(f"{HOSTS}  server web on h1\n")
     changed = replace(facts, instances=(replace(facts.instances[0], updated_at=moment),))
-    assert isinstance(standing_of(changed), InMotion) is moving
+    assert isinstance(residence_of(changed), InMotion) is moving
 
 
 def test_a_row_without_a_state_is_taken_for_one_being_built():
     facts = facts_of(f"{HOSTS}  server web on h1\n")
     unknown = replace(facts, instances=(replace(facts.instances[0], vm_state=None),))
-    assert standing_of(unknown) == InMotion("it is being built")
+    assert residence_of(unknown) == InMotion("it is being built")
 
 
 def test_a_shelved_instance_stands_nowhere():
-    assert standing_of(facts_of(f"{HOSTS}  server web state=shelved_offloaded\n")) == Nowhere()
+    assert residence_of(facts_of(f"{HOSTS}  server web state=shelved_offloaded\n")) == NoHost()
 
 
 @pytest.mark.parametrize(
@@ -87,8 +87,8 @@ def test_a_shelved_instance_stands_nowhere():
     ],
 )
 def test_without_one_provider_nothing_is_told(hosts, words):
-    place = standing_of(facts_of(f"{hosts}  server web on h1\n"))
-    assert isinstance(place, Untold)
+    place = residence_of(facts_of(f"{hosts}  server web on h1\n"))
+    assert isinstance(place, Undetermined)
     assert words in place.reason
 
 
@@ -96,7 +96,7 @@ def test_two_compute_nodes_in_one_place_tell_nothing():
     facts = facts_of(f"{HOSTS}  server web on h1\n")
     [node, *_] = facts.compute_nodes
     doubled = replace(facts, compute_nodes=(*facts.compute_nodes, replace(node, uuid="another")))
-    assert standing_of(doubled) == Untold("cell1 has 2 compute nodes for host h1, node h1")
+    assert residence_of(doubled) == Undetermined("cell1 has 2 compute nodes for host h1, node h1")
 
 
 @pytest.mark.parametrize(("host", "up"), [("h1", False), ("h2", True), ("unknown", False)])

@@ -10,7 +10,7 @@ from hypothesis import given
 from tests.properties.clouds import drafts
 from tests.reconcile.planning import facts_of
 from tests.reconcile.test_collect import facts_of as collected
-from trueup.reconcile.facts import Answer, Coverage, Lacking, Unread
+from trueup.reconcile.facts import Coverage, SourceStatus, Unread, Unsupported
 from trueup.reconcile.snapshot import Snapshot, SnapshotUnusable, load, save
 
 
@@ -30,12 +30,12 @@ def test_a_cloud_as_it_was_collected_is_loaded_with_its_coverage(small, tmp_path
 
 
 def test_what_was_not_understood_is_kept(tmp_path):
-    row, lacking = Unread("instances", "7", "uuid", "none"), Lacking("a.b", "too old")
-    answer = Answer("cell1", True, 3, unread=(row,), unread_rows=1, lacking=(lacking,))
+    row, lacking = Unread("instances", "7", "uuid", "none"), Unsupported("a.b", "too old")
+    answer = SourceStatus("cell1", True, 3, unread=(row,), unread_rows=1, unsupported=(lacking,))
     facts = facts_of("cell1\n  host h1\n")
     object.__setattr__(facts, "coverage", Coverage((answer,)))
     save(Snapshot(facts), tmp_path / "a.snapshot")
-    assert load(tmp_path / "a.snapshot").facts.coverage.answers == (answer,)
+    assert load(tmp_path / "a.snapshot").facts.coverage.sources == (answer,)
 
 
 def test_it_is_its_owners_and_whole_or_not_there(tmp_path):

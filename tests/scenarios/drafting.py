@@ -10,7 +10,6 @@ from datetime import datetime, timedelta
 
 from trueup.reconcile.facts import (
     Allocations,
-    Answer,
     BuildRequest,
     ComputeNode,
     ComputeService,
@@ -22,6 +21,7 @@ from trueup.reconcile.facts import (
     Inventory,
     Migration,
     Provider,
+    SourceStatus,
 )
 
 NOW = datetime(2026, 11, 21, 12, 0, 0)
@@ -114,14 +114,14 @@ class Draft:
     def facts(self) -> Facts:
         """The facts, with the holdings of every consumer and every instance."""
         answered = [
-            Answer(name, name not in self.silent, 1, self.silent.get(name, ""))
+            SourceStatus(name, name not in self.silent, 1, self.silent.get(name, ""))
             for name in self.cells.values()
         ]
         subjects = self.held.keys() | {row.uuid for row in self.instances}
         heard = {uuid for uuid, name in self.cells.items() if name not in self.silent}
         return Facts(
             taken_at=NOW,
-            coverage=Coverage((Answer("Placement", True), *answered)),
+            coverage=Coverage((SourceStatus("Placement", True), *answered)),
             cells=dict(self.cells),
             providers=dict(self.providers),
             consumers=dict(self.held),

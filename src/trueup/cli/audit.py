@@ -8,7 +8,7 @@ from trueup.cli.progress import progress, say
 from trueup.cli.sources import FactsVerb, add_from_option, kept_facts, living_facts
 from trueup.exit_codes import ExitCode
 from trueup.reconcile.audit import Audit, audit, save
-from trueup.reconcile.facts import Answer, Facts
+from trueup.reconcile.facts import Facts, SourceStatus
 from trueup.reconcile.report.tables import Table, audit_table
 from trueup.reconcile.rules import Rules
 
@@ -57,7 +57,7 @@ def verdict(result: Audit, work: bool) -> ExitCode:
 
 def summarize(result: Audit) -> None:
     """Two lines: who answered, and how many verdicts of each kind."""
-    answered = [answer for answer in result.coverage.answers if answer.answered]
+    answered = [answer for answer in result.coverage.sources if answer.answered]
     say("Answered: " + ", ".join(f"{row.source} ({row.rows} rows)" for row in answered))
     for answer in result.coverage.missing:
         say(f"Did not answer: {answer.source}: {answer.reason}")
@@ -69,7 +69,7 @@ def summarize(result: Audit) -> None:
     )
 
 
-def _tell_gaps(answer: Answer) -> None:
+def _tell_gaps(answer: SourceStatus) -> None:
     """What of an answer is not in the facts: the first rows, and how many there are."""
     if answer.unread_rows:
         lost = f", {answer.lost_rows} of them not at all" if answer.lost_rows else ""
@@ -78,8 +78,8 @@ def _tell_gaps(answer: Answer) -> None:
         say(f"  {row.table} {row.row} {row.column or '(the whole row)'}: {row.reason}")
     if len(answer.unread) > UNREAD_SHOWN_MAX:
         say("  … and more: 'trueup audit --save FILE' keeps them.")
-    if answer.lacking:
-        say(f"{answer.source} has no " + ", ".join(one.what for one in answer.lacking))
+    if answer.unsupported:
+        say(f"{answer.source} has no " + ", ".join(one.what for one in answer.unsupported))
 
 
 def add_grace_option(parser: argparse.ArgumentParser) -> None:

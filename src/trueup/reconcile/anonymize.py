@@ -140,10 +140,12 @@ RULES: Mapping[type, Mapping[str, Rule]] = {
             _FACTS,
         ),
     },
-    kinds.Coverage: {"answers": _FACTS},
-    kinds.Answer: {"source": _source, "reason": _removed, "unread": _FACTS, "lacking": _FACTS},
+    kinds.Coverage: {"sources": _FACTS},
+    kinds.SourceStatus: {
+        "source": _source, "reason": _removed, "unread": _FACTS, "unsupported": _FACTS,
+    },
     kinds.Unread: {"reason": _removed},
-    kinds.Lacking: {"reason": _removed},
+    kinds.Unsupported: {"reason": _removed},
     kinds.Provider: {
         "uuid": _uuid, "name": _place, "root": _uuid, "parent": _uuid, "shares_with": _each(_uuid),
     },
@@ -188,9 +190,9 @@ RULES: Mapping[type, Mapping[str, Rule]] = {
 
 # Fields with text that tell of no cloud in particular.
 KEPT: Mapping[type, frozenset[str]] = {
-    kinds.Answer: frozenset({"way"}),
+    kinds.SourceStatus: frozenset({"read_via"}),
     kinds.Unread: frozenset({"table", "row", "column"}),
-    kinds.Lacking: frozenset({"what"}),
+    kinds.Unsupported: frozenset({"what"}),
     kinds.Provider: frozenset({"inventories"}),
     kinds.Allocations: frozenset({"consumer_type"}),
     kinds.Flavor: frozenset({"extra_specs"}),

@@ -12,7 +12,7 @@ import msgspec
 from trueup.reconcile.defects import DEFECTS
 from trueup.reconcile.facts import Coverage, Facts
 from trueup.reconcile.findings import Finding, LeftAlone, Unchecked
-from trueup.reconcile.residence import InMotion, Untold, provider_of, standing
+from trueup.reconcile.residence import InMotion, Undetermined, provider_of, residence
 from trueup.reconcile.rules import Rules
 
 
@@ -84,7 +84,7 @@ def _untold_hosts(facts: Facts) -> Iterator[Unchecked]:
         if facts.hosts_in_scope is not None and node.host not in facts.hosts_in_scope:
             continue
         provider = provider_of(node, facts)
-        if isinstance(provider, Untold):
+        if isinstance(provider, Undetermined):
             count = instances[node.cell, node.host, node.node]
             yield Unchecked(
                 f"host {node.host}",
@@ -96,17 +96,17 @@ def _untold_hosts(facts: Facts) -> Iterator[Unchecked]:
 def _homeless(facts: Facts) -> Iterator[Unchecked]:
     """Instances whose compute node is not there, or not the only one."""
     for uuid, instance in sorted(facts.alive.items()):
-        place = standing(instance, facts)
+        place = residence(instance, facts)
         known = facts.nodes_by_place.get(
             (instance.cell, instance.host or "", instance.node or ""), ()
         )
-        if isinstance(place, Untold) and len(known) != 1:
+        if isinstance(place, Undetermined) and len(known) != 1:
             yield Unchecked(f"instance {uuid}", instance.host or "", place.reason)
 
 
 def _in_motion(facts: Facts) -> Iterator[LeftAlone]:
     for uuid, instance in sorted(facts.alive.items()):
-        place = standing(instance, facts)
+        place = residence(instance, facts)
         if isinstance(place, InMotion):
             yield LeftAlone(f"instance {uuid}", instance.host or "", place.reason)
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Standing: on which provider an instance should hold its allocation, or why that is not said.
+"""Residence: on which provider an instance should hold its allocation, or why that is not said.
 
 Pure rules over facts, shared by the defects so that all of them leave the same instances alone.
 """
@@ -18,61 +18,61 @@ _UNSETTLED_STATES = {
 
 @dataclass(frozen=True, slots=True)
 class Placed:
-    """The instance is settled, on the compute node of this provider."""
+    """The instance is settled, on the compute node that this provider stands for."""
 
     provider: Provider
 
 
 @dataclass(frozen=True, slots=True)
 class InMotion:
-    """Something is under way with the instance: it is left alone (design, invariant 7)."""
+    """Something is under way with the instance, so it is left alone (invariant 7)."""
 
     reason: str
 
 
 @dataclass(frozen=True, slots=True)
-class Nowhere:
-    """The instance is on no host, as a shelved one."""
+class NoHost:
+    """The instance is on no host, as after shelving."""
 
 
 @dataclass(frozen=True, slots=True)
-class Untold:
-    """The provider cannot be told from the facts, for this reason."""
+class Undetermined:
+    """The facts do not determine the provider, for this reason."""
 
     reason: str
 
 
-Standing = Placed | InMotion | Nowhere | Untold
+Residence = Placed | InMotion | NoHost | Undetermined
 
 
-def standing(instance: Instance, facts: Facts) -> Standing:
-    """Where the instance stands."""
+def residence(instance: Instance, facts: Facts) -> Residence:
+    """Where the instance resides."""
     if reason := _motion(instance, facts):
         return InMotion(reason)
     if instance.host is None or instance.node is None:
-        return Nowhere()
+        return NoHost()
     nodes = facts.nodes_by_place.get((instance.cell, instance.host, instance.node), ())
     if len(nodes) != 1:
         found = "no compute node" if not nodes else f"{len(nodes)} compute nodes"
         cell = facts.cells[instance.cell]
-        return Untold(f"{cell} has {found} for host {instance.host}, node {instance.node}")
+        return Undetermined(f"{cell} has {found} for host {instance.host}, node {instance.node}")
     provider = provider_of(nodes[0], facts)
-    return provider if isinstance(provider, Untold) else Placed(provider)
+    return provider if isinstance(provider, Undetermined) else Placed(provider)
 
 
-def provider_of(node: ComputeNode, facts: Facts) -> Provider | Untold:
-    """The provider of a compute node: the one with its uuid, and with no rival."""
+def provider_of(node: ComputeNode, facts: Facts) -> Provider | Undetermined:
+    """The provider of a compute node: the one with its uuid, if no other node has that uuid."""
     if len(facts.nodes_by_uuid[node.uuid]) > 1:
         places = ", ".join(f"{row.host}/{row.node}" for row in facts.nodes_by_uuid[node.uuid])
-        return Untold(f"compute nodes {places} have one uuid, {node.uuid}")
+        return Undetermined(f"compute nodes {places} have one uuid, {node.uuid}")
     if provider := facts.providers.get(node.uuid):
         return provider
     if namesakes := facts.providers_by_name.get(node.node):
-        return Untold(
+        return Undetermined(
             f"its compute node has uuid {node.uuid}, "
             f"but the provider of that name has uuid {namesakes[0].uuid}"
         )
-    return Untold(f"Placement has no provider with uuid {node.uuid} or name {node.node}")
+    return Undetermined(f"Placement has no provider with uuid {node.uuid} or name {node.node}")
 
 
 def source_is_up(root: str, facts: Facts) -> bool:

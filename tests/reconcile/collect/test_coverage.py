@@ -7,12 +7,11 @@ from tests.reconcile.test_collect import quiet
 from trueup.reconcile.collect.coverage import Cells, domains_of, now, ports_of
 from trueup.reconcile.facts import Domain, Port
 from trueup.reconcile.sources.errors import AccessDenied, Unreachable
-from trueup.reconcile.sources.libvirt import Told
-from trueup.reconcile.sources.nova.cells import CellContents
-from trueup.reconcile.sources.nova.databases import Cell
-from trueup.reconcile.sources.reading import Noted
+from trueup.reconcile.sources.libvirt import HostDomains
+from trueup.reconcile.sources.notes import Noted
+from trueup.reconcile.sources.nova.contract import CellContents, NovaCell
 
-HERE, THERE = Cell("u1", "cell1", ""), Cell("u2", "cell2", "", disabled=True)
+HERE, THERE = NovaCell("u1", "cell1", ""), NovaCell("u2", "cell2", "", disabled=True)
 
 
 def test_what_cells_tell_is_kept_and_counted(small):
@@ -22,7 +21,7 @@ def test_what_cells_tell_is_kept_and_counted(small):
         assert told.keys() == {HERE, THERE}
     assert cells.ask(lambda cell: cell.name) == {HERE: "cell1", THERE: "cell2"}
     assert len(cells.contents) == 4
-    assert [(one.source, one.rows, one.lost_rows) for one in cells.answers()] == [
+    assert [(one.source, one.rows, one.lost_rows) for one in cells.statuses()] == [
         ("cell1", 3, 3),
         ("cell2", 3, 3),
     ]
@@ -42,7 +41,7 @@ def test_a_cell_that_was_silent_once_is_not_asked_again(small):
     for _ in range(2):
         assert cells.ask(ask).keys() == {HERE}
     assert asked.count(THERE) == 1
-    [told, silent] = cells.answers()
+    [told, silent] = cells.statuses()
     assert (told.answered, silent.answered, silent.reason) == (True, False, "it is down")
 
 
@@ -83,7 +82,9 @@ def test_a_neutron_that_does_not_answer_or_hides_is_silent(small):
 def test_domains_are_asked_for_of_each_host_once(small):
     class Hypervisors:
         def domains(self, hosts):
-            return iter([Told(one, (Domain("d", one, "n", "running", True),)) for one in hosts])
+            return iter(
+                [HostDomains(one, (Domain("d", one, "n", "running", True),)) for one in hosts]
+            )
 
     [cell, *_] = [one for one in small.cloud.nova.cells() if one.name == "cell1"]
     nodes = small.cloud.nova.hosts(cell).compute_nodes

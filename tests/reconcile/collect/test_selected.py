@@ -23,7 +23,7 @@ from trueup.reconcile.rules import Rules
 from trueup.reconcile.sources.cloud import Cloud
 from trueup.reconcile.sources.connect import from_nova_conf
 from trueup.reconcile.sources.database import Session
-from trueup.reconcile.sources.libvirt import Told
+from trueup.reconcile.sources.libvirt import HostDomains
 from trueup.reconcile.sources.placement.client import Placement
 from trueup.reconcile.sources.placement.contract import LedgerParts, WholeLedger
 from trueup.reconcile.sources.placement.database import PlacementDatabase
@@ -63,8 +63,8 @@ class Ports:
 class Domains:
     """Hypervisors with one domain each."""
 
-    def domains(self, hosts: Iterable[str]) -> Iterator[Told]:
-        return (Told(one, (Domain(one, one, "a", "running", True),)) for one in hosts)
+    def domains(self, hosts: Iterable[str]) -> Iterator[HostDomains]:
+        return (HostDomains(one, (Domain(one, one, "a", "running", True),)) for one in hosts)
 
 
 def only(**names: str) -> Selection:
@@ -281,10 +281,10 @@ def test_a_cell_that_falls_silent_on_the_way_is_not_asked_again(small):
         def __getattr__(self, name: str) -> Any:
             return getattr(small.cloud.nova, name)
 
-        def found(self, cell: Any, narrowing: Any) -> Any:
+        def instance_ids(self, cell: Any, wanted: Any) -> Any:
             if cell.name == "cell2":
                 (small.folder / "nova_cell2.sqlite").unlink()
-            return small.cloud.nova.found(cell, narrowing)
+            return small.cloud.nova.instance_ids(cell, wanted)
 
         def instances(self, cell: Any, uuids: Any) -> Any:
             asked.append(cell.name)
@@ -307,8 +307,10 @@ def test_of_who_is_selected_request_specs_are_read_in_full(small):
 
 def test_what_a_project_cannot_be_asked_for_is_said_in_the_coverage(small):
     project = small.sql("nova_cell1", "SELECT project_id FROM instances")[0]["project_id"]
-    [answer, *_] = collect(small.cloud, quiet, only(projects=project)).coverage.answers
-    assert [one.what for one in answer.lacking] == ["consumers of the project that are no instance"]
+    [answer, *_] = collect(small.cloud, quiet, only(projects=project)).coverage.sources
+    assert [one.what for one in answer.unsupported] == [
+        "consumers of the project that are no instance"
+    ]
 
 
 @pytest.mark.parametrize("kind", ["instances", "hosts", "providers", "cells", "consumers"])

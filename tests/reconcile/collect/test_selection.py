@@ -209,7 +209,7 @@ def test_a_selection_reads_only_what_it_needs(small: Small):
     whole = collect(small.cloud, quiet)
     host = whole.compute_nodes[0].host
     part = collect(small.cloud, quiet, only(hosts=host))
-    rows = {answer.source: answer.rows for answer in whole.coverage.answers}
-    for answer in part.coverage.answers:
+    rows = {answer.source: answer.rows for answer in whole.coverage.sources}
+    for answer in part.coverage.sources:
         assert answer.rows <= rows[answer.source]
-    assert sum(answer.rows for answer in part.coverage.answers) < sum(rows.values())
+    assert sum(answer.rows for answer in part.coverage.sources) < sum(rows.values())

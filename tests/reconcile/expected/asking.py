@@ -6,7 +6,6 @@ from datetime import datetime
 from typing import Any
 
 from trueup.reconcile.facts import (
-    Answer,
     ComputeNode,
     Coverage,
     Facts,
@@ -14,6 +13,7 @@ from trueup.reconcile.facts import (
     Instance,
     Inventory,
     Provider,
+    SourceStatus,
 )
 
 ROOT, CELL = "root-of-h1", "cell1"
@@ -45,7 +45,7 @@ def facts(*providers: Provider, nodes: dict[str, str] | None = None, **more: Any
     return Facts(
         **{
             "taken_at": NOW,
-            "coverage": Coverage((Answer("Neutron", True),)),
+            "coverage": Coverage((SourceStatus("Neutron", True),)),
             "cells": {CELL: CELL},
             "providers": {row.uuid: row for row in providers},
             "consumers": {},

@@ -8,7 +8,7 @@ import pytest
 from tests.clouds import answers, recordings
 from trueup.reconcile.collect import collect
 from trueup.reconcile.expected import Unknown, expected
-from trueup.reconcile.facts import NEUTRON, Answer, Coverage, Facts
+from trueup.reconcile.facts import NEUTRON, Coverage, Facts, SourceStatus
 from trueup.reconcile.sources.connect import from_nova_conf
 from trueup.reconcile.sources.neutron import parse_port
 from trueup.reconcile.sources.nova.api import TOLD, NovaApi
@@ -30,7 +30,7 @@ def facts_of(recorded_cloud, name: str) -> Facts:
     facts = collect(cloud, lambda *_: None)
     cloud.close()
     ports = tuple(map(parse_port, recordings.ports(name)))
-    answered = (*facts.coverage.answers, Answer(NEUTRON, True, len(ports)))
+    answered = (*facts.coverage.sources, SourceStatus(NEUTRON, True, len(ports)))
     return replace(facts, ports=ports, coverage=Coverage(answered))
 
 

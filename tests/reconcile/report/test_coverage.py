@@ -5,7 +5,7 @@ from dataclasses import replace
 from datetime import datetime
 
 from tests.reconcile.planning import facts_of
-from trueup.reconcile.facts import Answer, Coverage, Lacking, Unread
+from trueup.reconcile.facts import Coverage, SourceStatus, Unread, Unsupported
 from trueup.reconcile.report.coverage import coverage_table
 
 
@@ -13,10 +13,10 @@ def test_a_source_answered_partly_or_not():
     noon = datetime(2026, 11, 21, 12, 0, 0)
     row = Unread("instances", "7", "uuid", "it is none")
     lost = Unread("migrations", "8", "", "it is nothing")
-    whole = Answer("Placement", True, 3, way="API", answered_at=noon)
-    part = Answer("cell1", True, 2, unread=(row, lost), unread_rows=5, lost_rows=1)
-    old = Answer("cell2", True, 2, lacking=(Lacking("a.b", "too old"),))
-    silent = Answer("cell3", False, reason="it is down")
+    whole = SourceStatus("Placement", True, 3, read_via="API", answered_at=noon)
+    part = SourceStatus("cell1", True, 2, unread=(row, lost), unread_rows=5, lost_rows=1)
+    old = SourceStatus("cell2", True, 2, unsupported=(Unsupported("a.b", "too old"),))
+    silent = SourceStatus("cell3", False, reason="it is down")
     facts = replace(facts_of("cell1\n"), coverage=Coverage((whole, part, old, silent)))
     columns, rows = coverage_table(facts)
     assert columns == ("Source", "Answered", "At", "Way", "Rows", "Not in the facts")

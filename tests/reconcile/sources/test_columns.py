@@ -7,7 +7,7 @@ from sqlalchemy import column, select, table
 from sqlalchemy.pool import NullPool
 
 from tests.reconcile.sources.rows import row
-from trueup.reconcile.facts import Lacking
+from trueup.reconcile.facts import Unsupported
 from trueup.reconcile.sources.columns import Columns
 from trueup.reconcile.sources.database import Database, Session
 from trueup.reconcile.sources.errors import Unreachable
@@ -28,11 +28,11 @@ def ask(tmp_path):
 def test_a_missing_column_is_null_and_named_and_one_we_do_not_know_is_left(ask):
     def fetch(session: Session):
         columns = Columns(session, "a cell", {"disks": ("id",)})
-        return session.rows(select(*columns.of(DISKS))), columns.lacking
+        return session.rows(select(*columns.of(DISKS))), columns.unsupported
 
     rows, lacking = ask(fetch)
     assert rows == [row(id=1, size=8, colour=None)]
-    assert lacking == (Lacking("disks.colour", "this release of Nova has no such column"),)
+    assert lacking == (Unsupported("disks.colour", "this release of Nova has no such column"),)
 
 
 @pytest.mark.parametrize(
@@ -57,7 +57,7 @@ def test_what_is_needed_and_is_missing_silences_the_source(ask, needed, name, re
 def test_a_table_that_is_not_needed_may_be_missing(ask):
     def fetch(session: Session):
         columns = Columns(session, "a cell", {})
-        return columns.has(table("tapes")), columns.has(DISKS), columns.lacking
+        return columns.has(table("tapes")), columns.has(DISKS), columns.unsupported
 
     has_tapes, has_disks, lacking = ask(fetch)
     assert (has_tapes, has_disks) == (False, True)

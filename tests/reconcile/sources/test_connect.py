@@ -273,4 +273,4 @@ def test_without_a_database_nova_is_asked_over_its_api(clouds_yaml):
     mine = {"auth_type": "admin_token", "auth": {"endpoint": "http://p.example", "token": "t"}}
     clouds_yaml.write_text(json.dumps({"clouds": {"mine": mine}}))
     cloud = from_names(None, "mine")
-    assert (cloud.nova.way, cloud.neutron) == ("API", None)
+    assert (cloud.nova.read_via, cloud.neutron) == ("API", None)

@@ -107,7 +107,7 @@ def test_all_questions_see_one_picture(database_url):
     database = filled(database_url)
     late = sqlalchemy.create_engine(database_url, poolclass=NullPool)
 
-    def fetch(session: database.Session) -> tuple[int, int]:
+    def fetch(session: reading.Session) -> tuple[int, int]:
         before = len(session.rows(select(NUMBERS.c.id)))
         with contextlib.suppress(sqlalchemy.exc.OperationalError), late.begin() as connection:
             # SQLite's writer may be told to wait for us; then nothing was written at all.
@@ -133,7 +133,7 @@ def test_a_server_that_takes_the_connection_and_says_nothing_is_silent(kind):
         with pytest.raises(Unreachable) as silent:
             database.ask(lambda session: session.rows(select(NUMBERS.c.id)))
     assert silent.value.source == "a cell"
-    assert time.monotonic() - started < database.CONNECT_SECONDS
+    assert time.monotonic() - started < reading.CONNECT_SECONDS
 
 
 @pytest.mark.parametrize("url", ["", "not a url", "nosuch://host/nova", "mysql+nosuch://host/nova"])

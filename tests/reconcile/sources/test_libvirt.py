@@ -14,10 +14,10 @@ from trueup.reconcile.facts import Domain
 from trueup.reconcile.sources.errors import Unreachable
 from trueup.reconcile.sources.libvirt import (
     PATTERN,
+    HostDomains,
     Hypervisors,
-    Told,
-    answer_of,
     parse_domain,
+    status_of,
 )
 
 HOSTS = f"test://{RECORDINGS}/hypervisors/{{host}}.xml"
@@ -91,9 +91,9 @@ def test_without_the_binding_it_is_said_by_name(monkeypatch):
 
 def test_silent_hosts_are_named_and_the_evidence_stays_complete():
     domain = parse_domain(PLAIN.format(""), 1, "h1")
-    answer = answer_of([Told("h1", (domain,)), Told("h2", reason="no route to host")])
+    answer = status_of([HostDomains("h1", (domain,)), HostDomains("h2", reason="no route to host")])
     assert (answer.answered, answer.rows, answer.partial) == (True, 1, True)
-    [silent] = answer.lacking
+    [silent] = answer.unsupported
     assert (silent.what, silent.reason) == ("domains of h2", "no route to host")
 
 

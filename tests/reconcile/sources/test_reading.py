@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.reconcile.sources.rows import row
-from trueup.reconcile.facts import Lacking, Unread
-from trueup.reconcile.sources.reading import UNREAD_NAMED_MAX, Noted, Notes, Reader
+from trueup.reconcile.sources.notes import Notes
+from trueup.reconcile.sources.reading import Reader
 
 CANONICAL = "5eb033fd-aaaa-4222-8333-4444555566ff"
 ANYTHING = st.one_of(st.none(), st.text(), st.integers(), st.floats(), st.binary(), st.datetimes())
@@ -92,18 +92,3 @@ def test_a_row_that_cannot_be_understood_is_lost_and_the_others_are_read():
     ]  # fmt: skip
     assert all(one.lost for one in notes.unread)
     assert (notes.count, notes.lost) == (2, 2)
-
-
-def test_the_first_ones_are_named_and_all_are_counted():
-    notes = Notes()
-    for number in range(UNREAD_NAMED_MAX + 5):
-        notes.add("instances", number, "uuid", "it is none")
-    told = notes.so_far(())
-    assert len(told.unread) == UNREAD_NAMED_MAX
-    assert (told.unread_rows, told.lost_rows) == (UNREAD_NAMED_MAX + 5, 0)
-
-
-def test_two_answers_of_one_source_are_one():
-    row, lacking = Unread("t", "1", "c", "r"), Lacking("t.d", "too old")
-    first, second = Noted((row,), 1, 0, (lacking,)), Noted((row,), 1, 1, (lacking,))
-    assert first.and_also(second) == Noted((row,), 2, 1, (lacking,))

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 
 from trueup.reconcile.collect.coverage import (
     Cells,
-    Heard,
+    Collected,
     Progress,
     domains_of,
     facts_of,
@@ -27,15 +27,14 @@ from trueup.reconcile.collect.selection import (
     nodes_selected,
     providers_selected,
 )
-from trueup.reconcile.facts import Amounts, ComputeNode, Coverage, Facts, Lacking, Provider
+from trueup.reconcile.facts import Amounts, ComputeNode, Coverage, Facts, Provider, Unsupported
 from trueup.reconcile.sources.cloud import Cloud
-from trueup.reconcile.sources.nova.cells import Found
-from trueup.reconcile.sources.nova.queries import Narrowing
+from trueup.reconcile.sources.nova.contract import InstanceFilter, InstanceIds
 from trueup.reconcile.sources.placement.contract import LedgerParts
 
 # What a tree is asked for over Placement's API: its providers, what they have, who holds of them.
 _REQUESTS_FOR_TREE = 3
-_NOT_OF_PROJECTS = Lacking(
+_NOT_OF_PROJECTS = Unsupported(
     "consumers of the project that are no instance", "of which project one is, is for Nova to say"
 )
 
@@ -44,7 +43,7 @@ _NOT_OF_PROJECTS = Lacking(
 class _Known:
     """What is known while asking goes on; `found` are instances as Nova writes their uuids."""
 
-    found: Found = field(default_factory=Found)
+    found: InstanceIds = field(default_factory=InstanceIds)
     providers: dict[str, Provider] = field(default_factory=dict)
     consumers: dict[str, Amounts] = field(default_factory=dict)
 
@@ -70,19 +69,19 @@ def collect_selected(cloud: Cloud, progress: Progress, selection: Selection) -> 
     progress("providers", len(providers), len(providers))
     ports, of_neutron = ports_of(cloud, progress, candidates & picture.alive.keys())
     domains, of_libvirt = domains_of(cloud, nodes)
-    heard = Heard(
+    collected = Collected(
         taken_at=taken_at,
         cells=cells,
         registry=registry,
         providers=providers,
         consumers=_of_providers(known.consumers, providers),
-        way=ledger.way,
+        read_via=ledger.read_via,
         ports=ports,
         domains=domains,
-        answers=(*of_neutron, *of_libvirt),
-        lacking=(_NOT_OF_PROJECTS,) if selection.projects else (),
+        optional=(*of_neutron, *of_libvirt),
+        unsupported=(_NOT_OF_PROJECTS,) if selection.projects else (),
     )
-    return chosen(facts_of(cloud, heard), selection)
+    return chosen(facts_of(cloud, collected), selection)
 
 
 def _find(
@@ -107,22 +106,24 @@ def _find(
     return ledger
 
 
-def _found(cloud: Cloud, cells: Cells, selection: Selection, hosts: frozenset[str]) -> Found:
+def _found(cloud: Cloud, cells: Cells, selection: Selection, hosts: frozenset[str]) -> InstanceIds:
     """The instances in Nova that may be selected; those that are named need not be found."""
     if selection.uuids:
-        return Found()
+        return InstanceIds()
     projects = selection.projects or None
     if selection.hosts | selection.providers:
-        narrowing = Narrowing(hosts, projects)
+        wanted = InstanceFilter(hosts, projects)
     else:
-        narrowing = Narrowing(projects=projects, deleted=bool(projects))
-    within = None if narrowing != Narrowing() else cells_selected(cells.names, selection)
+        wanted = InstanceFilter(projects=projects, deleted=bool(projects))
+    within = None if wanted != InstanceFilter() else cells_selected(cells.names, selection)
     told = cells.ask(
         lambda cell: (
-            cloud.nova.found(cell, narrowing) if within is None or cell.uuid in within else Found()
+            cloud.nova.instance_ids(cell, wanted)
+            if within is None or cell.uuid in within
+            else InstanceIds()
         )
     )
-    return Found(
+    return InstanceIds(
         {written: uuid for one in told.values() for written, uuid in one.living.items()},
         {written: uuid for one in told.values() for written, uuid in one.deleted.items()},
     )

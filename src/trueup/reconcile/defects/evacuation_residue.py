@@ -10,7 +10,7 @@ from dataclasses import replace
 
 from trueup.reconcile.facts import Amounts, Facts, Instance, Migration
 from trueup.reconcile.findings import Finding, Unchecked, Verdict, amounts_in_words
-from trueup.reconcile.residence import Placed, source_is_up, standing
+from trueup.reconcile.residence import Placed, residence, source_is_up
 from trueup.reconcile.rules import Rules
 from trueup.reconcile.steps import Step, step_on
 
@@ -23,7 +23,7 @@ def find(facts: Facts, rules: Rules) -> Iterator[Verdict]:
     """Settled instances that hold on their own host and on one they were evacuated from."""
     for uuid in sorted(facts.evacuations.keys() & facts.consumers.keys() & facts.alive.keys()):
         instance = facts.alive[uuid]
-        place = standing(instance, facts)
+        place = residence(instance, facts)
         if isinstance(place, Placed):
             yield from _judge(instance, place, facts)
 
@@ -31,7 +31,7 @@ def find(facts: Facts, rules: Rules) -> Iterator[Verdict]:
 def remedy(finding: Finding, facts: Facts) -> tuple[Step, ...]:
     """One full replace that keeps every provider outside the trees it was evacuated from."""
     instance = facts.alive[finding.subject]
-    place = standing(instance, facts)
+    place = residence(instance, facts)
     held = facts.holdings[finding.subject].allocations
     if held is None or not isinstance(place, Placed):
         return ()

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from trueup.reconcile.expected import expected_on, open_reason
 from trueup.reconcile.facts import Allocations, Facts, Instance
 from trueup.reconcile.findings import Finding, Unchecked, Verdict, amounts_in_words
-from trueup.reconcile.residence import Placed, standing
+from trueup.reconcile.residence import Placed, residence
 from trueup.reconcile.rules import Rules
 from trueup.reconcile.steps import Step, step_on
 
@@ -23,7 +23,7 @@ def find(facts: Facts, rules: Rules) -> Iterator[Verdict]:
     """Settled instances without any allocation."""
     for uuid in sorted(facts.alive.keys() - facts.consumers.keys()):
         instance = facts.alive[uuid]
-        place = standing(instance, facts)
+        place = residence(instance, facts)
         if isinstance(place, Placed):
             yield from _judge(instance, place, facts)
 
@@ -31,7 +31,7 @@ def find(facts: Facts, rules: Rules) -> Iterator[Verdict]:
 def remedy(finding: Finding, facts: Facts) -> tuple[Step, ...]:
     """Allocate all that it should hold on its host, for its project and user."""
     instance = facts.alive[finding.subject]
-    place = standing(instance, facts)
+    place = residence(instance, facts)
     if not isinstance(place, Placed):
         return ()
     wanted = expected_on(place.provider.root, instance, facts)

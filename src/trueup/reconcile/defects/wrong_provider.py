@@ -9,7 +9,7 @@ from dataclasses import replace
 
 from trueup.reconcile.facts import Amounts, Facts, Instance
 from trueup.reconcile.findings import Finding, Unchecked, Verdict, amounts_in_words
-from trueup.reconcile.residence import Placed, source_is_up, standing
+from trueup.reconcile.residence import Placed, residence, source_is_up
 from trueup.reconcile.rules import Rules
 from trueup.reconcile.steps import Step, step_on
 
@@ -23,7 +23,7 @@ def find(facts: Facts, rules: Rules) -> Iterator[Verdict]:
     for uuid in sorted(facts.alive.keys() & facts.consumers.keys()):
         instance = facts.alive[uuid]
         roots = facts.roots_of(facts.consumers[uuid])
-        place = standing(instance, facts)
+        place = residence(instance, facts)
         if isinstance(place, Placed) and roots and place.provider.root not in roots:
             yield _judge(instance, place, facts)
 
@@ -31,7 +31,7 @@ def find(facts: Facts, rules: Rules) -> Iterator[Verdict]:
 def remedy(finding: Finding, facts: Facts) -> tuple[Step, ...]:
     """One full replace: the same amounts on its own host's provider, the rest as it is."""
     instance = facts.alive[finding.subject]
-    place = standing(instance, facts)
+    place = residence(instance, facts)
     held = facts.holdings[finding.subject].allocations
     if held is None or not isinstance(place, Placed):
         return ()

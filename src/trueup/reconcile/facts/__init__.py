@@ -4,7 +4,7 @@
 Frozen values, one file for each kind of thing; nothing here reads or writes anything outside.
 """
 
-from trueup.reconcile.facts.coverage import NEUTRON, Answer, Coverage, Lacking, Unread
+from trueup.reconcile.facts.coverage import NEUTRON, Coverage, SourceStatus, Unread, Unsupported
 from trueup.reconcile.facts.domains import Domain
 from trueup.reconcile.facts.facts import Facts, grouped
 from trueup.reconcile.facts.hosts import (
@@ -44,7 +44,6 @@ __all__ = [
     "SERVICE_DOWN_AFTER",
     "Allocations",
     "Amounts",
-    "Answer",
     "AssignedResource",
     "BlockDevice",
     "BuildRequest",
@@ -60,7 +59,6 @@ __all__ = [
     "Instance",
     "InstanceMapping",
     "Inventory",
-    "Lacking",
     "Migration",
     "NumaCell",
     "NumaTopology",
@@ -70,7 +68,9 @@ __all__ = [
     "PortRequestGroup",
     "Provider",
     "RequestSpec",
+    "SourceStatus",
     "Unread",
+    "Unsupported",
     "grouped",
     "within_trees",
 ]

@@ -1,18 +1,18 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Coverage: which sources were asked, what each of them gave, and what could not be understood."""
+"""Coverage: which sources were asked, whether they answered, and what could not be read."""
 
 from dataclasses import dataclass
 from datetime import datetime
 
-# Sources that there is one of, by the names that coverage gives them.
+# The name that coverage gives to the source of ports.
 NEUTRON = "Neutron"
 
 
 @dataclass(frozen=True, slots=True)
 class Unread:
-    """A row of which a part, or without `column` the whole, could not be understood.
+    """A value of a row that could not be understood; without `column`, the whole row.
 
-    `row` is its id in that table, as text.
+    `row` is the id of the row in its table, as text.
     """
 
     table: str
@@ -27,59 +27,54 @@ class Unread:
 
 
 @dataclass(frozen=True, slots=True)
-class Lacking:
-    """A kind of fact that a source cannot give, and why: its release or its API has none."""
+class Unsupported:
+    """A kind of fact that a source cannot give, with the reason: its release or API has none."""
 
     what: str
     reason: str
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
-    """Whether one source (a cell, Nova's API database, Placement) answered in this run.
+class SourceStatus:
+    """Whether one source (a cell, Nova's API database, Placement …) answered in this run.
 
-    `way` says how it was read (`database`, `API`, `export`); `answered_at` when its answer was
-    complete. Of rows that could not be understood `unread` names the first ones, `unread_rows`
-    counts all, and `lost_rows` those of which nothing is known.
+    `read_via` is `database`, `API` or `export`; `answered_at` is when its answer was complete. Of
+    the rows with values that could not be understood, `unread` holds the first ones, `unread_rows`
+    is the number of such values, and `lost_rows` the number of rows that are missing as a whole.
     """
 
     source: str
     answered: bool
     rows: int = 0
     reason: str = ""
-    way: str = ""
+    read_via: str = ""
     answered_at: datetime | None = None
     unread: tuple[Unread, ...] = ()
     unread_rows: int = 0
     lost_rows: int = 0
-    lacking: tuple[Lacking, ...] = ()
+    unsupported: tuple[Unsupported, ...] = ()
 
     @property
     def partial(self) -> bool:
-        """Whether it answered, but not everything it said is in the facts."""
-        return self.answered and bool(self.unread_rows or self.lacking)
+        """Whether it answered, but some of what it holds is not in the facts."""
+        return self.answered and bool(self.unread_rows or self.unsupported)
 
 
 @dataclass(frozen=True, slots=True)
 class Coverage:
-    """Every source that could know something, and whether it answered."""
+    """The status of every source that was asked."""
 
-    answers: tuple[Answer, ...]
-
-    @property
-    def missing(self) -> tuple[Answer, ...]:
-        return tuple(answer for answer in self.answers if not answer.answered)
+    sources: tuple[SourceStatus, ...]
 
     @property
-    def losing(self) -> tuple[Answer, ...]:
-        """The sources with rows of which nothing is known, which may be about anything."""
-        return tuple(answer for answer in self.answers if answer.answered and answer.lost_rows)
+    def missing(self) -> tuple[SourceStatus, ...]:
+        return tuple(one for one in self.sources if not one.answered)
+
+    @property
+    def damaged(self) -> tuple[SourceStatus, ...]:
+        """Sources that answered with rows of which nothing could be understood."""
+        return tuple(one for one in self.sources if one.answered and one.lost_rows)
 
     @property
     def complete(self) -> bool:
-        """Whether what is not in the facts is nowhere: each source answered, and lost no row."""
-        return not self.missing and not self.losing
-
-    def lacks(self, what: str) -> tuple[Lacking, ...]:
-        """Why this kind of fact is not there, from each source that cannot give it."""
-        return tuple(one for answer in self.answers for one in answer.lacking if one.what == what)
+        return not self.missing and not self.damaged

@@ -130,7 +130,7 @@ class Facts:
     @property
     def ports_read(self) -> bool:
         """Whether Neutron was asked, and answered."""
-        return any(row.source == NEUTRON and row.answered for row in self.coverage.answers)
+        return any(row.source == NEUTRON and row.answered for row in self.coverage.sources)
 
     @cached_property
     def services_by_host(self) -> Mapping[tuple[str, str], ComputeService]:

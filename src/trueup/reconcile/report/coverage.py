@@ -1,33 +1,33 @@
 # SPDX-License-Identifier: Apache-2.0
 """Coverage as a table: each source, and what it gave."""
 
-from trueup.reconcile.facts import Answer, Facts
+from trueup.reconcile.facts import Facts, SourceStatus
 from trueup.reconcile.report.tables import Cell, Table
 
 
 def coverage_table(facts: Facts) -> Table:
     """One row for each source that was asked."""
     columns = ("Source", "Answered", "At", "Way", "Rows", "Not in the facts")
-    return columns, [_row(answer) for answer in facts.coverage.answers]
+    return columns, [_row(answer) for answer in facts.coverage.sources]
 
 
-def _row(answer: Answer) -> tuple[Cell, ...]:
+def _row(answer: SourceStatus) -> tuple[Cell, ...]:
     answered = "no" if not answer.answered else "partly" if answer.partial else "yes"
     moment = answer.answered_at
     return (
         answer.source,
         answered,
         moment.isoformat(sep=" ", timespec="seconds") if moment else "",
-        answer.way,
+        answer.read_via,
         answer.rows,
         _gaps(answer),
     )
 
 
-def _gaps(answer: Answer) -> dict[str, str]:
+def _gaps(answer: SourceStatus) -> dict[str, str]:
     """What it did not give, by its place; a mapping, as other reasons are."""
     gaps = {"everything": answer.reason} if not answer.answered else {}
-    gaps |= {one.what: one.reason for one in answer.lacking}
+    gaps |= {one.what: one.reason for one in answer.unsupported}
     gaps |= {
         " ".join(filter(None, (row.table, row.row, row.column))): row.reason
         for row in answer.unread

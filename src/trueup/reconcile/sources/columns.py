@@ -6,7 +6,7 @@ from typing import Any
 
 from sqlalchemy import ColumnElement, TableClause, literal_column
 
-from trueup.reconcile.facts import Lacking
+from trueup.reconcile.facts import Unsupported
 from trueup.reconcile.sources.database import Session
 from trueup.reconcile.sources.errors import Unreachable
 
@@ -22,10 +22,10 @@ class Columns:
         self._session = session
         self._source = source
         self._needed = needed
-        self._lacking: dict[str, Lacking] = {}
+        self._lacking: dict[str, Unsupported] = {}
 
     @property
-    def lacking(self) -> tuple[Lacking, ...]:
+    def unsupported(self) -> tuple[Unsupported, ...]:
         """What was asked for and is not there."""
         return tuple(self._lacking.values())
 
@@ -55,4 +55,4 @@ class Columns:
         return chosen
 
     def _lacks(self, what: str, reason: str) -> None:
-        self._lacking[what] = Lacking(what, reason)
+        self._lacking[what] = Unsupported(what, reason)

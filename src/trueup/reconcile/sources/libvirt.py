@@ -11,7 +11,7 @@ from importlib import import_module
 from typing import Any
 from xml.etree import ElementTree
 
-from trueup.reconcile.facts import Answer, Domain, Lacking
+from trueup.reconcile.facts import Domain, SourceStatus, Unsupported
 from trueup.reconcile.sources.errors import Unreachable
 
 AT_ONCE = 8
@@ -36,7 +36,7 @@ LIBVIRT = "libvirt"
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
+class HostDomains:
     """What one hypervisor said: its domains, or why it did not."""
 
     host: str
@@ -58,12 +58,12 @@ class Hypervisors:
     def uri(self, host: str) -> str:
         return self._uris.get(host) or self._pattern.format(host=host)
 
-    def domains(self, hosts: Iterable[str]) -> Iterator[Told]:
+    def domains(self, hosts: Iterable[str]) -> Iterator[HostDomains]:
         """What each of these hosts says, in their order; one that is silent does not stop it."""
         with ThreadPoolExecutor(AT_ONCE) as pool:
             yield from pool.map(self._told, hosts)
 
-    def _told(self, host: str) -> Told:
+    def _told(self, host: str) -> HostDomains:
         try:
             connection = self._libvirt.openReadOnly(self.uri(host))
             try:
@@ -72,26 +72,28 @@ class Hypervisors:
             finally:
                 connection.close()
             domains = (parse_domain(text, state, host) for text, state in rows)
-            return Told(host, tuple(sorted(domains, key=lambda one: one.uuid)))
+            return HostDomains(host, tuple(sorted(domains, key=lambda one: one.uuid)))
         except self._libvirt.libvirtError as error:
-            return Told(host, reason=str(error))
+            return HostDomains(host, reason=str(error))
         except Unreachable as silence:
-            return Told(host, reason=silence.reason)
+            return HostDomains(host, reason=silence.reason)
 
 
-def answer_of(told: Iterable[Told]) -> Answer:
+def status_of(told: Iterable[HostDomains]) -> SourceStatus:
     """One answer for all hypervisors.
 
     Those that are silent are named in it and do not make the evidence incomplete: a host that is
     dead, whose instances were evacuated, is silent by nature.
     """
     every = tuple(told)
-    return Answer(
+    return SourceStatus(
         LIBVIRT,
         answered=True,
         rows=sum(len(one.domains) for one in every),
-        way="API",
-        lacking=tuple(Lacking(f"domains of {one.host}", one.reason) for one in every if one.reason),
+        read_via="API",
+        unsupported=tuple(
+            Unsupported(f"domains of {one.host}", one.reason) for one in every if one.reason
+        ),
     )
 
 

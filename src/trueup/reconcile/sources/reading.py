@@ -3,67 +3,20 @@
 
 import re
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any, TypeVar
 
 import msgspec
 
-from trueup.reconcile.facts import Lacking, Unread
 from trueup.reconcile.sources.database import Row
+from trueup.reconcile.sources.notes import Notes
 
-# How many rows an answer names; of the rest it gives the number.
-UNREAD_NAMED_MAX = 100
 # What stands for "never" in a column that should be empty.
 _EPOCH_YEAR = 1970
 _UUID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}")
 _DIGITS = re.compile(r"[0-9a-f]{32}")
 
 Read = TypeVar("Read")
-
-
-@dataclass(frozen=True, slots=True)
-class Noted:
-    """What of an answer is not in the facts; the fields are those of `Answer`."""
-
-    unread: tuple[Unread, ...] = ()
-    unread_rows: int = 0
-    lost_rows: int = 0
-    lacking: tuple[Lacking, ...] = ()
-
-    def and_also(self, other: "Noted") -> "Noted":
-        """Both, of one source that was asked twice; what was named once is not named again."""
-        return Noted(
-            tuple(dict.fromkeys(self.unread + other.unread))[:UNREAD_NAMED_MAX],
-            self.unread_rows + other.unread_rows,
-            self.lost_rows + other.lost_rows,
-            tuple(dict.fromkeys(self.lacking + other.lacking)),
-        )
-
-
-NOTHING_NOTED = Noted()
-
-
-class Notes:
-    """What could not be understood in one answer. The reading of a value never raises."""
-
-    def __init__(self) -> None:
-        self.unread: list[Unread] = []
-        # PERF: the same uuids stand in many tables: each is looked at once, and kept once.
-        self.canonical: dict[str, str] = {}
-        self.count = 0
-        self.lost = 0
-
-    def add(self, table: str, row: object, column: str, reason: str) -> None:
-        """Note one value, or without a column the whole row."""
-        self.count += 1
-        self.lost += not column
-        if len(self.unread) < UNREAD_NAMED_MAX:
-            self.unread.append(Unread(table, str(row), column, reason))
-
-    def so_far(self, lacking: tuple[Lacking, ...]) -> Noted:
-        """All of it as a value, with what the source cannot give."""
-        return Noted(tuple(self.unread), self.count, self.lost, lacking)
 
 
 class Reader:

@@ -18,8 +18,7 @@ from trueup.reconcile.sources.cloud import Cloud
 from trueup.reconcile.sources.errors import AccessDenied, Unreachable
 from trueup.reconcile.sources.nova import api as nova_api
 from trueup.reconcile.sources.nova.api import DOWN, TOLD, NovaApi
-from trueup.reconcile.sources.nova.cells import CellContents
-from trueup.reconcile.sources.nova.queries import Narrowing
+from trueup.reconcile.sources.nova.contract import CellContents, InstanceFilter
 from trueup.reconcile.sources.placement.contract import Ledger, WholeLedger
 
 GONE, GONE_THERE = "815de3c2-9295-4060-942b-e8a23f66f8c3", "e37ad87a-8751-4e95-aa8d-0f1c6aa0782f"
@@ -114,7 +113,7 @@ def test_marks_are_read_from_the_living(nova):
 
 def test_what_the_api_does_not_tell_is_named(nova):
     noted = nova.registry(nova.cells()).noted
-    assert {"build requests", "PCI devices"} <= {one.what for one in noted.lacking}
+    assert {"build requests", "PCI devices"} <= {one.what for one in noted.unsupported}
 
 
 def lists(recorded: answers.Answers, chosen: str, *names: str) -> answers.Answers:
@@ -133,17 +132,17 @@ def test_nova_itself_narrows_what_is_found(recorded):
     with answers.replayed(lists(recorded, "&host=devstack3", "plain3")) as adapter:
         nova = NovaApi(adapter)
         assert nova.cells()
-        found = nova.found(TOLD, Narrowing(hosts=frozenset({"devstack3"})))
+        found = nova.instance_ids(TOLD, InstanceFilter(hosts=frozenset({"devstack3"})))
         assert (list(found.living), found.deleted) == ([THERE], {})
-        assert nova.found(DOWN, Narrowing()).living == {}
-        assert nova.found(TOLD, Narrowing(hosts=frozenset())).living == {}
+        assert nova.instance_ids(DOWN, InstanceFilter()).living == {}
+        assert nova.instance_ids(TOLD, InstanceFilter(hosts=frozenset())).living == {}
 
 
 def test_of_a_project_deleted_servers_are_found_and_not_asked_for_again(recorded):
-    narrowing = Narrowing(projects=frozenset({"a b"}), deleted=True)
+    narrowing = InstanceFilter(projects=frozenset({"a b"}), deleted=True)
     with answers.replayed(lists(recorded, "&project_id=a%20b", "plain3")) as adapter:
         nova = NovaApi(adapter)
-        found = nova.found(TOLD, narrowing)
+        found = nova.instance_ids(TOLD, narrowing)
     assert (set(found.living), set(found.deleted)) == ({THERE}, {GONE})
     # Nothing answers by now, but for moves of those that are named.
     moves = {key: row for key, row in recorded.items() if "os-migrations" in key}

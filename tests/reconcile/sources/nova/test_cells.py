@@ -5,9 +5,8 @@ import json
 
 import pytest
 
-from trueup.reconcile.sources.nova.cells import Found
-from trueup.reconcile.sources.nova.databases import Cell, NovaDatabases
-from trueup.reconcile.sources.nova.queries import Narrowing
+from trueup.reconcile.sources.nova.contract import InstanceFilter, InstanceIds, NovaCell
+from trueup.reconcile.sources.nova.databases import NovaDatabases
 
 
 @pytest.fixture
@@ -16,7 +15,7 @@ def nova(small) -> NovaDatabases:
 
 
 @pytest.fixture
-def cell1(nova) -> Cell:
+def cell1(nova) -> NovaCell:
     return nova.cells()[1]
 
 
@@ -29,18 +28,21 @@ def uuids(small, condition: str) -> list[str]:
 def test_only_what_is_wanted_is_found(small, nova, cell1, column):
     [row, *_] = small.sql("nova_cell1", "SELECT * FROM instances WHERE deleted = 0 AND host <> ''")
     wanted = frozenset({row[column]})
-    narrowing = {"host": Narrowing(hosts=wanted), "project_id": Narrowing(projects=wanted)}[column]
-    found = nova.found(cell1, narrowing)
+    narrowing = {
+        "host": InstanceFilter(hosts=wanted),
+        "project_id": InstanceFilter(projects=wanted),
+    }[column]
+    found = nova.instance_ids(cell1, narrowing)
     assert sorted(found.living) == uuids(small, f"deleted = 0 AND {column} = '{row[column]}'")
     assert found.deleted == {}
 
 
 def test_sides_are_joined_and_none_wanted_is_none_found(small, nova, cell1):
     [row, *_] = small.sql("nova_cell1", "SELECT * FROM instances WHERE deleted = 0 AND host <> ''")
-    both = Narrowing(hosts=frozenset({row["host"]}), projects=frozenset({"nobody's"}))
-    assert nova.found(cell1, both) == Found()
-    assert nova.found(cell1, Narrowing(hosts=frozenset())) == Found()
-    assert sorted(nova.found(cell1, Narrowing()).living) == uuids(small, "deleted = 0")
+    both = InstanceFilter(hosts=frozenset({row["host"]}), projects=frozenset({"nobody's"}))
+    assert nova.instance_ids(cell1, both) == InstanceIds()
+    assert nova.instance_ids(cell1, InstanceFilter(hosts=frozenset())) == InstanceIds()
+    assert sorted(nova.instance_ids(cell1, InstanceFilter()).living) == uuids(small, "deleted = 0")
 
 
 def archive(small, uuid: str) -> None:
@@ -61,10 +63,10 @@ def test_of_a_project_the_deleted_and_the_archived_are_found_too(small, nova, ce
     archived = [one["uuid"] for one in small.sql("nova_cell1", "SELECT uuid FROM shadow_instances "
                                                  "WHERE project_id = 'p'")]  # fmt: skip
     deleted = {*uuids(small, "deleted <> 0 AND project_id = 'p'"), *archived}
-    found = nova.found(cell1, Narrowing(projects=frozenset({"p"}), deleted=True))
+    found = nova.instance_ids(cell1, InstanceFilter(projects=frozenset({"p"}), deleted=True))
     assert row["uuid"] in deleted
     assert found.deleted.keys() == deleted
-    assert nova.found(cell1, Narrowing(projects=frozenset({"p"}))).deleted == {}
+    assert nova.instance_ids(cell1, InstanceFilter(projects=frozenset({"p"}))).deleted == {}
 
 
 def test_instances_that_are_named_are_read_as_of_a_whole_cell(small, nova, cell1):
@@ -83,7 +85,7 @@ def test_an_instance_in_another_form_of_its_uuid_is_found_and_read_once(small, n
     [uuid, *_] = uuids(small, "deleted = 0 AND host <> ''")
     small.sql("nova_cell1", "PRAGMA foreign_keys = OFF")
     small.sql("nova_cell1", "UPDATE instances SET uuid = ? WHERE uuid = ?", uuid.upper(), uuid)
-    assert nova.found(cell1, Narrowing()).living[uuid.upper()] == uuid
+    assert nova.instance_ids(cell1, InstanceFilter()).living[uuid.upper()] == uuid
     told = nova.instances(cell1, [uuid, uuid.upper()])
     assert [one.uuid for one in told.instances] == [uuid]
     assert [one.column for one in told.noted.unread] == ["uuid"]

@@ -7,9 +7,10 @@ import pytest
 
 from tests.reconcile.sources.rows import row, row_of
 from trueup.reconcile.facts import HostAggregate, HostMapping, InstanceMapping
+from trueup.reconcile.sources.notes import Notes
 from trueup.reconcile.sources.nova import host_rows as rows
 from trueup.reconcile.sources.nova import tables
-from trueup.reconcile.sources.reading import Notes, Reader
+from trueup.reconcile.sources.reading import Reader
 
 MOMENT = datetime(2026, 11, 21, 12, 0, 0)
 UUID = "5eb033fd-1111-4222-8333-444455556666"

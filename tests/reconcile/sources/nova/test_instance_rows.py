@@ -9,9 +9,10 @@ import pytest
 from tests.reconcile.sources.rows import row, row_of
 from trueup.reconcile.expected import flavor_groups
 from trueup.reconcile.facts import Instance
+from trueup.reconcile.sources.notes import Notes
 from trueup.reconcile.sources.nova import instance_rows, tables
 from trueup.reconcile.sources.nova.instance_rows import Beside
-from trueup.reconcile.sources.reading import Notes, Reader
+from trueup.reconcile.sources.reading import Reader
 
 MOMENT = datetime(2026, 11, 21, 12, 0, 0)
 PLAIN_FLAVOR = {

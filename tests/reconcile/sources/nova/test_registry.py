@@ -4,8 +4,8 @@
 import pytest
 
 from trueup.reconcile.sources.errors import Unreachable
+from trueup.reconcile.sources.nova.contract import Registry
 from trueup.reconcile.sources.nova.databases import NovaDatabases
-from trueup.reconcile.sources.nova.registry import Registry
 
 
 @pytest.fixture
@@ -61,7 +61,7 @@ def test_of_a_few_instances_only_theirs_is_read(nova):
 def test_a_table_that_is_not_there_is_named_and_the_rest_is_read(small, nova, table):
     small.sql("nova_api", f"DROP TABLE {table}")
     registry = whole(nova)
-    assert [one.what for one in registry.noted.lacking] == [table]
+    assert [one.what for one in registry.noted.unsupported] == [table]
     assert registry.instance_mappings
 
 

@@ -17,11 +17,11 @@ import pytest
 from tests.reconcile.sources.nova.test_instance_rows import flavor_text
 from trueup.reconcile.sources.nova.databases import NovaDatabases
 
-SCHEMAS = Path(__file__).parents[2] / "clouds" / "schemas"
+SCHEMAS = Path(__file__).parents[3] / "clouds" / "schemas"
 OLDEST, NEWEST = "19.3.2", "34.0.0"
 SERVER, MOVE, NODE = (f"5eb033fd-1111-4222-8333-44445555666{n}" for n in range(3))
 # What Stein did not have yet, of what we read.
-LACKING = {
+UNSUPPORTED = {
     OLDEST: {
         "instances.hidden",
         "shadow_instances.hidden",
@@ -107,8 +107,8 @@ def test_a_cell_of_each_release_is_read_and_what_it_lacks_is_named(nova, release
     assert [node.uuid for node in contents.compute_nodes] == [NODE]
     assert [service.host for service in contents.services] == ["h1"]
     assert [device.parent_interface for device in contents.pci_devices] == ["ens1"]
-    told = {one.what for one in contents.noted.lacking}
-    assert told <= LACKING[release]
+    told = {one.what for one in contents.noted.unsupported}
+    assert told <= UNSUPPORTED[release]
     assert contents.noted.unread_rows == 0
     found = nova.lookup(cell, [SERVER], [SERVER])
     assert [row.uuid for row in found.instances] == [SERVER]
@@ -120,7 +120,7 @@ def test_what_the_oldest_lacks_is_what_came_later(tmp_path):
     mapping = {"id": 1, "uuid": NODE, "name": "cell1", "database_connection": cell}
     api = filled(OLDEST, "api", tmp_path / "api.sqlite", {"cell_mappings": mapping})
     nova = NovaDatabases(api, None)
-    told = {one.what for one in nova.contents(nova.cells()[0]).noted.lacking}
+    told = {one.what for one in nova.contents(nova.cells()[0]).noted.unsupported}
     assert {"instances.hidden", "migrations.cross_cell_move"} <= told
 
 
@@ -130,4 +130,4 @@ def test_an_api_database_of_each_release_is_read(nova):
     assert [row.instance for row in registry.instance_mappings] == [SERVER]
     assert registry.request_specs == {SERVER}
     assert [row.name for row in registry.host_aggregates] == ["fast"]
-    assert (registry.noted.unread_rows, registry.noted.lacking) == (0, ())
+    assert (registry.noted.unread_rows, registry.noted.unsupported) == (0, ())

@@ -8,9 +8,10 @@ import pytest
 from tests.clouds import damage
 from trueup.reconcile.facts import Flavor, RequestSpec
 from trueup.reconcile.sources.database import row_type
+from trueup.reconcile.sources.notes import Notes
 from trueup.reconcile.sources.nova.databases import NovaDatabases
 from trueup.reconcile.sources.nova.specs import request_spec
-from trueup.reconcile.sources.reading import Notes, Reader
+from trueup.reconcile.sources.reading import Reader
 
 UUID = "64f07df9-a82b-4e95-bf52-d04049285a55"
 FLAVOR = {"name": "a", "vcpus": 1, "memory_mb": 2, "root_gb": 3, "ephemeral_gb": 4, "swap": 5}
@@ -67,6 +68,6 @@ def test_the_specs_of_a_real_nova(recorded_cloud):
     assert nova.registry(cells).specs == ()
     damage.execute(cloud.nova_api_url, "ALTER TABLE request_specs DROP COLUMN spec")
     registry = nova.registry(cells, alive)
-    assert [one.what for one in registry.noted.lacking] == ["request_specs.spec"]
+    assert [one.what for one in registry.noted.unsupported] == ["request_specs.spec"]
     assert {row.flavor for row in registry.specs} == {None}
     nova.close()

@@ -15,7 +15,7 @@ from trueup.lab.serving import serve
 from trueup.placement.app import PlacementApplication, make_app
 from trueup.reconcile.facts import Provider
 from trueup.reconcile.sources.placement.client import Placement
-from trueup.reconcile.sources.placement.contract import Ledger, members_of_pools, with_pools
+from trueup.reconcile.sources.placement.contract import Ledger, members_of_sharing, with_sharing
 from trueup.reconcile.sources.placement.database import PlacementDatabase
 
 SHARES = ("MISC_SHARES_VIA_AGGREGATE",)
@@ -36,11 +36,11 @@ def fill(client: Client) -> None:
     client.claim(13, {5: {"VCPU": 1}})
 
 
-def over_http(url: str, way: str) -> Ledger:
+def over_http(url: str, read_via: str) -> Ledger:
     connected = session.Session(auth=token_endpoint.Token(url, "admin"), timeout=10)
     placement = Placement(adapter.Adapter(connected, service_type="placement"))
     ledger = placement.ledger(lambda *_: None)
-    assert ledger.way == way
+    assert ledger.read_via == read_via
     return ledger
 
 
@@ -48,7 +48,7 @@ def from_database(url: str) -> Ledger:
     database = PlacementDatabase(url)
     ledger = database.ledger()
     database.close()
-    assert ledger.way == "database"
+    assert ledger.read_via == "database"
     return ledger
 
 
@@ -81,7 +81,7 @@ def three_ways(url: str) -> list[Ledger]:
             by_api = over_http(plain, "API")
         with serve(application) as whole:
             exported = over_http(whole, "export")
-    return [replace(one, way="") for one in (by_api, exported, from_database(url))]
+    return [replace(one, read_via="") for one in (by_api, exported, from_database(url))]
 
 
 def without_export(application: Callable) -> Callable:
@@ -135,14 +135,14 @@ def a_provider(uuid: str, root: str = "") -> Provider:
 
 def test_a_pool_shares_with_the_trees_of_its_members():
     rows = [a_provider("h1"), a_provider("disk of h1", "h1"), a_provider("h2"), a_provider("pool")]
-    known = with_pools(rows, {"pool": ["pool", "disk of h1", "gone"], "gone too": ["h2"]})
+    known = with_sharing(rows, {"pool": ["pool", "disk of h1", "gone"], "gone too": ["h2"]})
     assert (known["pool"].sharing, known["pool"].shares_with) == (True, {"h1"})
     assert not known["h1"].sharing
 
 
 def test_members_share_an_aggregate_with_the_pool():
     aggregates = {"pool": ["a", "b"], "h1": ["a"], "h2": ["c"], "h3": ["b", "c"]}
-    assert members_of_pools(["pool", "lonely"], aggregates) == {
+    assert members_of_sharing(["pool", "lonely"], aggregates) == {
         "pool": {"pool", "h1", "h3"},
         "lonely": set(),
     }

@@ -43,7 +43,7 @@ def test_parts_are_as_of_the_whole(both):
         assert rows.completed(trees) == whole.completed(whole.trees(uuids, names))
         assert rows.holders(trees) == whole.holders(trees)
     assert rows.held(EVERYBODY) == whole.held(EVERYBODY)
-    assert (rows.way, whole.way) == ("database", "database")
+    assert (rows.read_via, whole.read_via) == ("database", "database")
 
 
 def test_a_part_says_what_bears_on_it(both):

@@ -30,7 +30,7 @@ def test_a_whole_export_is_the_ledger():
     ledger = read(lines(*WHOLE))
     assert ledger.providers["h1"].inventories["VCPU"].capacity == 32
     assert ledger.consumers == {"web": {"h1": {"VCPU": 2}}}
-    assert ledger.way == "export"
+    assert ledger.read_via == "export"
 
 
 @pytest.mark.parametrize(
@@ -73,4 +73,4 @@ def test_a_service_that_does_not_offer_it_is_asked_in_the_usual_way(status):
         "GET /resource_providers?required=MISC_SHARES_VIA_AGGREGATE": none,
     }
     with answering(replies) as url:
-        assert client(url).ledger(lambda *_: None).way == "API"
+        assert client(url).ledger(lambda *_: None).read_via == "API"

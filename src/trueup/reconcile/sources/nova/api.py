@@ -15,16 +15,20 @@ from urllib.parse import quote
 
 from keystoneauth1.adapter import Adapter
 
-from trueup.reconcile.facts import ComputeNode, Instance, Lacking, Migration
+from trueup.reconcile.facts import ComputeNode, Instance, Migration, Unsupported
 from trueup.reconcile.sources.errors import Unreachable
 from trueup.reconcile.sources.http import checked, sent, understood
+from trueup.reconcile.sources.notes import Noted
 from trueup.reconcile.sources.nova import documents
-from trueup.reconcile.sources.nova.cells import CellContents, Counted, Found
-from trueup.reconcile.sources.nova.databases import Cell
+from trueup.reconcile.sources.nova.contract import (
+    CellContents,
+    CountInstances,
+    InstanceFilter,
+    InstanceIds,
+    NovaCell,
+    Registry,
+)
 from trueup.reconcile.sources.nova.documents import UNKNOWN, Document
-from trueup.reconcile.sources.nova.queries import Narrowing
-from trueup.reconcile.sources.nova.registry import Registry
-from trueup.reconcile.sources.reading import Noted
 from trueup.reconcile.steps import InstanceMark, mark
 
 NOVA_API = "Nova's API"
@@ -35,10 +39,10 @@ NAMES_DOWN_CELLS = 69
 ROWS_IN_PAGE = 1000
 PARALLEL_REQUESTS = 8
 
-TOLD = Cell("nova-api", NOVA_API, url="")
-DOWN = Cell("cells-that-are-down", "cells that are down", url="")
-_LACKING = tuple(
-    Lacking(what, "Nova's API does not tell")
+TOLD = NovaCell("nova-api", NOVA_API, url="")
+DOWN = NovaCell("cells-that-are-down", "cells that are down", url="")
+_UNSUPPORTED = tuple(
+    Unsupported(what, "Nova's API does not tell")
     for what in (
         "archived rows",
         "build requests",
@@ -59,7 +63,7 @@ Parsed = TypeVar("Parsed")
 class NovaApi:
     """A client of one Nova. Every method raises Unreachable or AccessDenied."""
 
-    way: str = "API"
+    read_via: str = "API"
     registry_source: str = "Nova's API (host aggregates)"
 
     def __init__(self, adapter: Adapter) -> None:
@@ -70,7 +74,7 @@ class NovaApi:
         self._seen: dict[str, Instance] = {}
         self._asking = Lock()
 
-    def cells(self) -> tuple[Cell, ...]:
+    def cells(self) -> tuple[NovaCell, ...]:
         """What is told, and the cells that are down."""
         with self._asking:
             self._first_page = self._services = None
@@ -90,12 +94,12 @@ class NovaApi:
             self._minor = min(newest, NEWEST_USED)
         return self._minor
 
-    def registry(self, cells: Iterable[Cell], uuids: Iterable[str] | None = None) -> Registry:
+    def registry(self, cells: Iterable[NovaCell], uuids: Iterable[str] | None = None) -> Registry:
         """Host aggregates, and the names of what the API does not tell."""
         rows = self._parsed(self._get("/os-aggregates"), "aggregates", documents.host_aggregate)
-        return Registry(host_aggregates=tuple(rows), noted=Noted(lacking=_LACKING))
+        return Registry(host_aggregates=tuple(rows), noted=Noted(unsupported=_UNSUPPORTED))
 
-    def contents(self, cell: Cell, counted: Counted = lambda _: None) -> CellContents:
+    def contents(self, cell: NovaCell, counted: CountInstances = lambda _: None) -> CellContents:
         """All servers that are not deleted, their moves, and hosts.
 
         Raises Unreachable for the cells that are down, unless the API can name them and none is.
@@ -107,7 +111,7 @@ class NovaApi:
         counted(len(servers))
         return replace(self.hosts(cell), instances=servers, migrations=self._migrations())
 
-    def hosts(self, cell: Cell) -> CellContents:
+    def hosts(self, cell: NovaCell) -> CellContents:
         """Hosts. Raises Unreachable for the cells that are down, as `contents`."""
         if cell.uuid == DOWN.uuid:
             self._refuse_silence()
@@ -120,23 +124,23 @@ class NovaApi:
             ),
         )
 
-    def found(self, cell: Cell, narrowing: Narrowing) -> Found:
+    def instance_ids(self, cell: NovaCell, wanted: InstanceFilter) -> InstanceIds:
         """The servers that are wanted, host by host and project by project."""
         if cell.uuid == DOWN.uuid:
-            return Found()
-        filters = _filters(narrowing)
+            return InstanceIds()
+        filters = _filters(wanted)
         living = [f"{_ALIVE}{one}" for one in filters]
         living += [f"{_DELETED}&status=SOFT_DELETED{one}" for one in filters]
-        gone = [f"{_DELETED}{one}" for one in filters] if narrowing.deleted else []
+        gone = [f"{_DELETED}{one}" for one in filters] if wanted.deleted else []
         told = self._told(chain.from_iterable(map(self._pages, (*living, *gone))))
         # PERF: what a list tells of a server need not be asked for again.
         self._seen |= {one.uuid: one for one in told}
-        return Found(
+        return InstanceIds(
             {one.uuid: one.uuid for one in told if not one.deleted},
             {one.uuid: one.uuid for one in told if one.deleted},
         )
 
-    def instances(self, cell: Cell, uuids: Iterable[str]) -> CellContents:
+    def instances(self, cell: NovaCell, uuids: Iterable[str]) -> CellContents:
         """These servers, alive or deleted, and moves of them or with these uuids."""
         wanted = frozenset(uuids)
         if cell.uuid == DOWN.uuid:
@@ -147,7 +151,7 @@ class NovaApi:
         return CellContents(instances=servers, migrations=self._moves(wanted, servers))
 
     def lookup(
-        self, cell: Cell, uuids: Iterable[str], moves_of: Iterable[str] = ()
+        self, cell: NovaCell, uuids: Iterable[str], moves_of: Iterable[str] = ()
     ) -> CellContents:
         """These servers, alive or deleted, and the moves of those; one that is down is nowhere."""
         if cell.uuid == DOWN.uuid:
@@ -293,12 +297,12 @@ class NovaApi:
         return sent(NOVA_API, self._adapter, "GET", path, microversion=f"2.{self.newest_minor()}")
 
 
-def _filters(narrowing: Narrowing) -> list[str]:
+def _filters(wanted: InstanceFilter) -> list[str]:
     """What to add to a list of servers, once for each host in each project."""
-    hosts = [""] if narrowing.hosts is None else [f"&host={quote(one)}" for one in narrowing.hosts]
+    hosts = [""] if wanted.hosts is None else [f"&host={quote(one)}" for one in wanted.hosts]
     projects = (
         [""]
-        if narrowing.projects is None
-        else [f"&project_id={quote(one)}" for one in narrowing.projects]
+        if wanted.projects is None
+        else [f"&project_id={quote(one)}" for one in wanted.projects]
     )
     return sorted(host + project for host in hosts for project in projects)

@@ -2,64 +2,29 @@
 """One cell's database: what it says of instances and hosts, in one picture."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from typing import Any
 
 from sqlalchemy import Select, TableClause
 
 from trueup.reconcile.facts import (
     BlockDevice,
-    ComputeNode,
-    ComputeService,
     Instance,
     Migration,
     PciDevice,
 )
 from trueup.reconcile.sources.columns import Columns
 from trueup.reconcile.sources.database import Row, Session
+from trueup.reconcile.sources.notes import Noted, Notes
 from trueup.reconcile.sources.nova import host_rows, instance_rows, queries, tables
+from trueup.reconcile.sources.nova.contract import (
+    CellContents,
+    CountInstances,
+    InstanceFilter,
+    InstanceIds,
+)
 from trueup.reconcile.sources.nova.instance_rows import Beside, InstanceRows
-from trueup.reconcile.sources.nova.queries import Narrowing
-from trueup.reconcile.sources.reading import NOTHING_NOTED, Noted, Notes, Read, Reader
-
-# how many instances were read so far
-Counted = Callable[[int], None]
-
-
-@dataclass(frozen=True, slots=True)
-class CellContents:
-    """What one cell says, as far as it was asked: of instances and their devices, of hosts."""
-
-    instances: tuple[Instance, ...] = ()
-    migrations: tuple[Migration, ...] = ()
-    compute_nodes: tuple[ComputeNode, ...] = ()
-    services: tuple[ComputeService, ...] = ()
-    block_devices: tuple[BlockDevice, ...] = ()
-    pci_devices: tuple[PciDevice, ...] = ()
-    noted: Noted = NOTHING_NOTED
-
-    @property
-    def rows(self) -> int:
-        parts: Sequence[Sequence[object]] = (
-            self.instances,
-            self.migrations,
-            self.compute_nodes,
-            self.services,
-            self.block_devices,
-            self.pci_devices,
-        )
-        return sum(len(part) for part in parts) + self.noted.lost_rows
-
-
-@dataclass(frozen=True, slots=True)
-class Found:
-    """The instances that were looked for: uuids as they are written in the cell → as we write them.
-
-    A database looks for what is written.
-    """
-
-    living: Mapping[str, str] = field(default_factory=dict)
-    deleted: Mapping[str, str] = field(default_factory=dict)
+from trueup.reconcile.sources.reading import Read, Reader
 
 
 class CellReading:
@@ -71,7 +36,7 @@ class CellReading:
         self._notes = Notes()
         self._columns = Columns(session, source, tables.NEEDED)
 
-    def contents(self, counted: Counted) -> CellContents:
+    def contents(self, counted: CountInstances) -> CellContents:
         """Its hosts, its living instances with their devices, and every move."""
         devices = self._devices(None)
         instances = self._instances(self._beside(devices, None), counted)
@@ -94,15 +59,15 @@ class CellReading:
             noted=self._noted(),
         )
 
-    def found(self, narrowing: Narrowing) -> Found:
+    def instance_ids(self, wanted: InstanceFilter) -> InstanceIds:
         """The instances that are wanted; of deleted ones only where those are asked for."""
-        living = queries.living_uuids(narrowing)
+        living = queries.living_uuids(wanted)
         deleted: dict[str, str] = {}
-        for table in (tables.instances, tables.shadow_instances) if narrowing.deleted else ():
+        for table in (tables.instances, tables.shadow_instances) if wanted.deleted else ():
             if self._columns.has(table):
-                query = queries.deleted_uuids(narrowing, table)
+                query = queries.deleted_uuids(wanted, table)
                 deleted |= self._uuids(query, table)
-        return Found(self._uuids(living, tables.instances), deleted)
+        return InstanceIds(self._uuids(living, tables.instances), deleted)
 
     def instances(self, uuids: Sequence[str]) -> CellContents:
         """These instances with their devices, and moves of them or with these uuids."""
@@ -153,7 +118,7 @@ class CellReading:
         }
         return self._read(instance_rows.migration, table, rows.values())
 
-    def _instances(self, beside: Beside, counted: Counted) -> tuple[Instance, ...]:
+    def _instances(self, beside: Beside, counted: CountInstances) -> tuple[Instance, ...]:
         rows = InstanceRows(self._cell, self._notes, beside)
         query = queries.alive(self._columns)
         found: list[Instance] = []
@@ -215,4 +180,4 @@ class CellReading:
         return tuple(reader.every(lambda row: read(reader, row, self._cell), rows))
 
     def _noted(self) -> Noted:
-        return self._notes.so_far(self._columns.lacking)
+        return self._notes.so_far(self._columns.unsupported)

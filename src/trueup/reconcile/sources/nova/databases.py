@@ -12,24 +12,20 @@ from trueup.reconcile.sources.columns import Columns
 from trueup.reconcile.sources.database import ANSWER_SECONDS, Database, Row, Session
 from trueup.reconcile.sources.errors import DatabaseUnusable
 from trueup.reconcile.sources.nova import tables
-from trueup.reconcile.sources.nova.cells import CellContents, CellReading, Counted, Found
-from trueup.reconcile.sources.nova.queries import Narrowing
-from trueup.reconcile.sources.nova.registry import Registry, read_registry
+from trueup.reconcile.sources.nova.cells import CellReading
+from trueup.reconcile.sources.nova.contract import (
+    CellContents,
+    CountInstances,
+    InstanceFilter,
+    InstanceIds,
+    NovaCell,
+    Registry,
+)
+from trueup.reconcile.sources.nova.registry import read_registry
 from trueup.reconcile.steps import InstanceMark, mark
 
 API_DATABASE = "Nova's API database"
 Fetched = TypeVar("Fetched")
-
-
-@dataclass(frozen=True, slots=True)
-class Cell:
-    """A row of `cell_mappings`; `number` is its id, which other tables refer to."""
-
-    uuid: str
-    name: str
-    url: str
-    number: int = 0
-    disabled: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +50,7 @@ class NovaDatabases:
     Raises DatabaseUnusable when a URL is none, or has no driver.
     """
 
-    way: str = "database"
+    read_via: str = "database"
     registry_source: str = API_DATABASE
 
     def __init__(
@@ -63,20 +59,20 @@ class NovaDatabases:
         self._api_url = api_url
         self._main_url = main_url
         self._options = options
-        self._cells: dict[str, Cell] = {}
+        self._cells: dict[str, NovaCell] = {}
         self._databases: dict[str, Database] = {}
         # What is no URL, or has no driver, is said before anything is asked.
         self._database(API_DATABASE, api_url)
 
-    def cells(self) -> tuple[Cell, ...]:
+    def cells(self) -> tuple[NovaCell, ...]:
         """Every cell that is mapped, also cell0 and disabled ones."""
 
-        def fetch(session: Session) -> tuple[Cell, ...]:
+        def fetch(session: Session) -> tuple[NovaCell, ...]:
             columns = Columns(session, API_DATABASE, tables.NEEDED)
             columns.has(tables.cell_mappings)
             query = select(*columns.of(tables.cell_mappings))
             return tuple(
-                Cell(
+                NovaCell(
                     uuid=row.uuid,
                     name=row.name or row.uuid,
                     url=self._cell_url(row),
@@ -90,32 +86,32 @@ class NovaDatabases:
         self._cells = {cell.uuid: cell for cell in cells}
         return cells
 
-    def registry(self, cells: Iterable[Cell], uuids: Iterable[str] | None = None) -> Registry:
+    def registry(self, cells: Iterable[NovaCell], uuids: Iterable[str] | None = None) -> Registry:
         """What the API database says besides its cells; with `uuids`, of these instances only."""
         numbers = {cell.number: cell.uuid for cell in cells}
         return self._ask_registry(
             lambda session: read_registry(session, API_DATABASE, numbers, uuids)
         )
 
-    def contents(self, cell: Cell, counted: Counted = lambda _: None) -> CellContents:
+    def contents(self, cell: NovaCell, counted: CountInstances = lambda _: None) -> CellContents:
         """What is not deleted in a cell, as of one transaction."""
         return self._ask_cell(cell, lambda reading: reading.contents(counted))
 
-    def hosts(self, cell: Cell) -> CellContents:
+    def hosts(self, cell: NovaCell) -> CellContents:
         """A cell's compute nodes and services."""
         return self._ask_cell(cell, lambda reading: reading.hosts())
 
-    def found(self, cell: Cell, narrowing: Narrowing) -> Found:
+    def instance_ids(self, cell: NovaCell, wanted: InstanceFilter) -> InstanceIds:
         """Which instances of a cell are wanted."""
-        return self._ask_cell(cell, lambda reading: reading.found(narrowing))
+        return self._ask_cell(cell, lambda reading: reading.instance_ids(wanted))
 
-    def instances(self, cell: Cell, uuids: Iterable[str]) -> CellContents:
+    def instances(self, cell: NovaCell, uuids: Iterable[str]) -> CellContents:
         """What a cell says of these instances, and of moves of them or with these uuids."""
         wanted = sorted(uuids)
         return self._ask_cell(cell, lambda reading: reading.instances(wanted))
 
     def lookup(
-        self, cell: Cell, uuids: Iterable[str], moves_of: Iterable[str] = ()
+        self, cell: NovaCell, uuids: Iterable[str], moves_of: Iterable[str] = ()
     ) -> CellContents:
         """A cell's rows of these instances, alive, deleted or archived, and of moves of these."""
         wanted, movers = sorted(uuids), sorted(moves_of)
@@ -142,7 +138,7 @@ class NovaDatabases:
     def _ask_registry(self, fetch: Callable[[Session], Fetched]) -> Fetched:
         return self._database(API_DATABASE, self._api_url).ask(fetch)
 
-    def _ask_cell(self, cell: Cell, fetch: Callable[[CellReading], Fetched]) -> Fetched:
+    def _ask_cell(self, cell: NovaCell, fetch: Callable[[CellReading], Fetched]) -> Fetched:
         database = self._database(cell.name, cell.url)
         return database.ask(lambda session: fetch(CellReading(session, cell.name, cell.uuid)))
 

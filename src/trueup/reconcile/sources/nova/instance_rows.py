@@ -19,7 +19,8 @@ from trueup.reconcile.facts import (
     PciRequest,
 )
 from trueup.reconcile.sources.database import Row
-from trueup.reconcile.sources.reading import Notes, Reader
+from trueup.reconcile.sources.notes import Notes
+from trueup.reconcile.sources.reading import Reader
 
 _UNREADABLE = (ValueError, LookupError, TypeError, AttributeError)
 _NO_PROPERTIES: Mapping[str, str] = {}

@@ -2,7 +2,6 @@
 """What is asked of Nova's databases. Nothing is written."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from sqlalchemy import (
@@ -20,18 +19,7 @@ from sqlalchemy import (
 
 from trueup.reconcile.sources.columns import Columns
 from trueup.reconcile.sources.nova import tables
-
-
-@dataclass(frozen=True, slots=True)
-class Narrowing:
-    """Which instances of a cell are looked for; None on a side: it narrows nothing.
-
-    `deleted` ones are looked for besides, also archived ones: their host no longer counts.
-    """
-
-    hosts: frozenset[str] | None = None
-    projects: frozenset[str] | None = None
-    deleted: bool = False
+from trueup.reconcile.sources.nova.contract import InstanceFilter
 
 
 def every(columns: Columns, table: TableClause) -> Select[Any]:
@@ -47,17 +35,17 @@ def alive(columns: Columns) -> Select[Any]:
     return _joined(columns, tables.instances).where(_not_deleted(tables.instances))
 
 
-def living_uuids(narrowing: Narrowing) -> Select[Any]:
+def living_uuids(wanted: InstanceFilter) -> Select[Any]:
     """The uuids of instances that are not deleted."""
     instances = tables.instances
     chosen = select(instances.c.id, instances.c.uuid).where(_not_deleted(instances))
-    return chosen.where(*_conditions(instances, narrowing))
+    return chosen.where(*_conditions(instances, wanted))
 
 
-def deleted_uuids(narrowing: Narrowing, table: TableClause) -> Select[Any]:
+def deleted_uuids(wanted: InstanceFilter, table: TableClause) -> Select[Any]:
     """The uuids of instances that are deleted, or archived."""
     chosen = select(table.c.id, table.c.uuid).where(table.c.deleted != 0)
-    return chosen.where(*_conditions(table, Narrowing(projects=narrowing.projects)))
+    return chosen.where(*_conditions(table, InstanceFilter(projects=wanted.projects)))
 
 
 def named(columns: Columns, table: TableClause) -> Select[Any]:
@@ -134,8 +122,8 @@ def _not_deleted(table: TableClause) -> ColumnElement[bool]:
     return or_(table.c.deleted == 0, table.c.deleted.is_(None))
 
 
-def _conditions(table: TableClause, narrowing: Narrowing) -> Sequence[ColumnElement[bool]]:
-    sides = ((table.c.host, narrowing.hosts), (table.c.project_id, narrowing.projects))
+def _conditions(table: TableClause, wanted: InstanceFilter) -> Sequence[ColumnElement[bool]]:
+    sides = ((table.c.host, wanted.hosts), (table.c.project_id, wanted.projects))
     return [
         column.in_(sorted(wanted)) if wanted else false()
         for column, wanted in sides

@@ -2,44 +2,19 @@
 """Nova's API database: what is mapped where, what is being built, host aggregates."""
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
 from typing import Any
 
 from sqlalchemy import ColumnElement, TableClause, select
 
 from trueup.reconcile.facts import (
-    BuildRequest,
-    HostAggregate,
-    HostMapping,
-    InstanceMapping,
     RequestSpec,
 )
 from trueup.reconcile.sources.columns import Columns
 from trueup.reconcile.sources.database import Row, Session
+from trueup.reconcile.sources.notes import Notes
 from trueup.reconcile.sources.nova import host_rows, specs, tables
-from trueup.reconcile.sources.reading import NOTHING_NOTED, Noted, Notes, Read, Reader
-
-
-@dataclass(frozen=True, slots=True)
-class Registry:
-    """What the API database says besides its cells.
-
-    `request_specs`: the instances with one; `specs`: what is in them, of those who are wanted.
-    """
-
-    build_requests: tuple[BuildRequest, ...] = ()
-    host_mappings: tuple[HostMapping, ...] = ()
-    instance_mappings: tuple[InstanceMapping, ...] = ()
-    request_specs: frozenset[str] = frozenset()
-    specs: tuple[RequestSpec, ...] = ()
-    host_aggregates: tuple[HostAggregate, ...] = ()
-    noted: Noted = NOTHING_NOTED
-
-    @property
-    def rows(self) -> int:
-        parts = (self.build_requests, self.host_mappings, self.instance_mappings)
-        counted = sum(len(part) for part in parts) + len(self.host_aggregates)
-        return counted + len(self.request_specs) + self.noted.lost_rows
+from trueup.reconcile.sources.nova.contract import Registry
+from trueup.reconcile.sources.reading import Read, Reader
 
 
 def read_registry(
@@ -87,7 +62,7 @@ class _Reading:
                 self._every(tables.aggregate_hosts, tables.aggregate_hosts.c.id),
                 self._every(tables.aggregate_metadata, tables.aggregate_metadata.c.id),
             ),
-            noted=self._notes.so_far(self._columns.lacking),
+            noted=self._notes.so_far(self._columns.unsupported),
         )
 
     def _specs(self) -> tuple[RequestSpec, ...]:

@@ -10,7 +10,11 @@ from urllib.parse import quote
 
 from trueup.reconcile.facts import Amounts, Provider, within_trees
 from trueup.reconcile.sources.placement import documents
-from trueup.reconcile.sources.placement.contract import SHARING_TRAIT, members_of_pools, with_pools
+from trueup.reconcile.sources.placement.contract import (
+    SHARING_TRAIT,
+    members_of_sharing,
+    with_sharing,
+)
 
 WAY = "API"
 # PERF: more of them only wait for each other, here and in the service.
@@ -30,7 +34,7 @@ class PlacementParts:
     AccessDenied.
     """
 
-    way: str = WAY
+    read_via: str = WAY
 
     def __init__(self, found: Callable[[str], Any]) -> None:
         self._found = found
@@ -56,7 +60,7 @@ class PlacementParts:
         known = {**pools, **trees}
         aggregates = self._each(self._aggregates, known) if pools else {}
         roots = frozenset(row.root for row in trees.values())
-        sharing = with_pools(known.values(), members_of_pools(pools, aggregates))
+        sharing = with_sharing(known.values(), members_of_sharing(pools, aggregates))
         near = within_trees(sharing, roots)
         stocks = self._each(
             lambda uuid: self._found(f"{_PROVIDERS}/{uuid}/inventories"), near.keys()

@@ -23,7 +23,7 @@ from trueup.reconcile.sources.placement.contract import (
     Ledger,
     LedgerParts,
     WholeLedger,
-    with_pools,
+    with_sharing,
 )
 from trueup.reconcile.sources.placement.database import PlacementDatabase
 from trueup.reconcile.sources.placement.documents import PLACEMENT
@@ -116,7 +116,7 @@ class Placement:
                 providers.append(replace(provider, inventories=inventories))
                 for consumer, held in allocations.items():
                     consumers.setdefault(consumer, {})[provider.uuid] = held
-        return Ledger(with_pools(providers, members), consumers, WAY)
+        return Ledger(with_sharing(providers, members), consumers, WAY)
 
     def _members(self, pool: str) -> tuple[str, ...]:
         """The providers that have an aggregate in common with this one."""

@@ -13,21 +13,24 @@ SHARING_TRAIT = "MISC_SHARES_VIA_AGGREGATE"
 
 @dataclass(frozen=True, slots=True)
 class Ledger:
-    """Providers, and amounts by consumer. `way` is how it was read: API, export or database."""
+    """Providers, and the amounts that each consumer holds.
+
+    `read_via` is `API`, `export` or `database`.
+    """
 
     providers: Mapping[str, Provider]
     consumers: Mapping[str, Amounts]
-    way: str
+    read_via: str
 
 
 class LedgerParts(Protocol):
     """What can be asked of the ledger by those who need not all of it.
 
-    Every method raises Unreachable or AccessDenied. `way` as in `Ledger`. What is not there is left
-    out of the answer.
+    Every method raises Unreachable or AccessDenied. `read_via` is as in `Ledger`. What does not
+    exist is left out of the answer.
     """
 
-    way: str
+    read_via: str
 
     def trees(self, uuids: Iterable[str], names: Iterable[str]) -> dict[str, Provider]:
         """All providers of the trees that one of these is in, by uuid; what they have is not."""
@@ -46,7 +49,7 @@ class WholeLedger:
     """The parts of a ledger that was read as a whole."""
 
     def __init__(self, ledger: Ledger) -> None:
-        self.way = ledger.way
+        self.read_via = ledger.read_via
         self._ledger = ledger
 
     def trees(self, uuids: Iterable[str], names: Iterable[str]) -> dict[str, Provider]:
@@ -72,7 +75,7 @@ class WholeLedger:
         return grouped((provider, who) for who, amounts in held for provider in amounts)
 
 
-def with_pools(
+def with_sharing(
     providers: Iterable[Provider], members: Mapping[str, Iterable[str]]
 ) -> dict[str, Provider]:
     """Providers by uuid, where the pools share what they have with the trees of their members.
@@ -87,7 +90,7 @@ def with_pools(
     return known
 
 
-def members_of_pools(
+def members_of_sharing(
     pools: Iterable[str], aggregates: Mapping[str, Iterable[str]]
 ) -> dict[str, set[str]]:
     """The providers that have an aggregate in common with each pool; `aggregates` by provider."""

@@ -11,7 +11,7 @@ from sqlalchemy import select
 
 from trueup.reconcile.sources.database import Database, Session
 from trueup.reconcile.sources.placement import tables
-from trueup.reconcile.sources.placement.contract import Ledger, members_of_pools, with_pools
+from trueup.reconcile.sources.placement.contract import Ledger, members_of_sharing, with_sharing
 from trueup.reconcile.sources.placement.database_parts import PlacementDatabaseParts
 from trueup.reconcile.sources.placement.rows import (
     WAY,
@@ -52,7 +52,7 @@ def _ledger(session: Session) -> Ledger:
     providers = [provider_of(row, stocks.get(number, {})) for number, row in rows.items()]
     members = _members(session, uuids)
     held = session.every_row(tables.EVERY_ALLOCATION, tables.allocations.c.id)
-    return Ledger(with_pools(providers, members), amounts_of(held, uuids, classes), WAY)
+    return Ledger(with_sharing(providers, members), amounts_of(held, uuids, classes), WAY)
 
 
 def _members(session: Session, uuids: Mapping[int, str]) -> dict[str, set[str]]:
@@ -61,4 +61,4 @@ def _members(session: Session, uuids: Mapping[int, str]) -> dict[str, set[str]]:
     for row in session.rows(select(tables.provider_aggregates)) if numbers else ():
         if uuid := uuids.get(row.resource_provider_id):
             aggregates.setdefault(uuid, []).append(row.aggregate_id)
-    return members_of_pools((uuids[one] for one in numbers if one in uuids), aggregates)
+    return members_of_sharing((uuids[one] for one in numbers if one in uuids), aggregates)

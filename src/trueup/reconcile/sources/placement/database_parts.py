@@ -9,7 +9,7 @@ from sqlalchemy import select
 from trueup.reconcile.facts import Amounts, Provider, within_trees
 from trueup.reconcile.sources.database import Database, Row, Session
 from trueup.reconcile.sources.placement import tables
-from trueup.reconcile.sources.placement.contract import members_of_pools, with_pools
+from trueup.reconcile.sources.placement.contract import members_of_sharing, with_sharing
 from trueup.reconcile.sources.placement.rows import (
     WAY,
     amounts_of,
@@ -22,7 +22,7 @@ from trueup.reconcile.sources.placement.rows import (
 class PlacementDatabaseParts:
     """The parts of a ledger, each as of one moment. Every method raises Unreachable."""
 
-    way: str = WAY
+    read_via: str = WAY
 
     def __init__(self, database: Database) -> None:
         self._database = database
@@ -79,7 +79,7 @@ def _completed(session: Session, trees: Mapping[str, Provider]) -> dict[str, Pro
     known = {number: provider_of(row, {}) for number, row in rows.items()}
     members = _members(session, known, pools) if pools else {}
     roots = frozenset(row.root for row in trees.values())
-    near = within_trees(with_pools(known.values(), members), roots)
+    near = within_trees(with_sharing(known.values(), members), roots)
     numbers = [number for number, row in known.items() if row.uuid in near]
     found = session.rows_of(select(inventories), inventories.c.resource_provider_id, numbers)
     stocks = stocks_of(found, class_names(session))
@@ -106,4 +106,4 @@ def _members(
     for row in session.rows_of(select(table), table.c.resource_provider_id, sorted(known)):
         uuid = known[row.resource_provider_id].uuid
         aggregates.setdefault(uuid, []).append(row.aggregate_id)
-    return members_of_pools((known[number].uuid for number in pools), aggregates)
+    return members_of_sharing((known[number].uuid for number in pools), aggregates)

@@ -10,8 +10,8 @@ from trueup.reconcile.sources.errors import Unreachable
 from trueup.reconcile.sources.placement.contract import (
     SHARING_TRAIT,
     Ledger,
-    members_of_pools,
-    with_pools,
+    members_of_sharing,
+    with_sharing,
 )
 
 EXPORT = "/trueup/export"
@@ -81,8 +81,8 @@ def read(lines: Iterable[bytes]) -> Ledger:
 
 def _providers(rows: Mapping[str, _Provider]) -> dict[str, Provider]:
     pools = [uuid for uuid, row in rows.items() if SHARING_TRAIT in row.traits]
-    members = members_of_pools(pools, {uuid: row.aggregates for uuid, row in rows.items()})
-    return with_pools(map(_provider, rows.values()), members)
+    members = members_of_sharing(pools, {uuid: row.aggregates for uuid, row in rows.items()})
+    return with_sharing(map(_provider, rows.values()), members)
 
 
 def _provider(row: _Provider) -> Provider:

@@ -1,0 +1,77 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Collects a whole cloud: all sources are read at the same time."""
+
+from concurrent.futures import ThreadPoolExecutor
+
+from trueup.reconcile.collect.coverage import (
+    Cells,
+    Collected,
+    Progress,
+    domains_of,
+    facts_of,
+    now,
+    ports_of,
+)
+from trueup.reconcile.facts import Facts
+from trueup.reconcile.sources.cloud import Cloud
+from trueup.reconcile.sources.nova.contract import CellContents, NovaCell
+from trueup.reconcile.sources.placement.contract import Ledger
+
+# Sources besides the cells that are read at the same time: Placement, the registry, Neutron.
+_OTHER_SOURCES = 3
+
+
+def collect_whole(cloud: Cloud, progress: Progress) -> Facts:
+    """Facts about everything in the cloud. Raises as `collect`."""
+    taken_at = now()
+    cells = Cells(cloud, cloud.nova.cells())
+    with ThreadPoolExecutor(_OTHER_SOURCES) as pool:
+        asked_ledger = pool.submit(
+            lambda: cloud.placement.ledger(lambda done, total: progress("providers", done, total))
+        )
+        asked_registry = pool.submit(lambda: cloud.nova.registry(cells.every))
+        asked_ports = pool.submit(lambda: ports_of(cloud, progress))
+        _read_cells(cloud, cells, progress)
+        ledger, registry = asked_ledger.result(), asked_registry.result()
+        ports, of_neutron = asked_ports.result()
+    nodes = (row for one in cells.contents for row in one.compute_nodes)
+    domains, of_libvirt = domains_of(cloud, nodes)
+    _look_up_unknown(cloud, cells, ledger)
+    collected = Collected(
+        taken_at=taken_at,
+        cells=cells,
+        registry=registry,
+        providers={**ledger.providers},
+        consumers={**ledger.consumers},
+        read_via=ledger.read_via,
+        ports=ports,
+        domains=domains,
+        optional=(*of_neutron, *of_libvirt),
+    )
+    return facts_of(cloud, collected)
+
+
+def _read_cells(cloud: Cloud, cells: Cells, progress: Progress) -> None:
+    """Read everything in each cell that is not deleted."""
+    counts: dict[str, int] = {}
+    read: list[NovaCell] = []
+
+    def contents(cell: NovaCell) -> CellContents:
+        def counted(instances: int) -> None:
+            counts[cell.uuid] = instances
+            progress("instances", sum(counts.values()), 0)
+
+        try:
+            return cloud.nova.contents(cell, counted)
+        finally:
+            read.append(cell)
+            progress("cells", len(read), len(cells.every))
+
+    cells.ask(contents)
+
+
+def _look_up_unknown(cloud: Cloud, cells: Cells, ledger: Ledger) -> None:
+    """Ask every cell about the consumers that are no living instance of any cell."""
+    known = {row.uuid for one in cells.contents for row in one.instances}
+    unknown = ledger.consumers.keys() - known
+    cells.ask(lambda cell: cloud.nova.lookup(cell, unknown))

@@ -1,0 +1,147 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What every reader of Nova offers, and the values that it returns. No SQL and no HTTP here."""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Protocol
+
+from trueup.reconcile.facts import (
+    BlockDevice,
+    BuildRequest,
+    ComputeNode,
+    ComputeService,
+    HostAggregate,
+    HostMapping,
+    Instance,
+    InstanceMapping,
+    Migration,
+    PciDevice,
+    RequestSpec,
+)
+from trueup.reconcile.sources.notes import NOTHING_NOTED, Noted
+from trueup.reconcile.steps import InstanceMark
+
+# Is called with the number of instances that have been read so far.
+CountInstances = Callable[[int], None]
+
+
+@dataclass(frozen=True, slots=True)
+class NovaCell:
+    """A cell as `cell_mappings` describes it; `number` is the id that other tables refer to."""
+
+    uuid: str
+    name: str
+    url: str
+    number: int = 0
+    disabled: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class InstanceFilter:
+    """Which instances of a cell to look for; None for a field means that it does not filter.
+
+    With `deleted`, deleted and archived instances of the projects are returned as well; `hosts`
+    does not apply to them.
+    """
+
+    hosts: frozenset[str] | None = None
+    projects: frozenset[str] | None = None
+    deleted: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class InstanceIds:
+    """The instances that match a filter: the uuid as the cell stores it → its canonical form.
+
+    Databases are queried with the stored form, facts hold the canonical one.
+    """
+
+    living: Mapping[str, str] = field(default_factory=dict)
+    deleted: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class CellContents:
+    """What was read of one cell: instances with their devices and migrations, and hosts."""
+
+    instances: tuple[Instance, ...] = ()
+    migrations: tuple[Migration, ...] = ()
+    compute_nodes: tuple[ComputeNode, ...] = ()
+    services: tuple[ComputeService, ...] = ()
+    block_devices: tuple[BlockDevice, ...] = ()
+    pci_devices: tuple[PciDevice, ...] = ()
+    noted: Noted = NOTHING_NOTED
+
+    @property
+    def rows(self) -> int:
+        parts: Sequence[Sequence[object]] = (
+            self.instances,
+            self.migrations,
+            self.compute_nodes,
+            self.services,
+            self.block_devices,
+            self.pci_devices,
+        )
+        return sum(len(part) for part in parts) + self.noted.lost_rows
+
+
+@dataclass(frozen=True, slots=True)
+class Registry:
+    """What Nova keeps outside its cells, in its API database.
+
+    `request_specs` are the instances that have one. `specs` are their contents, which are read
+    only for instances that were asked for.
+    """
+
+    build_requests: tuple[BuildRequest, ...] = ()
+    host_mappings: tuple[HostMapping, ...] = ()
+    instance_mappings: tuple[InstanceMapping, ...] = ()
+    request_specs: frozenset[str] = frozenset()
+    specs: tuple[RequestSpec, ...] = ()
+    host_aggregates: tuple[HostAggregate, ...] = ()
+    noted: Noted = NOTHING_NOTED
+
+    @property
+    def rows(self) -> int:
+        parts = (self.build_requests, self.host_mappings, self.instance_mappings)
+        counted = sum(len(part) for part in parts) + len(self.host_aggregates)
+        return counted + len(self.request_specs) + self.noted.lost_rows
+
+
+class Nova(Protocol):
+    """A reader of Nova. Every method but `close` raises Unreachable or AccessDenied.
+
+    `read_via` is `database` or `API`; `registry_source` is the name that coverage gives to the
+    source of the registry.
+    """
+
+    read_via: str
+    registry_source: str
+
+    def cells(self) -> tuple[NovaCell, ...]:
+        """Every cell, also cell0 and disabled ones."""
+
+    def registry(self, cells: Iterable[NovaCell], uuids: Iterable[str] | None = ...) -> Registry:
+        """The registry; with `uuids`, what is kept per instance is read for these only."""
+
+    def contents(self, cell: NovaCell, counted: CountInstances = ...) -> CellContents:
+        """Everything in a cell that is not deleted."""
+
+    def hosts(self, cell: NovaCell) -> CellContents:
+        """A cell's compute nodes and services."""
+
+    def instance_ids(self, cell: NovaCell, wanted: InstanceFilter) -> InstanceIds:
+        """The instances of a cell that match the filter."""
+
+    def instances(self, cell: NovaCell, uuids: Iterable[str]) -> CellContents:
+        """These instances with their devices, and migrations of them or with these uuids."""
+
+    def lookup(
+        self, cell: NovaCell, uuids: Iterable[str], moves_of: Iterable[str] = ...
+    ) -> CellContents:
+        """All rows of these instances, alive, deleted or archived; migrations of `moves_of`."""
+
+    def mark(self, cell: str, uuid: str) -> InstanceMark | None:
+        """The mark of an instance now, in the cell with this uuid; None if it has no row there."""
+
+    def close(self) -> None: ...
