@@ -26,7 +26,7 @@ lint: $(VENV)/.ready-test  ## format, lint, types and layers only
 conformance: $(VENV)/.ready-test  ## the long way: many more generated requests, and thousands of rounds
 	@TRUEUP_EXAMPLES=500 TRUEUP_ROUNDS=2000 TRUEUP_FUZZ_EXAMPLES=500 \
 		$(BIN)/pytest -n $(WORKERS) -q --timeout 7200 tests/differential tests/fuzz \
-		tests/placement/index/test_search.py tests/placement/index/test_current.py
+		tests/placement/index/search/test_candidates.py tests/placement/index/test_current.py
 
 bench: $(VENV)/.ready-test  ## Trueup and upstream side by side, in one run
 	@$(BIN)/python -m bench --database mariadb

@@ -24,10 +24,10 @@ from bench.terminal import say
 from trueup.placement.api.versions import V
 from trueup.placement.api.wire import candidates as wire
 from trueup.placement.api.wire.candidate_answers import render
-from trueup.placement.index.arrange import arrange
-from trueup.placement.index.columns import View
-from trueup.placement.index.combine import Order
-from trueup.placement.index.search import find_candidates
+from trueup.placement.index.search.all_trees import Order
+from trueup.placement.index.search.candidates import find_candidates
+from trueup.placement.index.view.build import arrange
+from trueup.placement.index.view.columns import View
 from trueup.placement.store.picture import Picture
 
 _VERSION = max(V)

@@ -7,8 +7,8 @@ import sys
 import pytest
 
 from tests.deployment.schemas import rows_of, schema_of, upstream_command
-from trueup.placement.index.differences import Difference
-from trueup.placement.index.verify import Verdict
+from trueup.placement.index.view.differences import Difference
+from trueup.placement.index.view.verify import Verdict
 from trueup.placement.manage import index, program, status
 from trueup.placement.store import schema
 from trueup.placement.store.database import Database

@@ -18,10 +18,10 @@ from tests.placement.conftest import TRUSTING
 from tests.placement.index.views import true_view
 from trueup.model.candidates import Summaries
 from trueup.placement.app import make_app
-from trueup.placement.index.columns import View
 from trueup.placement.index.current import Index
-from trueup.placement.index.differences import differences
-from trueup.placement.index.summarize import Shown
+from trueup.placement.index.search.summaries import Shown
+from trueup.placement.index.view.columns import View
+from trueup.placement.index.view.differences import differences
 from trueup.placement.store import schema
 
 PROVIDERS, CONSUMERS, AGGREGATES = range(1, 6), range(100, 103), (50, 51)

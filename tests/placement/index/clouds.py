@@ -6,10 +6,10 @@ from dataclasses import dataclass, field
 
 from trueup.model.candidates import Candidates
 from trueup.model.requests import CandidateRequest, RequestGroup
-from trueup.placement.index.arrange import arrange
-from trueup.placement.index.columns import View
-from trueup.placement.index.combine import Order
-from trueup.placement.index.search import find_candidates
+from trueup.placement.index.search.all_trees import Order
+from trueup.placement.index.search.candidates import find_candidates
+from trueup.placement.index.view.build import arrange
+from trueup.placement.index.view.columns import View
 from trueup.placement.store.picture import Names, Picture, ProviderRow, StockRow, UsedRow
 
 CLASSES = {"VCPU": 0, "MEMORY_MB": 1, "DISK_GB": 2, "SRIOV_NET_VF": 3, "PGPU": 4}

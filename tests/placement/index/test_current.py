@@ -17,10 +17,10 @@ from tests.placement.client import UUID, Client
 from tests.placement.index.views import true_view
 from trueup.placement import store
 from trueup.placement.index import current
-from trueup.placement.index.columns import View
 from trueup.placement.index.current import Index
-from trueup.placement.index.differences import differences
-from trueup.placement.index.load import load
+from trueup.placement.index.view.columns import View
+from trueup.placement.index.view.differences import differences
+from trueup.placement.index.view.load import load
 from trueup.placement.store import changes, migrations, schema, tables
 from trueup.placement.store.database import Database, in_transaction
 

@@ -2,8 +2,8 @@
 """Views of a service's ledger."""
 
 from tests.placement.client import Client
-from trueup.placement.index.columns import View
-from trueup.placement.index.load import load
+from trueup.placement.index.view.columns import View
+from trueup.placement.index.view.load import load
 
 
 def true_view(client: Client) -> View:

@@ -13,10 +13,10 @@ from threading import Lock
 from typing import NamedTuple
 
 from trueup.placement import store
-from trueup.placement.index.columns import View
-from trueup.placement.index.compare import Residue, compared
-from trueup.placement.index.follow import follow
-from trueup.placement.index.load import load
+from trueup.placement.index.view.columns import View
+from trueup.placement.index.view.foreign_writes import Residue, compared
+from trueup.placement.index.view.load import load
+from trueup.placement.index.view.refresh import follow
 from trueup.placement.store import own_tables
 from trueup.placement.store.availability import DatabaseError
 from trueup.placement.store.changes import Vector

@@ -7,8 +7,8 @@ from typing import Any
 
 from trueup.exit_codes import ExitCode
 from trueup.placement.config import Settings
-from trueup.placement.index.differences import Difference
-from trueup.placement.index.verify import verify as verify_index
+from trueup.placement.index.view.differences import Difference
+from trueup.placement.index.view.verify import verify as verify_index
 from trueup.placement.manage import tables
 from trueup.placement.store.database import Database
 

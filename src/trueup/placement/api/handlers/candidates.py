@@ -5,8 +5,8 @@ from trueup.placement.api import policies
 from trueup.placement.api.http import Answer, Request, utc_now
 from trueup.placement.api.wire import candidates as wire
 from trueup.placement.api.wire.candidate_answers import render
-from trueup.placement.index.combine import Order
-from trueup.placement.index.search import find_candidates
+from trueup.placement.index.search.all_trees import Order
+from trueup.placement.index.search.candidates import find_candidates
 
 
 def list_candidates(request: Request) -> Answer:

@@ -1,0 +1,91 @@
+# SPDX-License-Identifier: Apache-2.0
+from dataclasses import replace
+
+import numpy as np
+
+from tests.placement.client import Client
+from tests.placement.index.answers import summaries
+from tests.placement.index.clouds import SHARES, Host, ask, group, view_of
+from trueup.model.candidates import Candidates
+from trueup.placement.index.search.match import Offers, Slot
+from trueup.placement.index.search.summaries import summarize, used_by
+
+CLOUD = [
+    Host("host", {"VCPU": 8, "DISK_GB": 9}, traits=("RED", "FAST"), used={"VCPU": 3}),
+    Host("numa", {"PGPU": 2}, "host"),
+    Host("slice", parent="numa"),
+    Host("other", {"VCPU": 4}, traits=(SHARES,)),
+]
+VIEW = view_of(CLOUD)
+HOST, NUMA, SLICE, OTHER = (VIEW.forest.by_uuid[host.name] for host in CLOUD)
+NOBODY = np.empty(0, dtype=np.int64)
+
+
+def said(*used: int, whole_trees: bool = True) -> dict:
+    positions = np.array(sorted(used), dtype=np.int64)
+    return summaries(Candidates(summarize(positions, VIEW, whole_trees)))
+
+
+def test_a_summary_has_all_that_there_is_about_a_provider() -> None:
+    """Traits come in the order of their ids, whatever order they were given in."""
+    assert said(NUMA, HOST, whole_trees=False) == {
+        "host": {
+            "root": "host",
+            "parent": None,
+            "traits": ("FAST", "RED"),
+            "resources": {"VCPU": (8, 3), "DISK_GB": (9, 0)},
+        },
+        "numa": {"root": "host", "parent": "host", "traits": (), "resources": {"PGPU": (2, 0)}},
+    }
+    assert said(whole_trees=False) == {}
+
+
+def test_a_provider_without_anything_is_shown_too() -> None:
+    bare = {"root": "host", "parent": "numa", "traits": (), "resources": {}}
+    assert said(SLICE, whole_trees=False) == {"slice": bare}
+
+
+def test_one_provider_of_a_tree_stands_for_all_of_it() -> None:
+    assert set(said(SLICE)) == {"host", "numa", "slice"}
+    assert set(said(NUMA, OTHER)) == {"host", "numa", "slice", "other"}
+    assert said() == {}
+
+
+def test_who_only_has_to_be_there_gives_nothing() -> None:
+    slots = [Slot(suffix, held, Offers(NOBODY, NOBODY)) for suffix, held in PARTS]
+    assert used_by([(HOST, NUMA), (OTHER, NUMA)], slots).tolist() == [NUMA]
+    assert used_by([], slots).tolist() == []
+
+
+PARTS = (("_NODE", ()), ("_GPU", (("PGPU", 1),)))
+
+
+def test_trees_that_no_candidate_uses_are_not_shown() -> None:
+    assert set(summaries(ask(CLOUD, group(PGPU=1)))) == {"host", "numa", "slice"}
+
+
+def test_providers_are_told_apart_by_any_number_of_classes() -> None:
+    view = view_of(Host(f"host{number}", {"VCPU": number}) for number in range(100))
+    columns = ("positions", "limits", "used", "min_units", "max_units", "step_sizes")
+    of_all = view.stocks["VCPU"]
+    stocks = {
+        f"CUSTOM_{number}": replace(
+            of_all, **{name: getattr(of_all, name)[number : number + 1] for name in columns}
+        )
+        for number in range(100)
+    }
+    told = summarize(np.arange(100), replace(view, stocks=stocks))
+    said = summaries(Candidates(told))
+    assert len(said) == 100
+    for uuid, one in said.items():
+        number = int(uuid.removeprefix("host"))
+        assert one["resources"] == {f"CUSTOM_{number}": (number, 0)}
+
+
+def test_capacity_is_in_whole_units(client: Client) -> None:
+    half = {"total": 4, "reserved": 1, "allocation_ratio": 1.5}
+    uuid = client.make_provider(1, inventories={"VCPU": half})
+    client.claim(100, {1: {"VCPU": 1}})
+    shown = client.get("/allocation_candidates?resources=VCPU:3").json["provider_summaries"]
+    assert shown[uuid]["resources"] == {"VCPU": {"capacity": 4, "used": 1}}
+    assert client.get("/allocation_candidates?resources=VCPU:4").json["provider_summaries"] == {}

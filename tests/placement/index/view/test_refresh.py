@@ -1,0 +1,87 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What follow reads again; that it is enough is the property of `tests/properties/test_index`."""
+
+from typing import Any
+
+import pytest
+from sqlalchemy import delete, event, insert
+
+from tests.placement.client import Client
+from tests.placement.index.views import true_view
+from trueup.placement.index.view import refresh
+from trueup.placement.index.view.columns import View
+from trueup.placement.index.view.differences import differences
+from trueup.placement.store import tables
+from trueup.placement.store.changes import Changed
+
+
+def take(client: Client, view: View, changed: Changed) -> tuple[View, list[str]]:
+    """The view that follows, and the tables that were read."""
+    engine = client.application.database.engine
+    read: list[str] = []
+
+    def note(_connection: Any, _cursor: Any, statement: str, *_rest: Any) -> None:
+        if statement.startswith("SELECT"):
+            read.append(statement.rpartition("FROM ")[2].split()[0])
+
+    event.listen(engine, "before_cursor_execute", note)
+    with client.application.database.reading(snapshot=True) as tx:
+        followed = refresh.follow(tx, view, changed)
+    event.remove(engine, "before_cursor_execute", note)
+    return followed, read
+
+
+@pytest.fixture
+def cloud(client: Client) -> Client:
+    for number in (1, 2):
+        client.make_provider(number, inventories={"VCPU": 8}, traits=("HW_CPU_X86_AVX",))
+    return client
+
+
+def test_usage_is_one_query(cloud: Client) -> None:
+    view = true_view(cloud)
+    cloud.claim(100, {1: {"VCPU": 2}})
+    followed, read = take(cloud, view, Changed(usage_of=frozenset({1})))
+    assert read == ["resource_providers"]
+    assert differences(followed, true_view(cloud)) == []
+
+
+def test_nothing_is_none(cloud: Client) -> None:
+    view = true_view(cloud)
+    assert take(cloud, view, Changed()) == (view, [])
+
+
+def test_very_many_changes_are_read_with_the_rest(cloud: Client) -> None:
+    view = true_view(cloud)
+    cloud.claim(100, {1: {"VCPU": 2}})
+    for changed in (
+        Changed(usage_of=frozenset(range(1, 2000))),
+        Changed(all_usage=True),
+        Changed(providers=frozenset(range(1, 2000))),
+        Changed(everything=True),
+    ):
+        assert differences(take(cloud, view, changed)[0], true_view(cloud)) == []
+
+
+def test_a_name_that_is_new_may_be_in_use_already(cloud: Client) -> None:
+    """Rows of a class without a name, and somebody who gives it one."""
+    row = {"resource_provider_id": 1, "resource_class_id": 12345, "total": 1, "reserved": 0}
+    row |= {"min_unit": 1, "max_unit": 1, "step_size": 1, "allocation_ratio": 1.0}
+    with cloud.application.database.transaction() as tx:
+        tx.execute(insert(tables.inventories), row)
+    view = true_view(cloud)
+    assert view.skipped
+    with cloud.application.database.transaction() as tx:
+        tx.execute(insert(tables.resource_classes).values(id=12345, name="CUSTOM_LATE"))
+    followed, _ = take(cloud, view, Changed(names=True))
+    assert "CUSTOM_LATE" in followed.stocks
+    assert differences(followed, true_view(cloud)) == []
+
+
+def test_a_name_that_is_missed_means_to_start_from_nothing(cloud: Client) -> None:
+    view = true_view(cloud)
+    with cloud.application.database.transaction() as tx:
+        tx.execute(delete(tables.resource_classes).where(tables.resource_classes.c.name == "VCPU"))
+    followed, _ = take(cloud, view, Changed(names=True))
+    assert followed.stocks == {}
+    assert differences(followed, true_view(cloud)) == []

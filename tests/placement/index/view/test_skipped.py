@@ -1,0 +1,51 @@
+# SPDX-License-Identifier: Apache-2.0
+import pytest
+
+from trueup.placement.index.view.build import arrange
+from trueup.placement.store.picture import Names, Picture, ProviderRow, StockRow
+
+NAMES = Names({"VCPU": 0}, {"FAST": 1})
+HOST = ProviderRow(1, "host", 1, None)
+
+
+def stock(provider: int, class_id: int) -> StockRow:
+    return StockRow(provider, class_id, 8, 0, 1.0, 1, 8, 1)
+
+
+@pytest.mark.parametrize(
+    ("rows", "expected"),
+    [
+        ({"stocks": [stock(1, 9)]}, "an inventory of provider row 1: there is no resource class 9"),
+        (
+            {"stocks": [stock(2, 0)]},
+            "an inventory of provider row 2: there is no such provider, or it has no root",
+        ),
+        ({"trait_sets": {1: (1, 7)}}, "a trait of provider row 1: there is no trait 7"),
+        (
+            {"trait_sets": {5: (1,)}},
+            "traits of provider row 5: there is no such provider, or it has no root",
+        ),
+        ({"aggregate_pairs": [(1, 3)]}, "an aggregate of provider row 1: there is no aggregate 3"),
+        (
+            {"providers": [HOST, ProviderRow(2, "a", 1, 3), ProviderRow(3, "b", 1, 2)]},
+            "all of provider row 2: provider a is its own ancestor",
+        ),
+        (
+            {"providers": [HOST, ProviderRow(2, "orphan", 9, 9)]},
+            "the tree of provider row 2: the root or the parent of provider orphan does not exist",
+        ),
+    ],
+)
+def test_a_row_that_leads_nowhere_is_left_out_and_named(rows: dict, expected: str) -> None:
+    view = arrange(Picture(NAMES, **{"providers": [HOST], **rows}))
+    assert expected in [row.text for row in view.skipped]
+    assert "host" in view.forest.uuids
+    assert list(view.stocks) == []
+
+
+def test_what_was_mended_is_not_named_any_more() -> None:
+    broken = arrange(Picture(NAMES, providers=[HOST], stocks=[stock(1, 9), stock(2, 0)]))
+    assert len(broken.skipped) == 2
+    mended = arrange(Picture(NAMES, providers=[HOST], stocks=[stock(1, 0)]), broken, [1])
+    assert [row.provider_id for row in mended.skipped] == [2]
+    assert list(mended.stocks) == ["VCPU"]
