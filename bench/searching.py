@@ -26,7 +26,7 @@ from trueup.placement.api.wire import candidates as wire
 from trueup.placement.api.wire.candidate_answers import render
 from trueup.placement.index.search.all_trees import Order
 from trueup.placement.index.search.candidates import find_candidates
-from trueup.placement.index.view.build import arrange
+from trueup.placement.index.view.build import build
 from trueup.placement.index.view.columns import View
 from trueup.placement.store.picture import Picture
 
@@ -61,7 +61,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         if not any(fnmatch.fnmatch(name, pattern) for pattern in options.only):
             continue
         picture, queries = make()
-        view = arrange(picture)
+        view = build(picture)
         for label, query in queries.items():
             say(f"{name:16} {label:34} {_measure(query, view)}")
     return 0

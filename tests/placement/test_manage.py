@@ -8,7 +8,7 @@ import pytest
 
 from tests.deployment.schemas import rows_of, schema_of, upstream_command
 from trueup.placement.index.view.differences import Difference
-from trueup.placement.index.view.verify import Verdict
+from trueup.placement.index.view.verify import Verification
 from trueup.placement.manage import index, program, status
 from trueup.placement.store import schema
 from trueup.placement.store.database import Database
@@ -239,7 +239,7 @@ def test_index_verify_finds_nothing_and_says_so(database_url, manage):
 def test_index_verify_shows_every_difference(fresh_database, manage, monkeypatch):
     wrong = Difference("inventory", "host VCPU", "1 of 8", "0 of 8")
     late = Difference("trait", "CUSTOM_RED", "nothing", "id 7")
-    monkeypatch.setattr(index, "verify_index", lambda *_: Verdict([wrong], [late]))
+    monkeypatch.setattr(index, "verify_index", lambda *_: Verification([wrong], [late]))
     code, out, error = manage(fresh_database("sqlite"), "index", "verify", "-f", "csv")
     assert (code, error) == (3, "")
     assert out == (

@@ -8,7 +8,7 @@ from trueup.model.candidates import Candidates
 from trueup.model.requests import CandidateRequest, RequestGroup
 from trueup.placement.index.search.all_trees import Order
 from trueup.placement.index.search.candidates import find_candidates
-from trueup.placement.index.view.build import arrange
+from trueup.placement.index.view.build import build
 from trueup.placement.index.view.columns import View
 from trueup.placement.store.picture import Names, Picture, ProviderRow, StockRow, UsedRow
 
@@ -40,7 +40,7 @@ def view_of(hosts: Iterable[Host]) -> View:
     roots: dict[str, int] = {}
     for host in hosts:
         roots[host.name] = roots[host.parent] if host.parent else ids[host.name]
-    return arrange(
+    return build(
         Picture(
             providers=[
                 ProviderRow(ids[h.name], h.name, roots[h.name], ids[h.parent] if h.parent else None)

@@ -70,7 +70,7 @@ def small(client: Client, clock: Clock) -> tuple[Client, Index]:
 
 def used(index: Index, number: int = 1) -> int:
     view = index.view()
-    stock = view.stocks["VCPU"]
+    stock = view.inventories["VCPU"]
     (entry,) = np.flatnonzero(stock.positions == view.forest.by_uuid[UUID(number)])
     return int(stock.used[entry])
 
@@ -196,7 +196,7 @@ def test_a_question_does_not_take_the_answer_of_an_earlier_one(small: tuple[Clie
         client.claim(101, {1: {"VCPU": 1}})
         late = pool.submit(used, index)
         written.set()
-        assert early.result(30).stocks["VCPU"].used.tolist() == [1]
+        assert early.result(30).inventories["VCPU"].used.tolist() == [1]
         assert late.result(30) == 2
 
 
@@ -243,13 +243,13 @@ def test_what_did_not_change_is_shared(small: tuple[Client, Index]) -> None:
     before = index.view()
     client.claim(100, {1: {"VCPU": 1}})
     after = index.view()
-    assert (after.forest, after.having, after.traits_of) == (
+    assert (after.forest, after.providers_by_trait, after.traits_of) == (
         before.forest,
-        before.having,
+        before.providers_by_trait,
         before.traits_of,
     )
-    assert after.having is before.having
-    assert after.stocks["DISK_GB"] is before.stocks["DISK_GB"]
+    assert after.providers_by_trait is before.providers_by_trait
+    assert after.inventories["DISK_GB"] is before.inventories["DISK_GB"]
 
 
 def test_other_writers_are_found_within_seconds(
@@ -275,7 +275,7 @@ def test_other_writers_are_found_within_seconds(
         tx.execute(delete(tables.traits).where(tables.traits.c.name == "CUSTOM_RED"))
     clock.seconds += 5
     assert differences(other.view(), true_view(service)) == []
-    assert other.view().stocks["VCPU"].limits.tolist() == [9.0]
+    assert other.view().inventories["VCPU"].capacity.tolist() == [9.0]
 
 
 def test_comparing_has_its_pauses(small: tuple[Client, Index], clock: Clock) -> None:
@@ -326,7 +326,7 @@ def test_rows_that_lead_nowhere_are_told_once(
         changes.note(tx, changes.EVERYTHING)
     caplog.set_level(logging.WARNING)
     for _ in range(2):
-        assert list(index.view().stocks) == ["VCPU"]
+        assert list(index.view().inventories) == ["VCPU"]
         client.claim(100, {1: {"VCPU": 1}})
     assert [record.getMessage() for record in caplog.records] == [
         "Left out of candidates: an inventory of provider row 1: there is no resource class 99999. "

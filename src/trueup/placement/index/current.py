@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The view that a process keeps, and how it stays current: the one freshness rule.
+"""The view that a process keeps in memory, and how it stays current.
 
-Whoever asks gets a view that has everything that was acknowledged before, by whichever of our
-processes. Other writers on the same tables are found by comparing, every few seconds.
+Whoever asks for the view gets every write that any of our processes acknowledged before. Writes of
+other services to the same tables are looked for every few seconds.
 """
 
 import gc
@@ -14,17 +14,17 @@ from typing import NamedTuple
 
 from trueup.placement import store
 from trueup.placement.index.view.columns import View
-from trueup.placement.index.view.foreign_writes import Residue, compared
+from trueup.placement.index.view.foreign_writes import Residue, with_foreign_writes
 from trueup.placement.index.view.load import load
-from trueup.placement.index.view.refresh import follow
+from trueup.placement.index.view.refresh import refresh
 from trueup.placement.store import own_tables
 from trueup.placement.store.availability import DatabaseError
 from trueup.placement.store.changes import Vector
 from trueup.placement.store.database import Database, Transaction
 
-_COMPARE_SECONDS_MIN = 2.0
-_COMPARE_SHARE_MAX = 0.05
-"""How much of its time a process may spend on comparing."""
+_FOREIGN_WRITES_PAUSE_SECONDS_MIN = 2.0
+_FOREIGN_WRITES_TIME_SHARE_MAX = 0.05
+"""The share of its time that a process may spend on looking for foreign writes."""
 
 _log = logging.getLogger(__name__)
 
@@ -32,34 +32,38 @@ _log = logging.getLogger(__name__)
 class _Kept(NamedTuple):
     view: View
     vector: Vector
-    """What every writer had written when the view was read."""
+    """The changes that the view has."""
     clock: int
-    """The sum of that."""
+    """The sum of the vector's numbers."""
 
 
 class Index:
-    """The view of one process. Safe to call from several threads; made at its first use."""
+    """The view of one process, loaded when it is first asked for. Safe for several threads."""
 
     def __init__(self, database: Database, now: Callable[[], float] = time.monotonic):
         self._database, self._now = database, now
         self._lock = Lock()
         self._kept: _Kept | None = None
-        self._begun = self._ended = 0
-        self._compare_at = 0.0
+        self._refreshes_begun = self._refreshes_ended = 0
+        self._next_foreign_writes_at = 0.0
         self._residue: Residue = {}
-        self._told: set[object] = set()
+        self._logged: set[object] = set()
 
     def view(self) -> View:
-        """The ledger of this moment, or a little later."""
-        asked, kept = self._begun, self._kept
-        if kept is not None and self._now() < self._compare_at and self._is_current(kept):
+        """The ledger as it was when this was called, or later."""
+        begun_before, kept = self._refreshes_begun, self._kept
+        if (
+            kept is not None
+            and self._now() < self._next_foreign_writes_at
+            and self._is_current(kept)
+        ):
             return kept.view
         with self._lock:
-            # SAFETY: somebody who went on before we asked may have missed what we must see.
-            if self._kept is None or self._ended <= asked:
-                self._begun += 1
-                self._kept = self._go_on()
-                self._ended = self._begun
+            # SAFETY: a refresh that began before we asked may lack a write that we must see.
+            if self._kept is None or self._refreshes_ended <= begun_before:
+                self._refreshes_begun += 1
+                self._kept = self._refreshed()
+                self._refreshes_ended = self._refreshes_begun
             return self._kept.view
 
     def _is_current(self, kept: _Kept) -> bool:
@@ -71,13 +75,13 @@ class Index:
                 return False
             raise
 
-    def _go_on(self) -> _Kept:
+    def _refreshed(self) -> _Kept:
         try:
             return self._read(self._kept)
         except DatabaseError as error:
             if not own_tables.is_missing(error):
                 raise
-            # Somebody detached us, and we still serve. What was written meanwhile was not told.
+            # The service was detached while it runs. Writes since then were not published.
             self._database.add_own_tables()
             return self._read(None)
 
@@ -86,37 +90,37 @@ class Index:
             vector = store.changes.vector(tx)
             if kept is None:
                 view = _loaded(tx)
-                self._compare_at = self._now() + _COMPARE_SECONDS_MIN
+                self._next_foreign_writes_at = self._now() + _FOREIGN_WRITES_PAUSE_SECONDS_MIN
             else:
-                view = follow(tx, kept.view, store.changes.since(tx, kept.vector, vector))
-                if self._now() >= self._compare_at:
-                    view = self._compare(tx, view)
-        self._tell(view)
+                view = refresh(tx, kept.view, store.changes.since(tx, kept.vector, vector))
+                if self._now() >= self._next_foreign_writes_at:
+                    view = self._with_foreign_writes(tx, view)
+        self._log_skipped(view)
         return _Kept(view, vector, sum(vector.values()))
 
-    def _compare(self, tx: Transaction, view: View) -> View:
+    def _with_foreign_writes(self, tx: Transaction, view: View) -> View:
         began = self._now()
-        # Others need not wait for this to be told that they are current.
-        self._compare_at = float("inf")
+        # Meanwhile, other threads may answer from a view that is current without them.
+        self._next_foreign_writes_at = float("inf")
         try:
-            view, self._residue = compared(tx, view, self._residue)
+            view, self._residue = with_foreign_writes(tx, view, self._residue)
         finally:
             ended = self._now()
-            pause = max(_COMPARE_SECONDS_MIN, (ended - began) / _COMPARE_SHARE_MAX)
-            self._compare_at = ended + pause
+            pause = (ended - began) / _FOREIGN_WRITES_TIME_SHARE_MAX
+            self._next_foreign_writes_at = ended + max(_FOREIGN_WRITES_PAUSE_SECONDS_MIN, pause)
         return view
 
-    def _tell(self, view: View) -> None:
-        for row in sorted(view.skipped - self._told):
+    def _log_skipped(self, view: View) -> None:
+        for row in sorted(view.skipped - self._logged):
             _log.warning("Left out of candidates: %s. See 'trueup-manage db fsck'.", row.text)
-        self._told |= view.skipped
+        self._logged |= view.skipped
 
 
 def _loaded(tx: Transaction) -> View:
     """The view of this snapshot.
 
-    PERF: a picture is hundreds of thousands of objects that stay. Looking through them for garbage
-    takes a third of the time in which they are made, and later a fifth of a large answer's.
+    PERF: a view is hundreds of thousands of objects that stay. Garbage collection over them takes
+    a third of the time in which they are made, and later a fifth of the time of a large answer.
     """
     is_on = gc.isenabled()
     gc.disable()

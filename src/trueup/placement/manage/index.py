@@ -33,10 +33,10 @@ def verify(database: Database, _settings: Settings, said: Any) -> int:
 
     0: nothing, or only what another service wrote past us a moment ago; 3: there are differences.
     """
-    verdict = verify_index(database, max(0.0, said.seconds))
-    rows = [*_rows(verdict.wrong, _WRONG), *_rows(verdict.late, _LATE)]
+    found = verify_index(database, max(0.0, said.seconds))
+    rows = [*_rows(found.wrong, _WRONG), *_rows(found.late, _LATE)]
     tables.write(COLUMNS, rows, said.format)
-    return int(ExitCode.FINDINGS if verdict.wrong else ExitCode.CLEAN)
+    return int(ExitCode.FINDINGS if found.wrong else ExitCode.CLEAN)
 
 
 def _rows(found: Sequence[Difference], state: str) -> list[tables.Row]:

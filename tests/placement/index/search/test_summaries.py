@@ -66,15 +66,15 @@ def test_trees_that_no_candidate_uses_are_not_shown() -> None:
 
 def test_providers_are_told_apart_by_any_number_of_classes() -> None:
     view = view_of(Host(f"host{number}", {"VCPU": number}) for number in range(100))
-    columns = ("positions", "limits", "used", "min_units", "max_units", "step_sizes")
-    of_all = view.stocks["VCPU"]
+    columns = ("positions", "capacity", "used", "min_units", "max_units", "step_sizes")
+    of_all = view.inventories["VCPU"]
     stocks = {
         f"CUSTOM_{number}": replace(
             of_all, **{name: getattr(of_all, name)[number : number + 1] for name in columns}
         )
         for number in range(100)
     }
-    told = summarize(np.arange(100), replace(view, stocks=stocks))
+    told = summarize(np.arange(100), replace(view, inventories=stocks))
     said = summaries(Candidates(told))
     assert len(said) == 100
     for uuid, one in said.items():

@@ -2,7 +2,7 @@
 import numpy as np
 
 from tests.placement.index.clouds import SHARES, Host, view_of
-from trueup.placement.index.view.build import NOTHING, arrange, with_names, with_usage
+from trueup.placement.index.view.build import EMPTY_VIEW, build, with_names, with_usage
 from trueup.placement.index.view.differences import differences
 from trueup.placement.store.picture import Names, Picture, ProviderRow, StockRow, Usage, UsedRow
 
@@ -22,7 +22,7 @@ def stock(provider: int, class_id: int, total: int) -> StockRow:
 
 
 def test_from_nothing_comes_nothing() -> None:
-    assert differences(arrange(Picture(Names())), NOTHING) == []
+    assert differences(build(Picture(Names())), EMPTY_VIEW) == []
 
 
 def test_only_what_is_about_these_providers_is_made_anew() -> None:
@@ -30,49 +30,52 @@ def test_only_what_is_about_these_providers_is_made_anew() -> None:
         KNOWN, providers=[ProviderRow(2, "numa", 1, 1)], stocks=[stock(2, 0, 6)],
         trait_sets={2: (2, 4)},
     )  # fmt: skip
-    view = arrange(picture, CLOUD, [2])
+    view = build(picture, CLOUD, [2])
     assert view.forest is CLOUD.forest
-    assert view.stocks["DISK_GB"] is CLOUD.stocks["DISK_GB"]
-    assert (view.members, view.shared_with) == (CLOUD.members, CLOUD.shared_with)
-    assert view.stocks["VCPU"].limits.tolist() == [8.0, 6.0]
-    assert view.having["RED"].tolist() == [1]
+    assert view.inventories["DISK_GB"] is CLOUD.inventories["DISK_GB"]
+    assert (view.providers_by_aggregate, view.shared_with) == (
+        CLOUD.providers_by_aggregate,
+        CLOUD.shared_with,
+    )
+    assert view.inventories["VCPU"].capacity.tolist() == [8.0, 6.0]
+    assert view.providers_by_trait["RED"].tolist() == [1]
     assert view.traits_of[1] == ("FAST", "RED")
 
 
 def test_positions_move_when_the_forest_does() -> None:
     """A child comes under the host, before the pool."""
     picture = Picture(KNOWN, providers=[ProviderRow(9, "card", 1, 2)], stocks=[stock(9, 3, 5)])
-    view = arrange(picture, CLOUD, [9])
+    view = build(picture, CLOUD, [9])
     assert view.forest.uuids == ("host", "numa", "card", "pool")
-    assert view.stocks["DISK_GB"].positions.tolist() == [3]
+    assert view.inventories["DISK_GB"].positions.tolist() == [3]
     assert view.sharing.tolist() == [3]
-    assert view.members["rack"].tolist() == [0, 3]
+    assert view.providers_by_aggregate["rack"].tolist() == [0, 3]
     assert view.shared_with[3].tolist() == [0, 3]
-    gone = arrange(Picture(KNOWN), view, [9])
+    gone = build(Picture(KNOWN), view, [9])
     assert differences(gone, CLOUD) == []
 
 
 def test_usage_is_of_all_or_of_some() -> None:
     used = [UsedRow(1, 0, 3), UsedRow(2, 0, 2), UsedRow(2, 77, 1), UsedRow(99, 0, 1)]
     everything = with_usage(CLOUD, Usage([(1, 5), (99, 1)], used), None)
-    assert everything.stocks["VCPU"].used.tolist() == [3, 2]
-    assert everything.stocks["DISK_GB"] is CLOUD.stocks["DISK_GB"]
+    assert everything.inventories["VCPU"].used.tolist() == [3, 2]
+    assert everything.inventories["DISK_GB"] is CLOUD.inventories["DISK_GB"]
     assert everything.generations[0] == 5
     some = with_usage(everything, Usage([(1, 6)], []), [1])
-    assert some.stocks["VCPU"].used.tolist() == [0, 2]
-    assert CLOUD.stocks["VCPU"].used.tolist() == [0, 0]
+    assert some.inventories["VCPU"].used.tolist() == [0, 2]
+    assert CLOUD.inventories["VCPU"].used.tolist() == [0, 0]
 
 
 def test_a_class_goes_by_another_name() -> None:
     names = Names({"VCPU": 0, "CUSTOM_DISK": 2}, CLOUD.trait_ids)
     view = with_names(CLOUD, names)
-    assert view.stocks["CUSTOM_DISK"] is CLOUD.stocks["DISK_GB"]
+    assert view.inventories["CUSTOM_DISK"] is CLOUD.inventories["DISK_GB"]
     assert "DISK_GB" not in view.class_ids
 
 
 def test_hosts_of_a_kind_share_their_traits() -> None:
     rows = [ProviderRow(number, f"host{number}", number, None) for number in range(1, 4)]
     kind = (1, 2)
-    view = arrange(Picture(NAMES, providers=rows, trait_sets={1: kind, 2: kind, 3: (2,)}))
+    view = build(Picture(NAMES, providers=rows, trait_sets={1: kind, 2: kind, 3: (2,)}))
     assert view.traits_of[0] is view.traits_of[1]
-    assert np.array_equal(view.having["FAST"], [0, 1, 2])
+    assert np.array_equal(view.providers_by_trait["FAST"], [0, 1, 2])

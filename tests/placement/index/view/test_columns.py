@@ -2,7 +2,7 @@
 import pytest
 
 from tests.placement.index.clouds import Host, view_of
-from trueup.placement.index.view.columns import NOBODY
+from trueup.placement.index.view.columns import NO_PROVIDERS
 
 VIEW = view_of(
     [
@@ -20,19 +20,19 @@ VIEW = view_of(
     [(1, {"small", "busy", "capped"}), (2, {"small", "busy", "even", "capped"}), (8, {"even"})],
 )
 def test_room_is_what_is_free_in_a_size_that_is_allowed(amount: int, expected: set[str]) -> None:
-    found = VIEW.stocks["VCPU"].with_room(amount)
+    found = VIEW.inventories["VCPU"].providers_with(amount)
     assert {VIEW.forest.uuids[position] for position in found.tolist()} == expected
 
 
 def test_masks_join_positions() -> None:
-    vcpu = VIEW.stocks["VCPU"].positions
-    assert VIEW.mask_of([vcpu, NOBODY]).tolist() == [True, True, True, True, False]
+    vcpu = VIEW.inventories["VCPU"].positions
+    assert VIEW.mask_of([vcpu, NO_PROVIDERS]).tolist() == [True, True, True, True, False]
 
 
 def test_one_consumer_has_no_more_than_its_share() -> None:
-    stock = VIEW.stocks["VCPU"]
+    stock = VIEW.inventories["VCPU"]
     names = [VIEW.forest.uuids[position] for position in stock.positions.tolist()]
-    assert dict(zip(names, stock.rooms().tolist(), strict=True)) == {
+    assert dict(zip(names, stock.free().tolist(), strict=True)) == {
         "small": 4,
         "busy": 2,
         "even": 8,

@@ -43,9 +43,7 @@ def cloud(serve: Callable[..., Client], database_url: str) -> Client:
 def test_the_sums_are_those_of_the_columns(cloud: Client) -> None:
     with cloud.application.database.reading(snapshot=True) as tx:
         assert fingerprint.fingerprint(tx) == foreign_writes.fingerprint_of(load(tx))
-        assert foreign_writes.differences_in_rows(tx, load(tx), names=False) == Changed(
-            all_usage=True
-        )
+        assert foreign_writes.changes_against(tx, load(tx), names=False) == Changed(all_usage=True)
 
 
 def test_what_others_wrote_is_found(cloud: Client) -> None:
@@ -56,12 +54,12 @@ def test_what_others_wrote_is_found(cloud: Client) -> None:
         loaded = true_view(cloud)
         assert differences(view, loaded), what
         with cloud.application.database.reading(snapshot=True) as tx:
-            found, residue = foreign_writes.compared(tx, view, {})
+            found, residue = foreign_writes.with_foreign_writes(tx, view, {})
             assert (differences(found, loaded), what) == ([], what)
-            assert foreign_writes.compared(tx, found, residue)[0] is found
+            assert foreign_writes.with_foreign_writes(tx, found, residue)[0] is found
 
 
 def test_where_nothing_differs_the_view_stays(cloud: Client) -> None:
     view = true_view(cloud)
     with cloud.application.database.reading(snapshot=True) as tx:
-        assert foreign_writes.compared(tx, view, {}) == (view, {})
+        assert foreign_writes.with_foreign_writes(tx, view, {}) == (view, {})

@@ -3,7 +3,7 @@ import hypothesis.strategies as st
 import numpy as np
 from hypothesis import given
 
-from trueup.placement.index.view.forest import NO_PARENT, NOWHERE, lay_out
+from trueup.placement.index.view.forest import NO_PARENT, NO_POSITION, lay_out
 from trueup.placement.store.picture import ProviderRow
 
 
@@ -65,6 +65,6 @@ def test_providers_are_found_by_their_ids(providers: list[ProviderRow]) -> None:
     ids = np.array([row.id for row in providers] + [99])
     found = forest.positions_of(ids).tolist()
     assert [forest.uuids[position] for position in found[:-1]] == [row.uuid for row in providers]
-    assert found[-1] == NOWHERE
-    assert lay_out([]).positions_of(ids).tolist() == [NOWHERE] * len(ids)
+    assert found[-1] == NO_POSITION
+    assert lay_out([]).positions_of(ids).tolist() == [NO_POSITION] * len(ids)
     assert sorted(forest.rows()) == providers

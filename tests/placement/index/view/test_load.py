@@ -18,18 +18,18 @@ def test_the_ledger_becomes_columns(serve: Callable[..., Client], database_url: 
     view = true_view(client)
 
     host, below, pool = (view.forest.by_uuid[UUID(number)] for number in (1, 2, 3))
-    vcpu = view.stocks["VCPU"]
-    assert (vcpu.positions.tolist(), vcpu.limits.tolist(), vcpu.used.tolist()) == (
+    vcpu = view.inventories["VCPU"]
+    assert (vcpu.positions.tolist(), vcpu.capacity.tolist(), vcpu.used.tolist()) == (
         [host],
         [12.0],
         [3],
     )
-    assert vcpu.rooms().tolist() == [4]
+    assert vcpu.free().tolist() == [4]
     assert set(view.traits_of[below]) == {"HW_CPU_X86_SSE", "HW_CPU_X86_AVX"}
     ids = [view.trait_ids[name] for name in view.traits_of[below]]
     assert ids == sorted(ids)
-    assert view.having["HW_CPU_X86_AVX"].tolist() == sorted([host, below])
-    assert view.members[UUID(5)].tolist() == sorted([host, pool])
+    assert view.providers_by_trait["HW_CPU_X86_AVX"].tolist() == sorted([host, below])
+    assert view.providers_by_aggregate[UUID(5)].tolist() == sorted([host, pool])
     assert view.sharing.tolist() == [pool]
     assert set(view.shared_with[pool].tolist()) == {host, pool}
     assert not view.is_flat

@@ -26,7 +26,7 @@ def take(client: Client, view: View, changed: Changed) -> tuple[View, list[str]]
 
     event.listen(engine, "before_cursor_execute", note)
     with client.application.database.reading(snapshot=True) as tx:
-        followed = refresh.follow(tx, view, changed)
+        followed = refresh.refresh(tx, view, changed)
     event.remove(engine, "before_cursor_execute", note)
     return followed, read
 
@@ -74,7 +74,7 @@ def test_a_name_that_is_new_may_be_in_use_already(cloud: Client) -> None:
     with cloud.application.database.transaction() as tx:
         tx.execute(insert(tables.resource_classes).values(id=12345, name="CUSTOM_LATE"))
     followed, _ = take(cloud, view, Changed(names=True))
-    assert "CUSTOM_LATE" in followed.stocks
+    assert "CUSTOM_LATE" in followed.inventories
     assert differences(followed, true_view(cloud)) == []
 
 
@@ -83,5 +83,5 @@ def test_a_name_that_is_missed_means_to_start_from_nothing(cloud: Client) -> Non
     with cloud.application.database.transaction() as tx:
         tx.execute(delete(tables.resource_classes).where(tables.resource_classes.c.name == "VCPU"))
     followed, _ = take(cloud, view, Changed(names=True))
-    assert followed.stocks == {}
+    assert followed.inventories == {}
     assert differences(followed, true_view(cloud)) == []

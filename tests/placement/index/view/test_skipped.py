@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 import pytest
 
-from trueup.placement.index.view.build import arrange
+from trueup.placement.index.view.build import build
 from trueup.placement.store.picture import Names, Picture, ProviderRow, StockRow
 
 NAMES = Names({"VCPU": 0}, {"FAST": 1})
@@ -37,15 +37,15 @@ def stock(provider: int, class_id: int) -> StockRow:
     ],
 )
 def test_a_row_that_leads_nowhere_is_left_out_and_named(rows: dict, expected: str) -> None:
-    view = arrange(Picture(NAMES, **{"providers": [HOST], **rows}))
+    view = build(Picture(NAMES, **{"providers": [HOST], **rows}))
     assert expected in [row.text for row in view.skipped]
     assert "host" in view.forest.uuids
-    assert list(view.stocks) == []
+    assert list(view.inventories) == []
 
 
 def test_what_was_mended_is_not_named_any_more() -> None:
-    broken = arrange(Picture(NAMES, providers=[HOST], stocks=[stock(1, 9), stock(2, 0)]))
+    broken = build(Picture(NAMES, providers=[HOST], stocks=[stock(1, 9), stock(2, 0)]))
     assert len(broken.skipped) == 2
-    mended = arrange(Picture(NAMES, providers=[HOST], stocks=[stock(1, 0)]), broken, [1])
+    mended = build(Picture(NAMES, providers=[HOST], stocks=[stock(1, 0)]), broken, [1])
     assert [row.provider_id for row in mended.skipped] == [2]
-    assert list(mended.stocks) == ["VCPU"]
+    assert list(mended.inventories) == ["VCPU"]

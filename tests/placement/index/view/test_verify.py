@@ -8,7 +8,6 @@ from tests.placement.client import Client
 from trueup.placement.index.view import verify as verifying
 from trueup.placement.index.view.verify import verify
 from trueup.placement.store import schema, tables
-from trueup.placement.store.changes import Changed
 
 
 @pytest.fixture
@@ -19,7 +18,7 @@ def cloud(serve: Callable[..., Client], database_url: str) -> Client:
     return cloud
 
 
-def test_what_is_written_meanwhile_is_followed(cloud: Client) -> None:
+def test_writes_during_the_verification_are_read(cloud: Client) -> None:
     consumers = iter(range(100, 108))
 
     def pause(_seconds: float) -> None:
@@ -28,7 +27,7 @@ def test_what_is_written_meanwhile_is_followed(cloud: Client) -> None:
     assert verify(cloud.application.database, 3, pause) == ([], [])
 
 
-def test_what_another_service_wrote_is_told_from_faults(cloud: Client) -> None:
+def test_foreign_writes_are_not_counted_as_defects(cloud: Client) -> None:
     cloud.claim(100, {1: {"VCPU": 1}})
 
     def pause(_seconds: float) -> None:
@@ -42,16 +41,19 @@ def test_what_another_service_wrote_is_told_from_faults(cloud: Client) -> None:
     ]
 
 
-def test_a_fault_is_shown(cloud: Client, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A follow that does nothing, and a comparison that is blind for totals."""
-    monkeypatch.setattr(verifying, "follow", lambda _tx, view, _changed: view)
+def test_a_defect_is_shown(cloud: Client, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A refresh that does nothing, and a search for foreign writes that finds nothing."""
+    monkeypatch.setattr(verifying, "refresh", lambda _tx, view, _changed: view)
     path = "/resource_providers/00000000-0000-4000-8000-000000000001/inventories/VCPU"
     body = {"resource_provider_generation": 1, "total": 9}
 
     def pause(_seconds: float) -> None:
         assert cloud.put(path, body).status == 200
 
-    monkeypatch.setattr(verifying, "compared", lambda _tx, view, _residue: (view, Changed()))
+    def find_nothing(_tx: Any, view: View, _residue: Residue) -> tuple[View, Residue]:
+        return view, {}
+
+    monkeypatch.setattr(verifying, "with_foreign_writes", find_nothing)
     wrong, late = verify(cloud.application.database, 0, pause)
     assert [one.what for one in wrong] == ["inventory", "provider"]
     assert late == []

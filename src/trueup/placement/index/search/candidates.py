@@ -13,7 +13,7 @@ from trueup.placement.index.search.match import NothingFits, Slot, match_request
 from trueup.placement.index.search.partial import Choice, lay_table
 from trueup.placement.index.search.prune import narrow
 from trueup.placement.index.search.summaries import summarize, used_by
-from trueup.placement.index.view.columns import NOBODY, View
+from trueup.placement.index.view.columns import NO_PROVIDERS, View
 
 ALLOCATIONS_MAX = 500_000
 """How many allocations the candidates of one answer have at most, all together.
@@ -30,7 +30,7 @@ def find_candidates(request: CandidateRequest, view: View, order: Order) -> Cand
     try:
         slots, choices = _choices(request, match_request(request, view), view, order)
     except NothingFits:
-        return Candidates(summarize(NOBODY, view))
+        return Candidates(summarize(NO_PROVIDERS, view))
     if order.randomize:
         random.shuffle(choices)
     flattens = view.forest.has_trees and not request.nested

@@ -14,7 +14,7 @@ import numpy as np
 
 from trueup.model.errors import ResourceClassNotFound, TraitNotFound
 from trueup.model.requests import AnyOf, CandidateRequest, RequestGroup
-from trueup.placement.index.view.columns import NOBODY, Mask, View
+from trueup.placement.index.view.columns import NO_PROVIDERS, Mask, View
 from trueup.placement.index.view.forest import NO_PARENT, Positions
 
 
@@ -69,7 +69,9 @@ def match_request(request: CandidateRequest, view: View) -> list[Slot]:
 
 def with_any_trait(view: View, names: Iterable[str]) -> Mask:
     """True for the providers that have at least one of these traits."""
-    return view.mask_of(view.having[name] for name in names if name in view.having)
+    return view.mask_of(
+        view.providers_by_trait[name] for name in names if name in view.providers_by_trait
+    )
 
 
 def _allowed_roots(request: CandidateRequest, view: View) -> Mask | None:
@@ -144,7 +146,7 @@ def _matching_alone(
 def _within_reach(group: RequestGroup, view: View, inside: Mask | None, room: Positions) -> Offers:
     """Who could give one class to the trees, for a group that many may satisfy together."""
     if group.in_tree is not None or not len(view.sharing):
-        return _paired(view, room, NOBODY)
+        return _paired(view, room, NO_PROVIDERS)
     sharing = _sharing_of(view, room)
     if inside is not None:
         # The aggregates of a root are those of its whole tree, but not of those that share with it.
@@ -155,7 +157,7 @@ def _within_reach(group: RequestGroup, view: View, inside: Mask | None, room: Po
 def _sharing_of(view: View, positions: Positions) -> Positions:
     """Which of these share with other trees."""
     if not len(view.sharing):
-        return NOBODY
+        return NO_PROVIDERS
     return positions[view.mask_of([view.sharing])[positions]]
 
 
@@ -163,7 +165,7 @@ def _paired(view: View, positions: Positions, sharing: Positions) -> Offers:
     """Each provider with its own root, and those that share with every root they share with."""
     reached = [view.shared_with[position] for position in sharing.tolist()]
     shared = np.repeat(sharing, [len(roots) for roots in reached])
-    anchors = np.concatenate([NOBODY, *reached])
+    anchors = np.concatenate([NO_PROVIDERS, *reached])
     others = anchors != view.forest.roots[shared]
     all_anchors = np.concatenate([view.forest.roots[positions], anchors[others]])
     all_offered = np.concatenate([positions, shared[others]])
@@ -189,8 +191,8 @@ def _rooms(group: RequestGroup, view: View) -> dict[str, Positions]:
         tree = view.forest.tree_of(position)
     rooms = {}
     for name, amount in group.resources:
-        stocks = view.stocks.get(name)
-        room = stocks.with_room(amount) if stocks else NOBODY
+        stocks = view.inventories.get(name)
+        room = stocks.providers_with(amount) if stocks else NO_PROVIDERS
         if tree is not None:
             room = room[(room >= tree.start) & (room < tree.stop)]
         if len(room) == 0:
@@ -217,7 +219,11 @@ def _outside(group: RequestGroup, view: View) -> Mask | None:
 
 
 def _members(view: View, aggregates: Iterable[str]) -> list[Positions]:
-    return [view.members[uuid] for uuid in aggregates if uuid in view.members]
+    return [
+        view.providers_by_aggregate[uuid]
+        for uuid in aggregates
+        if uuid in view.providers_by_aggregate
+    ]
 
 
 def _refuse_unknown_traits(names: Iterable[str], view: View) -> None:

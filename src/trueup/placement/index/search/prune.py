@@ -115,9 +115,9 @@ def _only(trees: Trees, good: Mask) -> Trees:
 
 def _rooms(name: str, view: View) -> Integers:
     """By position: how much of a class one consumer may have there."""
-    stocks = view.stocks[name]
+    stocks = view.inventories[name]
     rooms = np.zeros(len(view.forest), dtype=np.int64)
-    rooms[stocks.positions] = stocks.rooms()
+    rooms[stocks.positions] = stocks.free()
     return rooms
 
 

@@ -10,7 +10,7 @@ import numpy as np
 from trueup.model.candidates import StockColumns, Summaries, Tell
 from trueup.placement.index.search.match import Slot
 from trueup.placement.index.search.partial import Choice
-from trueup.placement.index.view.columns import Mask, Stocks, View
+from trueup.placement.index.view.columns import InventoryColumns, Mask, View
 from trueup.placement.index.view.forest import NO_PARENT, Positions
 
 _CLASSES_TOLD_APART = 32
@@ -56,7 +56,7 @@ def _summaries(shown: Positions, view: View) -> Iterator[tuple[Positions, Summar
         return
     held: dict[str, Mask] = {}
     kinds = np.zeros(len(shown), dtype=np.int64)
-    for number, (name, stocks) in enumerate(view.stocks.items()):
+    for number, (name, stocks) in enumerate(view.inventories.items()):
         has = _has_stock(shown, stocks)
         if has.any():
             held[name] = has
@@ -80,17 +80,17 @@ def _columns(shown: Positions, names: Iterable[str], view: View) -> Summaries:
             for parent in view.forest.parents[shown].tolist()
         ],
         traits=[view.traits_of.get(position, ()) for position in positions],
-        stocks=tuple(_stock_columns(name, shown, view.stocks[name]) for name in names),
+        stocks=tuple(_stock_columns(name, shown, view.inventories[name]) for name in names),
     )
 
 
-def _stock_columns(name: str, shown: Positions, stocks: Stocks) -> StockColumns:
+def _stock_columns(name: str, shown: Positions, stocks: InventoryColumns) -> StockColumns:
     entries = np.searchsorted(stocks.positions, shown)
-    capacities = stocks.limits[entries].astype(np.int64)
+    capacities = stocks.capacity[entries].astype(np.int64)
     return StockColumns(name, capacities.tolist(), stocks.used[entries].tolist())
 
 
-def _has_stock(shown: Positions, stocks: Stocks) -> Mask:
+def _has_stock(shown: Positions, stocks: InventoryColumns) -> Mask:
     entries = np.searchsorted(stocks.positions, shown)
     entries[entries == len(stocks.positions)] = 0
     return np.asarray(stocks.positions[entries] == shown)

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The arrays: everything a search needs to know, by position of the provider.
+"""The columns of a view: all that a search has to know, as arrays by position of the provider.
 
-A View is one frozen picture of the ledger. A search sees one View from its begin to its end.
+A `View` is one immutable snapshot of the ledger. A search works on one view from start to end.
 """
 
 from collections.abc import Iterable, Mapping
@@ -12,81 +12,82 @@ from numpy.typing import NDArray
 
 from trueup.placement.index.view.forest import Forest, Positions
 from trueup.placement.index.view.fragments import Fragments
-from trueup.placement.index.view.skipped import Skipped
+from trueup.placement.index.view.skipped import SkippedRow
 
 Mask = NDArray[np.bool_]
-"""One truth for each provider, by position."""
+"""One boolean for each provider, by position."""
 
 Integers = NDArray[np.int64]
 
-NOBODY: Positions = np.empty(0, dtype=np.int64)
+NO_PROVIDERS: Positions = np.empty(0, dtype=np.int64)
 
 
 @dataclass(frozen=True, slots=True)
-class Stocks:
-    """The inventories of one class: one entry for each provider that has one, by position."""
+class InventoryColumns:
+    """The inventories of one resource class: one entry for each provider that has one.
+
+    Entries are sorted by position.
+    """
 
     class_id: int
     positions: Positions
-    limits: NDArray[np.float64]
-    """What usage may grow to, before rounding."""
+    capacity: NDArray[np.float64]
+    """The usage that is possible at most, not rounded: (total - reserved) * allocation_ratio."""
     used: Integers
     min_units: Integers
     max_units: Integers
     step_sizes: Integers
 
-    def with_room(self, amount: int) -> Positions:
-        """The providers that could give this much to one consumer."""
-        fits = self.used + amount <= self.limits
+    def providers_with(self, amount: int) -> Positions:
+        """The providers that could give this amount to one request group."""
+        fits = self.used + amount <= self.capacity
         fits &= self.min_units <= amount
         fits &= self.max_units >= amount
-        # PERF: a division takes as long as everything else, and steps are rare.
+        # PERF: a division takes as long as everything else here, and step sizes are rare.
         if bool((self.step_sizes != 1).any()):
             fits &= amount % self.step_sizes == 0
         return np.asarray(self.positions[fits])
 
-    def rooms(self) -> Integers:
-        """By entry: what one consumer may have of it now, be it in one part or in several."""
-        free = self.limits.astype(np.int64) - self.used
-        return np.asarray(np.minimum(free, self.max_units))
+    def free(self) -> Integers:
+        """By entry: the amount that all groups of one request together may get."""
+        unused = self.capacity.astype(np.int64) - self.used
+        return np.asarray(np.minimum(unused, self.max_units))
 
 
 @dataclass(frozen=True, slots=True)
 class View:
-    """One picture of the ledger."""
+    """One snapshot of the ledger."""
 
     forest: Forest
     class_ids: Mapping[str, int]
     """Every resource class that exists."""
-    stocks: Mapping[str, Stocks]
-    """By resource class; without those that no provider has."""
+    inventories: Mapping[str, InventoryColumns]
+    """By resource class, without classes that no provider has."""
     trait_ids: Mapping[str, int]
     """Every trait that exists."""
-    having: Mapping[str, Positions]
-    """By trait: who has it."""
+    providers_by_trait: Mapping[str, Positions]
     traits_of: Mapping[int, tuple[str, ...]]
-    """By position, in the order of the traits' ids; without providers that have none."""
-    members: Mapping[str, Positions]
-    """By UUID of the aggregate: who is a member."""
+    """By position, in the order of the traits' ids. Providers without traits are absent."""
+    providers_by_aggregate: Mapping[str, Positions]
+    """By UUID of the aggregate."""
     sharing: Positions
-    """Who shares with other trees."""
+    """The providers that share their inventories with other trees."""
     shared_with: Mapping[int, Positions]
     """By position of a sharing provider: the roots of all trees that may use it."""
     generations: Integers
     aggregate_ids: Mapping[str, int]
-    """By UUID, of those that have a member."""
-    skipped: frozenset[Skipped]
-    """Rows that lead nowhere."""
+    """By UUID. Aggregates without a member are absent."""
+    skipped: frozenset[SkippedRow]
     # SAFETY: another view, also one that was made by `replace`, begins without any.
     fragments: Fragments = field(init=False, compare=False, default_factory=Fragments)
 
     @property
     def is_flat(self) -> bool:
-        """Whether each provider stands for itself: no trees, and nobody shares."""
+        """Whether there are neither trees nor sharing providers."""
         return not self.shared_with and not self.forest.has_trees
 
     def mask_of(self, positions: Iterable[Positions]) -> Mask:
-        """True for every provider in any of these."""
+        """True for every provider that is in any of these arrays."""
         mask = np.zeros(len(self.forest), dtype=np.bool_)
         for some in positions:
             mask[some] = True

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Where two views of one moment say different things, in words an operator knows."""
+"""How two views of the same snapshot differ, in words that an operator knows."""
 
 from collections.abc import Iterator
 from typing import NamedTuple
@@ -9,9 +9,10 @@ from trueup.placement.index.view.forest import NO_PARENT
 
 
 class Difference(NamedTuple):
-    """One thing that is not the same."""
+    """One fact on which the two views disagree; NOTHING where a view does not have it."""
 
     what: str
+    """The kind of fact."""
     subject: str
     followed: str
     loaded: str
@@ -21,8 +22,8 @@ NOTHING = "nothing"
 
 
 def differences(followed: View, loaded: View) -> list[Difference]:
-    """All of them; none if the two views answer every request alike."""
-    ours, theirs = dict(_statements(followed)), dict(_statements(loaded))
+    """All of them, sorted; none if the two views answer every request alike."""
+    ours, theirs = dict(_facts(followed)), dict(_facts(loaded))
     return sorted(
         Difference(*key, ours.get(key, NOTHING), theirs.get(key, NOTHING))
         for key in ours.keys() | theirs.keys()
@@ -30,19 +31,27 @@ def differences(followed: View, loaded: View) -> list[Difference]:
     )
 
 
-def _statements(view: View) -> Iterator[tuple[tuple[str, str], str]]:
+def _facts(view: View) -> Iterator[tuple[tuple[str, str], str]]:
     uuids = view.forest.uuids
     yield from _of_providers(view)
-    for name, stock in view.stocks.items():
-        columns = (stock.limits, stock.used, stock.min_units, stock.max_units, stock.step_sizes)
-        rows = zip(stock.positions.tolist(), *(column.tolist() for column in columns), strict=True)
-        for position, limit, used, least, most, step in rows:
+    for name, inventory in view.inventories.items():
+        columns = (
+            inventory.positions,
+            inventory.capacity,
+            inventory.used,
+            inventory.min_units,
+            inventory.max_units,
+            inventory.step_sizes,
+        )
+        rows = zip(*(column.tolist() for column in columns), strict=True)
+        for position, capacity, used, least, most, step in rows:
             units = f"units {least} to {most} by {step}"
-            yield ("inventory", f"{uuids[position]} {name}"), f"{used} of {limit:g}, {units}"
+            yield ("inventory", f"{uuids[position]} {name}"), f"{used} of {capacity:g}, {units}"
     for position, names in view.traits_of.items():
         yield ("traits", uuids[position]), " ".join(names)
-    for what, groups in (("trait of", view.having), ("aggregate of", view.members)):
-        for name, positions in groups.items():
+    groups = (("trait of", view.providers_by_trait), ("aggregate of", view.providers_by_aggregate))
+    for what, providers_by_name in groups:
+        for name, positions in providers_by_name.items():
             yield (what, name), " ".join(uuids[position] for position in positions.tolist())
     for position in view.sharing.tolist():
         roots = view.shared_with[position].tolist()
@@ -62,8 +71,6 @@ def _of_providers(view: View) -> Iterator[tuple[tuple[str, str], str]]:
     forest = view.forest
     for position, uuid in enumerate(forest.uuids):
         parent, root = int(forest.parents[position]), int(forest.roots[position])
-        above = "no parent" if parent == NO_PARENT else f"parent {forest.uuids[parent]}"
-        place = (
-            f"position {position} to {forest.ends[position]}, root {forest.uuids[root]}, {above}"
-        )
-        yield ("provider", uuid), f"generation {view.generations[position]}, {place}"
+        below = "no parent" if parent == NO_PARENT else f"parent {forest.uuids[parent]}"
+        tree = f"position {position} to {forest.ends[position]}, root {forest.uuids[root]}, {below}"
+        yield ("provider", uuid), f"generation {view.generations[position]}, {tree}"

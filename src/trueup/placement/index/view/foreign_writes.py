@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A view against the ledger: did somebody write past us, and what?
+"""Find what other services wrote: they do not publish their changes as ours do.
 
-First a few sums, which cost little. Only if they are not as expected, everything that others may
-have changed is read and compared one by one.
+First a few sums are compared, which is cheap. Only if they differ, all columns that others may
+have changed are read and compared row by row.
 """
 
 from collections.abc import Mapping
@@ -13,31 +13,35 @@ import numpy as np
 from trueup.placement import store
 from trueup.placement.index.view.columns import View
 from trueup.placement.index.view.forest import NO_PARENT
-from trueup.placement.index.view.refresh import follow
-from trueup.placement.store import fingerprint as prints
+from trueup.placement.index.view.refresh import refresh
+from trueup.placement.store import fingerprint as sums_of_ledger
 from trueup.placement.store.changes import Changed
 from trueup.placement.store.database import Transaction
 from trueup.placement.store.fingerprint import Fingerprint
 
 Residue = Mapping[tuple[str, int], int]
-"""What the sums of the ledger have more than those of a current view: rows that are in no view."""
+"""The sums of the ledger minus those of a current view: what the skipped rows add."""
 
 
-def compared(tx: Transaction, view: View, residue: Residue) -> tuple[View, Residue]:
-    """The view with what others wrote; `view` must have all that we wrote before this snapshot."""
+def with_foreign_writes(tx: Transaction, view: View, residue: Residue) -> tuple[View, Residue]:
+    """The view with what other services wrote, and its residue.
+
+    `view` must have all changes that were published up to the snapshot of `tx`; `residue` is what
+    the previous call returned.
+    """
     names = store.picture.names(tx)
-    spoken = (names.class_ids, names.trait_ids) == (view.class_ids, view.trait_ids)
-    theirs = store.fingerprint.fingerprint(tx)
-    if spoken and _less(theirs, fingerprint_of(view)) == residue:
+    same_names = (names.class_ids, names.trait_ids) == (view.class_ids, view.trait_ids)
+    ledger = store.fingerprint.fingerprint(tx)
+    if same_names and _minus(ledger, fingerprint_of(view)) == residue:
         return view, residue
-    view = follow(tx, view, differences_in_rows(tx, view, names=not spoken))
-    return view, _less(theirs, fingerprint_of(view))
+    view = refresh(tx, view, changes_against(tx, view, names=not same_names))
+    return view, _minus(ledger, fingerprint_of(view))
 
 
 def fingerprint_of(view: View) -> Fingerprint:
-    """The sums that the ledger has if it is as in the view."""
+    """The sums that the ledger has if its rows are those of the view."""
     forest = view.forest
-    weights = forest.ids * forest.ids % prints.WEIGHTS
+    weights = forest.ids * forest.ids % sums_of_ledger.WEIGHTS
     parents = np.where(forest.parent_ids == NO_PARENT, 0, forest.parent_ids)
     columns = (
         np.ones_like(weights),
@@ -48,43 +52,46 @@ def fingerprint_of(view: View) -> Fingerprint:
     )
     sums: dict[tuple[str, int], int] = {
         (name, 0): int(column.sum())
-        for name, column in zip(prints.PROVIDER_SUMS, columns, strict=True)
+        for name, column in zip(sums_of_ledger.PROVIDER_SUMS, columns, strict=True)
     }
-    for stock in view.stocks.values():
-        sums[prints.USED, stock.class_id] = int(stock.used.sum())
-        weighted = int((weights[stock.positions] * stock.used).sum())
-        sums[prints.WEIGHTED_USED, stock.class_id] = weighted
-    members = [(len(inside), weights[inside].sum(), uuid) for uuid, inside in view.members.items()]
-    sums[prints.MEMBERS, 0] = sum(count for count, _, _ in members)
-    sums[prints.WEIGHTED_MEMBERS, 0] = sum(
+    for inventory in view.inventories.values():
+        sums[sums_of_ledger.USED, inventory.class_id] = int(inventory.used.sum())
+        weighted = int((weights[inventory.positions] * inventory.used).sum())
+        sums[sums_of_ledger.WEIGHTED_USED, inventory.class_id] = weighted
+    members = [
+        (len(positions), weights[positions].sum(), uuid)
+        for uuid, positions in view.providers_by_aggregate.items()
+    ]
+    sums[sums_of_ledger.MEMBERS, 0] = sum(count for count, _, _ in members)
+    sums[sums_of_ledger.WEIGHTED_MEMBERS, 0] = sum(
         int(weight) * view.aggregate_ids[uuid] for _, weight, uuid in members
     )
     return {key: total for key, total in sums.items() if total}
 
 
-def differences_in_rows(tx: Transaction, view: View, *, names: bool) -> Changed:
-    """What to read again so that the view is as the ledger, whoever wrote there."""
+def changes_against(tx: Transaction, view: View, *, names: bool) -> Changed:
+    """What to read again so that the view equals the ledger, whoever wrote there."""
     rows = store.picture.all_providers(tx)
     known = dict(zip(view.forest.rows(), _generations(view), strict=True))
-    there = {row._replace(generation=0): row.generation for row in rows}
-    providers = {row.id for row, _ in known.items() ^ there.items()}
+    stored = {row._replace(generation=0): row.generation for row in rows}
+    providers = {row.id for row, _ in known.items() ^ stored.items()}
     pairs = {
         (provider, aggregate)
-        for uuid, inside in view.members.items()
+        for uuid, positions in view.providers_by_aggregate.items()
         for aggregate in [view.aggregate_ids[uuid]]
-        for provider in view.forest.ids[inside].tolist()
+        for provider in view.forest.ids[positions].tolist()
     }
     providers |= {provider for provider, _ in pairs ^ set(store.picture.all_members(tx))}
     return Changed(providers=frozenset(providers), names=names, all_usage=True)
 
 
 def _generations(view: View) -> list[Any]:
-    """Of those that were left out, none is known."""
+    """In the order of the forest's rows; 0 for those that were left out, which have none."""
     return [*view.generations.tolist(), *(0 for _ in view.forest.left_out)]
 
 
-def _less(theirs: Fingerprint, ours: Fingerprint) -> Residue:
+def _minus(ledger: Fingerprint, view: Fingerprint) -> Residue:
     differences = {
-        key: theirs.get(key, 0) - ours.get(key, 0) for key in dict.fromkeys([*theirs, *ours])
+        key: ledger.get(key, 0) - view.get(key, 0) for key in dict.fromkeys([*ledger, *view])
     }
     return {key: difference for key, difference in differences.items() if difference}

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Provider trees laid out so that a subtree is a slice.
+"""Provider trees, laid out so that each subtree is a slice.
 
-Providers have positions: tree after tree, and within a tree each provider before those below it.
-So `[p, ends[p])` are the provider at `p` and all below it.
+Each provider has a position. The trees follow one another, and within a tree a provider comes
+before its descendants, so `[p, ends[p])` is the subtree of the provider at position `p`.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -17,45 +17,47 @@ from trueup.placement.store.picture import ProviderRow
 Positions = NDArray[np.int64]
 
 NO_PARENT = -1
-NOWHERE = -1
+NO_POSITION = -1
 
 
 @dataclass(frozen=True)
 class Forest:
-    """All providers, by position."""
+    """All providers. Each array is by position."""
 
     uuids: tuple[str, ...]
     parents: Positions
+    """NO_PARENT for a root."""
     roots: Positions
     ends: Positions
+    """Where the subtree of each provider ends; the end is not part of it."""
     by_uuid: Mapping[str, int]
     ids: Positions
     root_ids: Positions
     parent_ids: Positions
-    """As the rows say, which are not always right; NO_PARENT where there is none."""
+    """As the row says, which may be wrong; NO_PARENT where the row has none."""
     by_id: Positions
     """All positions, in the order of the ids."""
     left_out: tuple[ProviderRow, ...]
-    """Providers that are their own ancestors, and so have no position."""
+    """Providers that are their own ancestors, and therefore have no position."""
 
     def __len__(self) -> int:
         return len(self.uuids)
 
     @cached_property
     def has_trees(self) -> bool:
-        """Whether any provider is below another."""
+        """Whether any provider has a parent."""
         return bool((self.parents != NO_PARENT).any())
 
     def positions_of(self, ids: Positions) -> Positions:
-        """Where the providers with these ids are; NOWHERE if there is none."""
+        """The positions of the providers with these ids; NO_POSITION for an id that is unknown."""
         if not len(self):
-            return np.full(len(ids), NOWHERE, dtype=np.int64)
-        places = np.searchsorted(self.ids, ids, sorter=self.by_id)
-        found = self.by_id[np.minimum(places, len(self) - 1)]
-        return np.where(self.ids[found] == ids, found, NOWHERE)
+            return np.full(len(ids), NO_POSITION, dtype=np.int64)
+        entries = np.searchsorted(self.ids, ids, sorter=self.by_id)
+        found = self.by_id[np.minimum(entries, len(self) - 1)]
+        return np.where(self.ids[found] == ids, found, NO_POSITION)
 
     def rows(self) -> list[ProviderRow]:
-        """What it was made of, but for generations."""
+        """The rows it was made of, without their generations."""
         columns = (self.ids.tolist(), self.uuids, self.root_ids.tolist(), self.parent_ids.tolist())
         rows = [
             ProviderRow(key, uuid, root_id, None if parent_id == NO_PARENT else parent_id)
@@ -69,7 +71,7 @@ class Forest:
         return slice(root, int(self.ends[root]))
 
     def is_one_subtree(self, positions: Sequence[int]) -> bool:
-        """Whether one of these providers is above all the others."""
+        """Whether one of these providers is the ancestor of all the others."""
         top = min(positions)
         return max(positions) < int(self.ends[top])
 
@@ -79,14 +81,14 @@ def lay_out(rows: Sequence[ProviderRow]) -> Forest:
     ordered, depths = _in_order(sorted(rows))
     by_id = {row.id: position for position, row in enumerate(ordered)}
     ends = np.arange(1, len(ordered) + 1, dtype=np.int64)
-    open_above: list[int] = []
+    ancestors: list[int] = []
     for position, depth in enumerate(depths):
-        for closed in open_above[depth:]:
-            ends[closed] = position
-        del open_above[depth:]
-        open_above.append(position)
-    for closed in open_above:
-        ends[closed] = len(ordered)
+        for ended in ancestors[depth:]:
+            ends[ended] = position
+        del ancestors[depth:]
+        ancestors.append(position)
+    for ended in ancestors:
+        ends[ended] = len(ordered)
     ids = _positions(row.id for row in ordered)
     return Forest(
         uuids=tuple(row.uuid for row in ordered),
@@ -105,20 +107,20 @@ def lay_out(rows: Sequence[ProviderRow]) -> Forest:
 
 
 def _in_order(rows: Sequence[ProviderRow]) -> tuple[list[ProviderRow], list[int]]:
-    """The rows, parents first and trees together, and how deep each is below its root."""
+    """The rows by position, and the depth of each below its root."""
     known = {row.id: row for row in rows}
     children: dict[int, list[ProviderRow]] = {}
-    tops = []
+    roots = []
     for row in rows:
         parent = known.get(row.parent_id) if row.parent_id is not None else None
-        # A provider that claims another root than its parent is a tree of its own to us.
+        # A provider whose row names another root than its parent's row counts as a tree of its own.
         if parent is None or parent.root_id != row.root_id:
-            tops.append(row)
+            roots.append(row)
         else:
             children.setdefault(parent.id, []).append(row)
     ordered: list[ProviderRow] = []
     depths: list[int] = []
-    waiting = [(row, 0) for row in reversed(tops)]
+    waiting = [(row, 0) for row in reversed(roots)]
     while waiting:
         row, depth = waiting.pop()
         ordered.append(row)

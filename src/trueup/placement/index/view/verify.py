@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Does following the ledger give what loading it gives? For operators who want to see it."""
+"""Check that a view which is refreshed for a while equals one that is loaded at the end."""
 
 import time
 from collections.abc import Callable
@@ -8,55 +8,56 @@ from typing import NamedTuple
 from trueup.placement import store
 from trueup.placement.index.view.columns import View
 from trueup.placement.index.view.differences import Difference, differences
-from trueup.placement.index.view.foreign_writes import compared
+from trueup.placement.index.view.foreign_writes import with_foreign_writes
 from trueup.placement.index.view.load import load
-from trueup.placement.index.view.refresh import follow
+from trueup.placement.index.view.refresh import refresh
 from trueup.placement.store.changes import Vector
 from trueup.placement.store.database import Database, Transaction
 
 _PAUSE_SECONDS = 0.5
 
 
-class Verdict(NamedTuple):
-    """What a view that followed has, and one that was made from nothing has not, or otherwise."""
+class Verification(NamedTuple):
+    """How the refreshed view differs from the loaded one."""
 
     wrong: list[Difference]
-    """This stays, and is a fault of ours."""
+    """Differences that stay: defects of Trueup."""
     late: list[Difference]
-    """This was written past us, and is found by comparing."""
+    """Differences that the search for foreign writes removes: another service wrote them."""
 
 
-class _Followed(NamedTuple):
+class _Refreshed(NamedTuple):
     view: View
     vector: Vector
+    """The changes that the view has."""
 
 
 def verify(
     database: Database, seconds: float, pause: Callable[[float], None] = time.sleep
-) -> Verdict:
-    """Follow whatever is written for so long, then hold the view against a fresh one.
+) -> Verification:
+    """Refresh a view for so many seconds, and compare it with a loaded one.
 
-    Both are of one snapshot, so it does not matter who writes meanwhile. Writes nothing, but adds
-    the tables of ours that are missing.
+    Both are of the same database snapshot, so writes at that time do not matter. Nothing is
+    written, but tables of ours that are missing are created.
     """
     database.add_own_tables()
-    followed = None
+    refreshed = None
     steps = max(1, round(seconds / _PAUSE_SECONDS))
     for _ in range(steps):
         with database.reading(snapshot=True) as tx:
-            followed = _go_on(tx, followed)
+            refreshed = _refresh(tx, refreshed)
         pause(min(_PAUSE_SECONDS, seconds))
     with database.reading(snapshot=True) as tx:
-        view = _go_on(tx, followed).view
+        view = _refresh(tx, refreshed).view
         loaded = load(tx)
         found = differences(view, loaded)
-        wrong = differences(compared(tx, view, {})[0], loaded) if found else []
-    return Verdict(wrong, [one for one in found if one not in wrong])
+        wrong = differences(with_foreign_writes(tx, view, {})[0], loaded) if found else []
+    return Verification(wrong, [one for one in found if one not in wrong])
 
 
-def _go_on(tx: Transaction, followed: _Followed | None) -> _Followed:
+def _refresh(tx: Transaction, refreshed: _Refreshed | None) -> _Refreshed:
     vector = store.changes.vector(tx)
-    if followed is None:
-        return _Followed(load(tx), vector)
-    changed = store.changes.since(tx, followed.vector, vector)
-    return _Followed(follow(tx, followed.view, changed), vector)
+    if refreshed is None:
+        return _Refreshed(load(tx), vector)
+    changed = store.changes.since(tx, refreshed.vector, vector)
+    return _Refreshed(refresh(tx, refreshed.view, changed), vector)
