@@ -1,25 +1,29 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Invariant 4: `load` and any sequence of `follow` give the same columns."""
+"""Invariant 4: `load` and any sequence of `refresh` give the same columns."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import closing
 from itertools import count
-from operator import attrgetter
 from pathlib import Path
 from typing import Any
 
 import hypothesis.strategies as st
 import numpy as np
+import orjson
 import pytest
 from hypothesis import HealthCheck, given, settings
 
 from tests.placement.client import UUID, Client, claim
 from tests.placement.conftest import TRUSTING
 from tests.placement.index.views import true_view
-from trueup.model.candidates import Summaries
+from trueup.model.candidates import Candidates
+from trueup.model.requests import CandidateRequest
+from trueup.placement.api.versions import V
+from trueup.placement.api.wire.candidate_answers import render
+from trueup.placement.api.wire.summary_cache import SummaryCache
 from trueup.placement.app import make_app
 from trueup.placement.index.current import Index
-from trueup.placement.index.search.summaries import Shown
+from trueup.placement.index.search.summaries import summaries_of
 from trueup.placement.index.view.columns import View
 from trueup.placement.index.view.differences import differences
 from trueup.placement.store import schema
@@ -129,16 +133,11 @@ class Cloud:
         return generation
 
 
-def told(view: View, *, kept: bool) -> list[bytes]:
-    """A text about each provider, by position; `kept` ones may be of an older view."""
-
-    def tell(some: Summaries) -> Iterator[bytes]:
-        held = [zip(*attrgetter("capacities", "used")(one), strict=True) for one in some.stocks]
-        names = [[one.name for one in some.stocks]] * len(some.uuids)
-        places = (some.uuids, some.root_uuids, some.parent_uuids, some.traits, names)
-        return (repr(row).encode() for row in zip(*places, *held, strict=True))
-
-    return list(Shown(np.arange(len(view.forest)), view).told(tell, kept=kept))
+def rendered(view: View, cache: SummaryCache) -> Any:
+    """The summaries of all providers, as an answer has them."""
+    summaries = summaries_of(np.arange(len(view.forest)), view)
+    answer = render(Candidates(summaries), CandidateRequest(()), max(V), cache)
+    return orjson.loads(answer)["provider_summaries"]
 
 
 def furnish(client: Client) -> None:
@@ -174,14 +173,14 @@ def clouds(tmp_path_factory: pytest.TempPathFactory) -> Callable[[], Any]:
 
 @settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
 @given(st.lists(st.tuples(WRITES, st.booleans()), min_size=4, max_size=12))
-def test_invariant_4_follow_gives_what_load_gives(
+def test_invariant_4_refresh_gives_what_load_gives(
     clouds: Callable[[], Any], writes: list[tuple[tuple[Any, ...], bool]]
 ) -> None:
     with clouds() as application:
-        cloud = Cloud(Client(application))
+        cloud, cache = Cloud(Client(application)), SummaryCache()
         for write, looks in writes:
             cloud.write(*write)
             loaded = true_view(cloud.client)
             for index in (cloud.eager, cloud.lazy) if looks else (cloud.eager,):
                 assert differences(index.view(), loaded) == []
-                assert told(index.view(), kept=True) == told(loaded, kept=False)
+                assert rendered(index.view(), cache) == rendered(loaded, SummaryCache())

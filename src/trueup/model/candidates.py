@@ -1,20 +1,19 @@
 # SPDX-License-Identifier: Apache-2.0
 """The answer of GET /allocation_candidates.
 
-It may have 100,000 candidates, so it is kept in columns, not as an object for each.
+It may have 100,000 candidates, so it is columns instead of an object for each.
 """
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import Protocol
 
-Part = tuple[str, tuple[tuple[str, int], ...]]
+RequestSlot = tuple[str, tuple[tuple[str, int], ...]]
 """What one provider of each candidate gives: the suffix of a group, and amounts by class."""
 
 
 @dataclass(frozen=True, slots=True)
-class StockColumns:
-    """The inventories of one class, an entry for each provider."""
+class InventoryUsage:
+    """Capacity and usage of one resource class, an entry for each provider."""
 
     name: str
     capacities: Sequence[int]
@@ -22,37 +21,38 @@ class StockColumns:
 
 
 @dataclass(frozen=True, slots=True)
-class Summaries:
-    """Providers that have inventories of the same classes: a column for each thing to know."""
+class SummaryColumns:
+    """Summaries of providers that have inventories of the same resource classes."""
 
+    indexes: Sequence[int]
+    """Which summaries of the answer these are."""
     uuids: Sequence[str]
     root_uuids: Sequence[str]
     parent_uuids: Sequence[str | None]
     traits: Sequence[tuple[str, ...]]
-    stocks: tuple[StockColumns, ...]
+    inventories: tuple[InventoryUsage, ...]
 
 
-Tell = Callable[[Summaries], Iterable[bytes]]
-"""Makes a text about each of these providers, in their order."""
+@dataclass(frozen=True, slots=True)
+class ProviderSummaries:
+    """The providers that an answer describes.
 
+    PERF: of a large answer, two thirds are summaries that were the same in the answer before, so
+    columns are read only of those that are asked for.
+    """
 
-class Summarized(Protocol):
-    """Providers of which something can be told."""
-
-    def told(self, tell: Tell, *, kept: bool) -> Iterable[bytes]:
-        """What `tell` makes of each, in any order.
-
-        With `kept`, texts are kept and used again until something changes about a provider. Who
-        asks for that must always tell the same of the same provider.
-        """
+    revisions: Sequence[int]
+    """By index of the summary: a number that identifies its content within this process."""
+    columns: Callable[[Sequence[int]], Iterable[SummaryColumns]]
+    """Reads the summaries with these indexes, in any order."""
 
 
 @dataclass(frozen=True, slots=True)
 class Candidates:
-    """All ways found, and the providers of the trees they use."""
+    """All candidates that were found, and the providers of the trees that they use."""
 
-    summarized: Summarized
-    parts: tuple[Part, ...] = ()
-    choices: Sequence[tuple[int, ...]] = ()
-    """For each candidate: who gives each part, as a place in `uuids`."""
+    summaries: ProviderSummaries
+    request_slots: tuple[RequestSlot, ...] = ()
+    allocation_requests: Sequence[tuple[int, ...]] = ()
+    """For each candidate: the provider of each slot, as an index into `uuids`."""
     uuids: Sequence[str] = ()

@@ -2,19 +2,18 @@
 """Answers in a form that tests can compare."""
 
 from collections import Counter
-from collections.abc import Iterator
 from typing import Any
 
-from trueup.model.candidates import Candidates, Summaries
+from trueup.model.candidates import Candidates
 
 
 def candidates(found: Candidates) -> list[tuple]:
     """Amounts by provider and class, and who satisfied which group."""
     answers = []
-    for choice in found.choices:
+    for choice in found.allocation_requests:
         amounts: Counter[tuple[str, str]] = Counter()
         mappings: dict[str, set[str]] = {}
-        for place, (suffix, resources) in zip(choice, found.parts, strict=True):
+        for place, (suffix, resources) in zip(choice, found.request_slots, strict=True):
             mappings.setdefault(suffix, set()).add(found.uuids[place])
             for name, amount in resources:
                 amounts[found.uuids[place], name] += amount
@@ -32,19 +31,19 @@ def spelled(found: Candidates) -> list[str]:
 
 
 def summaries(found: Candidates) -> dict[str, dict[str, Any]]:
-    """What is said of each provider, by its UUID."""
-    said = {}
-
-    def tell(some: Summaries) -> Iterator[bytes]:
-        for number, uuid in enumerate(some.uuids):
-            held = {one.name: (one.capacities[number], one.used[number]) for one in some.stocks}
-            said[uuid] = {
-                "root": some.root_uuids[number],
-                "parent": some.parent_uuids[number],
-                "traits": some.traits[number],
-                "resources": held,
+    """What the answer says of each provider, by its UUID."""
+    every = range(len(found.summaries.revisions))
+    shown = {}
+    for columns in found.summaries.columns(every):
+        for number, uuid in enumerate(columns.uuids):
+            shown[uuid] = {
+                "root": columns.root_uuids[number],
+                "parent": columns.parent_uuids[number],
+                "traits": columns.traits[number],
+                "resources": {
+                    one.name: (one.capacities[number], one.used[number])
+                    for one in columns.inventories
+                },
             }
-            yield uuid.encode()
-
-    assert sorted(found.summarized.told(tell, kept=False)) == sorted(map(str.encode, said))
-    return said
+    assert len(shown) == len(every)
+    return shown

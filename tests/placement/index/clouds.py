@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 from trueup.model.candidates import Candidates
 from trueup.model.requests import CandidateRequest, RequestGroup
-from trueup.placement.index.search.all_trees import Order
+from trueup.placement.index.search.all_trees import GenerationOptions
 from trueup.placement.index.search.candidates import find_candidates
 from trueup.placement.index.view.build import build
 from trueup.placement.index.view.columns import View
@@ -82,11 +82,14 @@ _LISTS = ("required", "forbidden", "member_of", "not_member_of")
 
 
 def ask(
-    hosts: Iterable[Host], *groups: RequestGroup, order: Order | None = None, **wide: object
+    hosts: Iterable[Host],
+    *groups: RequestGroup,
+    options: GenerationOptions | None = None,
+    **wide: object,
 ) -> Candidates:
     """The answer of a small cloud."""
     request = CandidateRequest(groups=groups, **wide)
-    return find_candidates(request, view_of(hosts), order or Order())
+    return find_candidates(request, view_of(hosts), options or GenerationOptions())
 
 
 def _stock(provider_id: int, host: Host, name: str) -> StockRow:

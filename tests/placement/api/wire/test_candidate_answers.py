@@ -1,18 +1,24 @@
 # SPDX-License-Identifier: Apache-2.0
 """The text is what a serializer would make of the same answer."""
 
-from collections.abc import Iterable
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import orjson
 
-from trueup.model.candidates import Candidates, StockColumns, Summaries, Tell
+from trueup.model.candidates import (
+    Candidates,
+    InventoryUsage,
+    ProviderSummaries,
+    SummaryColumns,
+)
 from trueup.model.requests import CandidateRequest, RequestGroup
 from trueup.placement.api.versions import V
 from trueup.placement.api.wire.candidate_answers import render
+from trueup.placement.api.wire.summary_cache import SummaryCache
 
 ASKED = CandidateRequest((RequestGroup(resources=(("VCPU", 1), ("DISK_GB", 2))),))
-PARTS = (
+SLOTS = (
     ("", (("VCPU", 1),)),
     ("", (("DISK_GB", 2),)),
     ("_A", (("VCPU", 4), ("PGPU", 1))),
@@ -20,27 +26,28 @@ PARTS = (
 )
 
 
-class Told:
-    """Providers of which nothing was told before."""
+def summarized(*columns: SummaryColumns) -> ProviderSummaries:
+    """Their indexes must be those of one list."""
+    count = sum(len(one.indexes) for one in columns)
 
-    def __init__(self, *summaries: Summaries):
-        self.summaries = summaries
+    def read(indexes: Sequence[int]) -> Iterator[SummaryColumns]:
+        assert list(indexes) == list(range(count))
+        yield from columns
 
-    def told(self, tell: Tell, *, kept: bool) -> Iterable[bytes]:
-        return [text for one in self.summaries for text in tell(one)]
+    return ProviderSummaries(range(count), read)
 
 
 def answer(found: Candidates, version: V = V.ANY_TRAITS) -> dict[str, Any]:
-    return orjson.loads(render(found, ASKED, version))
+    return orjson.loads(render(found, ASKED, version, SummaryCache()))
 
 
-def candidates(version: V, *choices: tuple[int, ...]) -> list[Any]:
-    found = Candidates(Told(), PARTS, choices, ("a", "b", "c"))
+def candidates(version: V, *requests: tuple[int, ...]) -> list[Any]:
+    found = Candidates(summarized(), SLOTS, requests, ("a", "b", "c"))
     return answer(found, version)["allocation_requests"]
 
 
 def test_an_answer_without_candidates_is_complete() -> None:
-    assert answer(Candidates(Told())) == {"allocation_requests": [], "provider_summaries": {}}
+    assert answer(Candidates(summarized())) == {"allocation_requests": [], "provider_summaries": {}}
 
 
 def test_amounts_on_one_provider_add_up() -> None:
@@ -51,7 +58,7 @@ def test_amounts_on_one_provider_add_up() -> None:
     }
 
 
-def test_each_way_to_share_providers_has_its_own_form() -> None:
+def test_each_way_to_share_providers_has_its_own_template() -> None:
     apart, joined = candidates(V.MAPPINGS, (0, 1, 2, 2), (2, 1, 1, 0))
     assert apart == {
         "allocations": {
@@ -90,15 +97,16 @@ def test_many_candidates_are_all_there() -> None:
 
 
 def summaries(version: V) -> dict[str, Any]:
-    host = Summaries(
+    host = SummaryColumns(
+        indexes=(0,),
         uuids=("host",),
         root_uuids=("host",),
         parent_uuids=(None,),
         traits=(("FAST", "RED"),),
-        stocks=(StockColumns("VCPU", [8], [3]), StockColumns("PGPU", [2], [0])),
+        inventories=(InventoryUsage("VCPU", [8], [3]), InventoryUsage("PGPU", [2], [0])),
     )
-    bare = Summaries(("card",), ("host",), ("host",), ((),), ())
-    found = Candidates(Told(host, bare))
+    bare = SummaryColumns((1,), ("card",), ("host",), ("host",), ((),), ())
+    found = Candidates(summarized(host, bare))
     return answer(found, version)["provider_summaries"]
 
 
@@ -127,8 +135,9 @@ def test_summaries_say_what_the_microversion_knows() -> None:
 def test_no_name_can_break_the_text() -> None:
     """The API refuses such names; rows that something else wrote may have them."""
     odd = 'a"b\\%s%'
-    some = Summaries((odd,), (odd,), (odd,), ((odd,),), (StockColumns(odd, [1], [0]),))
-    found = answer(Candidates(Told(some), ((odd, ((odd, 1),)),), [(0,)], (odd,)))
+    usage = InventoryUsage(odd, [1], [0])
+    some = SummaryColumns((0,), (odd,), (odd,), (odd,), ((odd,),), (usage,))
+    found = answer(Candidates(summarized(some), ((odd, ((odd, 1),)),), [(0,)], (odd,)))
     assert found == {
         "allocation_requests": [
             {"allocations": {odd: {"resources": {odd: 1}}}, "mappings": {odd: [odd]}}
@@ -142,3 +151,27 @@ def test_no_name_can_break_the_text() -> None:
             }
         },
     }
+
+
+def test_only_summaries_that_changed_are_read_again() -> None:
+    asked: list[list[int]] = []
+
+    def read(indexes: Sequence[int]) -> Iterator[SummaryColumns]:
+        asked.append(list(indexes))
+        names = [("a", "b", "c")[index] for index in indexes]
+        nothing = [()] * len(names)
+        yield SummaryColumns(indexes, names, names, [None] * len(names), nothing, ())
+
+    cache = SummaryCache()
+
+    def shown(revisions: list[int], version: V = V.ANY_TRAITS) -> list[str]:
+        found = Candidates(ProviderSummaries(revisions, read))
+        return list(orjson.loads(render(found, ASKED, version, cache))["provider_summaries"])
+
+    assert shown([1, 2, 3]) == ["a", "b", "c"]
+    assert shown([1, 4, 3]) == ["a", "b", "c"]
+    assert shown([1, 4, 3]) == ["a", "b", "c"]
+    assert asked == [[0, 1, 2], [1]]
+    # Before 1.29 a summary depends on the request, so none is kept.
+    assert shown([1, 4, 3], V.CANDIDATES) == ["a", "b", "c"]
+    assert asked[2:] == [[0, 1, 2]]

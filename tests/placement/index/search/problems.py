@@ -1,42 +1,52 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A request and the first tree that could satisfy it, as the search sees them."""
+"""A request, prepared for the search, and the first tree that could satisfy it."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
 
 from tests.placement.index.clouds import Host, view_of
 from trueup.model.requests import CandidateRequest, RequestGroup
-from trueup.placement.index.search.constraints import rules_of
+from trueup.placement.index.search.constraints import constrain
 from trueup.placement.index.search.match import match_request
-from trueup.placement.index.search.partial import Hand, lay_table
-from trueup.placement.index.search.prune import narrow
+from trueup.placement.index.search.partial_candidate import PartialCandidate
+from trueup.placement.index.search.problem import SearchProblem, prepare
+from trueup.placement.index.search.prune import prune
 from trueup.placement.index.view.columns import View
 
 
 @dataclass(frozen=True, slots=True)
 class Tree:
-    """A hand that is still empty, and what it is about."""
+    """An empty partial candidate, and the view it belongs to."""
 
     view: View
-    hand: Hand
+    partial: PartialCandidate
 
     @property
     def suffixes(self) -> list[str]:
         """Of the slots, in the order in which they are filled."""
-        return [slot.suffix for slot in self.hand.table.trees.slots]
+        return [slot.suffix for slot in self.partial.problem.trees.slots]
 
-    def take(self, name: str) -> bool:
-        return self.hand.take(self.view.forest.by_uuid[name])
+    @property
+    def classes(self) -> list[str]:
+        """The first resource class of each slot, in the order in which they are filled."""
+        return [slot.resources[0][0] for slot in self.partial.problem.trees.slots]
+
+    def add(self, name: str) -> bool:
+        return self.partial.add(self.view.forest.by_uuid[name])
+
+
+def problem_of(request: CandidateRequest, view: View) -> SearchProblem:
+    """The request, as the search of each tree gets it. Raises NoCandidates."""
+    slots, constraints = constrain(match_request(request, view), request, view.forest.has_trees)
+    return prepare(prune(slots, constraints, view), constraints, view.forest)
 
 
 def tree_of(hosts: Iterable[Host], *groups: RequestGroup, **wide: object) -> Tree:
     """The first tree of the cloud, for this request."""
-    view, request = view_of(hosts), CandidateRequest(groups, **wide)
-    slots = match_request(request, view)
-    trees = narrow(slots, rules_of(request, slots, view.forest.has_trees), view)
-    table = lay_table(request, trees, view)
+    view = view_of(hosts)
+    problem = problem_of(CandidateRequest(groups, **wide), view)
     offers = []
-    for slot in table.trees.slots:
-        first, last = trees.firsts[slot.offers][:2].tolist()
+    for slot in problem.trees.slots:
+        first, last = problem.trees.firsts[slot.offers][:2].tolist()
         offers.append(slot.offers.positions[first:last].tolist())
-    return Tree(view, Hand(table, offers))
+    return Tree(view, PartialCandidate(problem, offers))

@@ -15,15 +15,15 @@ from tests.placement.index.naive import naive_candidates
 from trueup.model.candidates import Candidates
 from trueup.model.errors import ResourceClassNotFound, TraitNotFound
 from trueup.model.requests import CandidateRequest
-from trueup.placement.index.search.all_trees import Order
+from trueup.placement.index.search.all_trees import GenerationOptions
 from trueup.placement.index.search.candidates import ALLOCATIONS_MAX, find_candidates
-from trueup.placement.index.search.partial import Hand
+from trueup.placement.index.search.partial_candidate import PartialCandidate
 
 EXAMPLES = os.environ.get("TRUEUP_EXAMPLES")
 
 
 def is_nothing(found: Candidates) -> bool:
-    return not found.choices and not summaries(found)
+    return not found.allocation_requests and not summaries(found)
 
 
 def questions() -> Iterator[tuple[str, list[Host], CandidateRequest]]:
@@ -42,11 +42,15 @@ def test_invariant_4_search_finds_what_the_definition_says() -> None:
         expected = naive_candidates(cloud, request)
         answered += bool(expected)
         view = view_of(cloud)
-        for order in (Order(), Order(breadth_first=False), Order(randomize=True)):
-            found = candidates(find_candidates(request, view, order))
+        for options in (
+            GenerationOptions(),
+            GenerationOptions(breadth_first=False),
+            GenerationOptions(randomize=True),
+        ):
+            found = candidates(find_candidates(request, view, options))
             assert len(found) == len(set(found)), question
             assert set(found) == expected, question
-        some = candidates(find_candidates(replace(request, limit=3), view, Order()))
+        some = candidates(find_candidates(replace(request, limit=3), view, GenerationOptions()))
         assert set(some) <= expected, question
         assert len(set(some)) == len(some) == min(3, len(expected)), question
     assert answered > 350
@@ -77,7 +81,7 @@ def test_what_is_shared_alone_is_offered_once() -> None:
 def test_the_limit_stops_the_search_and_keeps_the_summaries_small() -> None:
     cloud = [Host(f"host{number}", {"VCPU": 8}) for number in range(50)]
     found = ask(cloud, group(VCPU=1), limit=3)
-    assert len(found.choices) == 3
+    assert len(found.allocation_requests) == 3
     assert len(summaries(found)) == 3
 
 
@@ -103,8 +107,8 @@ def test_summaries_show_the_whole_tree() -> None:
     }
 
 
-def test_what_slots_contend_for_is_counted_by_class() -> None:
-    """Two classes of which there is not the same amount, and slots that are not tried in order."""
+def test_what_several_slots_take_is_counted_by_class() -> None:
+    """Two classes with different amounts, and slots that are filled in another order."""
     cloud = [Host("host", {"VCPU": 1, "DISK_GB": 2}), Host("numa", {"VCPU": 1}, "host")]
     asked = group(VCPU=1, DISK_GB=1), group("_A", VCPU=1, DISK_GB=1)
     assert spelled(ask(cloud, *asked)) == ["host:DISK_GB=2 host:VCPU=1 numa:VCPU=1"]
@@ -133,13 +137,13 @@ def test_a_group_without_resources_has_to_require_something() -> None:
 def tries(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     """Grows with each provider that is tried for a slot."""
     tried: list[int] = []
-    take = Hand.take
+    add = PartialCandidate.add
 
-    def counted(hand: Hand, position: int) -> bool:
+    def counted(partial: PartialCandidate, position: int) -> bool:
         tried.append(position)
-        return take(hand, position)
+        return add(partial, position)
 
-    monkeypatch.setattr(Hand, "take", counted)
+    monkeypatch.setattr(PartialCandidate, "add", counted)
     return tried
 
 
@@ -148,11 +152,11 @@ def tries(monkeypatch: pytest.MonkeyPatch) -> list[int]:
 def test_invariant_5_cost_follows_the_answer(
     groups: int, devices: int, limit: int, isolate: bool, tries: list[int]
 ) -> None:
-    """A slot passes over what earlier ones took, and is never gone back to in vain."""
+    """A slot skips the devices of earlier slots, and no slot is tried again without a result."""
     gpus = [Host(f"gpu{number}", {"PGPU": 1}, "host") for number in range(devices)]
     asked = [group(f"_{number}", PGPU=1) for number in range(groups)]
     found = ask([Host("host"), *gpus], *asked, limit=limit, isolate=isolate)
-    assert len(found.choices) == limit
+    assert len(found.allocation_requests) == limit
     assert len(tries) <= groups * (groups + 1) // 2 + limit * 2 * groups
 
 
@@ -160,15 +164,17 @@ def test_invariant_5_trees_that_are_not_wanted_are_not_searched(tries: list[int]
     cloud = [Host(f"host{number}") for number in range(300)]
     cloud += [Host(f"host{n}_gpu{m}", {"PGPU": 1}, f"host{n}") for n in range(300) for m in (1, 2)]
     found = ask(cloud, group("_A", PGPU=1), group("_B", PGPU=1), limit=5)
-    assert len(found.choices) == 5
-    assert len({found.uuids[choice[0]].partition("_")[0] for choice in found.choices}) == 5
+    assert len(found.allocation_requests) == 5
+    assert (
+        len({found.uuids[choice[0]].partition("_")[0] for choice in found.allocation_requests}) == 5
+    )
     assert len(tries) == 5 * 3
 
 
 def test_an_absurd_question_is_answered_in_part() -> None:
     gpus = [Host(f"gpu{number}", {"PGPU": 1}, "host") for number in range(90)]
     found = ask([Host("host"), *gpus], *[group(f"_{number}", PGPU=1) for number in range(64)])
-    assert len(found.choices) == ALLOCATIONS_MAX // 64
+    assert len(found.allocation_requests) == ALLOCATIONS_MAX // 64
 
 
 def test_many_groups_on_many_devices_cost_what_they_answer() -> None:
@@ -176,15 +182,17 @@ def test_many_groups_on_many_devices_cost_what_they_answer() -> None:
     devices = [Host(f"gpu{number}", {"PGPU": 1}, "host") for number in range(12)]
     asked = [group(str(number), PGPU=1) for number in range(12)]
     found = ask([Host("host"), *devices], *asked, limit=10)
-    assert len(found.choices) == 10
+    assert len(found.allocation_requests) == 10
     too_many = [*asked, group("12", PGPU=1)]
     assert is_nothing(ask([Host("host"), *devices], *too_many, limit=10))
 
 
-def test_trees_take_turns_when_breadth_comes_first() -> None:
+def test_trees_take_turns_with_breadth_first() -> None:
     cloud = [Host("host1"), Host("host2")]
     cloud += [Host(f"{name}{n}", {"PGPU": 1}, f"host{n}") for n in (1, 2) for name in "ab"]
-    deep = ask(cloud, group(PGPU=1), order=Order(candidates_max=2, breadth_first=False))
-    wide = ask(cloud, group(PGPU=1), order=Order(candidates_max=2))
+    deep = ask(
+        cloud, group(PGPU=1), options=GenerationOptions(candidates_max=2, breadth_first=False)
+    )
+    wide = ask(cloud, group(PGPU=1), options=GenerationOptions(candidates_max=2))
     assert spelled(deep) == ["a1:PGPU=1", "b1:PGPU=1"]
     assert spelled(wide) == ["a1:PGPU=1", "a2:PGPU=1"]

@@ -3,7 +3,7 @@ import pytest
 
 from tests.placement.index.clouds import SHARES, Host, group, view_of
 from trueup.model.requests import CandidateRequest, RequestGroup
-from trueup.placement.index.search.match import NothingFits, match_request
+from trueup.placement.index.search.match import NoCandidates, match_request
 
 CLOUD = [
     Host("host", {"VCPU": 8}, aggregates=("pool",)),
@@ -45,12 +45,12 @@ def test_members_of_the_root_are_members_only_without_a_suffix() -> None:
 
 
 def test_a_tree_excludes_what_others_share() -> None:
-    with pytest.raises(NothingFits):
+    with pytest.raises(NoCandidates):
         pairs(group(VCPU=1, DISK_GB=1, in_tree="host"))
 
 
-def test_the_first_group_that_nobody_satisfies_ends_the_search() -> None:
-    with pytest.raises(NothingFits):
+def test_the_first_group_that_no_provider_satisfies_ends_the_search() -> None:
+    with pytest.raises(NoCandidates):
         pairs(group("1", VCPU=99), group("2", NOBODY=1))
 
 

@@ -3,9 +3,9 @@ import pytest
 
 from tests.placement.index.clouds import Host, group, view_of
 from trueup.model.requests import CandidateRequest, RequestGroup
-from trueup.placement.index.search.constraints import rules_of
-from trueup.placement.index.search.match import NothingFits, match_request
-from trueup.placement.index.search.prune import Trees, narrow
+from trueup.placement.index.search.constraints import constrain
+from trueup.placement.index.search.match import NoCandidates, match_request
+from trueup.placement.index.search.prune import PrunedTrees, prune
 
 
 def card(name: str, parent: str, *traits: str) -> Host:
@@ -29,61 +29,61 @@ CLOUD = [
 VIEW = view_of(CLOUD)
 
 
-def narrowed(*groups: RequestGroup, **wide: object) -> Trees:
+def pruned(*groups: RequestGroup, **wide: object) -> PrunedTrees:
     request = CandidateRequest(groups, **wide)
-    slots = match_request(request, VIEW)
-    return narrow(slots, rules_of(request, slots, True), VIEW)
+    slots, constraints = constrain(match_request(request, VIEW), request, True)
+    return prune(slots, constraints, VIEW)
 
 
-def names(trees: Trees) -> list[set[str]]:
+def names(trees: PrunedTrees) -> list[set[str]]:
     """Who is left for each slot."""
     uuids = VIEW.forest.uuids
     return [{uuids[one] for one in slot.offers.positions.tolist()} for slot in trees.slots]
 
 
-def roots(trees: Trees) -> set[str]:
+def roots(trees: PrunedTrees) -> set[str]:
     return {VIEW.forest.uuids[anchor] for anchor in trees.anchors.tolist()}
 
 
 def test_only_trees_that_have_everything_are_left() -> None:
-    trees = narrowed(group("1", SRIOV_NET_VF=1, required="FAST"), group("2", VCPU=1))
+    trees = pruned(group("1", SRIOV_NET_VF=1, required="FAST"), group("2", VCPU=1))
     assert names(trees) == [{"host2_card1"}, {"host2_node1"}]
     assert roots(trees) == {"host2"}
 
 
 def test_offers_of_a_tree_are_a_slice() -> None:
-    trees = narrowed(group("1", SRIOV_NET_VF=1), group("2", DISK_GB=1))
-    cards, disks = (trees.firsts[slot.offers].tolist() for slot in trees.slots)
+    trees = pruned(group("1", SRIOV_NET_VF=1), group("2", DISK_GB=1))
+    disks, cards = (trees.firsts[slot.offers].tolist() for slot in trees.slots)
     assert (cards, disks) == ([0, 1, 3], [0, 1, 2])
 
 
 def test_what_is_not_below_the_other_is_left_out() -> None:
     together = (frozenset({"1", "2"}),)
-    trees = narrowed(group("1", VCPU=1), group("2", SRIOV_NET_VF=1), same_subtrees=together)
+    trees = pruned(group("1", VCPU=1), group("2", SRIOV_NET_VF=1), same_subtrees=together)
     assert names(trees) == [{"host1_node1"}, {"host1_card1"}]
 
 
 def test_trees_with_too_few_devices_are_left_out() -> None:
     three = [group(str(number), SRIOV_NET_VF=1) for number in (1, 2, 3)]
-    assert roots(narrowed(*three)) == {"host2"}
-    with pytest.raises(NothingFits):
-        narrowed(*three, isolate=True)
+    assert roots(pruned(*three)) == {"host2"}
+    with pytest.raises(NoCandidates):
+        pruned(*three, isolate=True)
 
 
 def test_traits_may_come_from_several_slots() -> None:
-    trees = narrowed(group(DISK_GB=1, SRIOV_NET_VF=1, required="SMALL RED"))
+    trees = pruned(group(DISK_GB=1, SRIOV_NET_VF=1, required="SMALL RED"))
     assert roots(trees) == {"host1"}
     assert trees.traits is None
-    trees = narrowed(group(DISK_GB=1, SRIOV_NET_VF=1, required="FAST"))
+    trees = pruned(group(DISK_GB=1, SRIOV_NET_VF=1, required="FAST"))
     assert (roots(trees), trees.traits is None) == ({"host2"}, False)
 
 
 def test_traits_of_a_lone_slot_are_its_providers_own() -> None:
-    assert names(narrowed(group(SRIOV_NET_VF=1, required="FAST|RED"))) == [
+    assert names(pruned(group(SRIOV_NET_VF=1, required="FAST|RED"))) == [
         {"host1_card1", "host2_card1"}
     ]
 
 
 def test_any_number_of_traits_can_be_required() -> None:
     asked = group(DISK_GB=1, SRIOV_NET_VF=1, required=" ".join(["SMALL RED"] * 40))
-    assert roots(narrowed(asked)) == {"host1"}
+    assert roots(pruned(asked)) == {"host1"}

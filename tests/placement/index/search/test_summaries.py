@@ -8,7 +8,7 @@ from tests.placement.index.answers import summaries
 from tests.placement.index.clouds import SHARES, Host, ask, group, view_of
 from trueup.model.candidates import Candidates
 from trueup.placement.index.search.match import Offers, Slot
-from trueup.placement.index.search.summaries import summarize, used_by
+from trueup.placement.index.search.summaries import providers_used, summaries_of
 
 CLOUD = [
     Host("host", {"VCPU": 8, "DISK_GB": 9}, traits=("RED", "FAST"), used={"VCPU": 3}),
@@ -18,17 +18,17 @@ CLOUD = [
 ]
 VIEW = view_of(CLOUD)
 HOST, NUMA, SLICE, OTHER = (VIEW.forest.by_uuid[host.name] for host in CLOUD)
-NOBODY = np.empty(0, dtype=np.int64)
+NO_PROVIDERS = np.empty(0, dtype=np.int64)
 
 
-def said(*used: int, whole_trees: bool = True) -> dict:
+def described(*used: int, whole_trees: bool = True) -> dict:
     positions = np.array(sorted(used), dtype=np.int64)
-    return summaries(Candidates(summarize(positions, VIEW, whole_trees)))
+    return summaries(Candidates(summaries_of(positions, VIEW, whole_trees)))
 
 
 def test_a_summary_has_all_that_there_is_about_a_provider() -> None:
     """Traits come in the order of their ids, whatever order they were given in."""
-    assert said(NUMA, HOST, whole_trees=False) == {
+    assert described(NUMA, HOST, whole_trees=False) == {
         "host": {
             "root": "host",
             "parent": None,
@@ -37,24 +37,24 @@ def test_a_summary_has_all_that_there_is_about_a_provider() -> None:
         },
         "numa": {"root": "host", "parent": "host", "traits": (), "resources": {"PGPU": (2, 0)}},
     }
-    assert said(whole_trees=False) == {}
+    assert described(whole_trees=False) == {}
 
 
 def test_a_provider_without_anything_is_shown_too() -> None:
     bare = {"root": "host", "parent": "numa", "traits": (), "resources": {}}
-    assert said(SLICE, whole_trees=False) == {"slice": bare}
+    assert described(SLICE, whole_trees=False) == {"slice": bare}
 
 
-def test_one_provider_of_a_tree_stands_for_all_of_it() -> None:
-    assert set(said(SLICE)) == {"host", "numa", "slice"}
-    assert set(said(NUMA, OTHER)) == {"host", "numa", "slice", "other"}
-    assert said() == {}
+def test_one_provider_stands_for_its_whole_tree() -> None:
+    assert set(described(SLICE)) == {"host", "numa", "slice"}
+    assert set(described(NUMA, OTHER)) == {"host", "numa", "slice", "other"}
+    assert described() == {}
 
 
-def test_who_only_has_to_be_there_gives_nothing() -> None:
-    slots = [Slot(suffix, held, Offers(NOBODY, NOBODY)) for suffix, held in PARTS]
-    assert used_by([(HOST, NUMA), (OTHER, NUMA)], slots).tolist() == [NUMA]
-    assert used_by([], slots).tolist() == []
+def test_providers_of_slots_without_resources_are_not_used() -> None:
+    slots = [Slot(suffix, held, Offers(NO_PROVIDERS, NO_PROVIDERS)) for suffix, held in PARTS]
+    assert providers_used([(HOST, NUMA), (OTHER, NUMA)], slots).tolist() == [NUMA]
+    assert providers_used([], slots).tolist() == []
 
 
 PARTS = (("_NODE", ()), ("_GPU", (("PGPU", 1),)))
@@ -64,20 +64,20 @@ def test_trees_that_no_candidate_uses_are_not_shown() -> None:
     assert set(summaries(ask(CLOUD, group(PGPU=1)))) == {"host", "numa", "slice"}
 
 
-def test_providers_are_told_apart_by_any_number_of_classes() -> None:
+def test_any_number_of_classes_may_differ_between_providers() -> None:
     view = view_of(Host(f"host{number}", {"VCPU": number}) for number in range(100))
     columns = ("positions", "capacity", "used", "min_units", "max_units", "step_sizes")
     of_all = view.inventories["VCPU"]
-    stocks = {
+    inventories = {
         f"CUSTOM_{number}": replace(
             of_all, **{name: getattr(of_all, name)[number : number + 1] for name in columns}
         )
         for number in range(100)
     }
-    told = summarize(np.arange(100), replace(view, inventories=stocks))
-    said = summaries(Candidates(told))
-    assert len(said) == 100
-    for uuid, one in said.items():
+    shown = summaries_of(np.arange(100), replace(view, inventories=inventories))
+    described_by_uuid = summaries(Candidates(shown))
+    assert len(described_by_uuid) == 100
+    for uuid, one in described_by_uuid.items():
         number = int(uuid.removeprefix("host"))
         assert one["resources"] == {f"CUSTOM_{number}": (number, 0)}
 

@@ -1,11 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
 from collections.abc import Callable
+from typing import Any
 
 import pytest
 from sqlalchemy import delete
 
 from tests.placement.client import Client
 from trueup.placement.index.view import verify as verifying
+from trueup.placement.index.view.columns import View
+from trueup.placement.index.view.foreign_writes import Residue
 from trueup.placement.index.view.verify import verify
 from trueup.placement.store import schema, tables
 

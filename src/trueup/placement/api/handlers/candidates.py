@@ -5,8 +5,12 @@ from trueup.placement.api import policies
 from trueup.placement.api.http import Answer, Request, utc_now
 from trueup.placement.api.wire import candidates as wire
 from trueup.placement.api.wire.candidate_answers import render
-from trueup.placement.index.search.all_trees import Order
+from trueup.placement.api.wire.summary_cache import SummaryCache
+from trueup.placement.index.search.all_trees import GenerationOptions
 from trueup.placement.index.search.candidates import find_candidates
+
+_SUMMARIES = SummaryCache()
+"""Of this process. Revisions are unique within a process, so one cache is enough."""
 
 
 def list_candidates(request: Request) -> Answer:
@@ -14,11 +18,11 @@ def list_candidates(request: Request) -> Answer:
     request.caller.authorize(policies.LIST_CANDIDATES)
     asked = wire.parse(request)
     settings = request.settings
-    order = Order(
-        # Which hosts an answer leaves out is ours to say, unless the operator bounds it himself.
+    options = GenerationOptions(
+        # The configured strategy applies only with a maximum. Without one, hosts take turns.
         breadth_first=settings.breadth_first or settings.candidates_max is None,
         randomize=settings.randomize_candidates,
         candidates_max=settings.candidates_max,
     )
-    found = find_candidates(asked, request.index.view(), order)
-    return request.answer(render(found, asked, request.version), utc_now())
+    found = find_candidates(asked, request.index.view(), options)
+    return request.answer(render(found, asked, request.version, _SUMMARIES), utc_now())

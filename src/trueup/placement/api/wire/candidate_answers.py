@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The answer of GET /allocation_candidates as JSON text.
 
-PERF: an answer is a megabyte of few different lines. Building objects to be serialized takes five
-times as long as filling the lines in.
+PERF: an answer is a megabyte of lines of few kinds. Building objects and serializing them takes
+five times as long as filling values into templates of these lines.
 """
 
 import itertools
@@ -14,25 +14,30 @@ from typing import Any
 
 import orjson
 
-from trueup.model.candidates import Candidates, Part, Summaries
+from trueup.model.candidates import Candidates, ProviderSummaries, RequestSlot, SummaryColumns
 from trueup.model.requests import CandidateRequest
 from trueup.placement.api.versions import V
+from trueup.placement.api.wire.summary_cache import MISSING, SummaryCache
 
 _TRAIT_SETS_KEPT = 1024
 """How many different sets of traits are kept as text; few clouds have as many."""
 _CANDIDATES_OF_A_BLOCK = 4096
 
 
-def render(found: Candidates, asked: CandidateRequest, version: V) -> bytes:
-    """The answer."""
-    classes = None if version >= V.ALL_CLASSES else asked.resource_classes
+def render(found: Candidates, asked: CandidateRequest, version: V, cache: SummaryCache) -> bytes:
+    """The answer. Texts of summaries are taken from the cache, and kept in it."""
     quoted = _Quoted()
-
-    def tell(summaries: Summaries) -> Iterator[bytes]:
-        return map(str.encode, _summaries(summaries, quoted, version, classes))
-
-    # Since then a summary depends neither on the question nor on the version.
-    summaries = found.summarized.told(tell, kept=version >= V.NESTED_CANDIDATES)
+    if version >= V.NESTED_CANDIDATES:
+        summaries = _cached_summaries(found.summaries, quoted, version, cache)
+    else:
+        # Before this microversion, a summary depends on the version and on the request.
+        classes = None if version >= V.ALL_CLASSES else asked.resource_classes
+        every = range(len(found.summaries.revisions))
+        summaries = [
+            text
+            for columns in found.summaries.columns(every)
+            for text in _summaries(columns, quoted, version, classes)
+        ]
     return b"".join(
         (
             b'{"allocation_requests":[',
@@ -44,54 +49,78 @@ def render(found: Candidates, asked: CandidateRequest, version: V) -> bytes:
     )
 
 
+def _cached_summaries(
+    summaries: ProviderSummaries, quoted: "_Quoted", version: V, cache: SummaryCache
+) -> list[bytes]:
+    texts = cache.get(summaries.revisions)
+    missing = [index for index, text in enumerate(texts) if text == MISSING]
+    if not missing:
+        return texts
+    uuids: list[str] = []
+    indexes: list[int] = []
+    for columns in summaries.columns(missing):
+        uuids += columns.uuids
+        indexes += columns.indexes
+        rendered = _summaries(columns, quoted, version, None)
+        for index, text in zip(columns.indexes, rendered, strict=True):
+            texts[index] = text
+    cache.add(
+        uuids,
+        [summaries.revisions[index] for index in indexes],
+        [texts[index] for index in indexes],
+    )
+    return texts
+
+
 def _blocks(found: Candidates, quoted: "_Quoted", version: V) -> Iterator[bytes]:
-    """The candidates, some thousand at a time: texts of all at once would take much memory."""
-    forms: dict[tuple[int, ...], _Form] = {}
-    for first in range(0, len(found.choices), _CANDIDATES_OF_A_BLOCK):
-        block = found.choices[first : first + _CANDIDATES_OF_A_BLOCK]
+    """The candidates, some thousand at a time: the texts of all would take much memory."""
+    templates: dict[tuple[int, ...], _Template] = {}
+    for first in range(0, len(found.allocation_requests), _CANDIDATES_OF_A_BLOCK):
+        block = found.allocation_requests[first : first + _CANDIDATES_OF_A_BLOCK]
         columns = (map(found.uuids.__getitem__, column) for column in zip(*block, strict=True))
         rows = zip(*(map(quoted.__getitem__, column) for column in columns), strict=True)
         texts = []
-        for choice, row in zip(block, rows, strict=True):
-            meeting = tuple(map(choice.index, choice))
-            form = forms.get(meeting)
-            if form is None:
-                form = forms[meeting] = _form(found.parts, meeting, version)
-            texts.append(form.text % form.of(row))
+        for candidate, row in zip(block, rows, strict=True):
+            first_slots = tuple(map(candidate.index, candidate))
+            template = templates.get(first_slots)
+            if template is None:
+                template = _template(found.request_slots, first_slots, version)
+                templates[first_slots] = template
+            texts.append(template.text % template.select(row))
         yield (b"," if first else b"") + ",".join(texts).encode()
 
 
 @dataclass(frozen=True, slots=True)
-class _Form:
-    """What candidates look like in which the same parts meet on one provider."""
+class _Template:
+    """The text of all candidates in which the same slots have the same provider."""
 
     text: str
     """With %s for each UUID in quotes."""
-    of: Callable[[tuple[str, ...]], Any]
-    """Which UUIDs are filled in, of those that give the parts of a candidate."""
+    select: Callable[[tuple[str, ...]], Any]
+    """Selects what is filled in from the quoted UUIDs of a candidate, which are by slot."""
 
 
-def _form(parts: Sequence[Part], meeting: tuple[int, ...], version: V) -> _Form:
-    """`meeting` has, for each part, the first part that the same provider gives."""
+def _template(slots: Sequence[RequestSlot], first_slots: tuple[int, ...], version: V) -> _Template:
+    """`first_slots` has, for each slot, the first slot with the same provider."""
     amounts: dict[int, dict[str, int]] = {}
     satisfying: dict[str, list[int]] = {}
-    for place, (suffix, resources) in zip(meeting, parts, strict=True):
-        if place not in satisfying.setdefault(suffix, []):
-            satisfying[suffix].append(place)
+    for number, (suffix, resources) in zip(first_slots, slots, strict=True):
+        if number not in satisfying.setdefault(suffix, []):
+            satisfying[suffix].append(number)
         for name, amount in resources:
-            given = amounts.setdefault(place, {})
-            given[name] = given.get(name, 0) + amount
-    allocations = ",".join(_allocation(_literal(given), version) for given in amounts.values())
-    places = list(amounts)
+            of_provider = amounts.setdefault(number, {})
+            of_provider[name] = of_provider.get(name, 0) + amount
+    allocations = ",".join(_allocation(_literal(one), version) for one in amounts.values())
+    numbers = list(amounts)
     if version < V.ALLOCATIONS_BY_PROVIDER:
-        return _Form(f'{{"allocations":[{allocations}]}}', itemgetter(*places))
+        return _Template(f'{{"allocations":[{allocations}]}}', itemgetter(*numbers))
     text = f'"allocations":{{{allocations}}}'
     if version >= V.MAPPINGS:
-        places += itertools.chain.from_iterable(satisfying.values())
+        numbers += itertools.chain.from_iterable(satisfying.values())
         marks = {suffix: ",".join(["%s"] * len(found)) for suffix, found in satisfying.items()}
         mappings = (f"{_literal(suffix)}:[{marked}]" for suffix, marked in marks.items())
         text += f',"mappings":{{{",".join(mappings)}}}'
-    return _Form(f"{{{text}}}", itemgetter(*places))
+    return _Template(f"{{{text}}}", itemgetter(*numbers))
 
 
 def _allocation(resources: str, version: V) -> str:
@@ -101,27 +130,27 @@ def _allocation(resources: str, version: V) -> str:
 
 
 def _summaries(
-    summaries: Summaries, quoted: "_Quoted", version: V, classes: frozenset[str] | None
-) -> Iterator[str]:
-    """`"uuid":{...}` for each provider, with some classes or all of them."""
+    summaries: SummaryColumns, quoted: "_Quoted", version: V, classes: frozenset[str] | None
+) -> Iterator[bytes]:
+    """`"uuid":{...}` for each provider, with some resource classes or all of them."""
     quote = quoted.__getitem__
-    shown = [one for one in summaries.stocks if classes is None or one.name in classes]
-    held = ",".join(f'{_literal(one.name)}:{{"capacity":%s,"used":%s}}' for one in shown)
-    form = f'%s:{{"resources":{{{held}}}'
+    shown = [one for one in summaries.inventories if classes is None or one.name in classes]
+    resources = ",".join(f'{_literal(one.name)}:{{"capacity":%s,"used":%s}}' for one in shown)
+    template = f'%s:{{"resources":{{{resources}}}'
     columns: list[Iterable[Any]] = [map(quote, summaries.uuids)]
     for one in shown:
         columns += [one.capacities, one.used]
     if version >= V.CANDIDATE_TRAITS:
-        form += ',"traits":%s'
+        template += ',"traits":%s'
         columns.append(map(_traits, summaries.traits))
     if version >= V.NESTED_CANDIDATES:
-        form += ',"parent_provider_uuid":%s,"root_provider_uuid":%s'
+        template += ',"parent_provider_uuid":%s,"root_provider_uuid":%s'
         columns += [map(quote, summaries.parent_uuids), map(quote, summaries.root_uuids)]
-    return map(f"{form}}}".__mod__, zip(*columns, strict=True))
+    return map(str.encode, map(f"{template}}}".__mod__, zip(*columns, strict=True)))
 
 
 class _Quoted(dict[str | None, str]):
-    """By UUID: the same in quotes, made once for all its places in an answer."""
+    """By UUID: the UUID in quotes, made once for all its occurrences in an answer."""
 
     def __missing__(self, uuid: str | None) -> str:
         text = self[uuid] = orjson.dumps(uuid).decode()
@@ -129,7 +158,7 @@ class _Quoted(dict[str | None, str]):
 
 
 def _literal(value: Any) -> str:
-    """JSON that stays as it is when something is filled in around it."""
+    """JSON that the % operator leaves as it is."""
     return orjson.dumps(value).decode().replace("%", "%%")
 
 

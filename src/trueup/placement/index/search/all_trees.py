@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""All trees together: from which of them candidates come, and in which turn."""
+"""The candidates of all trees, and in which order they are generated."""
 
 import itertools
 import random
@@ -9,15 +9,16 @@ from dataclasses import dataclass
 import numpy as np
 
 from trueup.placement.index.search.match import Slot
-from trueup.placement.index.search.one_tree import Patience, choices
-from trueup.placement.index.search.partial import Choice, Table
+from trueup.placement.index.search.one_tree import SearchBudget, candidates_of_tree
+from trueup.placement.index.search.partial_candidate import Candidate
+from trueup.placement.index.search.problem import SearchProblem
 from trueup.placement.index.view.columns import View
 from trueup.placement.index.view.forest import Positions
 
 
 @dataclass(frozen=True, slots=True)
-class Order:
-    """In which order candidates are made, and how many at most."""
+class GenerationOptions:
+    """In which order candidates are generated, and how many at most."""
 
     breadth_first: bool = True
     """One candidate of each tree, then another of each, instead of tree after tree."""
@@ -26,110 +27,116 @@ class Order:
 
     @property
     def takes_turns(self) -> bool:
-        """Whether no tree is exhausted before the others had their turn."""
+        """Whether trees take turns."""
         # A random sample must not come from the first tree alone.
         return self.breadth_first or self.randomize
 
 
-def combine(table: Table, view: View, order: Order) -> Iterator[Choice]:
-    """All ways to choose for several slots, each once, made when they are asked for."""
-    trees = _each_tree(table, view, order)
-    return _in_turn(trees) if order.takes_turns else itertools.chain.from_iterable(trees)
+def candidates_of_all_trees(
+    problem: SearchProblem, view: View, options: GenerationOptions
+) -> Iterator[Candidate]:
+    """All candidates of a request with several slots, each once, made when they are asked for."""
+    trees = _each_tree(problem, view, options)
+    return round_robin(trees) if options.takes_turns else itertools.chain.from_iterable(trees)
 
 
-def lone(slot: Slot, view: View, order: Order) -> Positions:
-    """All ways to choose for a request that is a single slot: the providers themselves."""
+def single_slot(slot: Slot, view: View, options: GenerationOptions) -> Positions:
+    """All candidates of a request with a single slot: the providers themselves."""
     positions = slot.offers.positions
     if view.shared_with:
         positions = np.unique(positions)
-    if order.randomize:
+    if options.randomize:
         return np.random.default_rng().permutation(positions)
-    if not order.breadth_first or not view.forest.has_trees:
+    if not options.breadth_first or not view.forest.has_trees:
         return positions
     roots = view.forest.roots[positions]
-    begins = np.flatnonzero(np.diff(roots, prepend=-1))
-    turns = np.arange(len(positions)) - np.repeat(begins, np.diff(begins, append=len(positions)))
+    firsts = np.flatnonzero(np.diff(roots, prepend=-1))
+    lengths = np.diff(firsts, append=len(positions))
+    turns = np.arange(len(positions)) - np.repeat(firsts, lengths)
     return positions[np.argsort(turns, kind="stable")]
 
 
-def _each_tree(table: Table, view: View, order: Order) -> Iterator[Iterator[Choice]]:
-    trees, patience = table.trees, Patience()
+def round_robin(trees: Iterable[Iterator[Candidate]]) -> Iterator[Candidate]:
+    """One candidate of each tree, then another of each, until all are exhausted."""
+    active = trees
+    while True:
+        not_exhausted = []
+        for tree in active:
+            candidate = next(tree, None)
+            if candidate is not None:
+                not_exhausted.append(tree)
+                yield candidate
+        if not not_exhausted:
+            return
+        active = not_exhausted
+
+
+def _each_tree(
+    problem: SearchProblem, view: View, options: GenerationOptions
+) -> Iterator[Iterator[Candidate]]:
+    """The candidates of each tree."""
+    trees, budget = problem.trees, SearchBudget()
     distinct = list(dict.fromkeys(slot.offers for slot in trees.slots))
-    which = [distinct.index(slot.offers) for slot in trees.slots]
+    index_of_slot = [distinct.index(slot.offers) for slot in trees.slots]
     columns = [(offers.positions, trees.firsts[offers]) for offers in distinct]
     numbers = np.arange(len(trees.anchors))
-    if order.randomize:
+    if options.randomize:
         numbers = np.random.default_rng().permutation(numbers)
     seen = _Seen(set(), set())
     for number in map(int, numbers):
-        found = [
+        of_tree = [
             positions[firsts[number] : firsts[number + 1]].tolist() for positions, firsts in columns
         ]
-        if order.randomize:
-            for some in found:
-                random.shuffle(some)
-        offers = [found[column] for column in which]
+        if options.randomize:
+            for positions in of_tree:
+                random.shuffle(positions)
+        offers = [of_tree[index] for index in index_of_slot]
         if not view.shared_with:
-            yield choices(table, offers, patience)
+            yield candidates_of_tree(problem, offers, budget)
             continue
-        for part, may_repeat in _unseen(offers, seen, view):
-            made = choices(table, part, patience)
-            yield _once(made, seen, view) if may_repeat else made
+        for part, may_repeat in _not_seen(offers, seen, view):
+            candidates = candidates_of_tree(problem, part, budget)
+            yield _once(candidates, seen, view) if may_repeat else candidates
 
 
 @dataclass(frozen=True, slots=True)
 class _Seen:
-    """What providers that share with many trees have already been part of."""
+    """What sharing providers have already offered in earlier trees."""
 
     offers: set[tuple[tuple[int, ...], ...]]
-    """For each slot, who shares: all choices from these are made."""
-    choices: set[Choice]
+    """The sharing providers for each slot, sorted. All candidates from these are made."""
+    candidates: set[Candidate]
 
 
-def _unseen(
+def _not_seen(
     offers: list[list[int]], seen: _Seen, view: View
 ) -> Iterator[tuple[list[list[int]], bool]]:
-    """The offers of a tree, in parts, and whether other trees may have the same choices.
+    """The offers of a tree in parts, and whether other trees may have the same candidates.
 
-    Providers that share offer the same choices to many trees. If those of this tree are known,
-    the parts are the choices whose first provider of its own is that of the first slot, of the
-    second, and so on.
+    Sharing providers offer the same candidates in many trees. If those of this tree were seen, the
+    first part are the candidates whose first slot has a provider of the tree itself, the second
+    part those whose second slot is the first with one, and so on.
     """
-    shared = [[one for one in some if one in view.shared_with] for some in offers]
-    if not all(shared):
+    sharing = [[one for one in positions if one in view.shared_with] for positions in offers]
+    if not all(sharing):
         yield offers, False
         return
-    mark = tuple(tuple(sorted(some)) for some in shared)
-    if mark not in seen.offers:
-        seen.offers.add(mark)
+    key = tuple(tuple(sorted(positions)) for positions in sharing)
+    if key not in seen.offers:
+        seen.offers.add(key)
         yield offers, True
         return
-    for place, some in enumerate(offers):
-        own = [one for one in some if one not in view.shared_with]
+    for slot, positions in enumerate(offers):
+        own = [one for one in positions if one not in view.shared_with]
         if own:
-            yield [*shared[:place], own, *offers[place + 1 :]], False
+            yield [*sharing[:slot], own, *offers[slot + 1 :]], False
 
 
-def _once(found: Iterable[Choice], seen: _Seen, view: View) -> Iterator[Choice]:
-    """Without repetitions, as far as trees may know the same providers and yet others."""
-    for choice in found:
-        if all(position in view.shared_with for position in choice):
-            if choice in seen.choices:
+def _once(candidates: Iterable[Candidate], seen: _Seen, view: View) -> Iterator[Candidate]:
+    """Without candidates that consist of sharing providers alone and were already made."""
+    for candidate in candidates:
+        if all(position in view.shared_with for position in candidate):
+            if candidate in seen.candidates:
                 continue
-            seen.choices.add(choice)
-        yield choice
-
-
-def _in_turn(trees: Iterable[Iterator[Choice]]) -> Iterator[Choice]:
-    """One of each, then another of each, until all are exhausted."""
-    active = trees
-    while True:
-        still = []
-        for tree in active:
-            choice = next(tree, None)
-            if choice is not None:
-                still.append(tree)
-                yield choice
-        if not still:
-            return
-        active = still
+            seen.candidates.add(candidate)
+        yield candidate

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""find_candidates: the question and a picture of the ledger in, the answer out."""
+"""find_candidates: a request and a view of the ledger in, candidates out."""
 
 import itertools
 import random
@@ -7,55 +7,65 @@ from collections.abc import Sequence
 
 from trueup.model.candidates import Candidates
 from trueup.model.requests import CandidateRequest
-from trueup.placement.index.search.all_trees import Order, combine, lone
-from trueup.placement.index.search.constraints import rules_of
-from trueup.placement.index.search.match import NothingFits, Slot, match_request
-from trueup.placement.index.search.partial import Choice, lay_table
-from trueup.placement.index.search.prune import narrow
-from trueup.placement.index.search.summaries import summarize, used_by
+from trueup.placement.index.search.all_trees import (
+    GenerationOptions,
+    candidates_of_all_trees,
+    single_slot,
+)
+from trueup.placement.index.search.constraints import constrain
+from trueup.placement.index.search.match import NoCandidates, Slot, match_request
+from trueup.placement.index.search.partial_candidate import Candidate
+from trueup.placement.index.search.problem import prepare
+from trueup.placement.index.search.prune import prune
+from trueup.placement.index.search.summaries import providers_used, summaries_of
 from trueup.placement.index.view.columns import NO_PROVIDERS, View
 
 ALLOCATIONS_MAX = 500_000
 """How many allocations the candidates of one answer have at most, all together.
 
-A bound on what an absurd question costs, far above what anybody can use: about 60 MB of JSON.
+It bounds the cost of requests whose whole answer nobody can use: about 60 MB of JSON.
 """
 
 
-def find_candidates(request: CandidateRequest, view: View, order: Order) -> Candidates:
-    """Ways to satisfy the request, as many as it wants, and the trees they use.
+def find_candidates(
+    request: CandidateRequest, view: View, options: GenerationOptions
+) -> Candidates:
+    """Candidates for the request, as many as it wants, and the providers of their trees.
 
     Raises ResourceClassNotFound or TraitNotFound.
     """
     try:
-        slots, choices = _choices(request, match_request(request, view), view, order)
-    except NothingFits:
-        return Candidates(summarize(NO_PROVIDERS, view))
-    if order.randomize:
-        random.shuffle(choices)
-    flattens = view.forest.has_trees and not request.nested
+        slots, found = _find(request, match_request(request, view), view, options)
+    except NoCandidates:
+        return Candidates(summaries=summaries_of(NO_PROVIDERS, view))
+    if options.randomize:
+        random.shuffle(found)
+    one_per_tree = view.forest.has_trees and not request.nested
     return Candidates(
-        summarized=summarize(used_by(choices, slots), view, whole_trees=not flattens),
-        parts=tuple((slot.suffix, slot.resources) for slot in slots),
-        choices=choices,
+        request_slots=tuple((slot.suffix, slot.resources) for slot in slots),
+        allocation_requests=found,
         uuids=view.forest.uuids,
+        summaries=summaries_of(providers_used(found, slots), view, whole_trees=not one_per_tree),
     )
 
 
-def _choices(
-    request: CandidateRequest, slots: Sequence[Slot], view: View, order: Order
-) -> tuple[Sequence[Slot], list[Choice]]:
-    """As many as are wanted, and the slots in their order."""
-    most = _most(request, order, slots)
+def _find(
+    request: CandidateRequest, slots: Sequence[Slot], view: View, options: GenerationOptions
+) -> tuple[Sequence[Slot], list[Candidate]]:
+    """The slots in the order of each candidate, and the candidates. Raises NoCandidates."""
+    most = _candidates_max(request, options, slots)
     if len(slots) == 1:
-        return slots, [(position,) for position in lone(slots[0], view, order)[:most].tolist()]
-    trees = narrow(slots, rules_of(request, slots, view.forest.has_trees), view)
-    table = lay_table(request, trees, view)
-    return table.trees.slots, list(itertools.islice(combine(table, view, order), most))
+        positions = single_slot(slots[0], view, options)[:most]
+        return slots, [(position,) for position in positions.tolist()]
+    slots, constraints = constrain(slots, request, view.forest.has_trees)
+    problem = prepare(prune(slots, constraints, view), constraints, view.forest)
+    candidates = candidates_of_all_trees(problem, view, options)
+    return slots, list(itertools.islice(candidates, most))
 
 
-def _most(request: CandidateRequest, order: Order, slots: Sequence[Slot]) -> int:
-    """How many candidates are made at most."""
-    size = sum(max(1, len(slot.resources)) for slot in slots)
-    wanted = (request.limit, order.candidates_max, ALLOCATIONS_MAX // size)
-    return min(most for most in wanted if most is not None)
+def _candidates_max(
+    request: CandidateRequest, options: GenerationOptions, slots: Sequence[Slot]
+) -> int:
+    allocations = sum(max(1, len(slot.resources)) for slot in slots)
+    limits = (request.limit, options.candidates_max, ALLOCATIONS_MAX // allocations)
+    return min(limit for limit in limits if limit is not None)

@@ -1,23 +1,23 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the providers chosen for the slots of a request have to obey together."""
+"""What the providers chosen for the slots of a request must satisfy together."""
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from trueup.model.requests import AnyOf, CandidateRequest
 from trueup.placement.index.search.match import Slot
 
-Places = tuple[int, ...]
-"""Some of the slots, by their number."""
+SlotNumbers = tuple[int, ...]
+"""Some of the slots, by their index."""
 
 
 @dataclass(frozen=True, slots=True)
 class Demand:
-    """What a slot takes away from other slots: an amount of a resource class, or a whole provider.
+    """What a slot takes from other slots: an amount of a resource class, or a whole provider.
 
-    `kind` counts the resource classes that several slots ask for; one more, the last, stands for
-    the provider itself, of which there is one.
+    `kind` is the index of the class in `Constraints.contended`. One more kind stands for the
+    provider itself, of which there is one.
     """
 
     kind: int
@@ -25,82 +25,100 @@ class Demand:
 
 
 @dataclass(frozen=True, slots=True)
-class Rules:
-    """All that a choice of providers is checked for; by number of the slot where it says so."""
+class Constraints:
+    """All that a candidate is checked for, besides what each slot needs by itself."""
 
     contended: tuple[str, ...]
-    """Resource classes that several slots ask for, so that one may take the other's room."""
+    """Resource classes that several slots ask for, so that one may take what another needs."""
     demands: tuple[tuple[Demand, ...], ...]
     """By slot."""
-    subtrees: tuple[Places, ...]
-    """Sets of slots whose providers need one of them above the others."""
-    together: Places
-    """The slots of the group without suffix, whose providers have its traits together."""
+    subtrees: tuple[SlotNumbers, ...]
+    """Slots of which one must have a provider that is the ancestor of those of the others."""
+    unsuffixed_slots: SlotNumbers
+    """The slots of the group without suffix. Their providers together have its traits."""
     required: tuple[AnyOf, ...]
-    """Those traits; none if it is one slot, which was only offered to who has them all."""
-    apart: Places
-    """Slots whose providers, where they differ, have to be of different trees."""
+    """Those traits; none if it is one slot, because its offers have all of them."""
+    distinct_tree_slots: SlotNumbers
+    """Slots whose providers must be in different trees, unless they are the same provider."""
 
-    def binds(self, place: int) -> bool:
-        """Whether it matters to other slots what is chosen here."""
+    def binds(self, slot: int) -> bool:
+        """Whether the choice for this slot restricts the choice for other slots."""
         return bool(
-            self.demands[place]
-            or any(place in members for members in self.subtrees)
-            or (self.required and place in self.together)
-            or place in self.apart
+            self.demands[slot]
+            or any(slot in members for members in self.subtrees)
+            or (self.required and slot in self.unsuffixed_slots)
+            or slot in self.distinct_tree_slots
         )
 
 
-def rules_of(request: CandidateRequest, slots: Sequence[Slot], has_trees: bool) -> Rules:
-    """The rules for choices from these slots."""
-    contended = _contended(request, slots)
-    together = tuple(place for place, slot in enumerate(slots) if not slot.suffix)
-    subtrees = (
-        tuple(place for place, slot in enumerate(slots) if slot.suffix in suffixes)
-        for suffixes in request.same_subtrees
-    )
-    # Clients that do not know trees are offered what takes one provider of each.
-    flattens = has_trees and not request.nested
-    return Rules(
+def constrain(
+    slots: Sequence[Slot], request: CandidateRequest, has_trees: bool
+) -> tuple[tuple[Slot, ...], Constraints]:
+    """The slots in the order in which a search fills them, and the constraints between them.
+
+    PERF: slots that restrict others come first, those with the fewest offers before the rest: that
+    leads to few dead ends. Slots that only share required traits are the last of them, because
+    `prune` often settles the traits, and then these slots restrict nobody.
+    """
+    contended, required = _contended(slots, request), _required_together(slots, request)
+    isolates = request.isolate and sum(bool(slot.suffix) for slot in slots) > 1
+    # Clients that do not know nested providers get candidates with one provider of each tree.
+    one_per_tree = has_trees and not request.nested
+    subtrees = [
+        suffixes
+        for suffixes in dict.fromkeys(request.same_subtrees)
+        if sum(slot.suffix in suffixes for slot in slots) > 1
+    ]
+
+    def rank(slot: Slot) -> tuple[int, int]:
+        restricts = (
+            (isolates and slot.suffix)
+            or (one_per_tree and slot.resources)
+            or any(slot.suffix in suffixes for suffixes in subtrees)
+            or any(name in contended for name, _ in slot.resources)
+        )
+        shares_traits = required and not slot.suffix
+        return (0 if restricts else 1 if shares_traits else 2), len(slot.offers)
+
+    ordered = tuple(sorted(slots, key=rank))
+    return ordered, Constraints(
         contended=contended,
-        demands=_demands(request, slots, contended),
-        subtrees=tuple(dict.fromkeys(members for members in subtrees if len(members) > 1)),
-        together=together,
-        required=_required(request) if len(together) > 1 else (),
-        apart=tuple(place for place, slot in enumerate(slots) if flattens and slot.resources),
+        demands=tuple(_demands(slot, contended, isolates) for slot in ordered),
+        subtrees=tuple(
+            _numbers(slot.suffix in suffixes for slot in ordered) for suffixes in subtrees
+        ),
+        unsuffixed_slots=_numbers(not slot.suffix for slot in ordered),
+        required=required,
+        distinct_tree_slots=_numbers(one_per_tree and bool(slot.resources) for slot in ordered),
     )
 
 
-def _required(request: CandidateRequest) -> tuple[AnyOf, ...]:
+def _numbers(selected: Iterable[bool]) -> SlotNumbers:
+    return tuple(number for number, is_selected in enumerate(selected) if is_selected)
+
+
+def _required_together(slots: Sequence[Slot], request: CandidateRequest) -> tuple[AnyOf, ...]:
+    if sum(not slot.suffix for slot in slots) < 2:
+        return ()
     return next((group.required for group in request.groups if not group.suffix), ())
 
 
-def _contended(request: CandidateRequest, slots: Sequence[Slot]) -> tuple[str, ...]:
+def _contended(slots: Sequence[Slot], request: CandidateRequest) -> tuple[str, ...]:
     asking = Counter(name for slot in slots for name, _ in slot.resources)
-    spread = {name for slot in slots if not slot.suffix for name, _ in slot.resources}
-    # Slots that are isolated do not meet each other, only those of the group without suffix.
-    contended = (
+    unsuffixed = {name for slot in slots if not slot.suffix for name, _ in slot.resources}
+    # Isolated slots never share a provider with each other, only with the group without suffix.
+    return tuple(
         name
         for name, count in asking.items()
-        if count > 1 and (name in spread or not request.isolate)
+        if count > 1 and (name in unsuffixed or not request.isolate)
     )
-    # SAFETY: kinds have the same numbers in whatever order the slots are.
-    return tuple(sorted(contended))
 
 
-def _demands(
-    request: CandidateRequest, slots: Sequence[Slot], contended: tuple[str, ...]
-) -> tuple[tuple[Demand, ...], ...]:
-    isolates = request.isolate and sum(bool(slot.suffix) for slot in slots) > 1
-    whole = Demand(len(contended), 1)
-    return tuple(
-        (
-            *(
-                Demand(contended.index(name), amount)
-                for name, amount in slot.resources
-                if name in contended
-            ),
-            *([whole] if isolates and slot.suffix else []),
-        )
-        for slot in slots
+def _demands(slot: Slot, contended: tuple[str, ...], isolates: bool) -> tuple[Demand, ...]:
+    of_classes = (
+        Demand(contended.index(name), amount)
+        for name, amount in slot.resources
+        if name in contended
     )
+    whole_provider = [Demand(len(contended), 1)] if isolates and slot.suffix else []
+    return (*of_classes, *whole_provider)

@@ -1,102 +1,103 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Whether a hand can still become a choice: answered without trying all ways to go on.
+"""Whether a partial candidate can be completed, answered without trying all combinations.
 
-Each kind of rule is looked at for itself. Who is told yes may still find out that the rules do not
-hold together, but that takes rules that work against each other.
+Each kind of constraint is checked by itself. A yes may still be wrong, but only where constraints
+of different kinds exclude each other.
 """
 
 from collections.abc import Sequence
 
-from trueup.placement.index.search.constraints import Places
-from trueup.placement.index.search.partial import Hand
+from trueup.placement.index.search.constraints import SlotNumbers
+from trueup.placement.index.search.partial_candidate import PartialCandidate
 
 _TRAIT_SETS_MAX = 4096
 
 
-def could_go_on(hand: Hand) -> bool:
-    """False if no choice begins with the providers in this hand."""
+def can_complete(partial: PartialCandidate) -> bool:
+    """False if no candidate begins with these providers."""
+    problem = partial.problem
     return (
-        all(_all_find_seats(hand, kind) for kind in range(len(hand.table.trees.rooms)))
-        and all(_one_can_be_above(hand, places) for places in hand.table.rules.subtrees)
-        and _traits_can_be_had(hand)
+        all(_demands_can_be_met(partial, kind) for kind in range(len(problem.trees.free)))
+        and all(_can_be_one_subtree(partial, slots) for slots in problem.constraints.subtrees)
+        and _traits_can_be_had(partial)
     )
 
 
-def _all_find_seats(hand: Hand, kind: int) -> bool:
-    """Whether all slots to come could get what they take of one kind, if all took the least.
+def _demands_can_be_met(partial: PartialCandidate, kind: int) -> bool:
+    """Whether all slots to come could get what they demand, if all demanded the least amount.
 
-    A matching of slots to seats, by augmenting paths.
+    A bipartite matching of slots to capacity, by augmenting paths.
     """
     amounts = {
-        place: demand.amount
-        for place in range(len(hand.chosen), len(hand.offers))
-        for demand in hand.table.rules.demands[place]
+        slot: demand.amount
+        for slot in range(len(partial.chosen), len(partial.offers))
+        for demand in partial.problem.constraints.demands[slot]
         if demand.kind == kind
     }
     least = min(amounts.values(), default=0)
-    offered = {place: _usable(hand, kind, place, amounts) for place in amounts}
-    # With as many providers to choose from as there are slots, one is always left.
-    pressed = {place: found for place, found in offered.items() if len(found) < len(amounts)}
-    sitting: dict[int, list[int]] = {}
+    offered = {slot: _usable(partial, kind, slot, amounts) for slot in amounts}
+    # A slot with as many usable providers as there are slots always finds one that is left.
+    scarce = {slot: usable for slot, usable in offered.items() if len(usable) < len(amounts)}
+    assigned: dict[int, list[int]] = {}
 
-    def sit(place: int, asked: set[int]) -> bool:
-        for position in pressed[place]:
-            if position in asked:
+    def assign(slot: int, visited: set[int]) -> bool:
+        for position in scarce[slot]:
+            if position in visited:
                 continue
-            asked.add(position)
-            there = sitting.setdefault(position, [])
-            if (len(there) + 1) * least <= hand.room(kind, position):
-                there.append(place)
+            visited.add(position)
+            slots = assigned.setdefault(position, [])
+            if (len(slots) + 1) * least <= partial.free(kind, position):
+                slots.append(slot)
                 return True
-            for seat, other in enumerate(there):
-                if sit(other, asked):
-                    there[seat] = place
+            for index, other in enumerate(slots):
+                if assign(other, visited):
+                    slots[index] = slot
                     return True
         return False
 
-    return all(sit(place, set()) for place in pressed)
+    return all(assign(slot, set()) for slot in scarce)
 
 
-def _usable(hand: Hand, kind: int, place: int, amounts: dict[int, int]) -> list[int]:
-    """Providers that still have room for a slot: as many as there are slots are enough."""
-    found: list[int] = []
-    for position in hand.offers[place]:
-        if hand.room(kind, position) >= amounts[place]:
-            found.append(position)
-            if len(found) == len(amounts):
+def _usable(partial: PartialCandidate, kind: int, slot: int, amounts: dict[int, int]) -> list[int]:
+    """Providers that can still give a slot its amount; at most as many as there are slots."""
+    usable: list[int] = []
+    for position in partial.offers[slot]:
+        if partial.free(kind, position) >= amounts[slot]:
+            usable.append(position)
+            if len(usable) == len(amounts):
                 break
-    return found
+    return usable
 
 
-def _one_can_be_above(hand: Hand, places: Places) -> bool:
-    """Whether one provider, chosen or to come, can be above all those of a subtree."""
-    chosen = [hand.chosen[place] for place in places if place < len(hand.chosen)]
-    to_come = [hand.offers[place] for place in places if place >= len(hand.chosen)]
+def _can_be_one_subtree(partial: PartialCandidate, slots: SlotNumbers) -> bool:
+    """Whether one provider, chosen or offered, can be the ancestor of those of all these slots."""
+    chosen = [partial.chosen[slot] for slot in slots if slot < len(partial.chosen)]
+    to_come = [partial.offers[slot] for slot in slots if slot >= len(partial.chosen)]
     if not chosen or not to_come:
         return True
     low, high = min(chosen), max(chosen)
-    ends = hand.table.forest.ends
+    ends = partial.problem.forest.ends
     tops = {low}.union(*to_come)
     return any(
-        high < ends.item(top) and _reaches_all(top, ends.item(top), to_come)
+        high < ends.item(top) and _has_offers_of_all(top, ends.item(top), to_come)
         for top in tops
         if top <= low
     )
 
 
-def _reaches_all(top: int, end: int, to_come: Sequence[Sequence[int]]) -> bool:
+def _has_offers_of_all(top: int, end: int, to_come: Sequence[Sequence[int]]) -> bool:
+    """Whether each slot has an offer in the subtree `[top, end)`."""
     return all(any(top <= position < end for position in offers) for offers in to_come)
 
 
-def _traits_can_be_had(hand: Hand) -> bool:
+def _traits_can_be_had(partial: PartialCandidate) -> bool:
     """Whether the slots to come can have the required traits that are still missing."""
-    bits = hand.table.trees.traits
+    bits = partial.problem.trees.traits
     if bits is None:
         return True
-    missing = hand.table.all_traits & ~hand.traits()
-    left = {missing}
-    for place in hand.table.rules.together:
-        if place >= len(hand.chosen) and len(left) <= _TRAIT_SETS_MAX:
-            had = {bits.item(position) for position in hand.offers[place]}
-            left = {traits & ~some for traits in left for some in had}
-    return 0 in left or len(left) > _TRAIT_SETS_MAX
+    missing_sets = {partial.problem.all_traits & ~partial.traits()}
+    for slot in partial.problem.constraints.unsuffixed_slots:
+        if slot >= len(partial.chosen) and len(missing_sets) <= _TRAIT_SETS_MAX:
+            offered = {bits.item(position) for position in partial.offers[slot]}
+            missing_sets = {missing & ~traits for missing in missing_sets for traits in offered}
+    return 0 in missing_sets or len(missing_sets) > _TRAIT_SETS_MAX

@@ -1,78 +1,69 @@
 # SPDX-License-Identifier: Apache-2.0
-"""From choices to the answer: the providers of the trees they use."""
+"""The providers that an answer describes, and the columns of their descriptions."""
 
 import itertools
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 
-from trueup.model.candidates import StockColumns, Summaries, Tell
+from trueup.model.candidates import InventoryUsage, ProviderSummaries, SummaryColumns
 from trueup.placement.index.search.match import Slot
-from trueup.placement.index.search.partial import Choice
+from trueup.placement.index.search.partial_candidate import Candidate
 from trueup.placement.index.view.columns import InventoryColumns, Mask, View
 from trueup.placement.index.view.forest import NO_PARENT, Positions
 
-_CLASSES_TOLD_APART = 32
-"""After so many, what was told apart is numbered anew: an integer has 63 bits."""
+_CLASSES_PER_NUMBERING = 32
+"""After so many classes, sets of classes are numbered again: an integer has 63 bits."""
 
 
-def used_by(choices: Sequence[Choice], slots: Sequence[Slot]) -> Positions:
-    """The providers that give something to a candidate, and do not only have to be there."""
-    columns = list(zip(*choices, strict=True))
-    giving = [column for column, slot in zip(columns, slots, strict=False) if slot.resources]
-    found = set(itertools.chain.from_iterable(giving))
+def providers_used(candidates: Sequence[Candidate], slots: Sequence[Slot]) -> Positions:
+    """The providers of allocations, without those of slots that have no resources. Sorted."""
+    columns = list(zip(*candidates, strict=True))
+    allocating = [column for column, slot in zip(columns, slots, strict=False) if slot.resources]
+    found = set(itertools.chain.from_iterable(allocating))
     return np.fromiter(sorted(found), dtype=np.int64, count=len(found))
 
 
-@dataclass(frozen=True, slots=True)
-class Shown:
-    """These providers of a view, with their inventories and traits."""
-
-    positions: Positions
-    view: View
-
-    def told(self, tell: Tell, *, kept: bool) -> Iterable[bytes]:
-        """What `tell` makes of each, as `model.Summarized` says."""
-        fragments = self.view.fragments
-        known, positions = fragments.known if kept else {}, self.positions.tolist()
-        missing = [position for position in positions if position not in known]
-        made: dict[int, bytes] = {}
-        for alike, summaries in _summaries(np.array(missing, dtype=np.int64), self.view):
-            made.update(zip(alike.tolist(), tell(summaries), strict=True))
-        if kept:
-            fragments.add(made)
-        return [made[position] if position in made else known[position] for position in positions]
+def summaries_of(used: Positions, view: View, whole_trees: bool = True) -> ProviderSummaries:
+    """The summaries of these providers, or of all providers in their trees."""
+    positions = _whole_trees(used, view) if whole_trees and view.forest.has_trees else used
+    return ProviderSummaries(
+        view.revisions[positions].tolist(), partial(_read_columns, positions, view)
+    )
 
 
-def summarize(used: Positions, view: View, whole_trees: bool = True) -> Shown:
-    """These providers, or all of their trees."""
-    return Shown(_of_trees(used, view) if whole_trees and view.forest.has_trees else used, view)
-
-
-def _summaries(shown: Positions, view: View) -> Iterator[tuple[Positions, Summaries]]:
-    """These providers, those together that have inventories of the same classes."""
-    if not len(shown):
+def _read_columns(
+    positions: Positions, view: View, indexes: Sequence[int]
+) -> Iterator[SummaryColumns]:
+    """The columns of some summaries; providers with inventories of the same classes together."""
+    if not indexes:
         return
-    held: dict[str, Mask] = {}
-    kinds = np.zeros(len(shown), dtype=np.int64)
-    for number, (name, stocks) in enumerate(view.inventories.items()):
-        has = _has_stock(shown, stocks)
+    wanted = np.array(indexes, dtype=np.int64)
+    shown = positions[wanted]
+    has_class: dict[str, Mask] = {}
+    class_sets = np.zeros(len(shown), dtype=np.int64)
+    for number, (name, inventory) in enumerate(view.inventories.items()):
+        has = _has_inventory(shown, inventory)
         if has.any():
-            held[name] = has
-            kinds = kinds * 2 + has
-        if number % _CLASSES_TOLD_APART == 0:
-            kinds = np.unique(kinds, return_inverse=True)[1]
-    numbers, begins = np.unique(kinds, return_index=True)
-    for number, first in zip(numbers, begins, strict=True):
-        alike = shown[kinds == number]
-        yield alike, _columns(alike, [name for name, has in held.items() if has[first]], view)
+            has_class[name] = has
+            class_sets = class_sets * 2 + has
+        if number % _CLASSES_PER_NUMBERING == 0:
+            class_sets = np.unique(class_sets, return_inverse=True)[1]
+    numbers, firsts = np.unique(class_sets, return_index=True)
+    for number, first in zip(numbers, firsts, strict=True):
+        same = class_sets == number
+        names = [name for name, has in has_class.items() if has[first]]
+        yield _columns(wanted[same].tolist(), shown[same], names, view)
 
 
-def _columns(shown: Positions, names: Iterable[str], view: View) -> Summaries:
+def _columns(
+    indexes: list[int], shown: Positions, names: Iterable[str], view: View
+) -> SummaryColumns:
     """Providers that all have inventories of these classes."""
     uuids, positions = view.forest.uuids, shown.tolist()
-    return Summaries(
+    return SummaryColumns(
+        indexes=indexes,
         uuids=[uuids[position] for position in positions],
         root_uuids=[uuids[root] for root in view.forest.roots[shown].tolist()],
         parent_uuids=[
@@ -80,23 +71,23 @@ def _columns(shown: Positions, names: Iterable[str], view: View) -> Summaries:
             for parent in view.forest.parents[shown].tolist()
         ],
         traits=[view.traits_of.get(position, ()) for position in positions],
-        stocks=tuple(_stock_columns(name, shown, view.inventories[name]) for name in names),
+        inventories=tuple(_usage(name, shown, view.inventories[name]) for name in names),
     )
 
 
-def _stock_columns(name: str, shown: Positions, stocks: InventoryColumns) -> StockColumns:
-    entries = np.searchsorted(stocks.positions, shown)
-    capacities = stocks.capacity[entries].astype(np.int64)
-    return StockColumns(name, capacities.tolist(), stocks.used[entries].tolist())
+def _usage(name: str, shown: Positions, inventory: InventoryColumns) -> InventoryUsage:
+    entries = np.searchsorted(inventory.positions, shown)
+    capacities = inventory.capacity[entries].astype(np.int64)
+    return InventoryUsage(name, capacities.tolist(), inventory.used[entries].tolist())
 
 
-def _has_stock(shown: Positions, stocks: InventoryColumns) -> Mask:
-    entries = np.searchsorted(stocks.positions, shown)
-    entries[entries == len(stocks.positions)] = 0
-    return np.asarray(stocks.positions[entries] == shown)
+def _has_inventory(shown: Positions, inventory: InventoryColumns) -> Mask:
+    entries = np.searchsorted(inventory.positions, shown)
+    entries[entries == len(inventory.positions)] = 0
+    return np.asarray(inventory.positions[entries] == shown)
 
 
-def _of_trees(positions: Positions, view: View) -> Positions:
+def _whole_trees(positions: Positions, view: View) -> Positions:
     """All providers of the trees that these are in."""
     roots = np.unique(view.forest.roots[positions])
     sizes = view.forest.ends[roots] - roots

@@ -13,7 +13,13 @@ from typing import Any
 import numpy as np
 
 from trueup.model.names import SHARING_TRAIT
-from trueup.placement.index.view.columns import NO_PROVIDERS, Integers, InventoryColumns, View
+from trueup.placement.index.view.columns import (
+    NO_PROVIDERS,
+    Integers,
+    InventoryColumns,
+    View,
+    new_revisions,
+)
 from trueup.placement.index.view.forest import NO_POSITION, Forest, Positions, lay_out
 from trueup.placement.index.view.skipped import SkippedRow, skipped_rows
 from trueup.placement.store.picture import (
@@ -37,6 +43,7 @@ EMPTY_VIEW = View(
     shared_with={},
     generations=NO_PROVIDERS,
     aggregate_ids={},
+    revisions=NO_PROVIDERS,
     skipped=frozenset(),
 )
 """The view of a ledger without providers and names."""
@@ -87,7 +94,7 @@ def build(rows: Picture, old: View = EMPTY_VIEW, read_ids: Collection[int] = ())
         and by_aggregate is old.providers_by_aggregate
         and np.array_equal(sharing, old.sharing)
     )
-    view = View(
+    return View(
         forest=forest,
         class_ids=rows.names.class_ids,
         inventories=_inventories(old, relocation, rows),
@@ -101,11 +108,11 @@ def build(rows: Picture, old: View = EMPTY_VIEW, read_ids: Collection[int] = ())
         else _shared_with(forest, sharing, by_aggregate),
         generations=_generations(old.generations, relocation, rows.providers),
         aggregate_ids=_aggregate_ids(old.aggregate_ids, rows, by_aggregate),
+        revisions=_renewed(old.revisions, relocation.replaced)
+        if relocation.is_same_forest
+        else new_revisions(len(forest)),
         skipped=_skipped(old.skipped, rows, forest, read_ids),
     )
-    if relocation.is_same_forest:
-        view.fragments.take_over(old.fragments, relocation.replaced)
-    return view
 
 
 def with_usage(view: View, usage: Usage, read_ids: Collection[int] | None) -> View:
@@ -129,9 +136,8 @@ def with_usage(view: View, usage: Usage, read_ids: Collection[int] | None) -> Vi
     pairs = _table(usage.generations, 2)
     positions = forest.positions_of(pairs[:, 0])
     generations[positions[positions != NO_POSITION]] = pairs[positions != NO_POSITION, 1]
-    refreshed = replace(view, inventories=inventories, generations=generations)
-    refreshed.fragments.take_over(view.fragments, np.concatenate(changed))
-    return refreshed
+    revisions = _renewed(view.revisions, np.concatenate(changed))
+    return replace(view, inventories=inventories, generations=generations, revisions=revisions)
 
 
 def with_names(view: View, names: Names) -> View:
@@ -142,7 +148,11 @@ def with_names(view: View, names: Names) -> View:
     by_id = {inventory.class_id: inventory for inventory in view.inventories.values()}
     inventories = {name: by_id[key] for name, key in names.class_ids.items() if key in by_id}
     return replace(
-        view, inventories=inventories, class_ids=names.class_ids, trait_ids=names.trait_ids
+        view,
+        inventories=inventories,
+        class_ids=names.class_ids,
+        trait_ids=names.trait_ids,
+        revisions=new_revisions(len(view.forest)),
     )
 
 
@@ -318,6 +328,12 @@ def _generations(old: Integers, relocation: _Relocation, rows: Sequence[Provider
     positions = relocation.forest.positions_of(pairs[:, 0])
     generations[positions[positions != NO_POSITION]] = pairs[positions != NO_POSITION, 1]
     return generations
+
+
+def _renewed(revisions: Integers, changed: Positions) -> Integers:
+    renewed = revisions.copy()
+    renewed[changed] = new_revisions(len(changed))
+    return renewed
 
 
 def _shared_with(

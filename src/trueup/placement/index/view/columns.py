@@ -4,14 +4,14 @@
 A `View` is one immutable snapshot of the ledger. A search works on one view from start to end.
 """
 
+import itertools
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from trueup.placement.index.view.forest import Forest, Positions
-from trueup.placement.index.view.fragments import Fragments
 from trueup.placement.index.view.skipped import SkippedRow
 
 Mask = NDArray[np.bool_]
@@ -20,6 +20,8 @@ Mask = NDArray[np.bool_]
 Integers = NDArray[np.int64]
 
 NO_PROVIDERS: Positions = np.empty(0, dtype=np.int64)
+
+_revisions = itertools.count()
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,9 +79,13 @@ class View:
     generations: Integers
     aggregate_ids: Mapping[str, int]
     """By UUID. Aggregates without a member are absent."""
+    revisions: Integers
+    """By position: a number that identifies what a summary shows of the provider.
+
+    SAFETY: texts of summaries are kept by these numbers. Whoever makes a view in which any of it
+    is different (uuid, root, parent, traits, inventories, usage) gives the provider a new one.
+    """
     skipped: frozenset[SkippedRow]
-    # SAFETY: another view, also one that was made by `replace`, begins without any.
-    fragments: Fragments = field(init=False, compare=False, default_factory=Fragments)
 
     @property
     def is_flat(self) -> bool:
@@ -92,3 +98,8 @@ class View:
         for some in positions:
             mask[some] = True
         return mask
+
+
+def new_revisions(count: int) -> Integers:
+    """Numbers that no view of this process has yet."""
+    return np.fromiter(itertools.islice(_revisions, count), dtype=np.int64, count=count)

@@ -11,59 +11,59 @@ CLOUD = [
 ]
 
 
-def test_what_is_taken_is_no_longer_there() -> None:
+def test_what_is_added_is_no_longer_free() -> None:
     tree = tree_of(CLOUD, group("1", VCPU=3), group("2", VCPU=3))
-    assert tree.take("node1")
-    assert not tree.take("node1")
-    assert tree.take("node2")
-    tree.hand.give_back()
-    tree.hand.give_back()
-    assert tree.take("node2")
+    assert tree.add("node1")
+    assert not tree.add("node1")
+    assert tree.add("node2")
+    tree.partial.remove()
+    tree.partial.remove()
+    assert tree.add("node2")
 
 
-def test_isolated_groups_do_not_meet() -> None:
+def test_isolated_groups_do_not_share_a_provider() -> None:
     tree = tree_of(CLOUD, group("1", VCPU=1), group("2", VCPU=1), isolate=True)
-    assert tree.take("node1")
-    assert not tree.take("node1")
-    assert tree.take("node2")
+    assert tree.add("node1")
+    assert not tree.add("node1")
+    assert tree.add("node2")
 
 
-def test_one_of_a_subtree_is_above_the_others() -> None:
+def test_one_provider_of_a_subtree_is_the_ancestor_of_the_others() -> None:
     asked = (group("1", VCPU=1), group("2", SRIOV_NET_VF=1))
     tree = tree_of(CLOUD, *asked, same_subtrees=(frozenset({"1", "2"}),))
     first, second = tree.suffixes
     pairs: dict[str, str] = {"1": "node1", "2": "card1"}
     others = {"1": "node2", "2": "card2"}
-    assert tree.take(pairs[first])
-    assert not tree.take(others[second])
-    assert tree.take(pairs[second])
+    assert tree.add(pairs[first])
+    assert not tree.add(others[second])
+    assert tree.add(pairs[second])
 
 
-def test_traits_are_counted_when_all_who_may_have_them_are_chosen() -> None:
+def test_required_traits_are_checked_with_the_last_unsuffixed_slot() -> None:
     tree = tree_of(CLOUD, group(VCPU=1, SRIOV_NET_VF=1, required="FAST|RED"))
-    classes = [slot.resources[0][0] for slot in tree.hand.table.trees.slots]
+    classes = tree.classes
     without = {"VCPU": "node2", "SRIOV_NET_VF": "card2"}
-    assert tree.take(without[classes[0]])
-    assert not tree.take(without[classes[1]])
-    assert tree.take({"VCPU": "node1", "SRIOV_NET_VF": "card1"}[classes[1]])
+    assert tree.add(without[classes[0]])
+    assert not tree.add(without[classes[1]])
+    assert tree.add({"VCPU": "node1", "SRIOV_NET_VF": "card1"}[classes[1]])
 
 
 def test_old_clients_get_one_provider_of_each_tree() -> None:
     both = Host("both", {"VCPU": 4, "SRIOV_NET_VF": 2}, "host")
     tree = tree_of([*CLOUD, both], group(VCPU=1, SRIOV_NET_VF=1), nested=False)
-    assert tree.take("both")
-    assert not tree.take("card1")
-    assert not tree.take("node1")
-    assert tree.take("both")
+    assert tree.add("both")
+    assert not tree.add("card1")
+    assert not tree.add("node1")
+    assert tree.add("both")
 
 
 def names_of(tree: Tree) -> list[str]:
-    return [tree.view.forest.uuids[one] for one in tree.hand.chosen]
+    return [tree.view.forest.uuids[one] for one in tree.partial.chosen]
 
 
 def test_free_slots_come_last() -> None:
     tree = tree_of(CLOUD, group(DISK_GB=1), group("1", VCPU=3), group("2", VCPU=3))
-    assert tree.hand.table.bound == 2
+    assert tree.partial.problem.dependent == 2
     assert tree.suffixes == ["1", "2", ""]
-    assert tree.take("node1")
+    assert tree.add("node1")
     assert names_of(tree) == ["node1"]

@@ -1,0 +1,69 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The providers chosen so far in one tree, and whether one more may be added."""
+
+from collections.abc import Sequence
+
+from trueup.placement.index.search.problem import SearchProblem
+
+Candidate = tuple[int, ...]
+"""The position of the provider for each slot, in the order of the slots."""
+
+
+class PartialCandidate:
+    """Providers for the first slots of a tree. It never violates a constraint."""
+
+    def __init__(self, problem: SearchProblem, offers: Sequence[Sequence[int]]):
+        """`offers` has the positions that the tree offers for each slot."""
+        self.problem, self.offers = problem, offers
+        self.chosen: list[int] = []
+        self._taken: dict[tuple[int, int], int] = {}
+
+    def free(self, kind: int, position: int) -> int:
+        """The amount of a kind of demand that the provider still has for the slots to come."""
+        free: int = self.problem.trees.free[kind].item(position)
+        return free - self._taken.get((kind, position), 0)
+
+    def add(self, position: int) -> bool:
+        """Choose a provider for the next slot; False if that would violate a constraint."""
+        problem, slot = self.problem, len(self.chosen)
+        constraints = problem.constraints
+        for demand in constraints.demands[slot]:
+            if demand.amount > self.free(demand.kind, position):
+                return False
+        if slot in constraints.distinct_tree_slots and not self._is_in_distinct_tree(position):
+            return False
+        self.chosen.append(position)
+        for members in problem.subtrees_ending[slot]:
+            if not problem.forest.is_one_subtree([self.chosen[number] for number in members]):
+                self.chosen.pop()
+                return False
+        if slot == problem.last_unsuffixed_slot and self.traits() != problem.all_traits:
+            self.chosen.pop()
+            return False
+        for demand in constraints.demands[slot]:
+            key = (demand.kind, position)
+            self._taken[key] = self._taken.get(key, 0) + demand.amount
+        return True
+
+    def remove(self) -> None:
+        """Undo the last `add`."""
+        position = self.chosen.pop()
+        for demand in self.problem.constraints.demands[len(self.chosen)]:
+            self._taken[demand.kind, position] -= demand.amount
+
+    def traits(self) -> int:
+        """A bit for each of the traits required together that the chosen providers have."""
+        found = 0
+        bits = self.problem.trees.traits
+        for number in self.problem.constraints.unsuffixed_slots:
+            if bits is not None and number < len(self.chosen):
+                found |= int(bits.item(self.chosen[number]))
+        return found
+
+    def _is_in_distinct_tree(self, position: int) -> bool:
+        root = self.problem.forest.roots.item
+        return all(
+            self.chosen[number] == position or root(self.chosen[number]) != root(position)
+            for number in self.problem.constraints.distinct_tree_slots
+            if number < len(self.chosen)
+        )
