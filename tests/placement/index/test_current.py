@@ -20,7 +20,7 @@ from trueup.placement.index import current
 from trueup.placement.index.current import Index
 from trueup.placement.index.view.columns import View
 from trueup.placement.index.view.differences import differences
-from trueup.placement.index.view.load import load
+from trueup.placement.index.view.refresh import load
 from trueup.placement.store import changes, migrations, schema, tables
 from trueup.placement.store.database import Database, in_transaction
 

@@ -3,7 +3,7 @@
 
 from tests.placement.client import Client
 from trueup.placement.index.view.columns import View
-from trueup.placement.index.view.load import load
+from trueup.placement.index.view.refresh import load
 
 
 def true_view(client: Client) -> View:

@@ -15,8 +15,7 @@ from typing import NamedTuple
 from trueup.placement import store
 from trueup.placement.index.view.columns import View
 from trueup.placement.index.view.foreign_writes import Residue, with_foreign_writes
-from trueup.placement.index.view.load import load
-from trueup.placement.index.view.refresh import refresh
+from trueup.placement.index.view.refresh import load, refresh
 from trueup.placement.store import own_tables
 from trueup.placement.store.availability import DatabaseError
 from trueup.placement.store.changes import Vector

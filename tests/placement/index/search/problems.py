@@ -8,8 +8,7 @@ from tests.placement.index.clouds import Host, view_of
 from trueup.model.requests import CandidateRequest, RequestGroup
 from trueup.placement.index.search.constraints import constrain
 from trueup.placement.index.search.match import match_request
-from trueup.placement.index.search.partial_candidate import PartialCandidate
-from trueup.placement.index.search.problem import SearchProblem, prepare
+from trueup.placement.index.search.partial_candidate import PartialCandidate, SearchProblem, prepare
 from trueup.placement.index.search.prune import prune
 from trueup.placement.index.view.columns import View
 

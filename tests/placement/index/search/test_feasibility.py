@@ -34,7 +34,7 @@ def test_a_choice_that_leaves_nothing_for_another_slot_is_detected() -> None:
     assert can_complete(tree.partial)
 
 
-def test_providers_of_two_subtrees_have_no_common_ancestor_among_the_offers() -> None:
+def test_providers_of_two_subtrees_have_no_ancestor_among_the_offers() -> None:
     nodes = [Host(f"node{n}", {"VCPU": 4}, "host") for n in (1, 2)]
     cards = [Host(f"card{n}", {"SRIOV_NET_VF": 4}, f"node{n}") for n in (1, 2)]
     asked = [group("_V", SRIOV_NET_VF=1), group("_W", SRIOV_NET_VF=2), group("_N", VCPU=1)]

@@ -8,7 +8,7 @@ from tests.placement.client import UUID, Client
 from tests.placement.index.views import true_view
 from trueup.placement.index.view import foreign_writes
 from trueup.placement.index.view.differences import differences
-from trueup.placement.index.view.load import load
+from trueup.placement.index.view.refresh import load
 from trueup.placement.store import fingerprint, schema, tables
 from trueup.placement.store.changes import Changed
 

@@ -1,17 +1,18 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What follow reads again; that it is enough is the property of `tests/properties/test_index`."""
+"""What is read again; that it is enough is the property of `tests/properties/test_index`."""
 
+from collections.abc import Callable
 from typing import Any
 
 import pytest
 from sqlalchemy import delete, event, insert
 
-from tests.placement.client import Client
+from tests.placement.client import UUID, Client
 from tests.placement.index.views import true_view
 from trueup.placement.index.view import refresh
 from trueup.placement.index.view.columns import View
 from trueup.placement.index.view.differences import differences
-from trueup.placement.store import tables
+from trueup.placement.store import schema, tables
 from trueup.placement.store.changes import Changed
 
 
@@ -85,3 +86,37 @@ def test_a_name_that_is_missed_means_to_start_from_nothing(cloud: Client) -> Non
     followed, _ = take(cloud, view, Changed(names=True))
     assert followed.inventories == {}
     assert differences(followed, true_view(cloud)) == []
+
+
+def test_the_ledger_becomes_columns(serve: Callable[..., Client], database_url: str) -> None:
+    schema.create(database_url)
+    client = serve(database_url)
+    big = {"total": 10, "reserved": 2, "allocation_ratio": 1.5, "max_unit": 4}
+    client.make_provider(1, inventories={"VCPU": big}, traits=("HW_CPU_X86_AVX",), aggregates=(5,))
+    client.make_provider(2, 1, traits=("HW_CPU_X86_SSE", "HW_CPU_X86_AVX"))
+    client.make_provider(3, traits=("MISC_SHARES_VIA_AGGREGATE",), aggregates=(5,))
+    client.claim(100, {1: {"VCPU": 3}})
+
+    view = true_view(client)
+
+    host, below, pool = (view.forest.by_uuid[UUID(number)] for number in (1, 2, 3))
+    vcpu = view.inventories["VCPU"]
+    assert (vcpu.positions.tolist(), vcpu.capacity.tolist(), vcpu.used.tolist()) == (
+        [host],
+        [12.0],
+        [3],
+    )
+    assert vcpu.free().tolist() == [4]
+    assert set(view.traits_of[below]) == {"HW_CPU_X86_SSE", "HW_CPU_X86_AVX"}
+    ids = [view.trait_ids[name] for name in view.traits_of[below]]
+    assert ids == sorted(ids)
+    assert view.providers_by_trait["HW_CPU_X86_AVX"].tolist() == sorted([host, below])
+    assert view.providers_by_aggregate[UUID(5)].tolist() == sorted([host, pool])
+    assert view.sharing.tolist() == [pool]
+    assert set(view.shared_with[pool].tolist()) == {host, pool}
+    assert not view.is_flat
+
+
+def test_a_cloud_without_trees_and_sharing_is_flat(client: Client) -> None:
+    client.make_provider(1, inventories={"VCPU": 1})
+    assert true_view(client).is_flat

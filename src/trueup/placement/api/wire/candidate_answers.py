@@ -57,18 +57,16 @@ def _cached_summaries(
     if not missing:
         return texts
     uuids: list[str] = []
-    indexes: list[int] = []
+    revisions: list[int] = []
+    rendered: list[bytes] = []
     for columns in summaries.columns(missing):
         uuids += columns.uuids
-        indexes += columns.indexes
-        rendered = _summaries(columns, quoted, version, None)
-        for index, text in zip(columns.indexes, rendered, strict=True):
+        revisions += map(summaries.revisions.__getitem__, columns.indexes)
+        made = list(_summaries(columns, quoted, version, None))
+        rendered += made
+        for index, text in zip(columns.indexes, made, strict=True):
             texts[index] = text
-    cache.add(
-        uuids,
-        [summaries.revisions[index] for index in indexes],
-        [texts[index] for index in indexes],
-    )
+    cache.add(uuids, revisions, rendered)
     return texts
 
 

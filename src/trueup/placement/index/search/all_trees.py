@@ -10,8 +10,7 @@ import numpy as np
 
 from trueup.placement.index.search.match import Slot
 from trueup.placement.index.search.one_tree import SearchBudget, candidates_of_tree
-from trueup.placement.index.search.partial_candidate import Candidate
-from trueup.placement.index.search.problem import SearchProblem
+from trueup.placement.index.search.partial_candidate import Candidate, SearchProblem
 from trueup.placement.index.view.columns import View
 from trueup.placement.index.view.forest import Positions
 

@@ -14,8 +14,7 @@ from trueup.placement.index.search.all_trees import (
 )
 from trueup.placement.index.search.constraints import constrain
 from trueup.placement.index.search.match import NoCandidates, Slot, match_request
-from trueup.placement.index.search.partial_candidate import Candidate
-from trueup.placement.index.search.problem import prepare
+from trueup.placement.index.search.partial_candidate import Candidate, prepare
 from trueup.placement.index.search.prune import prune
 from trueup.placement.index.search.summaries import providers_used, summaries_of
 from trueup.placement.index.view.columns import NO_PROVIDERS, View

@@ -60,7 +60,9 @@ def constrain(
     leads to few dead ends. Slots that only share required traits are the last of them, because
     `prune` often settles the traits, and then these slots restrict nobody.
     """
-    contended, required = _contended(slots, request), _required_together(slots, request)
+    contended = _contended(slots, request)
+    unsuffixed = [group.required for group in request.groups if not group.suffix]
+    required = unsuffixed[0] if sum(not slot.suffix for slot in slots) > 1 else ()
     isolates = request.isolate and sum(bool(slot.suffix) for slot in slots) > 1
     # Clients that do not know nested providers get candidates with one provider of each tree.
     one_per_tree = has_trees and not request.nested
@@ -78,7 +80,7 @@ def constrain(
             or any(name in contended for name, _ in slot.resources)
         )
         shares_traits = required and not slot.suffix
-        return (0 if restricts else 1 if shares_traits else 2), len(slot.offers)
+        return (0 if restricts else 1 if shares_traits else 2), len(slot.offers.positions)
 
     ordered = tuple(sorted(slots, key=rank))
     return ordered, Constraints(
@@ -95,12 +97,6 @@ def constrain(
 
 def _numbers(selected: Iterable[bool]) -> SlotNumbers:
     return tuple(number for number, is_selected in enumerate(selected) if is_selected)
-
-
-def _required_together(slots: Sequence[Slot], request: CandidateRequest) -> tuple[AnyOf, ...]:
-    if sum(not slot.suffix for slot in slots) < 2:
-        return ()
-    return next((group.required for group in request.groups if not group.suffix), ())
 
 
 def _contended(slots: Sequence[Slot], request: CandidateRequest) -> tuple[str, ...]:

@@ -11,8 +11,11 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from trueup.placement.index.search.feasibility import can_complete
-from trueup.placement.index.search.partial_candidate import Candidate, PartialCandidate
-from trueup.placement.index.search.problem import SearchProblem
+from trueup.placement.index.search.partial_candidate import (
+    Candidate,
+    PartialCandidate,
+    SearchProblem,
+)
 
 _DEAD_ENDS_BEFORE_CHECKING = 8
 _TRIES_MIN = 200

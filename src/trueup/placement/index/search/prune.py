@@ -43,7 +43,7 @@ class PrunedTrees:
 def prune(slots: Sequence[Slot], constraints: Constraints, view: View) -> PrunedTrees:
     """The trees in which each slot has offers. Raises NoCandidates if there is none."""
     for members in constraints.subtrees:
-        slots = _in_common_subtrees(slots, members, view)
+        slots = _within_subtrees(slots, members, view)
     whole_providers = np.ones(len(view.forest), dtype=np.int64)
     free = (*(_free(name, view) for name in constraints.contended), whole_providers)
     trees = _with_offers_for_all(slots, free)
@@ -53,9 +53,7 @@ def prune(slots: Sequence[Slot], constraints: Constraints, view: View) -> Pruned
     return trees
 
 
-def _in_common_subtrees(
-    slots: Sequence[Slot], members: SlotNumbers, view: View
-) -> tuple[Slot, ...]:
+def _within_subtrees(slots: Sequence[Slot], members: SlotNumbers, view: View) -> tuple[Slot, ...]:
     """Keep offers in the subtree of an offered provider below which each slot has an offer."""
     ends = view.forest.ends
     starts = np.arange(len(ends))

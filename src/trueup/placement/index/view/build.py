@@ -18,7 +18,6 @@ from trueup.placement.index.view.columns import (
     Integers,
     InventoryColumns,
     View,
-    new_revisions,
 )
 from trueup.placement.index.view.forest import NO_POSITION, Forest, Positions, lay_out
 from trueup.placement.index.view.skipped import SkippedRow, skipped_rows
@@ -30,6 +29,7 @@ from trueup.placement.store.picture import (
 )
 
 _INVENTORY_WIDTH, _USED_WIDTH = 8, 3
+_revisions = itertools.count()
 
 EMPTY_VIEW = View(
     forest=lay_out([]),
@@ -79,9 +79,10 @@ def build(rows: Picture, old: View = EMPTY_VIEW, read_ids: Collection[int] = ())
     relocation = _relocation(old.forest, rows.providers, read_ids)
     forest = relocation.forest
     names = {key: name for name, key in rows.names.trait_ids.items()}
+    positions = forest.positions_of(_integers(rows.trait_sets)).tolist()
     trait_sets = {
-        position: rows.trait_sets[provider]
-        for provider, position in _positions_of(forest, rows.trait_sets).items()
+        position: trait_set
+        for position, trait_set in zip(positions, rows.trait_sets.values(), strict=True)
         if position != NO_POSITION
     }
     by_trait = _regrouped(old.providers_by_trait, relocation, _by_trait(trait_sets, names))
@@ -110,7 +111,7 @@ def build(rows: Picture, old: View = EMPTY_VIEW, read_ids: Collection[int] = ())
         aggregate_ids=_aggregate_ids(old.aggregate_ids, rows, by_aggregate),
         revisions=_renewed(old.revisions, relocation.replaced)
         if relocation.is_same_forest
-        else new_revisions(len(forest)),
+        else _renewed(forest.ids, np.arange(len(forest.ids))),
         skipped=_skipped(old.skipped, rows, forest, read_ids),
     )
 
@@ -152,7 +153,7 @@ def with_names(view: View, names: Names) -> View:
         inventories=inventories,
         class_ids=names.class_ids,
         trait_ids=names.trait_ids,
-        revisions=new_revisions(len(view.forest)),
+        revisions=_renewed(view.revisions, np.arange(len(view.revisions))),
     )
 
 
@@ -331,8 +332,10 @@ def _generations(old: Integers, relocation: _Relocation, rows: Sequence[Provider
 
 
 def _renewed(revisions: Integers, changed: Positions) -> Integers:
+    """With numbers that no view of this process had before, at the changed positions."""
+    count = len(changed)
     renewed = revisions.copy()
-    renewed[changed] = new_revisions(len(changed))
+    renewed[changed] = np.fromiter(itertools.islice(_revisions, count), np.int64, count)
     return renewed
 
 
@@ -371,11 +374,6 @@ def _entries(sorted_positions: Positions, wanted: Positions) -> tuple[Any, Posit
     entries = np.minimum(entries, len(sorted_positions) - 1)
     found = sorted_positions[entries] == wanted
     return found, entries[found]
-
-
-def _positions_of(forest: Forest, ids: Collection[int]) -> dict[int, int]:
-    positions = forest.positions_of(_integers(ids)).tolist()
-    return dict(zip(ids, positions, strict=True))
 
 
 def _table(rows: Sequence[Any], width: int) -> Integers:

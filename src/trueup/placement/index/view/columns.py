@@ -4,7 +4,6 @@
 A `View` is one immutable snapshot of the ledger. A search works on one view from start to end.
 """
 
-import itertools
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
@@ -20,8 +19,6 @@ Mask = NDArray[np.bool_]
 Integers = NDArray[np.int64]
 
 NO_PROVIDERS: Positions = np.empty(0, dtype=np.int64)
-
-_revisions = itertools.count()
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,8 +95,3 @@ class View:
         for some in positions:
             mask[some] = True
         return mask
-
-
-def new_revisions(count: int) -> Integers:
-    """Numbers that no view of this process has yet."""
-    return np.fromiter(itertools.islice(_revisions, count), dtype=np.int64, count=count)

@@ -1,10 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Refresh a view after writes: read again what may have changed, and nothing else."""
+"""Read the ledger into a view: all of it, or what may have changed since an older view."""
 
 from trueup.placement import store
 from trueup.placement.index.view.build import build, with_names, with_usage
 from trueup.placement.index.view.columns import View
-from trueup.placement.index.view.load import load
 from trueup.placement.store.changes import Changed
 from trueup.placement.store.database import Transaction
 from trueup.placement.store.picture import Names
@@ -15,8 +14,16 @@ _USAGE_READ_BY_ID_MAX = 1000
 _PROVIDERS_READ_BY_ID_MAX = 300
 
 
+def load(tx: Transaction) -> View:
+    """A new view of this database snapshot."""
+    return build(store.picture.whole(tx))
+
+
 def refresh(tx: Transaction, view: View, changed: Changed) -> View:
-    """The view with these changes; `tx` must be the snapshot in which they were read."""
+    """The view with these changes, read again by as few rows as possible.
+
+    `tx` must be the snapshot in which the changes were read.
+    """
     ids = set(changed.providers)
     if changed.everything or len(ids) > _PROVIDERS_READ_BY_ID_MAX:
         return load(tx)

@@ -9,8 +9,7 @@ from trueup.placement import store
 from trueup.placement.index.view.columns import View
 from trueup.placement.index.view.differences import Difference, differences
 from trueup.placement.index.view.foreign_writes import with_foreign_writes
-from trueup.placement.index.view.load import load
-from trueup.placement.index.view.refresh import refresh
+from trueup.placement.index.view.refresh import load, refresh
 from trueup.placement.store.changes import Vector
 from trueup.placement.store.database import Database, Transaction
 
