@@ -31,7 +31,6 @@ BANNED_WORDS = frozenset(
 # Names, or parts of names, that are somebody else's, each with its reason.
 FORCED_NAMES = {
     "data_received": "asyncio calls its protocols so",
-    "exc_info": "the third argument of start_response (PEP 3333)",
     "info_caches": "Nova's table instance_info_caches",
     "online_data_migrations": "a command of placement-manage",
 }
@@ -72,8 +71,10 @@ DOORS = {
         "trueup.placement.options",
     ),
     "oslo_utils": ("trueup.placement.api.wire", "trueup.placement.store"),
+    "platformdirs": ("trueup.cli.state",),
     "rich": ("trueup.cli",),
     "sqlalchemy": ("trueup.lab", "trueup.placement.store", "trueup.reconcile.sources"),
+    "werkzeug": ("trueup.lab",),
 }
 
 # Modules with functions, or folders of them, and yet no test file of their own.

@@ -4,14 +4,12 @@
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
+from werkzeug.test import Client
 
 from trueup import wsgi
-from trueup.lab.wsgi import call, environ_for
 from trueup.placement.app import PlacementApplication, make_app
 from trueup.placement.config import ConfigurationUnusable
 from trueup.placement.store import schema
-
-ROOT = environ_for("GET", ("/", ""), b"")
 
 
 def test_it_is_built_once_however_many_call(fresh_database):
@@ -26,8 +24,8 @@ def test_it_is_built_once_however_many_call(fresh_database):
     application = wsgi.LazyApplication(build)
     assert built == []
     with ThreadPoolExecutor(4) as callers:
-        answers = list(callers.map(lambda _: call(application, dict(ROOT)), range(8)))
-    assert {answer.code for answer in answers} == {200}
+        answers = list(callers.map(lambda _: Client(application).get("/"), range(8)))
+    assert {answer.status_code for answer in answers} == {200}
     assert len(built) == 1
     built[0].close()
 
@@ -37,4 +35,4 @@ def test_what_is_wrong_is_told_to_each_request_until_it_is_mended(tmp_path, monk
     monkeypatch.setenv("OS_PLACEMENT_CONFIG_DIR", str(tmp_path))
     for _ in range(2):
         with pytest.raises(ConfigurationUnusable, match=r"placement\.conf"):
-            call(wsgi.application, dict(ROOT))
+            Client(wsgi.application).get("/")

@@ -5,8 +5,8 @@ import pickle
 from pathlib import Path
 
 import pytest
+from werkzeug.test import Client
 
-from trueup.lab.wsgi import call, environ_for
 from trueup.placement import serving
 from trueup.placement.store import schema
 
@@ -37,8 +37,7 @@ def test_a_worker_can_be_told_what_to_build(fresh_database):
     schema.create(url)
     service = pickle.loads(pickle.dumps(serving.Service((), url)))
     application = service.build()
-    answer = call(application, environ_for("GET", ("/resource_providers", ""), b""))
-    assert answer.code == 200
+    assert Client(application).get("/resource_providers").status_code == 200
     application.close()
 
 

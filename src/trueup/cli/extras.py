@@ -1,5 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which extra brings a module that is not there. Imports nothing, since anything may lack."""
+"""Which extra installs a missing module. Needs only the standard library."""
+
+from collections.abc import Sequence
+
+# A command that needs both halves has an extra that installs both, so that one answer is enough.
+_EXTRAS_OF_COMMANDS = {"demo": "demo"}
 
 _EXTRAS = {
     "keystoneauth1": "reconcile",
@@ -9,7 +14,8 @@ _EXTRAS = {
 }
 
 
-def how_to_install(missing: ModuleNotFoundError) -> str:
-    """The sentence for a command whose half is not installed."""
-    extra = _EXTRAS.get(missing.name or "", "service")
+def how_to_install(missing: ModuleNotFoundError, words: Sequence[str] = ()) -> str:
+    """Say what to install. `words` is the command line, where that is known."""
+    command = next((word for word in words if not word.startswith("-")), "")
+    extra = _EXTRAS_OF_COMMANDS.get(command) or _EXTRAS.get(missing.name or "", "service")
     return f"this command needs '{missing.name}': pip install 'trueup[{extra}]'."

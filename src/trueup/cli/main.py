@@ -81,5 +81,5 @@ def main(arguments: list[str] | None = None) -> Any:
             return ExitCode.USAGE
         return Trueup().run(words)
     except ModuleNotFoundError as missing:
-        say(f"trueup: {how_to_install(missing)}")
+        say(f"trueup: {how_to_install(missing, words)}")
         return ExitCode.USAGE

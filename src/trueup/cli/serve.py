@@ -11,6 +11,7 @@ from cliff.command import Command
 from trueup.cli.progress import say
 from trueup.cli.state import state_folder
 from trueup.exit_codes import ExitCode, table
+from trueup.placement import serving
 
 PORT = 8778
 _WORKERS_MAX = 4
@@ -34,9 +35,6 @@ class ServeCommand(Command):
 
     def take_action(self, parsed_args: argparse.Namespace) -> int:
         """Serve until SIGTERM or SIGINT."""
-        # The service's libraries are an extra, which the other commands do without.
-        from trueup.placement import serving
-
         words = [f"--config-file={path}" for path in parsed_args.config_file]
         words += [f"--config-dir={path}" for path in parsed_args.config_dir]
         place = serving.Place(

@@ -17,6 +17,8 @@ from trueup.lab.nova.cell_rows import cell_rows
 from trueup.lab.nova.databases import NovaDatabases, fill, sqlite_url
 from trueup.lab.placement_client import ADMIN_TOKEN, PlacementClient
 from trueup.lab.serving import serve
+from trueup.placement.app import make_app
+from trueup.placement.store import schema
 
 # Gives a Placement service over an empty database at this URL, its tables made.
 PlacementMaker = Callable[[str], WSGIApplication]
@@ -59,10 +61,6 @@ class SmallCloud:
 
 def trueup_placement(database_url: str) -> WSGIApplication:
     """Trueup's own Placement service, for clients without keystone."""
-    # The service's libraries are an extra: a lab on another Placement does without them.
-    from trueup.placement.app import make_app
-    from trueup.placement.store import schema
-
     schema.create(database_url)
     application: WSGIApplication = make_app(database_url, {"api": {"auth_strategy": "noauth2"}})
     return application

@@ -1,23 +1,26 @@
 # SPDX-License-Identifier: Apache-2.0
 """A Placement client that calls a WSGI application directly: HTTP without a socket.
 
-The lab writes Placement only through its API, as Nova does, whoever serves it.
+The lab writes to Placement only through its API, as Nova does.
 """
 
-import json
 from collections.abc import Mapping
+from http import HTTPStatus
 from typing import Any
-from urllib.parse import unquote, urlsplit
 from wsgiref.types import WSGIApplication
 
-from trueup.lab.wsgi import call, environ_for
+from werkzeug.test import Client
 
 # Below 1.38 consumers have no type: Nova writes none, and neither does Zun.
 MICROVERSION = "1.36"
-# What the service's `noauth2` strategy takes for an administrator.
+# The service's `noauth2` strategy takes this token for an administrator's.
 ADMIN_TOKEN = "admin"
 
-_BAD_REQUEST = 400
+_HEADERS = {
+    "Accept": "application/json",
+    "X-Auth-Token": ADMIN_TOKEN,
+    "OpenStack-API-Version": f"placement {MICROVERSION}",
+}
 
 
 class PlacementRefused(Exception):
@@ -34,34 +37,22 @@ class PlacementClient:
     """Calls one WSGI application, one request at a time, as an administrator."""
 
     def __init__(self, application: WSGIApplication) -> None:
-        self._application = application
+        self._client = Client(application, use_cookies=False)
 
     def get(self, path: str) -> Any:
-        """The answer's JSON; raises `PlacementRefused`."""
+        """Return the answer's JSON. Raises `PlacementRefused`."""
         return self._call("GET", path, None)
 
     def post(self, path: str, body: Mapping[str, Any]) -> Any:
-        """The answer's JSON, None when it has none; raises `PlacementRefused`."""
+        """Return the answer's JSON, or None if it has no body. Raises `PlacementRefused`."""
         return self._call("POST", path, body)
 
     def put(self, path: str, body: Mapping[str, Any]) -> Any:
-        """The answer's JSON, None when it has none; raises `PlacementRefused`."""
+        """Return the answer's JSON, or None if it has no body. Raises `PlacementRefused`."""
         return self._call("PUT", path, body)
 
     def _call(self, method: str, path: str, body: Mapping[str, Any] | None) -> Any:
-        answer = call(self._application, _environ(method, path, body))
-        if answer.code >= _BAD_REQUEST:
-            raise PlacementRefused(f"{method} {path}", answer.status, answer.body.decode())
-        return json.loads(answer.body) if answer.body else None
-
-
-def _environ(method: str, path: str, body: Mapping[str, Any] | None) -> dict[str, Any]:
-    url = urlsplit(path)
-    content = b"" if body is None else json.dumps(body).encode()
-    return environ_for(method, (unquote(url.path), url.query), content) | {
-        "CONTENT_TYPE": "application/json",
-        "HTTP_HOST": "127.0.0.1",
-        "HTTP_ACCEPT": "application/json",
-        "HTTP_X_AUTH_TOKEN": ADMIN_TOKEN,
-        "HTTP_OPENSTACK_API_VERSION": f"placement {MICROVERSION}",
-    }
+        response = self._client.open(path, method=method, json=body, headers=_HEADERS)
+        if response.status_code >= HTTPStatus.BAD_REQUEST:
+            raise PlacementRefused(f"{method} {path}", response.status, response.text)
+        return response.json if response.data else None

@@ -53,7 +53,7 @@ def answering(replies: Replies, asked: list[Request] | None = None) -> Iterator[
     def application(environ: dict[str, Any], start_response: Callable) -> list[bytes]:
         query = f"?{environ['QUERY_STRING']}" if environ["QUERY_STRING"] else ""
         line = f"{environ['REQUEST_METHOD']} {environ['PATH_INFO']}{query}"
-        content = environ["wsgi.input"].read(int(environ["CONTENT_LENGTH"] or 0))
+        content = environ["wsgi.input"].read(int(environ.get("CONTENT_LENGTH") or 0))
         headers = {name: value for name, value in environ.items() if name.startswith("HTTP_")}
         seen.append(Request(line, json.loads(content) if content else None, headers))
         reply = replies.get(line, Reply(404, {"errors": [{"status": 404, "detail": "Nothing."}]}))
