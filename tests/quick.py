@@ -1,0 +1,41 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The marker `quick`: the tests that `make quick` runs, on SQLite and without any server.
+
+Unit and scenario tests are quick unless they ask for a database server or take long. The marker
+is set while tests are collected, so that no test carries it by hand.
+"""
+
+from pathlib import Path
+
+import pytest
+
+MARKER = "quick"
+TESTS = Path(__file__).parent
+FOLDERS = ("model", "placement", "reconcile", "scenarios", "lab", "cli", "docs")
+# Fixtures that start a server of a database, and the names of those servers as parameters.
+SERVERS = frozenset({"mariadb_server", "postgresql_server", "recorded_cloud"})
+KINDS = frozenset({"mariadb", "postgresql"})
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    config.addinivalue_line("markers", f"{MARKER}: unit and scenario tests that need no server")
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    for item in items:
+        if is_quick(item):
+            item.add_marker(MARKER)
+
+
+def is_quick(item: pytest.Item) -> bool:
+    """Whether this is a unit or scenario test that no server is started for."""
+    path = item.path.relative_to(TESTS)
+    fixtures = set(getattr(item, "fixturenames", ()))
+    parameters = getattr(getattr(item, "callspec", None), "params", {})
+    named = {value for value in parameters.values() if isinstance(value, str)}
+    return (
+        (len(path.parts) == 1 or path.parts[0] in FOLDERS)
+        and not fixtures & SERVERS
+        and not named & KINDS
+    )
