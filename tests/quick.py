@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The marker `quick`: the tests that `make quick` runs, on SQLite and without any server.
 
-Unit and scenario tests are quick unless they ask for a database server or take long. The marker
+Unit and scenario tests are quick unless they ask for a server or take long. The marker
 is set while tests are collected, so that no test carries it by hand.
 """
 
@@ -12,13 +12,15 @@ import pytest
 MARKER = "quick"
 TESTS = Path(__file__).parent
 FOLDERS = ("model", "placement", "reconcile", "scenarios", "lab", "cli", "docs")
-# Fixtures that start a server of a database, and the names of those servers as parameters.
+# Fixtures that start a server, and the names of servers as parameters.
 SERVERS = frozenset({"mariadb_server", "postgresql_server", "recorded_cloud"})
-KINDS = frozenset({"mariadb", "postgresql"})
+KINDS = frozenset({"mariadb", "postgresql", "upstream"})
+# These compare many generated clouds, or run upstream's programs.
+SLOW = frozenset({"placement/test_manage.py", "reconcile/test_collect_selected.py"})
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    config.addinivalue_line("markers", f"{MARKER}: unit and scenario tests that need no server")
+    config.addinivalue_line("markers", f"{MARKER}: unit and scenario tests that start no server")
 
 
 @pytest.hookimpl(tryfirst=True)
@@ -36,6 +38,7 @@ def is_quick(item: pytest.Item) -> bool:
     named = {value for value in parameters.values() if isinstance(value, str)}
     return (
         (len(path.parts) == 1 or path.parts[0] in FOLDERS)
+        and path.as_posix() not in SLOW
         and not fixtures & SERVERS
         and not named & KINDS
     )
