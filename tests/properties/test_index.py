@@ -141,7 +141,7 @@ def rendered(view: View, cache: SummaryCache) -> Any:
 
 
 def furnish(client: Client) -> None:
-    """Something of everything, so that few of the writes are refused."""
+    """Some rows of each kind, so that few of the writes are refused."""
     for name in ("CUSTOM_ONE", "CUSTOM_RED"):
         client.put(f"/{'resource_classes' if name in CLASSES else 'traits'}/{name}")
     stock = {"VCPU": 9, "DISK_GB": 9}
@@ -155,7 +155,7 @@ def furnish(client: Client) -> None:
 
 @pytest.fixture(scope="module")
 def clouds(tmp_path_factory: pytest.TempPathFactory) -> Callable[[], Any]:
-    """`with clouds() as cloud`: another one each time, because examples must not meet."""
+    """`with clouds() as cloud`: a new cloud for each example."""
     folder = tmp_path_factory.mktemp("clouds")
     template = folder / "template.sqlite"
     schema.create(f"sqlite:///{template}")

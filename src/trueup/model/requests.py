@@ -1,20 +1,21 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The question of GET /allocation_candidates, and the filters of a list of providers.
+"""What GET /allocation_candidates asks for, and the filters of a list of providers.
 
-Parsed and free of microversions; every name in here may still turn out not to exist.
+The values are parsed, and the same for all microversions. Classes, traits, aggregates and
+providers that they name may not exist.
 """
 
 from dataclasses import dataclass
 
 AnyOf = frozenset[str]
-"""Alternatives: one of these names is enough."""
+"""Alternatives: one of these names suffices."""
 
 
 @dataclass(frozen=True, slots=True)
 class RequestGroup:
-    """What one group asks for. With a suffix it must all come from one provider.
+    """One request group. With a suffix, one provider must satisfy all of it.
 
-    All of `required` and of `member_of` must hold, each by one of its alternatives.
+    Each entry of `required` and of `member_of` is satisfied by one of its alternatives.
     """
 
     suffix: str = ""
@@ -33,7 +34,7 @@ class RequestGroup:
 
 @dataclass(frozen=True, slots=True)
 class CandidateRequest:
-    """All groups, and what concerns them together."""
+    """All request groups, and the parameters that are not of one group."""
 
     groups: tuple[RequestGroup, ...]
     limit: int | None = None
@@ -42,17 +43,17 @@ class CandidateRequest:
     root_forbidden: frozenset[str] = frozenset()
     same_subtrees: tuple[frozenset[str], ...] = ()
     nested: bool = True
-    """Whether the client understands candidates that use several providers of one tree."""
+    """Whether the client knows candidates that use several providers of one tree."""
 
     @property
     def resource_classes(self) -> frozenset[str]:
-        """The names of all classes that any group asks for."""
+        """All resource classes that any group asks for."""
         return frozenset(name for group in self.groups for name, _ in group.resources)
 
 
 @dataclass(frozen=True, slots=True)
 class ProviderFilters:
-    """Which providers a list shall show: those that meet all that is set."""
+    """Filters of a list of providers; a provider must satisfy all that are set."""
 
     name: str | None = None
     uuid: str | None = None

@@ -103,7 +103,7 @@ class _Tree:
         self.add("-pool", ("DISK_GB",), None, SHARES)
 
     def add_odd(self) -> None:
-        """Any form of tree; anything may be anywhere, and anybody may share."""
+        """Any form of tree; any provider may have any class, and may share."""
         self.add("", CLASSES_OF["odd"][:1])
         for number in range(self.source.randrange(5)):
             held = self.source.sample(CLASSES_OF["odd"], self.source.randint(0, 3))

@@ -61,7 +61,7 @@ class _Cloud:
     def givers(
         self, anchor: Host, group: RequestGroup, resources: tuple[tuple[str, int], ...]
     ) -> list[Host]:
-        """Who may satisfy a part of the request, if it were alone."""
+        """The providers that may satisfy a part of the request, if it were the only one."""
         return [host for host in self.hosts if self._may_give(host, anchor, group, resources)]
 
     def is_good(

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Invariant 3: what was acknowledged before a question is in its answer, whoever wrote it."""
+"""Invariant 3: a view has all writes that any worker acknowledged before it was asked for."""
 
 import logging
 import os
@@ -29,7 +29,7 @@ ROUNDS = int(os.environ.get("TRUEUP_ROUNDS", "15"))
 
 
 class Clock:
-    """Time that passes when a test says so."""
+    """A clock that a test moves."""
 
     seconds = 0.0
 
@@ -61,7 +61,7 @@ def other(service: Client, database_url: str, clock: Clock) -> Iterator[Index]:
 
 @pytest.fixture
 def small(client: Client, clock: Clock) -> tuple[Client, Index]:
-    """The same on SQLite alone, for what does not depend on the database."""
+    """A service and an index on SQLite, for tests that do not depend on the database."""
     client.make_provider(1, inventories={"VCPU": 8})
     index = Index(client.application.database, clock)
     index.view()
@@ -70,9 +70,9 @@ def small(client: Client, clock: Clock) -> tuple[Client, Index]:
 
 def used(index: Index, number: int = 1) -> int:
     view = index.view()
-    stock = view.inventories["VCPU"]
-    (entry,) = np.flatnonzero(stock.positions == view.forest.by_uuid[UUID(number)])
-    return int(stock.used[entry])
+    inventory = view.inventories["VCPU"]
+    (entry,) = np.flatnonzero(inventory.positions == view.forest.by_uuid[UUID(number)])
+    return int(inventory.used[entry])
 
 
 def allocate(tx: Any, consumer: int, amount: int) -> None:
@@ -81,7 +81,7 @@ def allocate(tx: Any, consumer: int, amount: int) -> None:
     tx.execute(insert(tables.allocations), row | {"used": amount})
 
 
-def test_every_write_is_seen_by_the_next_question(service: Client, other: Index) -> None:
+def test_every_write_is_in_the_next_view(service: Client, other: Index) -> None:
     service.claim(100, {1: {"VCPU": 3}})
     assert used(other) == 3
     service.delete(f"/allocations/{UUID(100)}")
@@ -99,7 +99,7 @@ def test_every_write_is_seen_by_the_next_question(service: Client, other: Index)
     assert list(other.view().forest.uuids) == [UUID(1)]
 
 
-def test_transactions_that_end_in_another_order_than_they_began(
+def test_transactions_may_end_in_another_order_than_they_began(
     service: Client, other: Index, database_url: str
 ) -> None:
     """The first has the smaller ids, and is the last to be acknowledged."""
@@ -116,7 +116,7 @@ def test_transactions_that_end_in_another_order_than_they_began(
     assert used(other) == 3
 
 
-def test_what_is_rolled_back_is_seen_by_nobody(service: Client, other: Index) -> None:
+def test_a_rolled_back_write_is_in_no_view(service: Client, other: Index) -> None:
     @in_transaction
     def fail(tx: Any) -> None:
         allocate(tx, 100, 1)
@@ -130,7 +130,7 @@ def test_what_is_rolled_back_is_seen_by_nobody(service: Client, other: Index) ->
     assert used(other) == 3
 
 
-def test_who_slept_through_very_many_changes(service: Client, other: Index) -> None:
+def test_a_worker_that_missed_very_many_changes_is_current(service: Client, other: Index) -> None:
     """A million with TRUEUP_ROUNDS=2000, which `make conformance` sets."""
     database = service.application.database
 
@@ -159,8 +159,8 @@ def test_who_slept_through_very_many_changes(service: Client, other: Index) -> N
     assert differences(other.view(), true_view(service)) == []
 
 
-def test_many_threads_ask_while_many_write(service: Client, other: Index) -> None:
-    """Each writes, and then asks: its own write is there, whoever else goes on at the time."""
+def test_many_threads_read_and_write_at_the_same_time(service: Client, other: Index) -> None:
+    """Each thread writes and then reads: its own write is there, whatever the others do."""
     for number in range(2, 6):
         service.make_provider(number, inventories={"VCPU": 100})
 
@@ -178,8 +178,10 @@ def test_many_threads_ask_while_many_write(service: Client, other: Index) -> Non
     assert differences(other.view(), true_view(service)) == []
 
 
-def test_a_question_does_not_take_the_answer_of_an_earlier_one(small: tuple[Client, Index]) -> None:
-    """It waits while another thread reads what was true before, and then reads by itself."""
+def test_a_refresh_that_began_before_a_write_is_not_used_after_it(
+    small: tuple[Client, Index],
+) -> None:
+    """It waits while another thread reads an older state, and then reads by itself."""
     client, index = small
     client.claim(100, {1: {"VCPU": 1}})
     reading, written = threading.Event(), threading.Event()
@@ -200,7 +202,7 @@ def test_a_question_does_not_take_the_answer_of_an_earlier_one(small: tuple[Clie
         assert late.result(30) == 2
 
 
-def test_who_comes_while_it_is_loaded_waits(
+def test_threads_wait_while_the_first_one_loads(
     client: Client, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     loading, released = threading.Event(), threading.Event()
@@ -252,10 +254,10 @@ def test_what_did_not_change_is_shared(small: tuple[Client, Index]) -> None:
     assert after.inventories["DISK_GB"] is before.inventories["DISK_GB"]
 
 
-def test_other_writers_are_found_within_seconds(
+def test_foreign_writes_are_found_within_seconds(
     service: Client, other: Index, clock: Clock
 ) -> None:
-    """They write what we do, and tell nobody. Deleting changes no generation."""
+    """They write to the same tables and publish nothing. Deleting changes no generation."""
     service.claim(100, {1: {"VCPU": 3}})
     assert used(other) == 3
     with service.application.database.transaction() as tx:
@@ -278,7 +280,9 @@ def test_other_writers_are_found_within_seconds(
     assert other.view().inventories["VCPU"].capacity.tolist() == [9.0]
 
 
-def test_comparing_has_its_pauses(small: tuple[Client, Index], clock: Clock) -> None:
+def test_foreign_writes_are_looked_for_after_a_pause(
+    small: tuple[Client, Index], clock: Clock
+) -> None:
     client, index = small
     clock.seconds += 5
     index.view()
@@ -290,7 +294,7 @@ def test_comparing_has_its_pauses(small: tuple[Client, Index], clock: Clock) -> 
     assert used(index) == 2
 
 
-def test_rows_that_are_in_no_view_do_not_look_like_other_writers(
+def test_skipped_rows_do_not_look_like_foreign_writes(
     small: tuple[Client, Index], clock: Clock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     client, index = small
@@ -305,7 +309,7 @@ def test_rows_that_are_in_no_view_do_not_look_like_other_writers(
     assert used(index) == 2
 
 
-def test_a_worker_that_was_detached_goes_on(service: Client, other: Index) -> None:
+def test_a_worker_that_was_detached_stays_current(service: Client, other: Index) -> None:
     migrations.detach(service.application.database)
     assert service.claim(100, {1: {"VCPU": 3}}).status == 204
     assert used(other) == 3
@@ -315,7 +319,7 @@ def test_a_worker_that_was_detached_goes_on(service: Client, other: Index) -> No
     assert used(other) == 6
 
 
-def test_rows_that_lead_nowhere_are_told_once(
+def test_each_skipped_row_is_logged_once(
     small: tuple[Client, Index], clock: Clock, caplog: pytest.LogCaptureFixture
 ) -> None:
     client, index = small

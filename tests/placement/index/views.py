@@ -7,6 +7,6 @@ from trueup.placement.index.view.refresh import load
 
 
 def true_view(client: Client) -> View:
-    """The ledger of this moment, from nothing."""
+    """A view that is loaded now."""
     with client.application.database.reading(snapshot=True) as tx:
         return load(tx)

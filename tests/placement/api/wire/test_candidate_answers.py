@@ -27,7 +27,7 @@ SLOTS = (
 
 
 def summarized(*columns: SummaryColumns) -> ProviderSummaries:
-    """Their indexes must be those of one list."""
+    """Their indexes together must be 0, 1, and so on."""
     count = sum(len(one.indexes) for one in columns)
 
     def read(indexes: Sequence[int]) -> Iterator[SummaryColumns]:

@@ -85,7 +85,7 @@ def test_summaries_grow_with_the_microversions(cloud: Client) -> None:
         ("1.15", "resources=VCPU:1&limit=1", "Additional properties", None),
     ],
 )
-def test_other_questions_are_refused(
+def test_bad_queries_are_refused(
     client: Client, version: str, query: str, reason: str, code: str | None
 ) -> None:
     reply = client.get(f"/allocation_candidates?{query}", version=version)

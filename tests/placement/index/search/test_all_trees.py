@@ -58,14 +58,14 @@ def test_trees_take_turns() -> None:
         assert roots[DEPTH_FIRST] == [root for root in trees for _ in range(2)]
 
 
-def test_a_random_order_still_finds_all() -> None:
+def test_a_random_order_finds_all_candidates() -> None:
     view = view_of(HOSTS + POOLS)
     for asked in ({"VCPU": 1}, {"VCPU": 1, "DISK_GB": 1}, {"DISK_GB": 1}):
         request = CandidateRequest((group(**asked),))
         assert sorted(found(request, view, RANDOM)) == sorted(found(request, view, DEPTH_FIRST))
 
 
-def test_what_is_shared_alone_is_found_once() -> None:
+def test_candidates_of_sharing_providers_alone_are_found_once() -> None:
     view = view_of(HOSTS + POOLS)
     one = CandidateRequest((group(DISK_GB=1),))
     two = CandidateRequest((group(DISK_GB=1), group("1", DISK_GB=2)))
@@ -74,7 +74,7 @@ def test_what_is_shared_alone_is_found_once() -> None:
         assert len(found(two, view, options)) == 4
 
 
-def test_what_is_partly_shared_is_found_for_each_tree() -> None:
+def test_candidates_that_are_partly_shared_are_found_for_each_tree() -> None:
     hosts = [Host(f"big{n}", {"DISK_GB": 9}, aggregates=("all",)) for n in (1, 2)]
     request = CandidateRequest((group(DISK_GB=1), group("1", DISK_GB=2)))
     view = view_of(hosts + POOLS)

@@ -27,7 +27,7 @@ def is_nothing(found: Candidates) -> bool:
 
 
 def questions() -> Iterator[tuple[str, list[Host], CandidateRequest]]:
-    """Fifteen hundred, the same in each run; or ten times as many new ones as are asked for."""
+    """1500, the same in each run; with TRUEUP_EXAMPLES, ten times as many, new in each run."""
     first = random.randrange(2**40) if EXAMPLES else 0
     for seed in range(first, first + (int(EXAMPLES) * 10 if EXAMPLES else 1500)):
         source = random.Random(seed)
@@ -63,7 +63,7 @@ RACK = [
 ]
 
 
-def test_only_hosts_with_room_are_offered() -> None:
+def test_only_hosts_with_enough_free_inventory_are_offered() -> None:
     assert spelled(ask(RACK, group(VCPU=4))) == ["rack1:VCPU=4"]
 
 
@@ -73,7 +73,7 @@ def test_sharing_reaches_members_of_the_aggregate() -> None:
     assert spelled(ask(joined, group(VCPU=1, DISK_GB=5))) == ["disks:DISK_GB=5 rack1:VCPU=1"]
 
 
-def test_what_is_shared_alone_is_offered_once() -> None:
+def test_candidates_of_sharing_providers_alone_are_offered_once() -> None:
     joined = [Host(f"rack{n}", {"VCPU": 8}, aggregates=("pool",)) for n in (1, 2)] + RACK[2:]
     assert spelled(ask(joined, group(DISK_GB=5))) == ["disks:DISK_GB=5"]
 
@@ -123,7 +123,7 @@ def test_names_that_do_not_exist_are_refused() -> None:
         ask(RACK, group(VCPU=1), root_forbidden=frozenset({"NOBODY"}))
 
 
-def test_a_group_without_resources_has_to_require_something() -> None:
+def test_a_group_without_resources_must_require_something() -> None:
     cloud = [Host("host", {"VCPU": 8}), Host("numa", {}, "host", traits=("FAST",))]
     together = (frozenset({"1", "2"}),)
     asked = group("1", VCPU=1)
@@ -171,7 +171,7 @@ def test_invariant_5_trees_that_are_not_wanted_are_not_searched(tries: list[int]
     assert len(tries) == 5 * 3
 
 
-def test_an_absurd_question_is_answered_in_part() -> None:
+def test_an_answer_has_a_maximum_of_allocations() -> None:
     gpus = [Host(f"gpu{number}", {"PGPU": 1}, "host") for number in range(90)]
     found = ask([Host("host"), *gpus], *[group(f"_{number}", PGPU=1) for number in range(64)])
     assert len(found.allocation_requests) == ALLOCATIONS_MAX // 64

@@ -14,7 +14,7 @@ CLOUD = [
 
 
 def pairs(*groups: RequestGroup) -> list[set[tuple[str, str]]]:
-    """For each slot: the anchors, each with a provider that could satisfy it."""
+    """For each slot: its offers, as pairs of an anchor and a provider."""
     view = view_of(CLOUD)
     names = view.forest.uuids
     return [
@@ -44,7 +44,7 @@ def test_members_of_the_root_are_members_only_without_a_suffix() -> None:
     assert alone == {("host", "host")}
 
 
-def test_a_tree_excludes_what_others_share() -> None:
+def test_in_tree_excludes_sharing_providers_of_other_trees() -> None:
     with pytest.raises(NoCandidates):
         pairs(group(VCPU=1, DISK_GB=1, in_tree="host"))
 
@@ -54,7 +54,7 @@ def test_the_first_group_that_no_provider_satisfies_ends_the_search() -> None:
         pairs(group("1", VCPU=99), group("2", NOBODY=1))
 
 
-def test_groups_that_differ_in_their_suffix_share_what_they_are_offered() -> None:
+def test_groups_that_differ_only_in_their_suffix_have_the_same_offers() -> None:
     view = view_of(CLOUD)
     asked = CandidateRequest((group("1", VCPU=1), group("2", VCPU=1), group("3", VCPU=2)))
     first, second, third = match_request(asked, view)

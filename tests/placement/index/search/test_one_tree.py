@@ -37,7 +37,7 @@ def test_free_slots_are_combined_with_each_dependent_choice() -> None:
     assert len(set(found_in(tree_of(cloud, *asked)))) == 4 * 6
 
 
-def test_the_only_way_among_millions_is_found() -> None:
+def test_the_only_candidate_among_millions_of_combinations_is_found() -> None:
     """Twelve groups on twelve devices: one for each, and each group may use two of them."""
     gpu = {"PGPU": 1}
     cards = [Host(f"gpu{n}", gpu, "host", aggregates=(f"{n}", f"{n + 1}")) for n in range(12)]
@@ -49,7 +49,7 @@ def test_the_only_way_among_millions_is_found() -> None:
 
 
 def test_an_impossible_request_is_detected_before_all_is_tried() -> None:
-    """Nine groups for which eight devices are left; there are more, for the first group alone."""
+    """Nine groups, but eight devices for all of them; some groups could use others as well."""
     cards = [Host(f"gpu{n}", {"PGPU": 1}, "host", ("RED",)) for n in range(8)]
     cards += [Host(f"old{n}", {"PGPU": 1}, "host") for n in range(8)]
     red = [group(f"_{n}", PGPU=1, required="RED") for n in range(4)]

@@ -36,7 +36,7 @@ def pruned(*groups: RequestGroup, **wide: object) -> PrunedTrees:
 
 
 def names(trees: PrunedTrees) -> list[set[str]]:
-    """Who is left for each slot."""
+    """The providers that are left for each slot."""
     uuids = VIEW.forest.uuids
     return [{uuids[one] for one in slot.offers.positions.tolist()} for slot in trees.slots]
 
@@ -45,7 +45,7 @@ def roots(trees: PrunedTrees) -> set[str]:
     return {VIEW.forest.uuids[anchor] for anchor in trees.anchors.tolist()}
 
 
-def test_only_trees_that_have_everything_are_left() -> None:
+def test_only_trees_with_an_offer_for_each_slot_are_left() -> None:
     trees = pruned(group("1", SRIOV_NET_VF=1, required="FAST"), group("2", VCPU=1))
     assert names(trees) == [{"host2_card1"}, {"host2_node1"}]
     assert roots(trees) == {"host2"}
@@ -57,13 +57,13 @@ def test_offers_of_a_tree_are_a_slice() -> None:
     assert (cards, disks) == ([0, 1, 3], [0, 1, 2])
 
 
-def test_what_is_not_below_the_other_is_left_out() -> None:
+def test_offers_outside_of_any_possible_subtree_are_removed() -> None:
     together = (frozenset({"1", "2"}),)
     trees = pruned(group("1", VCPU=1), group("2", SRIOV_NET_VF=1), same_subtrees=together)
     assert names(trees) == [{"host1_node1"}, {"host1_card1"}]
 
 
-def test_trees_with_too_few_devices_are_left_out() -> None:
+def test_trees_with_too_few_devices_are_removed() -> None:
     three = [group(str(number), SRIOV_NET_VF=1) for number in (1, 2, 3)]
     assert roots(pruned(*three)) == {"host2"}
     with pytest.raises(NoCandidates):
@@ -78,7 +78,7 @@ def test_traits_may_come_from_several_slots() -> None:
     assert (roots(trees), trees.traits is None) == ({"host2"}, False)
 
 
-def test_traits_of_a_lone_slot_are_its_providers_own() -> None:
+def test_a_single_slot_needs_a_provider_with_all_traits() -> None:
     assert names(pruned(group(SRIOV_NET_VF=1, required="FAST|RED"))) == [
         {"host1_card1", "host2_card1"}
     ]

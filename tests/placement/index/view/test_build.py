@@ -3,6 +3,7 @@ import numpy as np
 
 from tests.placement.index.clouds import SHARES, Host, view_of
 from trueup.placement.index.view.build import EMPTY_VIEW, build, with_names, with_usage
+from trueup.placement.index.view.columns import View
 from trueup.placement.index.view.differences import differences
 from trueup.placement.store.picture import Names, Picture, ProviderRow, StockRow, Usage, UsedRow
 
@@ -21,11 +22,11 @@ def stock(provider: int, class_id: int, total: int) -> StockRow:
     return StockRow(provider, class_id, total, 0, 1.0, 1, 1000, 1)
 
 
-def test_from_nothing_comes_nothing() -> None:
+def test_no_rows_make_the_empty_view() -> None:
     assert differences(build(Picture(Names())), EMPTY_VIEW) == []
 
 
-def test_only_what_is_about_these_providers_is_made_anew() -> None:
+def test_only_columns_of_these_providers_are_built_again() -> None:
     picture = Picture(
         KNOWN, providers=[ProviderRow(2, "numa", 1, 1)], stocks=[stock(2, 0, 6)],
         trait_sets={2: (2, 4)},
@@ -43,7 +44,7 @@ def test_only_what_is_about_these_providers_is_made_anew() -> None:
 
 
 def test_positions_move_when_the_forest_does() -> None:
-    """A child comes under the host, before the pool."""
+    """A child of the host gets a position before the pool."""
     picture = Picture(KNOWN, providers=[ProviderRow(9, "card", 1, 2)], stocks=[stock(9, 3, 5)])
     view = build(picture, CLOUD, [9])
     assert view.forest.uuids == ("host", "numa", "card", "pool")
@@ -66,16 +67,30 @@ def test_usage_is_of_all_or_of_some() -> None:
     assert CLOUD.inventories["VCPU"].used.tolist() == [0, 0]
 
 
-def test_a_class_goes_by_another_name() -> None:
+def test_a_class_may_get_another_name() -> None:
     names = Names({"VCPU": 0, "CUSTOM_DISK": 2}, CLOUD.trait_ids)
     view = with_names(CLOUD, names)
     assert view.inventories["CUSTOM_DISK"] is CLOUD.inventories["DISK_GB"]
     assert "DISK_GB" not in view.class_ids
 
 
-def test_hosts_of_a_kind_share_their_traits() -> None:
+def test_hosts_with_equal_traits_share_one_object() -> None:
     rows = [ProviderRow(number, f"host{number}", number, None) for number in range(1, 4)]
     kind = (1, 2)
     view = build(Picture(NAMES, providers=rows, trait_sets={1: kind, 2: kind, 3: (2,)}))
     assert view.traits_of[0] is view.traits_of[1]
     assert np.array_equal(view.providers_by_trait["FAST"], [0, 1, 2])
+
+
+def test_a_provider_gets_a_new_revision_with_each_change_of_its_summary() -> None:
+    def kept(view: View) -> list[bool]:
+        return (view.revisions == CLOUD.revisions).tolist()
+
+    usage = Usage([(1, 5)], [UsedRow(2, 0, 1)])
+    assert kept(with_usage(CLOUD, usage, [1, 2])) == [True, False, True]
+    same_tree = Picture(KNOWN, providers=[ProviderRow(2, "numa", 1, 1)], trait_sets={2: (2,)})
+    assert kept(build(same_tree, CLOUD, [2])) == [True, False, True]
+    other_tree = Picture(KNOWN, providers=[ProviderRow(2, "numa", 2, None)])
+    assert kept(build(other_tree, CLOUD, [2])) == [False, False, False]
+    assert kept(with_names(CLOUD, KNOWN)) == [False, False, False]
+    assert len(set(CLOUD.revisions.tolist())) == 3

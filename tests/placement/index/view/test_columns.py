@@ -19,20 +19,22 @@ VIEW = view_of(
     ("amount", "expected"),
     [(1, {"small", "busy", "capped"}), (2, {"small", "busy", "even", "capped"}), (8, {"even"})],
 )
-def test_room_is_what_is_free_in_a_size_that_is_allowed(amount: int, expected: set[str]) -> None:
+def test_providers_with_an_amount_have_it_free_in_an_allowed_size(
+    amount: int, expected: set[str]
+) -> None:
     found = VIEW.inventories["VCPU"].providers_with(amount)
     assert {VIEW.forest.uuids[position] for position in found.tolist()} == expected
 
 
-def test_masks_join_positions() -> None:
+def test_a_mask_is_the_union_of_positions() -> None:
     vcpu = VIEW.inventories["VCPU"].positions
     assert VIEW.mask_of([vcpu, NO_PROVIDERS]).tolist() == [True, True, True, True, False]
 
 
-def test_one_consumer_has_no_more_than_its_share() -> None:
-    stock = VIEW.inventories["VCPU"]
-    names = [VIEW.forest.uuids[position] for position in stock.positions.tolist()]
-    assert dict(zip(names, stock.free().tolist(), strict=True)) == {
+def test_free_is_never_more_than_max_unit() -> None:
+    inventory = VIEW.inventories["VCPU"]
+    names = [VIEW.forest.uuids[position] for position in inventory.positions.tolist()]
+    assert dict(zip(names, inventory.free().tolist(), strict=True)) == {
         "small": 4,
         "busy": 2,
         "even": 8,

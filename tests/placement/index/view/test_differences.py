@@ -13,7 +13,7 @@ def test_equal_views_have_none() -> None:
     assert differences(view_of(CLOUD), view_of(CLOUD)) == []
 
 
-def test_each_is_named() -> None:
+def test_each_difference_is_named() -> None:
     busy = Host("host", {"VCPU": 8}, traits=("FAST",), aggregates=("rack",), used={"VCPU": 3})
     assert differences(view_of([busy, *CLOUD[1:]]), view_of(CLOUD)) == [
         Difference(

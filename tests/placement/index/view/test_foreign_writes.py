@@ -46,7 +46,7 @@ def test_the_sums_are_those_of_the_columns(cloud: Client) -> None:
         assert foreign_writes.changes_against(tx, load(tx), names=False) == Changed(all_usage=True)
 
 
-def test_what_others_wrote_is_found(cloud: Client) -> None:
+def test_each_foreign_write_is_found(cloud: Client) -> None:
     for what, statement in MOVES.items():
         view = true_view(cloud)
         with cloud.application.database.transaction() as tx:
@@ -59,7 +59,7 @@ def test_what_others_wrote_is_found(cloud: Client) -> None:
             assert foreign_writes.with_foreign_writes(tx, found, residue)[0] is found
 
 
-def test_where_nothing_differs_the_view_stays(cloud: Client) -> None:
+def test_without_foreign_writes_the_view_stays(cloud: Client) -> None:
     view = true_view(cloud)
     with cloud.application.database.reading(snapshot=True) as tx:
         assert foreign_writes.with_foreign_writes(tx, view, {}) == (view, {})

@@ -45,7 +45,7 @@ def test_a_parent_that_is_gone_counts_as_none() -> None:
     assert forest.roots.tolist() == [0]
 
 
-def test_one_of_a_subtree_is_above_the_others() -> None:
+def test_one_provider_of_a_subtree_is_the_ancestor_of_the_others() -> None:
     rows = [ProviderRow(1, "a", 1, None), ProviderRow(2, "b", 1, 1), ProviderRow(3, "c", 1, 1)]
     forest = lay_out(rows)
     assert forest.is_one_subtree([0, 1, 2])
@@ -53,7 +53,7 @@ def test_one_of_a_subtree_is_above_the_others() -> None:
     assert not forest.is_one_subtree([1, 2])
 
 
-def test_a_circle_is_left_out() -> None:
+def test_providers_that_are_their_own_ancestors_are_left_out() -> None:
     circle = [ProviderRow(2, "b", 1, 3), ProviderRow(3, "c", 1, 2)]
     forest = lay_out([ProviderRow(1, "a", 1, None), *circle])
     assert (forest.uuids, list(forest.left_out)) == (("a",), circle)

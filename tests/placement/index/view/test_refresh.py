@@ -16,8 +16,8 @@ from trueup.placement.store import schema, tables
 from trueup.placement.store.changes import Changed
 
 
-def take(client: Client, view: View, changed: Changed) -> tuple[View, list[str]]:
-    """The view that follows, and the tables that were read."""
+def refreshed_by(client: Client, view: View, changed: Changed) -> tuple[View, list[str]]:
+    """The refreshed view, and the tables that were read."""
     engine = client.application.database.engine
     read: list[str] = []
 
@@ -27,9 +27,9 @@ def take(client: Client, view: View, changed: Changed) -> tuple[View, list[str]]
 
     event.listen(engine, "before_cursor_execute", note)
     with client.application.database.reading(snapshot=True) as tx:
-        followed = refresh.refresh(tx, view, changed)
+        refreshed = refresh.refresh(tx, view, changed)
     event.remove(engine, "before_cursor_execute", note)
-    return followed, read
+    return refreshed, read
 
 
 @pytest.fixture
@@ -42,14 +42,14 @@ def cloud(client: Client) -> Client:
 def test_usage_is_one_query(cloud: Client) -> None:
     view = true_view(cloud)
     cloud.claim(100, {1: {"VCPU": 2}})
-    followed, read = take(cloud, view, Changed(usage_of=frozenset({1})))
+    refreshed, read = refreshed_by(cloud, view, Changed(usage_of=frozenset({1})))
     assert read == ["resource_providers"]
-    assert differences(followed, true_view(cloud)) == []
+    assert differences(refreshed, true_view(cloud)) == []
 
 
-def test_nothing_is_none(cloud: Client) -> None:
+def test_no_change_reads_nothing(cloud: Client) -> None:
     view = true_view(cloud)
-    assert take(cloud, view, Changed()) == (view, [])
+    assert refreshed_by(cloud, view, Changed()) == (view, [])
 
 
 def test_very_many_changes_are_read_with_the_rest(cloud: Client) -> None:
@@ -61,11 +61,11 @@ def test_very_many_changes_are_read_with_the_rest(cloud: Client) -> None:
         Changed(providers=frozenset(range(1, 2000))),
         Changed(everything=True),
     ):
-        assert differences(take(cloud, view, changed)[0], true_view(cloud)) == []
+        assert differences(refreshed_by(cloud, view, changed)[0], true_view(cloud)) == []
 
 
-def test_a_name_that_is_new_may_be_in_use_already(cloud: Client) -> None:
-    """Rows of a class without a name, and somebody who gives it one."""
+def test_a_new_name_may_be_in_use_already(cloud: Client) -> None:
+    """There are rows of a class that does not exist, and then the class is created."""
     row = {"resource_provider_id": 1, "resource_class_id": 12345, "total": 1, "reserved": 0}
     row |= {"min_unit": 1, "max_unit": 1, "step_size": 1, "allocation_ratio": 1.0}
     with cloud.application.database.transaction() as tx:
@@ -74,18 +74,18 @@ def test_a_name_that_is_new_may_be_in_use_already(cloud: Client) -> None:
     assert view.skipped
     with cloud.application.database.transaction() as tx:
         tx.execute(insert(tables.resource_classes).values(id=12345, name="CUSTOM_LATE"))
-    followed, _ = take(cloud, view, Changed(names=True))
-    assert "CUSTOM_LATE" in followed.inventories
-    assert differences(followed, true_view(cloud)) == []
+    refreshed, _ = refreshed_by(cloud, view, Changed(names=True))
+    assert "CUSTOM_LATE" in refreshed.inventories
+    assert differences(refreshed, true_view(cloud)) == []
 
 
-def test_a_name_that_is_missed_means_to_start_from_nothing(cloud: Client) -> None:
+def test_a_deleted_name_that_is_in_use_loads_the_view_again(cloud: Client) -> None:
     view = true_view(cloud)
     with cloud.application.database.transaction() as tx:
         tx.execute(delete(tables.resource_classes).where(tables.resource_classes.c.name == "VCPU"))
-    followed, _ = take(cloud, view, Changed(names=True))
-    assert followed.inventories == {}
-    assert differences(followed, true_view(cloud)) == []
+    refreshed, _ = refreshed_by(cloud, view, Changed(names=True))
+    assert refreshed.inventories == {}
+    assert differences(refreshed, true_view(cloud)) == []
 
 
 def test_the_ledger_becomes_columns(serve: Callable[..., Client], database_url: str) -> None:

@@ -36,14 +36,14 @@ def stock(provider: int, class_id: int) -> StockRow:
         ),
     ],
 )
-def test_a_row_that_leads_nowhere_is_left_out_and_named(rows: dict, expected: str) -> None:
+def test_a_broken_row_is_left_out_and_named(rows: dict, expected: str) -> None:
     view = build(Picture(NAMES, **{"providers": [HOST], **rows}))
     assert expected in [row.text for row in view.skipped]
     assert "host" in view.forest.uuids
     assert list(view.inventories) == []
 
 
-def test_what_was_mended_is_not_named_any_more() -> None:
+def test_a_repaired_row_is_not_named_any_more() -> None:
     broken = build(Picture(NAMES, providers=[HOST], stocks=[stock(1, 9), stock(2, 0)]))
     assert len(broken.skipped) == 2
     mended = build(Picture(NAMES, providers=[HOST], stocks=[stock(1, 0)]), broken, [1])

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The query of GET /allocation_candidates, and its answer."""
+"""The query of GET /allocation_candidates: from the wire to the model."""
 
 import re
 from collections.abc import Iterable, Mapping
@@ -18,7 +18,7 @@ _WORD = "[a-zA-Z0-9_-]{1,64}"
 
 
 def _of_group(name: str, since: V) -> tuple[Field, ...]:
-    """A parameter that each group may have: first with a number, then with any suffix."""
+    """A parameter of a group, whose suffix was a number before it could be any word."""
     until = V.FORBIDDEN_AGGREGATES
     return (
         Field(f"^{name}({_NUMBER})?$", STRING, since=since, until=until, pattern=True),
@@ -68,7 +68,7 @@ _KEY = {
 
 
 def parse(request: Request) -> CandidateRequest:
-    """The question. Raises Refused."""
+    """The request that the query describes. Raises Refused."""
     pairs, version = request.query(), request.version
     LIST_CANDIDATES.check_query(pairs, version)
     limit, policy = _first(pairs, "limit"), _first(pairs, "group_policy")
@@ -131,7 +131,7 @@ def _same_subtrees(pairs: Pairs) -> tuple[frozenset[str], ...]:
 
 
 def _groups(pairs: Pairs, version: V) -> tuple[RequestGroup, ...]:
-    """One group for each suffix, in the order in which they come up."""
+    """One group for each suffix, in the order in which the query mentions them."""
     pattern = _KEY[_WORD if version >= V.NAMED_SUFFIXES else _NUMBER]
     by_suffix: dict[str, dict[str, Any]] = {}
     for key, value in pairs:
@@ -164,22 +164,22 @@ def _refuse_bad_groups(
         _refuse_conflicts(groups)
 
 
-def _refuse_bad_suffixes(groups: Iterable[RequestGroup], together: frozenset[str]) -> None:
-    """Groups without resources make sense only below the same provider as others."""
+def _refuse_bad_suffixes(groups: Iterable[RequestGroup], in_subtrees: frozenset[str]) -> None:
+    """A group without resources must be in a same_subtree with others."""
     by_suffix: Mapping[str, RequestGroup] = {group.suffix: group for group in groups}
     bare = [suffix for suffix, group in by_suffix.items() if not group.resources]
     if len(bare) == len(by_suffix):
         raise bad_request(
             "There must be at least one resources or resources[$S] parameter.", MISSING_VALUE
         )
-    alone = [suffix for suffix in bare if suffix not in together]
+    alone = [suffix for suffix in bare if suffix not in in_subtrees]
     if alone:
         raise bad_request(
             "Resourceless suffixed group request should be specified in `same_subtree` "
             f"query param: bad group(s) - {alone}.",
             BAD_VALUE,
         )
-    unknown = sorted(suffix for suffix in together if suffix not in by_suffix)
+    unknown = sorted(suffix for suffix in in_subtrees if suffix not in by_suffix)
     if unknown:
         raise bad_request(
             f"Real suffixes should be specified in `same_subtree`: {unknown} not found in "
