@@ -23,7 +23,8 @@ from trueup.reconcile.sources.nova.contract import (
     NovaCell,
     Registry,
 )
-from trueup.reconcile.sources.placement.contract import Ledger, LedgerParts, WholeLedger
+from trueup.reconcile.sources.placement.contract import Ledger, LedgerLookup
+from trueup.reconcile.sources.placement.loaded import LoadedLedger
 
 PROVIDERS = (*HOSTS, "nic", "pool", "stray")
 
@@ -84,8 +85,8 @@ class DraftedPlacement:
 
     facts: Facts
 
-    def parts(self, *_: object) -> LedgerParts:
-        return WholeLedger(Ledger(self.facts.providers, self.facts.consumers, "API"))
+    def lookup(self, *_: object) -> LedgerLookup:
+        return LoadedLedger(Ledger(self.facts.providers, self.facts.consumers, "API"))
 
 
 def names(*those: str) -> st.SearchStrategy[frozenset[str]]:

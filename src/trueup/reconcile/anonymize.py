@@ -148,6 +148,7 @@ RULES: Mapping[type, Mapping[str, Rule]] = {
     kinds.Unsupported: {"reason": _removed},
     kinds.Provider: {
         "uuid": _uuid, "name": _place, "root": _uuid, "parent": _uuid, "shares_with": _each(_uuid),
+        "aggregates": _each(_uuid),
     },
     kinds.Allocations: {"amounts": _AMOUNTS, **_OWNER},
     kinds.Holding: {"allocations": _fact},
@@ -193,7 +194,7 @@ KEPT: Mapping[type, frozenset[str]] = {
     kinds.SourceStatus: frozenset({"read_via"}),
     kinds.Unread: frozenset({"table", "row", "column"}),
     kinds.Unsupported: frozenset({"what"}),
-    kinds.Provider: frozenset({"inventories"}),
+    kinds.Provider: frozenset({"inventories", "traits"}),
     kinds.Allocations: frozenset({"consumer_type"}),
     kinds.Flavor: frozenset({"extra_specs"}),
     kinds.PciRequest: frozenset({"alias", "numa_policy", "specs"}),

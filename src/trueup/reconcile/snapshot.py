@@ -12,7 +12,7 @@ import msgspec
 
 from trueup.reconcile.facts import Facts
 
-FORMAT = 1
+FORMAT = 2
 # PERF: level 6 takes three times as long for a file that is a tenth smaller.
 _COMPRESSION = 3
 

@@ -25,8 +25,9 @@ from trueup.reconcile.sources.connect import from_nova_conf
 from trueup.reconcile.sources.database import Session
 from trueup.reconcile.sources.libvirt import HostDomains
 from trueup.reconcile.sources.placement.client import Placement
-from trueup.reconcile.sources.placement.contract import LedgerParts, WholeLedger
+from trueup.reconcile.sources.placement.contract import LedgerLookup
 from trueup.reconcile.sources.placement.database import PlacementDatabase
+from trueup.reconcile.sources.placement.loaded import LoadedLedger
 
 NIC, POOL = "11111111-2222-4333-8444-555555555555", "21111111-2222-4333-8444-555555555555"
 AGGREGATE = "31111111-2222-4333-8444-555555555555"
@@ -39,9 +40,9 @@ STOCK |= {"allocation_ratio": 1.0}
 class Way:
     """A Placement that is read in one way, whatever it is asked for."""
 
-    asked: LedgerParts
+    asked: LedgerLookup
 
-    def parts(self, requests: int, hosts: int, progress: Callable) -> LedgerParts:
+    def lookup(self, requests: int, hosts: int, progress: Callable) -> LedgerLookup:
         return self.asked
 
 
@@ -100,9 +101,9 @@ def ways_of(small: Small) -> Iterator[dict[str, Cloud]]:
     database = PlacementDatabase(sqlite_url(small.folder / "placement.sqlite"))
     with closing(database):
         parts = {
-            "API": cloud.placement.parts(0, 0, quiet),
-            "whole": WholeLedger(cloud.placement.ledger(lambda *_: None)),
-            "database": database.parts(),
+            "API": cloud.placement.lookup(0, 0, quiet),
+            "whole": LoadedLedger(cloud.placement.ledger(lambda *_: None)),
+            "database": database,
         }
         yield {way: replace(cloud, placement=Way(one)) for way, one in parts.items()}
 
@@ -138,7 +139,7 @@ def some_together(facts: Facts) -> list[Selection]:
 
 
 def bare(facts: Facts) -> dict[str, object]:
-    """Facts without their moment and coverage, in one order."""
+    """Facts without their moment, coverage, traits and aggregates, in one order."""
     told = {}
     for name in facts.__dataclass_fields__:
         value = getattr(facts, name)
@@ -151,6 +152,11 @@ def bare(facts: Facts) -> dict[str, object]:
         # Known only of who is selected.
         "specs": {},
         "coverage": Coverage(()),
+        # Not read over Placement's API.
+        "providers": {
+            uuid: replace(row, traits=None, aggregates=None)
+            for uuid, row in facts.providers.items()
+        },
         "instances": sorted(living, key=repr),
     }
 
@@ -260,7 +266,7 @@ def test_of_databases_only_the_rows_that_matter_are_read(large, whole, monkeypat
     [folder] = {Path(cell.url.removeprefix("sqlite:///")).parent for cell in cloud.nova.cells()}
     database = PlacementDatabase(sqlite_url(folder / "placement.sqlite"))
     request.addfinalizer(database.close)
-    cloud = replace(cloud, placement=Way(database.parts()))
+    cloud = replace(cloud, placement=Way(database))
     host = whole.compute_nodes[0].host
     counts.clear()
     part = collect(cloud, quiet, only(hosts=host))

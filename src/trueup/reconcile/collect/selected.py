@@ -30,7 +30,7 @@ from trueup.reconcile.collect.selection import (
 from trueup.reconcile.facts import Amounts, ComputeNode, Coverage, Facts, Provider, Unsupported
 from trueup.reconcile.sources.cloud import Cloud
 from trueup.reconcile.sources.nova.contract import InstanceFilter, InstanceIds
-from trueup.reconcile.sources.placement.contract import LedgerParts
+from trueup.reconcile.sources.placement.contract import LedgerLookup
 
 # What a tree is asked for over Placement's API: its providers, what they have, who holds of them.
 _REQUESTS_FOR_TREE = 3
@@ -86,21 +86,21 @@ def collect_selected(cloud: Cloud, progress: Progress, selection: Selection) -> 
 
 def _find(
     cloud: Cloud, cells: Cells, selection: Selection, known: _Known, progress: Progress
-) -> LedgerParts:
+) -> LedgerLookup:
     """Find the providers and instances that are named, and by their number the way to the rest."""
 
     def counted(done: int, total: int) -> None:
         progress("providers", done, total)
 
     if selection.providers:
-        few = cloud.placement.parts(0, 0, counted)
+        few = cloud.placement.lookup(0, 0, counted)
         known.providers = few.trees(selection.providers, selection.providers)
     picture = _picture(cells, known)
     known.found = _found(cloud, cells, selection, hosts_selected(picture, selection))
     nodes = nodes_selected(picture, selection)
     people = len(selection.uuids) or len(known.found.living) + len(known.found.deleted)
     requests = people + _REQUESTS_FOR_TREE * len(nodes)
-    ledger = cloud.placement.parts(requests, len(picture.compute_nodes), counted)
+    ledger = cloud.placement.lookup(requests, len(picture.compute_nodes), counted)
     called = {row.node for row in nodes} | selection.hosts
     known.providers |= ledger.trees({row.uuid for row in nodes}, called)
     return ledger
@@ -130,7 +130,7 @@ def _found(cloud: Cloud, cells: Cells, selection: Selection, hosts: frozenset[st
 
 
 def _candidates(
-    cells: Cells, selection: Selection, known: _Known, ledger: LedgerParts
+    cells: Cells, selection: Selection, known: _Known, ledger: LedgerLookup
 ) -> frozenset[str]:
     """Everybody who may be selected."""
     if selection.uuids:
@@ -160,7 +160,7 @@ def _nodes_near(
 
 
 def _trees(
-    ledger: LedgerParts, known: _Known, nodes: Iterable[ComputeNode]
+    ledger: LedgerLookup, known: _Known, nodes: Iterable[ComputeNode]
 ) -> Mapping[str, Provider]:
     """The trees of these nodes, and all in which something is held."""
     rows = tuple(nodes)

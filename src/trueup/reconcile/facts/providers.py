@@ -6,15 +6,23 @@ from dataclasses import dataclass, replace
 
 # provider uuid → resource class → amount
 Amounts = Mapping[str, Mapping[str, int]]
+# The `max_unit` of an inventory that was made without one.
+UNLIMITED = 0x7FFFFFFF
 
 
 @dataclass(frozen=True, slots=True)
 class Inventory:
-    """What a provider has of one resource class."""
+    """What a provider has of one resource class.
+
+    One allocation may take from `min_unit` to `max_unit`, in multiples of `step_size`.
+    """
 
     total: int
     reserved: int
     allocation_ratio: float
+    min_unit: int = 1
+    max_unit: int = UNLIMITED
+    step_size: int = 1
 
     @property
     def capacity(self) -> int:
@@ -26,7 +34,8 @@ class Provider:
     """A resource provider, with its inventories by resource class.
 
     `parent` is None for a root. A sharing provider `shares_with` the trees of these roots, with
-    which it has an aggregate in common.
+    which it has an aggregate in common. `traits` and `aggregates` (their uuids) are None where
+    they were not read: Placement's API would take two more requests for each provider.
     """
 
     uuid: str
@@ -37,12 +46,14 @@ class Provider:
     sharing: bool = False
     parent: str | None = None
     shares_with: frozenset[str] = frozenset()
+    traits: frozenset[str] | None = None
+    aggregates: frozenset[str] | None = None
 
 
 def within_trees(providers: Mapping[str, Provider], roots: frozenset[str]) -> dict[str, Provider]:
-    """The providers of these trees, and the pools that share with them, by uuid.
+    """The providers of these trees, and the providers that share with them, by uuid.
 
-    With which other trees a pool shares is left out.
+    `shares_with` is reduced to these trees.
     """
     kept: dict[str, Provider] = {}
     for uuid, row in providers.items():

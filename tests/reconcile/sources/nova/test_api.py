@@ -19,7 +19,8 @@ from trueup.reconcile.sources.errors import AccessDenied, Unreachable
 from trueup.reconcile.sources.nova import api as nova_api
 from trueup.reconcile.sources.nova.api import DOWN, TOLD, NovaApi
 from trueup.reconcile.sources.nova.contract import CellContents, InstanceFilter
-from trueup.reconcile.sources.placement.contract import Ledger, WholeLedger
+from trueup.reconcile.sources.placement.contract import Ledger
+from trueup.reconcile.sources.placement.loaded import LoadedLedger
 
 GONE, GONE_THERE = "815de3c2-9295-4060-942b-e8a23f66f8c3", "e37ad87a-8751-4e95-aa8d-0f1c6aa0782f"
 MOVING, THERE = "a6e58088-45f6-4d7a-ac43-234f8fabeeb1", "fef2cece-2207-4ef8-a1fe-849bc5da4372"
@@ -284,7 +285,7 @@ def test_a_selection_over_the_api_has_what_the_whole_cloud_has_of_it(recorded, k
         nova = NovaApi(adapter)
         ledger = ledger_of(nova.contents(TOLD))
         placement = SimpleNamespace(
-            ledger=lambda progress: ledger, parts=lambda *_: WholeLedger(ledger)
+            ledger=lambda progress: ledger, lookup=lambda *_: LoadedLedger(ledger)
         )
         cloud = Cloud(nova=nova, placement=placement)
         whole = collect(cloud, lambda *_: None)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Parts of a ledger over the API, request by request. All ways: test_collect_selected.py."""
+"""Parts of a ledger over the API, request by request. All ways: collect/test_selected.py."""
 
 from contextlib import closing
 
@@ -8,7 +8,7 @@ import pytest
 from tests.placement.client import UUID, Client
 from tests.reconcile.sources.placement.test_contract import HOST, NESTED, OTHER, POOL, fill, service
 from trueup.reconcile.sources.errors import Unreachable
-from trueup.reconcile.sources.placement.api import PlacementParts
+from trueup.reconcile.sources.placement.api import LedgerApi
 
 
 @pytest.fixture
@@ -24,7 +24,7 @@ def asked(tmp_path):
             reply = client.get(path)
             return None if reply.status == 404 else reply.json
 
-        yield PlacementParts(found), paths
+        yield LedgerApi(found), paths
 
 
 def test_a_tree_is_asked_for_by_any_of_its_members(asked):
@@ -72,7 +72,7 @@ def test_a_provider_that_goes_while_it_is_read_is_left_out():
         f"/resource_providers?in_tree={HOST}": {"resource_providers": [row]},
         "/resource_providers?required=MISC_SHARES_VIA_AGGREGATE": {"resource_providers": []},
     }
-    parts = PlacementParts(answers.get)
+    parts = LedgerApi(answers.get)
     trees = parts.trees([HOST], [])
     assert (trees.keys(), parts.completed(trees)) == ({HOST}, {})
     assert parts.holders([HOST]) == frozenset()
@@ -81,4 +81,4 @@ def test_a_provider_that_goes_while_it_is_read_is_left_out():
 
 def test_what_answers_there_may_not_be_placement():
     with pytest.raises(Unreachable):
-        PlacementParts(lambda path: {}).trees([HOST], [])
+        LedgerApi(lambda path: {}).trees([HOST], [])

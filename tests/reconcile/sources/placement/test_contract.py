@@ -13,9 +13,8 @@ from tests.clouds import damage
 from tests.placement.client import UUID, Client
 from trueup.lab.serving import serve
 from trueup.placement.app import PlacementApplication, make_app
-from trueup.reconcile.facts import Provider
 from trueup.reconcile.sources.placement.client import Placement
-from trueup.reconcile.sources.placement.contract import Ledger, members_of_sharing, with_sharing
+from trueup.reconcile.sources.placement.contract import Ledger
 from trueup.reconcile.sources.placement.database import PlacementDatabase
 
 SHARES = ("MISC_SHARES_VIA_AGGREGATE",)
@@ -29,7 +28,7 @@ def fill(client: Client) -> None:
     client.make_provider(3, inventories={"DISK_GB": 90}, traits=SHARES, aggregates=(90, 91))
     client.make_provider(4, inventories={"DISK_GB": 90}, traits=SHARES, aggregates=(92,))
     client.make_provider(
-        5, inventories={"VCPU": {"total": 8, "reserved": 1, "allocation_ratio": 1.5}}
+        5, inventories={"VCPU": {"total": 8, "reserved": 1, "allocation_ratio": 1.5, "max_unit": 4}}
     )
     client.claim(11, {1: {"VCPU": 2, "MEMORY_MB": 16}, 2: {"VGPU": 1}, 3: {"DISK_GB": 4}})
     client.claim(12, {5: {"VCPU": 3}})
@@ -84,6 +83,14 @@ def three_ways(url: str) -> list[Ledger]:
     return [replace(one, read_via="") for one in (by_api, exported, from_database(url))]
 
 
+def untagged(ledger: Ledger) -> Ledger:
+    """The same without traits and aggregates, which are not read over the API."""
+    providers = {
+        uuid: replace(row, traits=None, aggregates=None) for uuid, row in ledger.providers.items()
+    }
+    return replace(ledger, providers=providers)
+
+
 def without_export(application: Callable) -> Callable:
     """As a service that does not offer it."""
 
@@ -98,14 +105,19 @@ def without_export(application: Callable) -> Callable:
 
 def test_all_three_ways_give_equal_facts(filled):
     by_api, exported, from_rows = three_ways(filled)
-    assert by_api == exported == from_rows
+    assert exported == from_rows
+    assert by_api == untagged(exported)
+    assert exported.providers[POOL].traits == {*SHARES}
+    assert exported.providers[POOL].aggregates == {UUID(90), UUID(91)}
+    assert exported.providers[NESTED].aggregates == frozenset()
     assert by_api.providers[NESTED].parent == by_api.providers[NESTED].root == HOST
     assert by_api.providers[POOL].shares_with == {HOST}
     assert (by_api.providers[LONELY].sharing, by_api.providers[LONELY].shares_with) == (
         True,
         frozenset(),
     )
-    assert by_api.providers[OTHER].inventories["VCPU"].capacity == 10
+    stock = by_api.providers[OTHER].inventories["VCPU"]
+    assert (stock.capacity, stock.min_unit, stock.max_unit, stock.step_size) == (10, 1, 4, 1)
     assert by_api.consumers[UUID(11)] == {
         HOST: {"VCPU": 2, "MEMORY_MB": 16},
         NESTED: {"VGPU": 1},
@@ -126,23 +138,5 @@ def test_all_three_ways_give_equal_facts(filled):
 def test_also_of_a_ledger_that_is_broken(small, harm):
     damage.execute(small, harm.format(consumer=UUID(11), other=OTHER))
     by_api, exported, from_rows = three_ways(small)
-    assert by_api == exported == from_rows
-
-
-def a_provider(uuid: str, root: str = "") -> Provider:
-    return Provider(uuid, uuid, 1, root or uuid, {})
-
-
-def test_a_pool_shares_with_the_trees_of_its_members():
-    rows = [a_provider("h1"), a_provider("disk of h1", "h1"), a_provider("h2"), a_provider("pool")]
-    known = with_sharing(rows, {"pool": ["pool", "disk of h1", "gone"], "gone too": ["h2"]})
-    assert (known["pool"].sharing, known["pool"].shares_with) == (True, {"h1"})
-    assert not known["h1"].sharing
-
-
-def test_members_share_an_aggregate_with_the_pool():
-    aggregates = {"pool": ["a", "b"], "h1": ["a"], "h2": ["c"], "h3": ["b", "c"]}
-    assert members_of_sharing(["pool", "lonely"], aggregates) == {
-        "pool": {"pool", "h1", "h3"},
-        "lonely": set(),
-    }
+    assert exported == from_rows
+    assert by_api == untagged(exported)

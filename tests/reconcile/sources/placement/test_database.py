@@ -1,14 +1,70 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Placement's database, when it is not as it should be. What it gives: test_ledger.py."""
+"""Placement's database: its parts are those of the whole, on each kind of server; when broken."""
 
+from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 
 import pytest
 
 from tests.clouds import damage
+from tests.placement.client import UUID, Client
+from tests.reconcile.sources.placement.test_contract import (
+    HOST,
+    LONELY,
+    NESTED,
+    OTHER,
+    POOL,
+    fill,
+    from_database,
+    service,
+)
 from trueup.placement.store import schema
 from trueup.reconcile.sources.errors import DatabaseUnusable, Unreachable
+from trueup.reconcile.sources.placement.contract import LedgerLookup
 from trueup.reconcile.sources.placement.database import PlacementDatabase
+from trueup.reconcile.sources.placement.loaded import LoadedLedger
+
+EVERYBODY = [UUID(number) for number in (11, 12, 13, 99)]
+ASKED = [([HOST], []), ([NESTED], []), ([POOL], []), ([UUID(77)], []), ([HOST, OTHER], [])]
+
+
+@pytest.fixture
+def both(database_url: str) -> Iterator[tuple[LedgerLookup, LedgerLookup]]:
+    """From rows, and of the whole."""
+    with closing(service(database_url)) as application:
+        fill(Client(application))
+    with closing(PlacementDatabase(database_url)) as database:
+        yield database, LoadedLedger(from_database(database_url))
+
+
+def test_parts_are_as_of_the_whole(both):
+    rows, whole = both
+    name = whole.trees([OTHER], [])[OTHER].name
+    for uuids, names in (*ASKED, ([], [name]), ([], ["nobody's"])):
+        trees = rows.trees(uuids, names)
+        assert trees.keys() == whole.trees(uuids, names).keys()
+        assert rows.completed(trees) == whole.completed(whole.trees(uuids, names))
+        assert rows.holders(trees) == whole.holders(trees)
+    assert rows.held(EVERYBODY) == whole.held(EVERYBODY)
+    assert (rows.read_via, whole.read_via) == ("database", "database")
+
+
+def test_a_part_says_what_bears_on_it(both):
+    for parts in both:
+        trees = parts.trees([NESTED], [])
+        assert trees.keys() == {HOST, NESTED}
+        near = parts.completed(trees)
+        assert near.keys() == {HOST, NESTED, POOL}
+        assert near[POOL].shares_with == {HOST}
+        assert LONELY not in near
+        assert parts.holders([POOL]) == {UUID(11)}
+
+
+def test_a_database_that_is_gone_is_silent(tmp_path):
+    parts = PlacementDatabase(f"sqlite:///{tmp_path / 'none.sqlite'}")
+    with pytest.raises(Unreachable):
+        parts.held([UUID(11)])
 
 
 @pytest.fixture

@@ -6,6 +6,7 @@ import json
 import pytest
 
 from tests.reconcile.sources.broken_server import Reply, answering, client
+from trueup.reconcile.facts import Inventory
 from trueup.reconcile.sources.errors import Unreachable
 from trueup.reconcile.sources.placement.export import read
 
@@ -14,7 +15,8 @@ PROVIDER = {
     "provider": {
         "uuid": "h1", "name": "h1", "generation": 3, "root_provider_uuid": "h1",
         "parent_provider_uuid": None, "traits": [], "aggregates": [],
-        "inventories": {"VCPU": {"total": 8, "reserved": 0, "allocation_ratio": 4.0}},
+        "inventories": {"VCPU": {"total": 8, "reserved": 0, "allocation_ratio": 4.0,
+                                 "min_unit": 1, "max_unit": 8, "step_size": 2}},
     }
 }  # fmt: skip
 CONSUMER = {"consumer": {"uuid": "web", "allocations": {"h1": {"VCPU": 2}}}}
@@ -28,7 +30,7 @@ def lines(*documents):
 
 def test_a_whole_export_is_the_ledger():
     ledger = read(lines(*WHOLE))
-    assert ledger.providers["h1"].inventories["VCPU"].capacity == 32
+    assert ledger.providers["h1"].inventories == {"VCPU": Inventory(8, 0, 4.0, 1, 8, 2)}
     assert ledger.consumers == {"web": {"h1": {"VCPU": 2}}}
     assert ledger.read_via == "export"
 

@@ -3,24 +3,40 @@
 
 from tests.reconcile.sources.rows import row
 from trueup.reconcile.facts import Inventory, Provider
-from trueup.reconcile.sources.placement.rows import amounts_of, provider_of, stocks_of
+from trueup.reconcile.sources.placement.rows import (
+    amounts_of,
+    inventories_of,
+    names_of,
+    provider_of,
+)
 
 CLASSES = {1: "VCPU", 2: "MEMORY_MB"}
 ROW = row(uuid="h1", name="one", generation=3, root="h1", parent=None)
 
 
 def test_a_row_is_a_provider_with_what_it_has():
-    stock = {"VCPU": Inventory(8, 0, 1.0)}
-    assert provider_of(ROW, stock) == Provider("h1", "one", 3, "h1", stock)
+    inventories, traits, aggregates = {"VCPU": Inventory(8, 0, 1.0)}, {"T"}, {"a"}
+    provider = provider_of(ROW, inventories, frozenset(traits), frozenset(aggregates))
+    assert provider == Provider(
+        "h1", "one", 3, "h1", inventories, traits=frozenset("T"), aggregates=frozenset("a")
+    )
 
 
 def test_inventories_are_by_provider_and_class():
-    stock = {"resource_provider_id": 7, "total": 8, "reserved": 1, "allocation_ratio": "1.5"}
-    stocks = stocks_of([row(**stock, resource_class_id=number) for number in CLASSES], CLASSES)
-    assert stocks == {7: dict.fromkeys(CLASSES.values(), Inventory(8, 1, 1.5))}
+    row_ = {"resource_provider_id": 7, "total": 8, "reserved": 1, "allocation_ratio": "1.5"}
+    row_ |= {"min_unit": 2, "max_unit": 6, "step_size": 2}
+    found = inventories_of([row(**row_, resource_class_id=number) for number in CLASSES], CLASSES)
+    assert found == {7: dict.fromkeys(CLASSES.values(), Inventory(8, 1, 1.5, 2, 6, 2))}
 
 
-def test_what_is_held_of_an_unknown_provider_is_not_told():
+def test_names_are_by_provider_and_a_link_to_nothing_is_left_out():
+    assert names_of([(7, 2), (7, 1), (8, 1), (8, 9)], CLASSES) == {
+        7: {"VCPU", "MEMORY_MB"},
+        8: {"VCPU"},
+    }
+
+
+def test_what_is_held_of_an_unknown_provider_is_left_out():
     rows = [
         row(consumer_id="web", resource_provider_id=number, resource_class_id=1, used=2)
         for number in (7, 8)

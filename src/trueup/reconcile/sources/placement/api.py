@@ -10,11 +10,8 @@ from urllib.parse import quote
 
 from trueup.reconcile.facts import Amounts, Provider, within_trees
 from trueup.reconcile.sources.placement import documents
-from trueup.reconcile.sources.placement.contract import (
-    SHARING_TRAIT,
-    members_of_sharing,
-    with_sharing,
-)
+from trueup.reconcile.sources.placement.contract import SHARING_TRAIT
+from trueup.reconcile.sources.placement.sharing import members_of_sharing, with_sharing
 
 WAY = "API"
 # PERF: more of them only wait for each other, here and in the service.
@@ -27,7 +24,7 @@ Asked = TypeVar("Asked")
 Found = TypeVar("Found")
 
 
-class PlacementParts:
+class LedgerApi:
     """The parts of a ledger, each as of the moment it is asked for.
 
     `found` is the document at a path, None where there is none; it raises Unreachable or
@@ -55,7 +52,7 @@ class PlacementParts:
         return {consumer: amounts for consumer, amounts in held.items() if amounts}
 
     def completed(self, trees: Mapping[str, Provider]) -> dict[str, Provider]:
-        """As `LedgerParts.completed`: aggregates are asked for only where there are pools."""
+        """As `LedgerLookup.completed`: aggregates are asked for only where there are pools."""
         pools = {row.uuid: row for row in self._listed(f"?required={SHARING_TRAIT}")}
         known = {**pools, **trees}
         aggregates = self._each(self._aggregates, known) if pools else {}

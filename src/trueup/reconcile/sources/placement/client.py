@@ -17,16 +17,16 @@ from trueup.reconcile.facts import Allocations, Amounts, Holding, Inventory, Pro
 from trueup.reconcile.sources.errors import MicroversionTooOld, Unreachable
 from trueup.reconcile.sources.http import checked, detail, sent, understood
 from trueup.reconcile.sources.placement import documents, export
-from trueup.reconcile.sources.placement.api import PARALLEL_REQUESTS, WAY, PlacementParts
+from trueup.reconcile.sources.placement.api import PARALLEL_REQUESTS, WAY, LedgerApi
 from trueup.reconcile.sources.placement.contract import (
     SHARING_TRAIT,
     Ledger,
-    LedgerParts,
-    WholeLedger,
-    with_sharing,
+    LedgerDatabase,
+    LedgerLookup,
 )
-from trueup.reconcile.sources.placement.database import PlacementDatabase
 from trueup.reconcile.sources.placement.documents import PLACEMENT
+from trueup.reconcile.sources.placement.loaded import LoadedLedger
+from trueup.reconcile.sources.placement.sharing import with_sharing
 
 # Consumer generations, which guard every write, came with 1.28 (Rocky).
 NEEDED = 28
@@ -51,7 +51,7 @@ class Placement:
     With a `database`, the ledger is read from there; the rest still over HTTP.
     """
 
-    def __init__(self, adapter: Adapter, database: PlacementDatabase | None = None) -> None:
+    def __init__(self, adapter: Adapter, database: LedgerDatabase | None = None) -> None:
         self._adapter = adapter
         self._database = database
         self._newest: int | None = None
@@ -76,15 +76,15 @@ class Placement:
         exported = self._export()
         return _at_once(exported, progress) if exported else self._by_api(progress)
 
-    def parts(self, requests: int, hosts: int, progress: Progress) -> LedgerParts:
+    def lookup(self, requests: int, hosts: int, progress: Progress) -> LedgerLookup:
         """The ledger for those who need about so many `requests` of it, in a cloud of `hosts`."""
         if self._database is not None:
-            return self._database.parts()
+            return self._database
         self.newest_minor()
         # PERF: all of it takes two requests for each host at least, or one where it is exported.
         if requests > hosts:
-            return WholeLedger(self.ledger(progress))
-        return PlacementParts(self._found)
+            return LoadedLedger(self.ledger(progress))
+        return LedgerApi(self._found)
 
     def _export(self) -> Ledger | None:
         """The ledger as our own service exports it; None where it is not offered, or not to us."""

@@ -1,64 +1,165 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The ledger from Placement's own database, read-only: a few queries over whole tables.
+"""The ledger from Placement's own database, read-only: the whole, or the rows of some providers.
 
-What Placement's API would not list is not there either: allocations without a consumer, providers
-without a root.
+What Placement's API would not list is left out here too: allocations without a consumer, and
+providers without a root.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
+from functools import cached_property
+from typing import Any
 
-from sqlalchemy import select
+from sqlalchemy import ColumnElement, TableClause, select
 
-from trueup.reconcile.sources.database import Database, Session
+from trueup.reconcile.facts import Amounts, Provider, within_trees
+from trueup.reconcile.sources.database import Database, Row, Session
 from trueup.reconcile.sources.placement import tables
-from trueup.reconcile.sources.placement.contract import Ledger, members_of_sharing, with_sharing
-from trueup.reconcile.sources.placement.database_parts import PlacementDatabaseParts
+from trueup.reconcile.sources.placement.contract import SHARING_TRAIT, Ledger
 from trueup.reconcile.sources.placement.rows import (
-    WAY,
     amounts_of,
-    class_names,
+    inventories_of,
+    names_of,
     provider_of,
-    stocks_of,
 )
+from trueup.reconcile.sources.placement.sharing import members_of_sharing, with_sharing
+
+DATABASE = "database"
+NOTHING: frozenset[str] = frozenset()
 
 
 class PlacementDatabase:
-    """Placement's database. Every method raises Unreachable when it does not answer."""
+    """A LedgerDatabase. Every answer is as of one moment; every method raises Unreachable."""
+
+    read_via: str = DATABASE
 
     def __init__(self, url: str) -> None:
         """Raises DatabaseUnusable."""
         self._database = Database("Placement's database", url)
 
     def ledger(self) -> Ledger:
-        """Everything, as of one moment."""
-        return self._database.ask(_ledger)
+        return self._database.ask(lambda session: _Reading(session).ledger())
 
-    def parts(self) -> PlacementDatabaseParts:
-        """The same for those who need not everything."""
-        return PlacementDatabaseParts(self._database)
+    def trees(self, uuids: Iterable[str], names: Iterable[str]) -> dict[str, Provider]:
+        by_uuid, by_name = sorted(set(uuids)), sorted(set(names))
+        return self._database.ask(lambda session: _Reading(session).trees(by_uuid, by_name))
+
+    def holders(self, providers: Iterable[str]) -> frozenset[str]:
+        wanted = sorted(set(providers))
+        return self._database.ask(lambda session: _Reading(session).holders(wanted))
+
+    def held(self, consumers: Iterable[str]) -> dict[str, Amounts]:
+        wanted = sorted(set(consumers))
+        return self._database.ask(lambda session: _Reading(session).held(wanted))
+
+    def completed(self, trees: Mapping[str, Provider]) -> dict[str, Provider]:
+        return self._database.ask(lambda session: _Reading(session).completed(trees))
 
     def close(self) -> None:
         self._database.close()
 
 
-def _ledger(session: Session) -> Ledger:
-    classes = class_names(session)
-    every = session.every_row(tables.EVERY_PROVIDER, tables.providers.c.id)
-    rows = {row.id: row for row in every}
-    uuids = {number: str(row.uuid) for number, row in rows.items()}
-    stocks = stocks_of(
-        session.every_row(select(tables.inventories), tables.inventories.c.id), classes
-    )
-    providers = [provider_of(row, stocks.get(number, {})) for number, row in rows.items()]
-    members = _members(session, uuids)
-    held = session.every_row(tables.EVERY_ALLOCATION, tables.allocations.c.id)
-    return Ledger(with_sharing(providers, members), amounts_of(held, uuids, classes), WAY)
+class _Reading:
+    """The queries of one transaction."""
 
+    def __init__(self, session: Session) -> None:
+        self._session = session
 
-def _members(session: Session, uuids: Mapping[int, str]) -> dict[str, set[str]]:
-    numbers = [row.resource_provider_id for row in session.rows(tables.EVERY_POOL)]
-    aggregates: dict[str, list[str]] = {}
-    for row in session.rows(select(tables.provider_aggregates)) if numbers else ():
-        if uuid := uuids.get(row.resource_provider_id):
-            aggregates.setdefault(uuid, []).append(row.aggregate_id)
-    return members_of_sharing((uuids[one] for one in numbers if one in uuids), aggregates)
+    def ledger(self) -> Ledger:
+        query, key = tables.EVERY_PROVIDER, tables.providers.c.id
+        rows = {row.id: row for row in self._session.every_row(query, key)}
+        uuids = {number: str(row.uuid) for number, row in rows.items()}
+        providers = self._providers(rows, None)
+        held = self._session.every_row(tables.EVERY_ALLOCATION, tables.allocations.c.id)
+        return Ledger(providers, amounts_of(held, uuids, self._classes), DATABASE)
+
+    def trees(self, uuids: Sequence[str], names: Sequence[str]) -> dict[str, Provider]:
+        columns = tables.providers.c
+        members = self._provider_rows(columns.uuid, uuids) | self._provider_rows(
+            columns.name, names
+        )
+        roots = sorted({row.root_provider_id for row in members.values()})
+        rows = self._provider_rows(columns.root_provider_id, roots).values()
+        return {row.uuid: provider_of(row) for row in rows}
+
+    def holders(self, providers: Sequence[str]) -> frozenset[str]:
+        allocations = tables.allocations.c
+        numbers = sorted(self._provider_rows(tables.providers.c.uuid, providers))
+        query = tables.EVERY_ALLOCATION.with_only_columns(allocations.consumer_id).distinct()
+        rows = self._session.rows_of(query, allocations.resource_provider_id, numbers)
+        return frozenset(row.consumer_id for row in rows)
+
+    def held(self, consumers: Sequence[str]) -> dict[str, Amounts]:
+        allocations = tables.allocations.c
+        rows = [*self._session.rows_of(tables.EVERY_ALLOCATION, allocations.consumer_id, consumers)]
+        numbers = sorted({row.resource_provider_id for row in rows})
+        providers = self._provider_rows(tables.providers.c.id, numbers)
+        uuids = {number: str(row.uuid) for number, row in providers.items()}
+        held = amounts_of(rows, uuids, self._classes)
+        # A server that ignores case returns other consumers as well.
+        return {uuid: held[uuid] for uuid in consumers if uuid in held}
+
+    def completed(self, trees: Mapping[str, Provider]) -> dict[str, Provider]:
+        columns = tables.providers.c
+        sharing = [row.resource_provider_id for row in self._session.rows(tables.EVERY_SHARING)]
+        rows = self._provider_rows(columns.id, sharing)
+        rows |= self._provider_rows(columns.uuid, sorted(trees))
+        roots = frozenset(row.root for row in trees.values())
+        return within_trees(self._providers(rows, sorted(rows)), roots)
+
+    def _provider_rows(self, column: ColumnElement[Any], wanted: Sequence[Any]) -> dict[int, Row]:
+        rows = self._session.rows_of(tables.EVERY_PROVIDER, column, wanted)
+        return {row.id: row for row in rows}
+
+    def _providers(
+        self, rows: Mapping[int, Row], numbers: Sequence[int] | None
+    ) -> dict[str, Provider]:
+        """These rows with everything they have, by uuid; `numbers` is None if they are all."""
+        inventories = inventories_of(self._of(tables.inventories, numbers), self._classes)
+        traits = self._linked(tables.provider_traits, "trait_id", self._trait_names, numbers)
+        aggregates = self._linked(
+            tables.provider_aggregates, "aggregate_id", self._aggregate_uuids, numbers
+        )
+        providers = [
+            provider_of(
+                row,
+                inventories.get(number, {}),
+                traits.get(number, NOTHING),
+                aggregates.get(number, NOTHING),
+            )
+            for number, row in rows.items()
+        ]
+        sharing = [row.uuid for row in providers if SHARING_TRAIT in (row.traits or NOTHING)]
+        by_provider = {row.uuid: row.aggregates or NOTHING for row in providers}
+        return with_sharing(providers, members_of_sharing(sharing, by_provider))
+
+    def _of(self, table: TableClause, numbers: Sequence[int] | None) -> Iterable[Row]:
+        """The rows of a table that belong to these providers; all rows if `numbers` is None."""
+        key = table.c.resource_provider_id
+        if numbers is None:
+            return self._session.every_row(select(table), key)
+        return self._session.rows_of(select(table), key, numbers)
+
+    def _linked(
+        self,
+        table: TableClause,
+        target: str,
+        names: Mapping[int, str],
+        numbers: Sequence[int] | None,
+    ) -> dict[int, frozenset[str]]:
+        """What a table links to these providers: the names by the provider's number."""
+        return names_of(
+            ((row.resource_provider_id, getattr(row, target)) for row in self._of(table, numbers)),
+            names,
+        )
+
+    @cached_property
+    def _classes(self) -> dict[int, str]:
+        return {row.id: row.name for row in self._session.rows(select(tables.resource_classes))}
+
+    @cached_property
+    def _trait_names(self) -> dict[int, str]:
+        return {row.id: row.name for row in self._session.rows(select(tables.traits))}
+
+    @cached_property
+    def _aggregate_uuids(self) -> dict[int, str]:
+        return {row.id: row.uuid for row in self._session.rows(select(tables.aggregates))}

@@ -33,7 +33,14 @@ def inventories(document: Any) -> dict[str, Inventory]:
     """What a provider has, by resource class."""
     with understood(PLACEMENT):
         return {
-            name: Inventory(row["total"], row["reserved"], row["allocation_ratio"])
+            name: Inventory(
+                total=row["total"],
+                reserved=row["reserved"],
+                allocation_ratio=row["allocation_ratio"],
+                min_unit=row["min_unit"],
+                max_unit=row["max_unit"],
+                step_size=row["step_size"],
+            )
             for name, row in document["inventories"].items()
         }
 

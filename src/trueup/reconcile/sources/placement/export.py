@@ -7,22 +7,21 @@ import msgspec
 
 from trueup.reconcile.facts import Inventory, Provider
 from trueup.reconcile.sources.errors import Unreachable
-from trueup.reconcile.sources.placement.contract import (
-    SHARING_TRAIT,
-    Ledger,
-    members_of_sharing,
-    with_sharing,
-)
+from trueup.reconcile.sources.placement.contract import SHARING_TRAIT, Ledger
+from trueup.reconcile.sources.placement.sharing import members_of_sharing, with_sharing
 
 EXPORT = "/trueup/export"
 FORM = 1
 WAY = "export"
 
 
-class _Stock(msgspec.Struct):
+class _Inventory(msgspec.Struct):
     total: int
     reserved: int
     allocation_ratio: float
+    min_unit: int
+    max_unit: int
+    step_size: int
 
 
 class _Provider(msgspec.Struct):
@@ -31,7 +30,7 @@ class _Provider(msgspec.Struct):
     generation: int
     root_provider_uuid: str
     parent_provider_uuid: str | None
-    inventories: dict[str, _Stock]
+    inventories: dict[str, _Inventory]
     traits: list[str]
     aggregates: list[str]
 
@@ -80,8 +79,8 @@ def read(lines: Iterable[bytes]) -> Ledger:
 
 
 def _providers(rows: Mapping[str, _Provider]) -> dict[str, Provider]:
-    pools = [uuid for uuid, row in rows.items() if SHARING_TRAIT in row.traits]
-    members = members_of_sharing(pools, {uuid: row.aggregates for uuid, row in rows.items()})
+    sharing = [uuid for uuid, row in rows.items() if SHARING_TRAIT in row.traits]
+    members = members_of_sharing(sharing, {uuid: row.aggregates for uuid, row in rows.items()})
     return with_sharing(map(_provider, rows.values()), members)
 
 
@@ -93,7 +92,9 @@ def _provider(row: _Provider) -> Provider:
         root=row.root_provider_uuid,
         parent=row.parent_provider_uuid,
         inventories={
-            name: Inventory(stock.total, stock.reserved, stock.allocation_ratio)
-            for name, stock in row.inventories.items()
+            name: Inventory(**msgspec.structs.asdict(inventory))
+            for name, inventory in row.inventories.items()
         },
+        traits=frozenset(row.traits),
+        aggregates=frozenset(row.aggregates),
     )

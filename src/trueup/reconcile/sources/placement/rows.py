@@ -1,23 +1,21 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Rows of Placement's database → facts."""
+"""Rows of Placement's database → facts. No query here."""
 
 from collections.abc import Iterable, Mapping
-
-from sqlalchemy import select
+from functools import lru_cache
 
 from trueup.reconcile.facts import Inventory, Provider
-from trueup.reconcile.sources.database import Row, Session
-from trueup.reconcile.sources.placement import tables
+from trueup.reconcile.sources.database import Row
 
-WAY = "database"
-
-
-def class_names(session: Session) -> dict[int, str]:
-    """The resource classes by their number."""
-    return {row.id: row.name for row in session.rows(select(tables.resource_classes))}
+_NO_INVENTORIES: Mapping[str, Inventory] = {}
 
 
-def provider_of(row: Row, inventories: Mapping[str, Inventory]) -> Provider:
+def provider_of(
+    row: Row,
+    inventories: Mapping[str, Inventory] = _NO_INVENTORIES,
+    traits: frozenset[str] | None = None,
+    aggregates: frozenset[str] | None = None,
+) -> Provider:
     """A row of EVERY_PROVIDER, with what it has."""
     return Provider(
         uuid=str(row.uuid),
@@ -26,23 +24,54 @@ def provider_of(row: Row, inventories: Mapping[str, Inventory]) -> Provider:
         root=row.root,
         parent=row.parent,
         inventories=inventories,
+        traits=traits,
+        aggregates=aggregates,
     )
 
 
-def stocks_of(rows: Iterable[Row], classes: Mapping[int, str]) -> dict[int, dict[str, Inventory]]:
-    """Inventories by the provider's number and the class's name."""
-    stocks: dict[int, dict[str, Inventory]] = {}
+def inventories_of(
+    rows: Iterable[Row], classes: Mapping[int, str]
+) -> dict[int, dict[str, Inventory]]:
+    """Inventories by the number of their provider and the name of their class."""
+    inventories: dict[int, dict[str, Inventory]] = {}
     for row in rows:
-        stock = Inventory(row.total, row.reserved, float(row.allocation_ratio))
-        name = classes[row.resource_class_id]
-        stocks.setdefault(row.resource_provider_id, {})[name] = stock
-    return stocks
+        inventories.setdefault(row.resource_provider_id, {})[classes[row.resource_class_id]] = (
+            Inventory(
+                total=row.total,
+                reserved=row.reserved,
+                allocation_ratio=float(row.allocation_ratio),
+                min_unit=row.min_unit,
+                max_unit=row.max_unit,
+                step_size=row.step_size,
+            )
+        )
+    return inventories
+
+
+def names_of(
+    links: Iterable[tuple[int, int]], names: Mapping[int, str]
+) -> dict[int, frozenset[str]]:
+    """The names that are linked to each provider; a link is (provider's number, name's number).
+
+    A link to a name that does not exist is left out.
+    """
+    linked: dict[int, list[str]] = {}
+    for provider, number in links:
+        if name := names.get(number):
+            linked.setdefault(provider, []).append(name)
+    return {provider: _shared(tuple(sorted(found))) for provider, found in linked.items()}
+
+
+@lru_cache(maxsize=4096)
+def _shared(names: tuple[str, ...]) -> frozenset[str]:
+    """PERF: thousands of hosts have the same traits; each set of them is kept in memory once."""
+    return frozenset(names)
 
 
 def amounts_of(
     rows: Iterable[Row], uuids: Mapping[int, str], classes: Mapping[int, str]
 ) -> dict[str, dict[str, dict[str, int]]]:
-    """What each consumer holds of the providers that are known, `uuids` by their number."""
+    """What each consumer holds of the providers whose uuids are given by their number."""
     consumers: dict[str, dict[str, dict[str, int]]] = {}
     for row in rows:
         if uuid := uuids.get(row.resource_provider_id):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Placement's tables, and what is asked of them: what its API would not list is left out here."""
+"""Placement's tables, and the queries over them that leave out what its API would not list."""
 
 from sqlalchemy import Float, Select, column, select, table
 
@@ -13,9 +13,11 @@ resource_classes = table("resource_classes", column("id"), column("name"))
 inventories = table(
     "inventories",
     *map(column, ("id", "resource_provider_id", "resource_class_id", "total", "reserved")),
+    *map(column, ("min_unit", "max_unit", "step_size")),
     column("allocation_ratio", Float),
 )
 traits = table("traits", column("id"), column("name"))
+aggregates = table("placement_aggregates", column("id"), column("uuid"))
 provider_traits = table(
     "resource_provider_traits", column("resource_provider_id"), column("trait_id")
 )
@@ -34,7 +36,7 @@ EVERY_PROVIDER: Select[tuple[object, ...]] = (
     .join_from(providers, roots, roots.c.id == providers.c.root_provider_id)
     .outerjoin(parents, parents.c.id == providers.c.parent_provider_id)
 )
-EVERY_POOL = (
+EVERY_SHARING = (
     select(provider_traits.c.resource_provider_id)
     .join_from(provider_traits, traits, traits.c.id == provider_traits.c.trait_id)
     .where(traits.c.name == SHARING_TRAIT)

@@ -1,0 +1,38 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Looks up parts of a ledger that was already read as a whole."""
+
+from collections.abc import Iterable, Mapping
+from functools import cached_property
+
+from trueup.reconcile.facts import Amounts, Provider, grouped, within_trees
+from trueup.reconcile.sources.placement.contract import Ledger
+
+
+class LoadedLedger:
+    """A LedgerLookup in memory."""
+
+    def __init__(self, ledger: Ledger) -> None:
+        self.read_via = ledger.read_via
+        self._ledger = ledger
+
+    def trees(self, uuids: Iterable[str], names: Iterable[str]) -> dict[str, Provider]:
+        known, wanted = self._ledger.providers, frozenset(names)
+        roots = {known[uuid].root for uuid in uuids if uuid in known}
+        roots |= {row.root for row in known.values() if row.name in wanted}
+        return {uuid: row for uuid, row in known.items() if row.root in roots}
+
+    def holders(self, providers: Iterable[str]) -> frozenset[str]:
+        return frozenset(who for one in providers for who in self._holders.get(one, ()))
+
+    def held(self, consumers: Iterable[str]) -> dict[str, Amounts]:
+        known = self._ledger.consumers
+        return {uuid: known[uuid] for uuid in consumers if uuid in known}
+
+    def completed(self, trees: Mapping[str, Provider]) -> dict[str, Provider]:
+        roots = frozenset(row.root for row in trees.values())
+        return within_trees(self._ledger.providers, roots)
+
+    @cached_property
+    def _holders(self) -> Mapping[str, tuple[str, ...]]:
+        held = self._ledger.consumers.items()
+        return grouped((provider, who) for who, amounts in held for provider in amounts)
