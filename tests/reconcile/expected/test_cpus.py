@@ -2,7 +2,7 @@
 import pytest
 
 from tests.reconcile.expected.asking import flavor
-from trueup.reconcile.expected.cpus import dedicated_processors, is_true
+from trueup.reconcile.expected.cpus import dedicated_cpus, is_true
 from trueup.reconcile.expected.parts import Unknown
 
 PINNED = {"hw:cpu_policy": "dedicated"}
@@ -10,7 +10,7 @@ MIXED = {"hw:cpu_policy": "mixed"}
 
 
 def processors(specs, image=None, vcpus=4):
-    return dedicated_processors(flavor(specs, vcpus=vcpus), image or {})
+    return dedicated_cpus(flavor(specs, vcpus=vcpus), image or {})
 
 
 @pytest.mark.parametrize(

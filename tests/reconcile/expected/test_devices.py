@@ -4,7 +4,7 @@ import pytest
 from tests.reconcile.expected.asking import CELL, PLAIN, ROOT, facts, instance, provider
 from trueup.reconcile.expected import Ambiguous, Known, Unknown
 from trueup.reconcile.expected.devices import device_parts
-from trueup.reconcile.expected.host_providers import place_of
+from trueup.reconcile.expected.host_providers import host_providers_of
 from trueup.reconcile.facts import PciDevice, PciRequest
 
 GPU = "CUSTOM_PCI_10DE_1DB6"
@@ -25,7 +25,7 @@ def device(address, kind="type-PCI", **more):
 def parts(asked, providers, devices=()):
     cloud = facts(PLAIN, *providers, pci_devices=tuple(devices))
     web = instance(pci_requests=asked)
-    return list(device_parts(web, place_of(ROOT, cloud), cloud))
+    return list(device_parts(web, host_providers_of(ROOT, cloud), cloud))
 
 
 def test_the_device_it_was_given_says_of_which_provider():

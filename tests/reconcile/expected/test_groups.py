@@ -99,11 +99,11 @@ def test_an_image_can_ask_for_encrypted_memory():
     assert asked(image={"hw_mem_encryption": "True"})[UNSUFFIXED]["MEM_ENCRYPTION_CONTEXT"] == 1
 
 
-def test_dedicated_processors_take_the_place_of_shared_ones():
+def test_dedicated_cpus_take_the_place_of_shared_ones():
     assert asked({"hw:cpu_policy": "dedicated"}) == {UNSUFFIXED: {"PCPU": 2, "MEMORY_MB": 256}}
 
 
-def test_a_host_without_dedicated_processors_is_asked_for_shared_ones():
+def test_a_host_without_dedicated_cpus_is_asked_for_shared_ones():
     pinned = {"hw:cpu_policy": "dedicated"}
     assert asked(pinned, pinning=False) == {UNSUFFIXED: {"VCPU": 2, "MEMORY_MB": 256}}
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 from tests.reconcile.expected.asking import PLAIN, ROOT, facts, provider
 from trueup.reconcile.expected import UNSUFFIXED, Ambiguous, Group, Known, NotOurs
-from trueup.reconcile.expected.host_providers import parts_of, place_of
+from trueup.reconcile.expected.host_providers import host_providers_of, parts_of
 
 CARD = provider("card", "VGPU", "CUSTOM_MEMORY")
 OTHER_CARD = provider("other-card", "VGPU")
@@ -11,7 +11,7 @@ DISKLESS = provider(ROOT, "VCPU", "MEMORY_MB")
 
 
 def parts(group: Group, *providers):
-    return list(parts_of([group], place_of(ROOT, facts(*providers)), "flavor"))
+    return list(parts_of([group], host_providers_of(ROOT, facts(*providers)), "flavor"))
 
 
 def unsuffixed(**amounts: int) -> Group:

@@ -4,7 +4,14 @@
 from dataclasses import replace
 
 from tests.reconcile.expected.asking import CELL, PLAIN, ROOT, facts, flavor, instance, provider
-from trueup.reconcile.expected import Expected, Known, NotOurs, Unknown, expected, expected_on
+from trueup.reconcile.expected import (
+    ExpectedAllocation,
+    Known,
+    NotOurs,
+    Unknown,
+    expected,
+    expected_on,
+)
 from trueup.reconcile.facts import Coverage, Migration, Port, PortRequestGroup
 
 BANDWIDTH = {"NET_BW_EGR_KILOBIT_PER_SEC": 1000}
@@ -19,7 +26,7 @@ def move(kind="resize", status="finished", target="h2"):
 
 def known(consumer, provider_uuid, vcpus):
     amounts = {"VCPU": vcpus, "MEMORY_MB": 256}
-    return Expected(consumer, (Known("flavor", amounts, provider_uuid),))
+    return ExpectedAllocation(consumer, (Known("flavor", amounts, provider_uuid),))
 
 
 def test_a_settled_instance_holds_its_flavor_on_its_host():
@@ -29,7 +36,7 @@ def test_a_settled_instance_holds_its_flavor_on_its_host():
 
 def test_an_instance_on_no_host_holds_nothing():
     shelved = instance(host=None, node=None)
-    assert expected(shelved, facts(PLAIN)) == (Expected("web", ()),)
+    assert expected(shelved, facts(PLAIN)) == (ExpectedAllocation("web", ()),)
 
 
 def test_what_was_not_read_is_not_known():
@@ -95,7 +102,7 @@ def test_without_neutron_only_ports_that_hold_something_are_not_known():
     assert not whole.open
 
 
-def test_dedicated_processors_asked_for_by_the_image():
+def test_dedicated_cpus_asked_for_by_the_image():
     pinned = instance(image_properties={"hw_cpu_policy": "dedicated"})
     modern = provider(ROOT, "VCPU", "PCPU", "MEMORY_MB")
     assert expected_on(ROOT, pinned, facts(modern)).known[ROOT] == {"PCPU": 2, "MEMORY_MB": 256}

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 from trueup.reconcile.expected.parts import (
     Ambiguous,
-    Expected,
+    ExpectedAllocation,
     Known,
     NotOurs,
     Unknown,
@@ -18,7 +18,7 @@ SECRET = NotOurs("device profile fast", {}, "Cyborg")
 
 
 def test_known_parts_are_summed_by_provider():
-    whole = Expected("web", (FLAVOR, DISK, DEVICE, DEVICE, EITHER))
+    whole = ExpectedAllocation("web", (FLAVOR, DISK, DEVICE, DEVICE, EITHER))
     assert whole.known == {
         "root": {"VCPU": 2},
         "pool": {"DISK_GB": 1},
@@ -29,8 +29,8 @@ def test_known_parts_are_summed_by_provider():
 
 
 def test_nothing_expected_is_known_to_be_nothing():
-    assert Expected("shelf", ()) == Expected("shelf", ())
-    assert (Expected("shelf", ()).known, Expected("shelf", ()).open) == ({}, ())
+    assert ExpectedAllocation("shelf", ()) == ExpectedAllocation("shelf", ())
+    assert (ExpectedAllocation("shelf", ()).known, ExpectedAllocation("shelf", ()).open) == ({}, ())
 
 
 def test_every_open_part_says_why():

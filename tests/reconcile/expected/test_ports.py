@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 from tests.reconcile.expected.asking import PLAIN, ROOT, facts, provider
 from trueup.reconcile.expected import Ambiguous, Known
-from trueup.reconcile.expected.host_providers import place_of
+from trueup.reconcile.expected.host_providers import host_providers_of
 from trueup.reconcile.expected.ports import port_parts
 from trueup.reconcile.facts import Port, PortRequestGroup
 
@@ -17,7 +17,7 @@ GROUPS = (
 
 def parts(allocation, *providers):
     port = Port("p1", "web", "compute:nova", request_groups=GROUPS, allocation=allocation)
-    return list(port_parts(port, place_of(ROOT, facts(PLAIN, *providers))))
+    return list(port_parts(port, host_providers_of(ROOT, facts(PLAIN, *providers))))
 
 
 def test_the_port_names_its_providers():
@@ -47,4 +47,4 @@ def test_a_provider_of_another_host_is_not_believed():
 
 def test_a_port_without_a_request_holds_nothing():
     port = Port("p1", "web", "compute:nova")
-    assert list(port_parts(port, place_of(ROOT, facts(PLAIN)))) == []
+    assert list(port_parts(port, host_providers_of(ROOT, facts(PLAIN)))) == []

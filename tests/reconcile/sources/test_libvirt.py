@@ -109,7 +109,19 @@ def test_metadata_of_others_is_not_novas():
     assert not parse_domain(PLAIN.format(text), 1, "h1").ours
 
 
-@pytest.mark.parametrize("text", ["", "<domain>", "<domain/>", "<domain><name>a</name></domain>"])
+WITH_ENTITY = '<!DOCTYPE domain [<!ENTITY a "aaaa">]>' + PLAIN.format("&a;")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "<domain>",
+        "<domain/>",
+        "<domain><name>a</name></domain>",
+        WITH_ENTITY,
+    ],
+)
 def test_what_is_no_domain_is_no_answer(text):
     with pytest.raises(Unreachable) as silent:
         parse_domain(text, 1, "h1")

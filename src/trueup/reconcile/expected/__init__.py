@@ -5,10 +5,10 @@ from trueup.reconcile.expected.groups import UNSUFFIXED, Group, flavor_groups
 from trueup.reconcile.expected.instances import expected, expected_on
 from trueup.reconcile.expected.parts import (
     Ambiguous,
-    Expected,
+    ExpectedAllocation,
+    ExpectedPart,
     Known,
     NotOurs,
-    Part,
     Unknown,
     open_reason,
 )
@@ -16,11 +16,11 @@ from trueup.reconcile.expected.parts import (
 __all__ = [
     "UNSUFFIXED",
     "Ambiguous",
-    "Expected",
+    "ExpectedAllocation",
+    "ExpectedPart",
     "Group",
     "Known",
     "NotOurs",
-    "Part",
     "Unknown",
     "expected",
     "expected_on",

@@ -18,7 +18,7 @@ def is_true(word: str | None) -> bool:
     return word is not None and word.strip().lower() in _TRUE
 
 
-def dedicated_processors(flavor: Flavor, image: Mapping[str, str]) -> Mapping[str, int] | Unknown:
+def dedicated_cpus(flavor: Flavor, image: Mapping[str, str]) -> Mapping[str, int] | Unknown:
     """VCPU and PCPU that its processor policy asks for; nothing where all of them are shared.
 
     A pinned instance has PCPU only, a mixed one both; isolated emulator threads take one more.

@@ -8,32 +8,32 @@ address. A port's device is not in Placement.
 from collections.abc import Iterator
 
 from trueup.model.names import custom_resource_class, is_resource_class
-from trueup.reconcile.expected.host_providers import Place, on_one_of
-from trueup.reconcile.expected.parts import Part, Unknown
+from trueup.reconcile.expected.host_providers import HostProviders, on_one_of
+from trueup.reconcile.expected.parts import ExpectedPart, Unknown
 from trueup.reconcile.facts import Facts, Instance, PciDevice, PciRequest
 
 # Devices that have no provider of their own, but that of their physical function.
 _VIRTUAL = ("type-VF", "vdpa")
 
 
-def device_parts(instance: Instance, place: Place, facts: Facts) -> Iterator[Part]:
+def device_parts(instance: Instance, host: HostProviders, facts: Facts) -> Iterator[ExpectedPart]:
     """One part for each device that its aliases ask for."""
     if instance.pci_requests is None:
         yield Unknown("its PCI requests cannot be read")
         return
-    by_address = _providers_by_address(place)
+    by_address = _providers_by_address(host)
     if not by_address:
         return
     devices = facts.pci_by_instance.get(instance.uuid, ())
     for request in instance.pci_requests:
         if request.requester is None:
             mine = [row for row in devices if row.request_id == request.request_id]
-            yield from _of_request(request, mine, by_address, place)
+            yield from _of_request(request, mine, by_address, host)
 
 
 def _of_request(
-    request: PciRequest, devices: list[PciDevice], by_address: dict[str, str], place: Place
-) -> Iterator[Part]:
+    request: PciRequest, devices: list[PciDevice], by_address: dict[str, str], host: HostProviders
+) -> Iterator[ExpectedPart]:
     source = f"PCI alias {request.alias}"
     name = _resource_class(request)
     if name is None:
@@ -44,7 +44,7 @@ def _of_request(
         provider = by_address.get(_address(device))
         yield on_one_of(source, amounts, (provider,) if provider else ())
     for _ in range(request.count - len(devices)):
-        yield on_one_of(source, amounts, place.having(amounts))
+        yield on_one_of(source, amounts, host.having(amounts))
 
 
 def _resource_class(request: PciRequest) -> str | None:
@@ -60,13 +60,13 @@ def _resource_class(request: PciRequest) -> str | None:
     return None
 
 
-def _providers_by_address(place: Place) -> dict[str, str]:
-    names = {row.uuid: row.name for row in place.tree}
-    prefix = f"{names.get(place.root, '')}_"
+def _providers_by_address(host: HostProviders) -> dict[str, str]:
+    names = {row.uuid: row.name for row in host.tree}
+    prefix = f"{names.get(host.root, '')}_"
     return {
         row.name.removeprefix(prefix).upper(): row.uuid
-        for row in place.tree
-        if row.uuid != place.root and row.name.startswith(prefix)
+        for row in host.tree
+        if row.uuid != host.root and row.name.startswith(prefix)
     }
 
 

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from trueup.model.names import custom_resource_class, is_resource_class
-from trueup.reconcile.expected.cpus import dedicated_processors, is_true
+from trueup.reconcile.expected.cpus import dedicated_cpus, is_true
 from trueup.reconcile.expected.parts import Unknown
 from trueup.reconcile.facts import Flavor
 
@@ -42,7 +42,7 @@ def flavor_groups(
     groups = _overrides(flavor.extra_specs)
     unsuffixed = groups.setdefault(UNSUFFIXED, {})
     if pinning:
-        dedicated = dedicated_processors(flavor, image)
+        dedicated = dedicated_cpus(flavor, image)
         if isinstance(dedicated, Unknown):
             return dedicated
         unsuffixed.update(dedicated)

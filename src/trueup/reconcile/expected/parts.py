@@ -41,15 +41,15 @@ class Unknown:
     reason: str
 
 
-Part = Known | Ambiguous | NotOurs | Unknown
+ExpectedPart = Known | Ambiguous | NotOurs | Unknown
 
 
 @dataclass(frozen=True, slots=True)
-class Expected:
+class ExpectedAllocation:
     """All that one consumer (an instance, or the migration of one) should hold."""
 
     consumer: str
-    parts: tuple[Part, ...]
+    parts: tuple[ExpectedPart, ...]
 
     @property
     def known(self) -> Amounts:

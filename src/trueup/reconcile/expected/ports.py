@@ -3,21 +3,21 @@
 
 from collections.abc import Iterator
 
-from trueup.reconcile.expected.host_providers import Place, on_one_of
-from trueup.reconcile.expected.parts import Known, Part
+from trueup.reconcile.expected.host_providers import HostProviders, on_one_of
+from trueup.reconcile.expected.parts import ExpectedPart, Known
 from trueup.reconcile.facts import Port
 
 
-def port_parts(port: Port, place: Place) -> Iterator[Part]:
+def port_parts(port: Port, host: HostProviders) -> Iterator[ExpectedPart]:
     """One part for each request group; its provider is the one that the port itself names.
 
     A port that names none, or one of another host, was to be given one that has the classes.
     """
-    here = {provider.uuid for provider in place.tree}
+    here = {provider.uuid for provider in host.tree}
     for group in port.request_groups:
         source = f"port {port.id}"
         named = (port.allocation or {}).get(group.id)
         if named is not None and named in here:
             yield Known(source, group.resources, named)
         else:
-            yield on_one_of(source, group.resources, place.having(group.resources))
+            yield on_one_of(source, group.resources, host.having(group.resources))

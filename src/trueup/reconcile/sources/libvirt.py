@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Hypervisors over libvirt: the domains of each, and whose they are. Read-only.
+"""Hypervisors over libvirt: the domains of each, and to whom they belong. Read-only.
 
-The door of libvirt's binding, which the extra `libvirt` brings; nothing else needs it.
+Nothing else uses libvirt's binding, which the extra `libvirt` installs.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -9,7 +9,10 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from importlib import import_module
 from typing import Any
-from xml.etree import ElementTree
+from xml.etree.ElementTree import Element, ParseError
+
+from defusedxml import DefusedXmlException
+from defusedxml.ElementTree import fromstring
 
 from trueup.reconcile.facts import Domain, SourceStatus, Unsupported
 from trueup.reconcile.sources.errors import Unreachable
@@ -17,7 +20,7 @@ from trueup.reconcile.sources.errors import Unreachable
 AT_ONCE = 8
 # `{host}` stands for a compute host's name.
 PATTERN = "qemu+ssh://nova@{host}/system"
-# Followed by a version, 1.0 or 1.1, that does not matter to us.
+# A version follows, 1.0 or 1.1; both have the elements that are read here.
 _NOVA = "{http://openstack.org/xmlns/libvirt/nova/"
 # virDomainState
 _STATES = (
@@ -37,7 +40,7 @@ LIBVIRT = "libvirt"
 
 @dataclass(frozen=True, slots=True)
 class HostDomains:
-    """What one hypervisor said: its domains, or why it did not."""
+    """The domains of one host, or the reason why they could not be read."""
 
     host: str
     domains: tuple[Domain, ...] = ()
@@ -45,25 +48,28 @@ class HostDomains:
 
 
 class Hypervisors:
-    """The hypervisors of a cloud; `uris`, by host, go before the pattern."""
+    """The hypervisors of a cloud.
+
+    A host's URI is made from the pattern, unless `uris` has one for it.
+    """
 
     def __init__(self, pattern: str = PATTERN, uris: Mapping[str, str] | None = None) -> None:
         """Raises ModuleNotFoundError where the binding is not installed."""
         self._pattern = pattern
         self._uris = dict(uris or {})
         self._libvirt: Any = import_module("libvirt")
-        # Else it prints every error besides raising it.
+        # Without a handler the binding prints every error as well as raising it.
         self._libvirt.registerErrorHandler(lambda *_: None, None)
 
     def uri(self, host: str) -> str:
         return self._uris.get(host) or self._pattern.format(host=host)
 
     def domains(self, hosts: Iterable[str]) -> Iterator[HostDomains]:
-        """What each of these hosts says, in their order; one that is silent does not stop it."""
+        """The domains of each of these hosts, or the reason why there are none, in this order."""
         with ThreadPoolExecutor(AT_ONCE) as pool:
-            yield from pool.map(self._told, hosts)
+            yield from pool.map(self._read, hosts)
 
-    def _told(self, host: str) -> HostDomains:
+    def _read(self, host: str) -> HostDomains:
         try:
             connection = self._libvirt.openReadOnly(self.uri(host))
             try:
@@ -79,13 +85,13 @@ class Hypervisors:
             return HostDomains(host, reason=silence.reason)
 
 
-def status_of(told: Iterable[HostDomains]) -> SourceStatus:
-    """One answer for all hypervisors.
+def status_of(replies: Iterable[HostDomains]) -> SourceStatus:
+    """One status for all hypervisors.
 
-    Those that are silent are named in it and do not make the evidence incomplete: a host that is
-    dead, whose instances were evacuated, is silent by nature.
+    A hypervisor that does not answer is named in it, but does not make the coverage incomplete: a
+    dead host, from which instances were evacuated, cannot answer.
     """
-    every = tuple(told)
+    every = tuple(replies)
     return SourceStatus(
         LIBVIRT,
         answered=True,
@@ -98,19 +104,20 @@ def status_of(told: Iterable[HostDomains]) -> SourceStatus:
 
 
 def parse_domain(text: str, state: int, host: str) -> Domain:
-    """A domain from libvirt's description of it. Raises Unreachable when it is none.
+    """A domain from its XML. Raises Unreachable if this is not the XML of a domain.
 
-    A domain is Nova's if it has Nova's metadata; others are somebody else's.
+    `ours` says whether Nova made the domain: then it has Nova's metadata.
     """
     try:
-        root = ElementTree.fromstring(text)
+        # SAFETY: a compromised host may send any document; entities are refused.
+        root = fromstring(text)
         uuid, name = root.findtext("uuid"), root.findtext("name")
-    except ElementTree.ParseError as error:
-        raise Unreachable(host, f"a domain that is no XML: {error}") from error
+    except (ParseError, DefusedXmlException) as error:
+        raise Unreachable(host, f"the XML of a domain cannot be read: {error}") from error
     if not uuid or not name:
-        raise Unreachable(host, "a domain without a uuid or a name")
-    known = (one for one in root.findall("metadata/{*}instance") if one.tag.startswith(_NOVA))
-    instance = next(known, None)
+        raise Unreachable(host, "a domain has no uuid or no name")
+    instances = (one for one in root.findall("metadata/{*}instance") if one.tag.startswith(_NOVA))
+    instance = next(instances, None)
     return Domain(
         uuid=uuid.lower(),
         host=host,
@@ -131,16 +138,16 @@ def parse_domain(text: str, state: int, host: str) -> Domain:
     )
 
 
-def _attribute(element: ElementTree.Element | None, path: str, name: str) -> str:
+def _attribute(element: Element | None, path: str, name: str) -> str:
     found = None if element is None else element.find(path)
     return "" if found is None else found.get(name, "")
 
 
-def _sources(root: ElementTree.Element, kind: str) -> list[ElementTree.Element]:
+def _sources(root: Element, kind: str) -> list[Element]:
     return root.findall(f"devices/{kind}/source/address")
 
 
-def _address(element: ElementTree.Element) -> str:
+def _address(element: Element) -> str:
     """`0000:81:00.1`, of four hexadecimal numbers."""
     domain, bus, slot, function = (
         int(element.get(name, "0"), 16) for name in ("domain", "bus", "slot", "function")
