@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
 from typing import Any
 
-from sqlalchemy import ColumnElement, TableClause, select
+from sqlalchemy import ColumnElement, Select, TableClause, select
 
 from trueup.reconcile.facts import Amounts, Provider, within_trees
 from trueup.reconcile.sources.database import Database, Row, Session
@@ -114,11 +114,11 @@ class _Reading:
         self, rows: Mapping[int, Row], numbers: Sequence[int] | None
     ) -> dict[str, Provider]:
         """These rows with everything they have, by uuid; `numbers` is None if they are all."""
-        inventories = inventories_of(self._of(tables.inventories, numbers), self._classes)
-        traits = self._linked(tables.provider_traits, "trait_id", self._trait_names, numbers)
-        aggregates = self._linked(
-            tables.provider_aggregates, "aggregate_id", self._aggregate_uuids, numbers
+        inventories = inventories_of(
+            self._of(select(tables.inventories), tables.inventories, numbers), self._classes
         )
+        traits = names_of(self._of(tables.EVERY_TRAIT, tables.provider_traits, numbers))
+        aggregates = names_of(self._of(tables.EVERY_AGGREGATE, tables.provider_aggregates, numbers))
         providers = [
             provider_of(
                 row,
@@ -132,34 +132,15 @@ class _Reading:
         by_provider = {row.uuid: row.aggregates or NOTHING for row in providers}
         return with_sharing(providers, members_of_sharing(sharing, by_provider))
 
-    def _of(self, table: TableClause, numbers: Sequence[int] | None) -> Iterable[Row]:
-        """The rows of a table that belong to these providers; all rows if `numbers` is None."""
+    def _of(
+        self, query: Select[Any], table: TableClause, numbers: Sequence[int] | None
+    ) -> Iterable[Row]:
+        """The rows of a query that belong to these providers; all rows if `numbers` is None."""
         key = table.c.resource_provider_id
         if numbers is None:
-            return self._session.every_row(select(table), key)
-        return self._session.rows_of(select(table), key, numbers)
-
-    def _linked(
-        self,
-        table: TableClause,
-        target: str,
-        names: Mapping[int, str],
-        numbers: Sequence[int] | None,
-    ) -> dict[int, frozenset[str]]:
-        """What a table links to these providers: the names by the provider's number."""
-        return names_of(
-            ((row.resource_provider_id, getattr(row, target)) for row in self._of(table, numbers)),
-            names,
-        )
+            return self._session.every_row(query, key)
+        return self._session.rows_of(query, key, numbers)
 
     @cached_property
     def _classes(self) -> dict[int, str]:
         return {row.id: row.name for row in self._session.rows(select(tables.resource_classes))}
-
-    @cached_property
-    def _trait_names(self) -> dict[int, str]:
-        return {row.id: row.name for row in self._session.rows(select(tables.traits))}
-
-    @cached_property
-    def _aggregate_uuids(self) -> dict[int, str]:
-        return {row.id: row.uuid for row in self._session.rows(select(tables.aggregates))}

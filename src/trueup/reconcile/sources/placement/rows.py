@@ -48,18 +48,12 @@ def inventories_of(
     return inventories
 
 
-def names_of(
-    links: Iterable[tuple[int, int]], names: Mapping[int, str]
-) -> dict[int, frozenset[str]]:
-    """The names that are linked to each provider; a link is (provider's number, name's number).
-
-    A link to a name that does not exist is left out.
-    """
-    linked: dict[int, list[str]] = {}
-    for provider, number in links:
-        if name := names.get(number):
-            linked.setdefault(provider, []).append(name)
-    return {provider: _shared(tuple(sorted(found))) for provider, found in linked.items()}
+def names_of(rows: Iterable[Row]) -> dict[int, frozenset[str]]:
+    """The names of all rows of each provider, by its number."""
+    names: dict[int, list[str]] = {}
+    for row in rows:
+        names.setdefault(row.resource_provider_id, []).append(row.name)
+    return {number: _shared(tuple(sorted(found))) for number, found in names.items()}
 
 
 @lru_cache(maxsize=4096)

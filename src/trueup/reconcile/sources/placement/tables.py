@@ -41,6 +41,12 @@ EVERY_SHARING = (
     .join_from(provider_traits, traits, traits.c.id == provider_traits.c.trait_id)
     .where(traits.c.name == SHARING_TRAIT)
 )
+EVERY_TRAIT = select(provider_traits.c.resource_provider_id, traits.c.name).join_from(
+    provider_traits, traits, traits.c.id == provider_traits.c.trait_id
+)
+EVERY_AGGREGATE = select(
+    provider_aggregates.c.resource_provider_id, aggregates.c.uuid.label("name")
+).join_from(provider_aggregates, aggregates, aggregates.c.id == provider_aggregates.c.aggregate_id)
 EVERY_ALLOCATION = select(allocations).join_from(
     allocations, consumers, consumers.c.uuid == allocations.c.consumer_id
 )
