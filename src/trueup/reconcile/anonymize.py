@@ -207,6 +207,7 @@ KEPT: Mapping[type, frozenset[str]] = {
     kinds.BlockDevice: frozenset({"source", "destination", "guest_format"}),
     kinds.Migration: frozenset({"kind", "status"}),
     kinds.ComputeNode: frozenset({"hypervisor"}),
+    kinds.ComputeService: frozenset({"state"}),
     kinds.PciDevice: frozenset(
         {"address", "vendor", "product", "kind", "status", "parent_address", "parent_interface"}
     ),

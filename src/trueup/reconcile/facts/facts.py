@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The picture: everything that was read of a cloud at one moment, with lookups over it."""
+"""Everything that was read of a cloud in one run, with lookups over it."""
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
@@ -34,9 +34,10 @@ Value = TypeVar("Value")
 
 @dataclass(frozen=True)
 class Facts:
-    """One picture of a cloud. `consumers` are the amounts held, by consumer uuid.
+    """What was read of a cloud in one run. `consumers` has the amounts held, by consumer uuid.
 
-    `compute_nodes` and `services` are those that are not deleted; the deleted ones stand apart.
+    `instances` has every row that was read: one uuid may have rows in several cells. Rows of
+    deleted compute nodes and services are kept apart from the others.
     """
 
     taken_at: datetime
@@ -62,23 +63,33 @@ class Facts:
     block_devices: tuple[BlockDevice, ...] = ()
     pci_devices: tuple[PciDevice, ...] = ()
     ports: tuple[Port, ...] = ()
-    # The hosts that were selected; None: nothing was, and all that there is was read.
+    # The hosts of a selection; None if nothing was selected and the whole cloud was read.
     hosts_in_scope: frozenset[str] | None = None
     domains: tuple[Domain, ...] = ()
-    # What is in the request specs, known where instances were selected: read of all, they would be
-    # most of what is read of a cloud. So no defect may be told by them, only explained.
+    # The contents of request specs, read only for selected instances: those of a whole cloud would
+    # be most of what is read. So no defect may depend on them.
     specs: Mapping[str, RequestSpec] = field(default_factory=dict)
 
     @cached_property
+    def instance_rows(self) -> Mapping[str, tuple[Instance, ...]]:
+        """All rows of each instance, from every cell, alive, deleted or archived, by uuid."""
+        return grouped((row.uuid, row) for row in self.instances)
+
+    @cached_property
     def alive(self) -> Mapping[str, Instance]:
-        """Instances that are not deleted, by uuid; also hidden ones, whose sibling moves."""
-        return {row.uuid: row for row in self.instances if not row.deleted}
+        """Instances that some cell has as not deleted, by uuid: the last such row of each.
+
+        Hidden instances, of which another row is moving between cells, are among them.
+        """
+        living = ([row for row in rows if not row.deleted] for rows in self.instance_rows.values())
+        return {rows[-1].uuid: rows[-1] for rows in living if rows}
 
     @cached_property
     def deleted(self) -> Mapping[str, Instance]:
-        """Instances that a cell says are deleted and no cell says are alive, by uuid."""
-        rows = {row.uuid: row for row in self.instances if row.deleted}
-        return {uuid: row for uuid, row in rows.items() if uuid not in self.alive}
+        """Instances that are deleted in every cell that has them, by uuid: their last row."""
+        return {
+            uuid: rows[-1] for uuid, rows in self.instance_rows.items() if uuid not in self.alive
+        }
 
     @cached_property
     def builds(self) -> frozenset[str]:

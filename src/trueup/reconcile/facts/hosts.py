@@ -13,7 +13,7 @@ SERVICE_DOWN_AFTER = timedelta(seconds=60)
 class ComputeNode:
     """A row of a cell's `compute_nodes`; `uuid` is its provider's uuid.
 
-    `number` is the row's id, which `pci_devices` refer to. `hypervisor` is its type, as `QEMU`.
+    `number` is the id of the row, which `pci_devices` refer to. `hypervisor` is its type (`QEMU`).
     """
 
     uuid: str
@@ -28,7 +28,11 @@ class ComputeNode:
 
 @dataclass(frozen=True, slots=True)
 class ComputeService:
-    """A nova-compute service; `version` is Nova's service version, 0 where it is not known."""
+    """A nova-compute service; `version` is Nova's service version, 0 where it is not known.
+
+    `state` is `up` or `down` as Nova's API computes it from its own clock and service_down_time;
+    None where the databases were read.
+    """
 
     cell: str
     host: str
@@ -39,6 +43,7 @@ class ComputeService:
     disabled_reason: str = ""
     version: int = 0
     deleted: bool = False
+    state: str | None = None
 
     def is_up(self, now: datetime) -> bool:
         if self.forced_down or self.last_seen is None:

@@ -91,6 +91,7 @@ def compute_service(row: Document, cell: str) -> ComputeService:
         uuid=row["id"],
         disabled=row["status"] == "disabled",
         disabled_reason=row.get("disabled_reason") or "",
+        state=row.get("state"),
     )
 
 
