@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Snapshot: facts ⇄ one file, to look at again where the cloud is not."""
+"""Snapshot: facts in a file, so that they can be audited without access to the cloud."""
 
 import gzip
 import os
@@ -37,7 +37,7 @@ class _File(msgspec.Struct):
 
 @dataclass(frozen=True, slots=True)
 class Snapshot:
-    """Facts that were kept, and whether their names are pseudonyms."""
+    """Facts, and whether their names are pseudonyms."""
 
     facts: Facts
     anonymized: bool = False
@@ -48,7 +48,7 @@ def save(snapshot: Snapshot, path: Path) -> None:
     content = msgspec.json.encode(_File(FORMAT, snapshot.anonymized, snapshot.facts))
     half = path.with_name(f".{path.name}.half")
     try:
-        # What a cloud says of itself is for whoever made the snapshot.
+        # SAFETY: a snapshot describes a whole cloud, so only its owner may read the file.
         with open(os.open(half, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "wb") as file:
             file.write(gzip.compress(content, _COMPRESSION))
         half.replace(path)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Garbage collection, where it costs much and finds nothing."""
+"""Switches Python's garbage collection off while a cloud is read."""
 
 import gc
 from collections.abc import Iterator
@@ -8,10 +8,10 @@ from contextlib import contextmanager
 
 @contextmanager
 def garbage_left() -> Iterator[None]:
-    """Nothing is looked through for garbage meanwhile.
+    """No garbage collection runs inside of this.
 
-    PERF: a cloud is read into millions of values that all stay. Looking through them again and
-    again takes a fifth of our time (bench/collecting.py).
+    PERF: a cloud is read into millions of values that are all kept. Scanning them again and again
+    takes a fifth of the time (bench/collecting.py).
     """
     enabled = gc.isenabled()
     gc.disable()

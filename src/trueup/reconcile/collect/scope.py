@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Scope: which hosts and which trees of providers bear on what is said of some consumers. Pure.
+"""Scope: which hosts and trees of providers are needed to judge some consumers. Pure.
 
-The same rules say what a selection reads of a cloud, and what is kept of a picture of all of it.
+The same rules decide what a selection reads of a cloud, and what it keeps of a whole cloud's facts.
 """
 
 from collections.abc import Iterable
@@ -16,7 +16,7 @@ def hosts_of(facts: Facts, uuids: Iterable[str]) -> frozenset[str]:
 
 
 def hosts_of_moves(facts: Facts, uuids: Iterable[str]) -> frozenset[str]:
-    """The hosts between which these instances, or the instances of these consumers, moved."""
+    """The sources and targets of migrations of these instances, or with these uuids."""
     asked = frozenset(uuids)
     moves = (row for row in facts.migrations if row.instance in asked or row.uuid in asked)
     return frozenset(host for row in moves for host in (row.source_host, row.target_host) if host)
@@ -28,7 +28,7 @@ def nodes_of(facts: Facts, hosts: frozenset[str]) -> tuple[ComputeNode, ...]:
 
 
 def roots_of_nodes(facts: Facts, nodes: Iterable[ComputeNode]) -> frozenset[str]:
-    """The roots of their trees, and of trees that are only called like them."""
+    """The roots of the trees of these nodes, and of providers that only have their name."""
     rows = tuple(nodes)
     uuids, names = {row.uuid for row in rows}, {row.node for row in rows}
     named = {row.root for name in names for row in facts.providers_by_name.get(name, ())}
@@ -36,6 +36,6 @@ def roots_of_nodes(facts: Facts, nodes: Iterable[ComputeNode]) -> frozenset[str]
 
 
 def roots_of_held(facts: Facts, held: Iterable[Amounts]) -> frozenset[str]:
-    """The roots of all trees in which something is held; a pool may be a tree of its own."""
+    """The roots of all trees in which something is held, those of sharing providers included."""
     uuids = {uuid for amounts in held for uuid in amounts}
     return frozenset(facts.providers[u].root for u in uuids & facts.providers.keys())

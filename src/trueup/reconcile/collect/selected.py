@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Collect what is selected: find who that may be, then ask every source about them by uuid.
+"""Collects what is selected: finds the candidates, then asks every source about them by uuid.
 
-Who may be selected is found in Nova (on a host, of a project, in a cell) and in Placement (who
-holds something there). SAFETY: all of them are asked for in every cell, also in those that are not
-selected, and all that they hold is read, so that nothing is said of what was not read.
+Candidates are found in Nova (on a host, of a project, in a cell) and in Placement (consumers that
+hold something there). SAFETY: every cell is asked about all of them, also cells that are not
+selected, and all that they hold is read, so that nothing is judged by half of its facts.
 """
 
 from collections.abc import Iterable, Mapping
@@ -41,7 +41,7 @@ _NOT_OF_PROJECTS = Unsupported(
 
 @dataclass(slots=True)
 class _Known:
-    """What is known while asking goes on; `found` are instances as Nova writes their uuids."""
+    """What has been found so far; `found` are the instances that Nova returned."""
 
     found: InstanceIds = field(default_factory=InstanceIds)
     providers: dict[str, Provider] = field(default_factory=dict)
@@ -49,7 +49,7 @@ class _Known:
 
 
 def collect_selected(cloud: Cloud, progress: Progress, selection: Selection) -> Facts:
-    """One picture of what is selected. Raises as `collect`."""
+    """Facts about what is selected. Raises as `collect`."""
     taken_at = now()
     cells = Cells(cloud, cloud.nova.cells())
     cells_selected(cells.names, selection)
@@ -63,11 +63,11 @@ def collect_selected(cloud: Cloud, progress: Progress, selection: Selection) -> 
     cells.ask(lambda cell: cloud.nova.instances(cell, named))
     progress("instances", len(named), len(named))
     registry = cloud.nova.registry(cells.every, named)
-    picture = _picture(cells, known)
-    nodes = _nodes_near(picture, selection, candidates)
+    partial = _partial_facts(cells, known)
+    nodes = _nodes_near(partial, selection, candidates)
     providers = ledger.completed(_trees(ledger, known, nodes))
     progress("providers", len(providers), len(providers))
-    ports, of_neutron = ports_of(cloud, progress, candidates & picture.alive.keys())
+    ports, of_neutron = ports_of(cloud, progress, candidates & partial.alive.keys())
     domains, of_libvirt = domains_of(cloud, nodes)
     collected = Collected(
         taken_at=taken_at,
@@ -87,7 +87,7 @@ def collect_selected(cloud: Cloud, progress: Progress, selection: Selection) -> 
 def _find(
     cloud: Cloud, cells: Cells, selection: Selection, known: _Known, progress: Progress
 ) -> LedgerLookup:
-    """Find the providers and instances that are named, and by their number the way to the rest."""
+    """Find the providers and instances that are named; choose how the ledger is read."""
 
     def counted(done: int, total: int) -> None:
         progress("providers", done, total)
@@ -95,19 +95,19 @@ def _find(
     if selection.providers:
         few = cloud.placement.lookup(0, 0, counted)
         known.providers = few.trees(selection.providers, selection.providers)
-    picture = _picture(cells, known)
-    known.found = _found(cloud, cells, selection, hosts_selected(picture, selection))
-    nodes = nodes_selected(picture, selection)
+    partial = _partial_facts(cells, known)
+    known.found = _found(cloud, cells, selection, hosts_selected(partial, selection))
+    nodes = nodes_selected(partial, selection)
     people = len(selection.uuids) or len(known.found.living) + len(known.found.deleted)
     requests = people + _REQUESTS_FOR_TREE * len(nodes)
-    ledger = cloud.placement.lookup(requests, len(picture.compute_nodes), counted)
+    ledger = cloud.placement.lookup(requests, len(partial.compute_nodes), counted)
     called = {row.node for row in nodes} | selection.hosts
     known.providers |= ledger.trees({row.uuid for row in nodes}, called)
     return ledger
 
 
 def _found(cloud: Cloud, cells: Cells, selection: Selection, hosts: frozenset[str]) -> InstanceIds:
-    """The instances in Nova that may be selected; those that are named need not be found."""
+    """The instances in Nova that may be selected; none if uuids were given."""
     if selection.uuids:
         return InstanceIds()
     projects = selection.projects or None
@@ -116,7 +116,7 @@ def _found(cloud: Cloud, cells: Cells, selection: Selection, hosts: frozenset[st
     else:
         wanted = InstanceFilter(projects=projects, deleted=bool(projects))
     within = None if wanted != InstanceFilter() else cells_selected(cells.names, selection)
-    told = cells.ask(
+    replies = cells.ask(
         lambda cell: (
             cloud.nova.instance_ids(cell, wanted)
             if within is None or cell.uuid in within
@@ -124,45 +124,45 @@ def _found(cloud: Cloud, cells: Cells, selection: Selection, hosts: frozenset[st
         )
     )
     return InstanceIds(
-        {written: uuid for one in told.values() for written, uuid in one.living.items()},
-        {written: uuid for one in told.values() for written, uuid in one.deleted.items()},
+        {written: uuid for one in replies.values() for written, uuid in one.living.items()},
+        {written: uuid for one in replies.values() for written, uuid in one.deleted.items()},
     )
 
 
 def _candidates(
     cells: Cells, selection: Selection, known: _Known, ledger: LedgerLookup
 ) -> frozenset[str]:
-    """Everybody who may be selected."""
+    """All consumers that may be selected."""
     if selection.uuids:
         return selection.uuids
     found = frozenset(known.found.living.values()) | frozenset(known.found.deleted.values())
-    picture = _picture(cells, known)
+    partial = _partial_facts(cells, known)
     if selection.hosts | selection.providers:
-        return found | ledger.holders(providers_selected(picture, selection))
+        return found | ledger.holders(providers_selected(partial, selection))
     if selection.projects:
         return found
     return found | ledger.holders(known.providers)
 
 
 def _asked_of_nova(selection: Selection, known: _Known) -> frozenset[str]:
-    """Of deleted instances, of which there is no end, only those that hold something."""
+    """The uuids to ask for; of deleted instances, which are many, those that hold something."""
     written = frozenset(one for one, uuid in known.found.deleted.items() if uuid in known.consumers)
     return selection.uuids | known.consumers.keys() | known.found.living.keys() | written
 
 
 def _nodes_near(
-    picture: Facts, selection: Selection, candidates: frozenset[str]
+    partial: Facts, selection: Selection, candidates: frozenset[str]
 ) -> tuple[ComputeNode, ...]:
-    """The compute nodes that bear on what may be said of these."""
-    hosts = hosts_selected(picture, selection) | hosts_of(picture, candidates)
-    near = nodes_of(picture, hosts | hosts_of_moves(picture, candidates))
-    return (*near, *nodes_selected(picture, selection))
+    """The compute nodes that are needed to judge these candidates."""
+    hosts = hosts_selected(partial, selection) | hosts_of(partial, candidates)
+    near = nodes_of(partial, hosts | hosts_of_moves(partial, candidates))
+    return (*near, *nodes_selected(partial, selection))
 
 
 def _trees(
     ledger: LedgerLookup, known: _Known, nodes: Iterable[ComputeNode]
 ) -> Mapping[str, Provider]:
-    """The trees of these nodes, and all in which something is held."""
+    """The trees of these nodes, and all trees in which the candidates hold something."""
     rows = tuple(nodes)
     trees = dict(known.providers)
     seen = {row.name for row in trees.values()}
@@ -175,7 +175,7 @@ def _trees(
 def _of_providers(
     consumers: Mapping[str, Amounts], providers: Mapping[str, Provider]
 ) -> dict[str, Amounts]:
-    """What is held of providers that Placement lists; one without a root it does not."""
+    """What is held of providers that Placement lists; it does not list those without a root."""
     listed = {
         uuid: {provider: amounts for provider, amounts in held.items() if provider in providers}
         for uuid, held in consumers.items()
@@ -183,8 +183,8 @@ def _of_providers(
     return {uuid: held for uuid, held in listed.items() if held}
 
 
-def _picture(cells: Cells, known: _Known) -> Facts:
-    """What is known by now, for the rules that say what else must be."""
+def _partial_facts(cells: Cells, known: _Known) -> Facts:
+    """What has been read so far, for the rules that decide what else to read."""
     contents = cells.contents
     return Facts(
         taken_at=now(),

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Selection: of which instances, hosts, providers, cells and projects something is to be said.
+"""Selection: the instances, hosts, providers, cells and projects that a command looks at.
 
-Within one kind any of the names will do; of several kinds all must hold. What is left is known as
-well as without a selection: who is in it was asked for in every cell.
+Of several names of one kind, one has to match; of several kinds, each has to match. A selection
+never changes a verdict: every cell is asked about the instances that are selected.
 """
 
 from collections.abc import Callable, Iterable, Mapping
@@ -22,7 +22,7 @@ NOBODY: frozenset[str] = frozenset()
 
 @dataclass(eq=False)
 class SelectionUnknown(Exception):
-    """Nothing that answered knows what was selected; `kind` is as `host`."""
+    """No source that answered knows what was selected; `kind` is `host`, `instance` and so on."""
 
     kind: str
     name: str
@@ -30,7 +30,7 @@ class SelectionUnknown(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Selection:
-    """Names as they were given: cells and providers by name or uuid, hosts by name."""
+    """Names as the operator gave them: cells and providers by name or uuid, hosts by name."""
 
     instances: frozenset[str] = NOBODY
     hosts: frozenset[str] = NOBODY
@@ -41,7 +41,7 @@ class Selection:
 
     @property
     def uuids(self) -> frozenset[str]:
-        """The consumers that are named, an instance being one."""
+        """The consumers that are named; an instance is a consumer."""
         return self.instances | self.consumers
 
     @property
@@ -54,7 +54,7 @@ EVERYTHING = Selection()
 
 
 def cells_selected(cells: Mapping[str, str], selection: Selection) -> frozenset[str]:
-    """The uuids of the cells that are selected, of all cells by uuid. Raises SelectionUnknown."""
+    """The uuids of the selected cells; `cells` has names by uuid. Raises SelectionUnknown."""
     if not selection.cells:
         return frozenset(cells)
     for name in sorted(selection.cells - cells.keys() - frozenset(cells.values())):
@@ -63,7 +63,7 @@ def cells_selected(cells: Mapping[str, str], selection: Selection) -> frozenset[
 
 
 def chosen(facts: Facts, selection: Selection) -> Facts:
-    """The facts about what is selected, each as it was. Raises SelectionUnknown."""
+    """The facts that are needed to judge what is selected. Raises SelectionUnknown."""
     if not selection.narrows:
         return facts
     cells_selected(facts.cells, selection)
@@ -71,7 +71,7 @@ def chosen(facts: Facts, selection: Selection) -> Facts:
         _refuse_unknown(facts, selection)
     kept = subjects(facts, selection)
     hosts = selection.hosts | {row.host for row in nodes_selected(facts, selection)}
-    # An instance cannot be judged where its host cannot, and that must be told.
+    # An instance cannot be judged if its host cannot, and the audit has to say so.
     hosts |= hosts_of(facts, kept)
     near = hosts | hosts_of_moves(facts, kept)
     return replace(
@@ -97,9 +97,9 @@ def chosen(facts: Facts, selection: Selection) -> Facts:
 def _roots(
     facts: Facts, selection: Selection, kept: frozenset[str], hosts: frozenset[str]
 ) -> frozenset[str]:
-    """The trees that bear on what is kept: of what is named, of these hosts, and of what it holds.
+    """The roots of the trees to keep: of named providers, of these hosts, and of what is held.
 
-    What is read of Placement is at least this.
+    At least these are read of Placement.
     """
     named = (facts.providers[uuid].root for uuid in providers_selected(facts, selection))
     held = (facts.consumers[uuid] for uuid in kept & facts.consumers.keys())
@@ -160,7 +160,7 @@ def _by_cell(facts: Facts, selection: Selection) -> Side:
 
 
 def _by_project(selection: Selection) -> Side:
-    """By Nova's word: what project a consumer has that is no instance is not read of all."""
+    """By the project that Nova has: Placement's project is not read for every consumer."""
     if not selection.projects:
         return lambda uuid, instance, held: True
     return lambda uuid, instance, held: (
@@ -202,7 +202,7 @@ def _held(facts: Facts, uuid: str) -> Amounts:
 
 
 def _refuse_unknown(facts: Facts, selection: Selection) -> None:
-    """A name that nothing knows would give an audit of nothing, which looks clean."""
+    """SAFETY: an audit of a name that does not exist would find nothing, and look clean."""
     names = {row.name for row in facts.providers.values()}
     hosts = {row.host for row in (*facts.compute_nodes, *facts.deleted_compute_nodes)}
     hosts |= {row.host for row in facts.host_mappings} | names

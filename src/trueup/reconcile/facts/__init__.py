@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Facts: all that was read of a cloud at one moment, and which sources answered.
+"""Facts: everything that was read of a cloud in one run, and which sources answered.
 
 Frozen values, one file for each kind of thing; nothing here reads or writes anything outside.
 """

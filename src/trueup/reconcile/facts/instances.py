@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What Nova says of instances, and what each of them was asked to be.
+"""Instances, and what was requested for each of them, as Nova has it.
 
 Times are naive UTC, as Nova keeps them.
 """
@@ -71,11 +71,11 @@ class AssignedResource:
 class Instance:
     """A row of a cell's `instances`, alive or deleted.
 
-    `flavor` is None where it was not read (deleted instances) or cannot be read; `old_flavor` is
-    set during a resize. `image_properties` are without Nova's prefix `image_`, and None
-    where they are not told. `archived`: the row
-    was in `shadow_instances`. `pci_requests` is None where they cannot be read. `ports_hold`: by
-    Nova's own copy of its network, or because that cannot be read, a port of it may hold resources.
+    `flavor` is None if it was not read (deleted instances) or cannot be understood; `old_flavor`
+    and `new_flavor` are set during a resize. `image_properties` have no prefix `image_`; they are
+    None if the source does not give them. `archived` says that the row is in `shadow_instances`.
+    `pci_requests` is None if they cannot be understood. `ports_hold` says that a port of the
+    instance may hold resources: Nova's network cache says so, or cannot be understood.
     """
 
     uuid: str

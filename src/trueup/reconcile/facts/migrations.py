@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Moves of instances, under way or over, of every kind and status."""
+"""Migrations of instances, of every kind and status, under way or over."""
 
 from dataclasses import dataclass
 from datetime import datetime

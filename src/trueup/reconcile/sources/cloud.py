@@ -11,7 +11,7 @@ from trueup.reconcile.sources.placement.client import Placement
 
 @dataclass(frozen=True, slots=True)
 class Cloud:
-    """One cloud's services, connected; without `neutron` or `hypervisors`, those are not asked."""
+    """The services of one cloud; `neutron` and `hypervisors` are not asked if they are None."""
 
     nova: Nova
     placement: Placement

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Columns as a release of Nova has them: what is missing is NULL, or makes the table unreadable."""
+"""The columns that a release of Nova has: a missing one is read as NULL, or is an error."""
 
 from collections.abc import Iterable, Mapping
 from typing import Any
@@ -14,8 +14,8 @@ from trueup.reconcile.sources.errors import Unreachable
 class Columns:
     """The columns to select of each table of one database.
 
-    `needed` names, by table, the columns without which nothing can be said; a table of which none
-    is needed may be missing as a whole.
+    `needed` has, by table, the columns that must exist. A table that is not in `needed` may be
+    missing as a whole.
     """
 
     def __init__(self, session: Session, source: str, needed: Mapping[str, Iterable[str]]) -> None:
@@ -26,7 +26,7 @@ class Columns:
 
     @property
     def unsupported(self) -> tuple[Unsupported, ...]:
-        """What was asked for and is not there."""
+        """The tables and columns that were asked for and do not exist."""
         return tuple(self._lacking.values())
 
     def has(self, table: TableClause) -> bool:

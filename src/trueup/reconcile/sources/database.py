@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A database of somebody else's: one picture of it, that cannot be written, within a time limit."""
+"""Reads another service's database: one consistent state, read-only, within a time limit."""
 
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -89,7 +89,7 @@ _READ_ONLY = {
 _PACKING = frozenset({"mysql", "mariadb"})
 _PACKED_BYTES_MAX = 1 << 26
 # The weakest isolation level under which all queries of a transaction see the same moment.
-_ONE_PICTURE = {"mysql": "REPEATABLE READ", "postgresql": "REPEATABLE READ"}
+_ONE_STATE = {"mysql": "REPEATABLE READ", "postgresql": "REPEATABLE READ"}
 
 
 class Database:
@@ -105,7 +105,7 @@ class Database:
             raise DatabaseUnusable(source, str(error)) from error
 
     def ask(self, fetch: Callable[["Session"], Fetched]) -> Fetched:
-        """What `fetch` finds in one picture. Raises Unreachable, also when it takes too long."""
+        """What `fetch` reads in one transaction. Raises Unreachable, also past the time limit."""
         deadline = time.monotonic() + self._seconds
         try:
             with self._engine.connect() as connection:
@@ -118,7 +118,7 @@ class Database:
 
 
 class Session:
-    """One picture of a database. Every method raises Unreachable past the time limit."""
+    """One transaction, which sees one state. Methods raise Unreachable past the time limit."""
 
     def __init__(
         self, connection: Connection, source: str, deadline: float, seconds: float
@@ -248,7 +248,7 @@ def _url(text: str, source: str) -> URL:
 
 
 def _read_only_engine(url: URL, seconds: float) -> Engine:
-    """An engine whose sessions see one picture and cannot write."""
+    """An engine whose transactions see one state and cannot write."""
     if url.get_backend_name() == "sqlite":
         # Opened by URI, since a plain path would create a file that is not there.
         path = quote(url.database or "")
@@ -257,7 +257,7 @@ def _read_only_engine(url: URL, seconds: float) -> Engine:
         url,
         poolclass=NullPool,
         connect_args=_connect_arguments(url.get_driver_name(), seconds),
-        isolation_level=_ONE_PICTURE.get(url.get_backend_name(), "SERIALIZABLE"),
+        isolation_level=_ONE_STATE.get(url.get_backend_name(), "SERIALIZABLE"),
     )
     if url.get_backend_name() == "sqlite":
         # Its driver begins no transaction for a query, and each would see another moment.

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Values of rows as we use them, and a note of each that could not be understood."""
+"""Converts the values of database rows, and notes each one that cannot be understood."""
 
 import re
 from collections.abc import Callable, Iterable, Iterator
@@ -20,7 +20,7 @@ Read = TypeVar("Read")
 
 
 class Reader:
-    """Reads the values of one table's rows, and notes where it could not."""
+    """Converts the values of one table's rows. No method raises: it notes what it cannot read."""
 
     def __init__(self, table: str, notes: Notes, key: str = "id") -> None:
         self._table = table

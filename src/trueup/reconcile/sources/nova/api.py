@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Nova over its API, as an administrator: the same facts as from its databases, where it has them.
+"""Nova over its API, as an administrator: the facts that the databases have, as far as it has them.
 
-The API does not name cells. All that it tells stands in one, and what it does not tell of cells
-that are down in another, which is silent while one of them is. Read-only.
+The API does not name cells. So everything it returns is put into one cell, NovaApi.cells()[0]; a
+second one stands for all cells that are down, and is silent while there are any. Read-only.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -75,7 +75,7 @@ class NovaApi:
         self._asking = Lock()
 
     def cells(self) -> tuple[NovaCell, ...]:
-        """What is told, and the cells that are down."""
+        """The cell of everything that the API returns, and the one of cells that are down."""
         with self._asking:
             self._first_page = self._services = None
             self._seen = {}
@@ -133,7 +133,7 @@ class NovaApi:
         living += [f"{_DELETED}&status=SOFT_DELETED{one}" for one in filters]
         gone = [f"{_DELETED}{one}" for one in filters] if wanted.deleted else []
         told = self._told(chain.from_iterable(map(self._pages, (*living, *gone))))
-        # PERF: what a list tells of a server need not be asked for again.
+        # PERF: a server whose document was in a list is not asked for again.
         self._seen |= {one.uuid: one for one in told}
         return InstanceIds(
             {one.uuid: one.uuid for one in told if not one.deleted},

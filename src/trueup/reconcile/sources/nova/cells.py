@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""One cell's database: what it says of instances and hosts, in one picture."""
+"""Reads the database of one cell, in one transaction."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
@@ -28,7 +28,7 @@ from trueup.reconcile.sources.reading import Read, Reader
 
 
 class CellReading:
-    """The reading of one cell, with the notes it makes on the way."""
+    """The queries of one transaction, with the notes made while reading."""
 
     def __init__(self, session: Session, source: str, cell: str) -> None:
         self._session = session
@@ -37,7 +37,7 @@ class CellReading:
         self._columns = Columns(session, source, tables.NEEDED)
 
     def contents(self, counted: CountInstances) -> CellContents:
-        """Its hosts, its living instances with their devices, and every move."""
+        """All hosts, all instances that are not deleted with their devices, and all migrations."""
         devices = self._devices(None)
         instances = self._instances(self._beside(devices, None), counted)
         return replace(
@@ -60,7 +60,7 @@ class CellReading:
         )
 
     def instance_ids(self, wanted: InstanceFilter) -> InstanceIds:
-        """The instances that are wanted; of deleted ones only where those are asked for."""
+        """The instances that match; deleted ones only if the filter asks for them."""
         living = queries.living_uuids(wanted)
         deleted: dict[str, str] = {}
         for table in (tables.instances, tables.shadow_instances) if wanted.deleted else ():
@@ -70,7 +70,7 @@ class CellReading:
         return InstanceIds(self._uuids(living, tables.instances), deleted)
 
     def instances(self, uuids: Sequence[str]) -> CellContents:
-        """These instances with their devices, and moves of them or with these uuids."""
+        """These instances with their devices, and migrations of them or with these uuids."""
         query = queries.alive(self._columns)
         told = self._session.rows_of(query, tables.instances.c.uuid, uuids)
         rows = {row.id: row for row in told}.values()
@@ -88,7 +88,7 @@ class CellReading:
         )
 
     def lookup(self, uuids: Sequence[str], moves_of: Sequence[str]) -> CellContents:
-        """The rows of these instances, alive, deleted or archived, and of moves of these."""
+        """The rows of these instances, alive, deleted or archived; migrations of `moves_of`."""
         return CellContents(
             instances=self._named(uuids),
             migrations=self._migrations(moves_of),

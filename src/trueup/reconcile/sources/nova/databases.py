@@ -32,8 +32,8 @@ Fetched = TypeVar("Fetched")
 class CellOptions:
     """How cells are reached.
 
-    `urls`, by a cell's name or uuid, go before what its mapping says. A database that has not
-    answered within `seconds` is silent in this run.
+    `urls`, by a cell's name or uuid, override the URL of its mapping. A database that has not
+    answered within `seconds` counts as silent in this run.
     """
 
     urls: Mapping[str, str] = field(default_factory=dict)
@@ -87,7 +87,7 @@ class NovaDatabases:
         return cells
 
     def registry(self, cells: Iterable[NovaCell], uuids: Iterable[str] | None = None) -> Registry:
-        """What the API database says besides its cells; with `uuids`, of these instances only."""
+        """The registry; with `uuids`, what is kept per instance is read for these only."""
         numbers = {cell.number: cell.uuid for cell in cells}
         return self._ask_registry(
             lambda session: read_registry(session, API_DATABASE, numbers, uuids)
@@ -106,14 +106,14 @@ class NovaDatabases:
         return self._ask_cell(cell, lambda reading: reading.instance_ids(wanted))
 
     def instances(self, cell: NovaCell, uuids: Iterable[str]) -> CellContents:
-        """What a cell says of these instances, and of moves of them or with these uuids."""
+        """These instances with their devices, and migrations of them or with these uuids."""
         wanted = sorted(uuids)
         return self._ask_cell(cell, lambda reading: reading.instances(wanted))
 
     def lookup(
         self, cell: NovaCell, uuids: Iterable[str], moves_of: Iterable[str] = ()
     ) -> CellContents:
-        """A cell's rows of these instances, alive, deleted or archived, and of moves of these."""
+        """All rows of these instances, alive, deleted or archived; migrations of `moves_of`."""
         wanted, movers = sorted(uuids), sorted(moves_of)
         return self._ask_cell(cell, lambda reading: reading.lookup(wanted, movers))
 
@@ -126,7 +126,7 @@ class NovaDatabases:
         found = self.lookup(self._cells[cell], [uuid], moves_of=[uuid])
         if not found.instances:
             return None
-        # A row that was archived besides one that is not tells of an earlier life.
+        # Beside a row that is not archived, an archived one is of an earlier instance.
         row = min(found.instances, key=lambda row: row.archived)
         moves = (one for one in found.migrations if one.instance == uuid)
         return mark(row, moving=any(one.under_way for one in moves))

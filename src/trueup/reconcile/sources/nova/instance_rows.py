@@ -63,8 +63,8 @@ class InstanceRows:
         flavors = self._flavors(row)
         image = self._beside.images.get(uuid, _NO_PROPERTIES)
         requests = self._pci_requests(row)
-        told = row.deleted is not None
-        if not told:
+        known = row.deleted is not None
+        if not known:
             self._instances.note(row, "deleted", "it is NULL: neither deleted nor alive")
         return Instance(
             uuid=uuid,
@@ -75,9 +75,9 @@ class InstanceRows:
             host=row.host,
             node=row.node,
             # SAFETY: without a state an instance is in motion, and nobody touches it.
-            vm_state=row.vm_state if told else None,
+            vm_state=row.vm_state if known else None,
             task_state=row.task_state,
-            deleted=told and row.deleted != 0,
+            deleted=known and row.deleted != 0,
             hidden=bool(row.hidden),
             updated_at=self._instances.moment(row, "updated_at"),
             deleted_at=self._instances.moment(row, "deleted_at"),
@@ -135,7 +135,7 @@ class InstanceRows:
             return ()
 
     def _volume_backed(self, uuid: str, row: Row) -> bool:
-        """As Nova tells it: by the root device, without one by an empty image (nova-facts)."""
+        """As Nova decides it: by the root device, or without one by an empty image."""
         if uuid in self._beside.roots:
             return self._beside.roots[uuid] == "volume"
         return not row.image_ref

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What is asked of Nova's databases. Nothing is written."""
+"""The queries over Nova's databases. All of them only read."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -30,7 +30,7 @@ def every(columns: Columns, table: TableClause) -> Select[Any]:
 def alive(columns: Columns) -> Select[Any]:
     """Instances that are not deleted, with what each was asked to be.
 
-    A row of which it is not told whether it is deleted counts as one that is not.
+    A row whose `deleted` is NULL counts as not deleted.
     """
     return _joined(columns, tables.instances).where(_not_deleted(tables.instances))
 

@@ -20,9 +20,10 @@ from trueup.reconcile.sources.reading import Read, Reader
 def read_registry(
     session: Session, source: str, cells: Mapping[int, str], uuids: Iterable[str] | None
 ) -> Registry:
-    """All of it in one picture; `cells` are uuids by the number of their mapping.
+    """The registry in one transaction; `cells` has uuids by the number of their mapping.
 
-    With `uuids`, of instances only these; build requests, which are few, are read of all.
+    With `uuids`, what is kept per instance is read for these only, except build requests, of
+    which there are few.
     """
     return _Reading(session, source, uuids).registry(cells)
 
