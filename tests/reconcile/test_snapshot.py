@@ -52,12 +52,12 @@ def test_it_is_its_owners_and_whole_or_not_there(tmp_path):
         pytest.param(b"nonsense", id="not compressed"),
         pytest.param(gzip.compress(b""), id="nothing compressed"),
         pytest.param(gzip.compress(b"{}"), id="no format"),
-        pytest.param(gzip.compress(b'{"format": 1}'), id="no facts"),
+        pytest.param(gzip.compress(b'{"format": 2}'), id="no facts"),
         pytest.param(
-            gzip.compress(b'{"format": 1, "anonymized": false, "facts": {}}'), id="empty facts"
+            gzip.compress(b'{"format": 2, "anonymized": false, "facts": {}}'), id="empty facts"
         ),
         pytest.param(gzip.compress(b"\xff"), id="no text"),
-        pytest.param(gzip.compress(b'{"format": 1, "anonymized": false}')[:-9], id="cut off"),
+        pytest.param(gzip.compress(b'{"format": 2, "anonymized": false}')[:-9], id="cut off"),
     ],
 )
 def test_what_is_no_snapshot_is_refused(tmp_path, content):
