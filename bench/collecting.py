@@ -75,7 +75,7 @@ def _read(urls: NovaUrls, profile: bool) -> int:
     from trueup.cli.progress import progress
     from trueup.reconcile.audit import audit
     from trueup.reconcile.collect import collect
-    from trueup.reconcile.rules import Rules
+    from trueup.reconcile.options import AuditOptions
 
     reading = _cloud(urls)
     if profile:
@@ -91,7 +91,7 @@ def _read(urls: NovaUrls, profile: bool) -> int:
     say(f"collect: {seconds:.1f} s, of them {used:.1f} s of this process, {mebibytes} MiB")
     say(f"{len(facts.instances)} instances, {len(facts.consumers)} consumers")
     started = time.monotonic()
-    result = audit(facts, Rules())
+    result = audit(facts, AuditOptions())
     say(f"audit: {time.monotonic() - started:.1f} s, {len(result.findings)} findings")
     return 0 if seconds <= GOAL_SECONDS and mebibytes <= GOAL_MEBIBYTES else 1
 

@@ -30,5 +30,5 @@ def nova_conf(small, monkeypatch) -> Path:
 def plan_file(nova_conf, tmp_path) -> Path:
     """A plan for all that is broken in the small cloud."""
     path = tmp_path / "plan.json"
-    assert trueup("plan", "--interval", 0, "--out", path).code == 3
+    assert trueup("plan", "--interval", 0.01, "--out", path).code == 3
     return path

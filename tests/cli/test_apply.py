@@ -3,7 +3,7 @@
 
 from tests.cli.running import trueup
 from trueup.reconcile.journal import opened, runs
-from trueup.reconcile.plan import load
+from trueup.reconcile.plan_file import load
 
 
 def test_a_plan_is_written_with_a_journal(small, plan_file, state):
@@ -27,7 +27,7 @@ def test_a_finished_plan_is_not_written_again(small, plan_file):
 
 
 def test_refused_steps_give_their_code_and_their_reasons(small, plan_file):
-    small.change_instance("wrong_provider", task_state="migrating")
+    small.change_instance("wrong-provider", task_state="migrating")
     ran = trueup("apply", plan_file, "-f", "json")
     assert ran.code == 4
     [refused] = [row for row in ran.json() if row["Result"] == "refused"]

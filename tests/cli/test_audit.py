@@ -4,7 +4,7 @@
 import pytest
 
 from tests.cli.running import trueup
-from trueup.reconcile.audit import load
+from trueup.reconcile.audit_file import load
 
 
 def verdicts(*options: object) -> set[str]:
@@ -53,7 +53,7 @@ def test_who_answered_is_said(nova_conf):
 def test_a_longer_grace_leaves_more_alone(nova_conf):
     def orphans(*options: object) -> int:
         rows = trueup("audit", "-f", "json", *options).json()
-        return sum(row["Defect"] == "orphaned_allocation" for row in rows)
+        return sum(row["Defect"] == "orphaned-allocation" for row in rows)
 
     assert orphans() == 1
     assert orphans("--grace", 10**7) == 0

@@ -26,7 +26,7 @@ def cloud(recorded_cloud):
 @pytest.fixture
 def plan_file(cloud, tmp_path) -> Path:
     path = tmp_path / "plan.json"
-    ran = trueup("plan", "--nova-conf", cloud.nova_conf, "--interval", 0, "--out", path)
+    ran = trueup("plan", "--nova-conf", cloud.nova_conf, "--interval", 0.01, "--out", path)
     assert ran.code == 3
     return path
 
@@ -79,7 +79,7 @@ def test_what_answers_is_not_placement(cloud, tmp_path):
 def test_a_cell_does_not_answer(cloud, tmp_path):
     with damage.unreachable_cell(cloud, "cell2"):
         ran = trueup("audit", "--nova-conf", cloud.nova_conf, "-f", "json")
-        planned = trueup("plan", "--nova-conf", cloud.nova_conf, "--interval", 0, "-f", "json")
+        planned = trueup("plan", "--nova-conf", cloud.nova_conf, "--interval", 0.01, "-f", "json")
     assert ran.code == 5
     assert "Did not answer: cell2" in ran.err
     assert {row["Verdict"] for row in ran.json()} == {"could not check"}
@@ -154,7 +154,7 @@ def test_the_plan_is_for_another_cloud(cloud, plan_file):
 def test_what_moved_since_the_plan_is_refused_by_name(recorded_cloud, tmp_path):
     cloud = recorded_cloud("deleted-by-hand", "trueup", own_cells=True)
     path = tmp_path / "plan.json"
-    trueup("plan", "--nova-conf", cloud.nova_conf, "--interval", 0, "--out", path)
+    trueup("plan", "--nova-conf", cloud.nova_conf, "--interval", 0.01, "--out", path)
     before = placement_json(cloud)
     damage.change_cell(
         cloud,

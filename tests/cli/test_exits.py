@@ -9,11 +9,19 @@ import pytest
 
 from trueup.cli.exits import explained
 from trueup.exit_codes import ExitCode
-from trueup.reconcile import audit, journal, plan, snapshot
+from trueup.reconcile import (
+    audit_file,
+    files,
+    journal,
+    observation,
+    plan,
+    plan_file,
+    snapshot,
+)
 from trueup.reconcile.collect import selection
 from trueup.reconcile.sources import errors
 
-VALUES = {"datetime": datetime(2026, 1, 1), "timedelta": timedelta(hours=2), "int": 7}
+VALUES = {"datetime": datetime(2026, 1, 1), "timedelta": timedelta(hours=2), "int": 7, "float": 7.0}
 
 
 def errors_of(module) -> list[type[Exception]]:
@@ -26,7 +34,9 @@ def errors_of(module) -> list[type[Exception]]:
     ]
 
 
-MODULES = (errors, audit, plan, journal, selection, snapshot)
+MODULES = (
+    errors, audit_file, files, observation, plan, plan_file, journal, selection, snapshot
+)  # fmt: skip
 ERRORS = [kind for module in MODULES for kind in errors_of(module)]
 
 
@@ -43,7 +53,12 @@ def example(kind: type[Exception]) -> Exception:
 
 
 def test_there_are_errors_to_be_explained():
-    assert {errors.Unreachable, audit.LookUnusable, plan.PlanEdited, journal.RunBusy} <= set(ERRORS)
+    assert {
+        errors.Unreachable,
+        audit_file.AuditUnreadable,
+        plan_file.PlanEdited,
+        journal.RunBusy,
+    } <= set(ERRORS)
 
 
 @pytest.mark.parametrize("kind", ERRORS, ids=lambda kind: kind.__name__)
@@ -69,12 +84,12 @@ def test_every_error_is_explained_in_one_line_with_what_it_knows(kind):
         (errors.MicroversionTooOld("1.27", "1.28"), 5, "Rocky"),
         (errors.SettingMissing("f", "s", "o"), 2, "--nova-conf"),
         (errors.DatabaseUnusable("cell1", "no driver"), 2, "extras 'mysql', 'postgresql'"),
-        (plan.PlanEdited("f"), 2, "trueup plan --out FILE"),
+        (plan_file.PlanEdited("f"), 2, "trueup plan --out FILE"),
         (plan.LimitExceeded(30, 25), 6, "--limit 30"),
         (journal.RunBusy("r"), 2, "Wait"),
         (journal.RunUnknown("r", "d"), 2, "trueup journal"),
         (journal.JournalDamaged("f", 3, "bad"), 2, "line 3 of f"),
-        (audit.LookUnusable("f", "no"), 2, "trueup audit --save FILE"),
+        (audit_file.AuditUnreadable("f", "no"), 2, "trueup audit --save FILE"),
     ],
 )
 def test_the_sentence_says_what_to_do(error, code, advice):

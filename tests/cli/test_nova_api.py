@@ -73,7 +73,7 @@ def test_what_a_deleted_server_holds_is_found(audit, cloud):
     leak(cloud)
     ran = audit("every-kind/api")
     assert [(row["Defect"], row["Subject"]) for row in ran.json()] == [
-        ("orphaned_allocation", GONE)
+        ("orphaned-allocation", GONE)
     ]
     assert ran.code == 3
 

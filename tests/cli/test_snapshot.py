@@ -76,12 +76,12 @@ def test_a_plan_of_a_snapshot_is_applied_by_what_the_cloud_says_now(small, nova_
     first, file, out = (tmp_path / name for name in ("first.json", "a.snapshot", "plan.json"))
     trueup("audit", "--save", first)
     trueup("snapshot", "save", file)
-    words = ("plan", "--first", first, "--interval", 0, "-f", "json")
+    words = ("plan", "--first", first, "--interval", 0.01, "-f", "json")
     kept = trueup(*words, "--from", file, "--out", out)
     assert kept.code == 3
     assert kept.json() == trueup(*words).json()
-    changed = small.consumer("orphaned_allocation")
-    cell = f"nova_{small.planted['orphaned_allocation'].cell}"
+    changed = small.consumer("orphaned-allocation")
+    cell = f"nova_{small.planted['orphaned-allocation'].cell}"
     small.sql(cell, "UPDATE instances SET deleted = 0 WHERE uuid = ?", changed)
     applied = trueup("apply", out, "-f", "json")
     refused = {row["Consumer"] for row in applied.json() if row["Result"] == "refused"}

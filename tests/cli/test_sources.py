@@ -22,14 +22,14 @@ def test_each_selector_may_be_given_several_times():
 
 
 def test_an_audit_and_a_plan_are_of_what_is_selected(small, nova_conf, tmp_path):
-    consumer = small.consumer("missing_allocation")
+    consumer = small.consumer("missing-allocation")
     assert subjects("--instance", consumer) == {consumer}
-    plan = trueup("plan", "--interval", 0, "--instance", consumer, "-f", "json")
+    plan = trueup("plan", "--interval", 0.01, "--instance", consumer, "-f", "json")
     assert [row["Consumer"] for row in plan.json()] == [consumer]
 
 
 def test_a_snapshot_may_be_of_a_selection_and_a_selection_of_a_snapshot(small, nova_conf, tmp_path):
-    one, other = small.consumer("missing_allocation"), small.consumer("orphaned_allocation")
+    one, other = small.consumer("missing-allocation"), small.consumer("orphaned-allocation")
     path = tmp_path / "s"
     trueup("snapshot", "save", path, "--consumer", one, "--consumer", other)
     assert subjects("--from", path) == {one, other}

@@ -4,7 +4,7 @@
 import pytest
 
 from tests.cli.running import trueup
-from trueup.reconcile.plan import load
+from trueup.reconcile.plan_file import load
 
 
 @pytest.fixture
@@ -40,7 +40,7 @@ def test_a_run_is_taken_back_once(small, run):
 
 
 def test_what_changed_since_is_refused_by_name(small, run):
-    released = small.consumer("wrong_provider")
+    released = small.consumer("wrong-provider")
     small.call("DELETE", f"/allocations/{released}")
     ran = trueup("undo", run, "-f", "json")
     assert ran.code == 4

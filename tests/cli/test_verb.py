@@ -11,7 +11,7 @@ import yaml
 from tests.cli.running import trueup
 
 COLUMNS = {
-    "audit": ["Verdict", "Defect", "Subject", "Where", "Evidence"],
+    "audit": ["Verdict", "Severity", "Defect", "Kind", "Subject", "Where", "Evidence"],
     "plan": ["Step", "Consumer", "Before", "After", "Because"],
     "apply": ["Consumer", "Result", "Because", "Reason"],
     "undo": ["Consumer", "Result", "Because", "Reason"],
@@ -32,7 +32,7 @@ def words(plan_file, tmp_path):
             trueup("snapshot", "save", tmp_path / "a.snapshot")
             return [*command.split(), tmp_path / "a.snapshot"]
         if command == "plan":
-            return ["plan", "--interval", 0]
+            return ["plan", "--interval", 0.01]
         if command in ("audit", "defects"):
             return [command]
         if command == "apply":
@@ -89,8 +89,10 @@ def test_evidence_is_a_mapping_for_programs_and_lines_for_people(nova_conf):
     [evidence, *_] = [row["Evidence"] for row in trueup("audit", "-f", "json").json()]
     assert set(evidence) == {"instance", "holds"}
     table = trueup("audit", "-c", "Evidence").out
-    assert f"instance: {evidence['instance']}" in table
-    assert f"holds: {evidence['holds']}" in table
+    assert f"instance: {evidence['instance']['name']}" in table
+    [held, *_] = evidence["holds"]
+    assert f"VCPU={held['resources']['VCPU']} " in table
+    assert f" on {held['name']}" in table
 
 
 @EVERY_COMMAND

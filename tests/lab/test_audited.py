@@ -9,14 +9,14 @@ from tests.lab.reading import held
 from trueup.lab import Drift, Planted, SmallCloud
 from trueup.reconcile.audit import Audit, audit
 from trueup.reconcile.collect import collect
-from trueup.reconcile.rules import Rules
+from trueup.reconcile.options import AuditOptions
 from trueup.reconcile.sources.connect import from_nova_conf
 
 
 def look(cloud: SmallCloud) -> Audit:
     connected = from_nova_conf(cloud.nova_conf)
     try:
-        return audit(collect(connected, lambda *_: None), Rules())
+        return audit(collect(connected, lambda *_: None), AuditOptions())
     finally:
         connected.close()
 
@@ -38,7 +38,7 @@ def test_a_healthy_cloud_has_no_finding_and_everything_can_be_told(looks):
 
 def test_exactly_what_was_planted_is_found(looks):
     _, _, planted, after = looks
-    assert {(one.defect, one.subject) for one in after.findings} == {
+    assert {(one.defect, one.subject.uuid) for one in after.findings} == {
         (one.kind, one.consumer_uuid) for one in planted
     }
     assert not after.incomplete
@@ -51,4 +51,4 @@ def test_the_container_and_what_is_in_motion_are_in_no_finding(looks):
     for move in cloud.blueprint.open_moves:
         hands_off |= {move.uuid, move.instance.uuid}
     assert hands_off <= held(cloud).keys()
-    assert hands_off.isdisjoint(one.subject for one in after.findings)
+    assert hands_off.isdisjoint(one.subject.uuid for one in after.findings)

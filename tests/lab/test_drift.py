@@ -121,7 +121,7 @@ def test_planting_again_finds_other_instances(make_cloud):
 def test_too_much_is_refused_before_anything_is_written(make_cloud):
     with make_cloud() as cloud:
         before = held(cloud)
-        with pytest.raises(NotEnoughInstances, match="missing_allocation"):
+        with pytest.raises(NotEnoughInstances, match="missing-allocation"):
             cloud.plant(Drift(orphaned=1, evacuated=1, missing=1000, misplaced=1))
         assert held(cloud) == before
         assert all(

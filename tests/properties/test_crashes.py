@@ -15,7 +15,7 @@ from tests.cli.running import trueup
 from tests.clouds.ledger import ledger_at
 from trueup import lab
 from trueup.reconcile import journal as journals
-from trueup.reconcile.plan import load
+from trueup.reconcile.plan_file import load
 from trueup.reconcile.sources.database import Database
 from trueup.reconcile.sources.placement.client import Placement
 

@@ -6,19 +6,20 @@ from dataclasses import replace
 from hypothesis import given, settings
 
 from tests.properties.clouds import drafts
-from tests.scenarios.drafting import NOW, Draft, uuid_of
+from tests.reconcile.observing import plan_of
+from tests.scenarios.drafting import Draft, uuid_of
 from trueup.reconcile.audit import audit
 from trueup.reconcile.facts import Facts, Holding
-from trueup.reconcile.plan import Plan, make_plan
+from trueup.reconcile.options import AuditOptions
+from trueup.reconcile.plan import Plan
 from trueup.reconcile.residence import InMotion, residence
-from trueup.reconcile.rules import Rules
 from trueup.reconcile.steps import Step, gains
 
 MANY = settings(max_examples=150, deadline=None, derandomize=True)
 
 
 def planned(facts: Facts) -> Plan:
-    return make_plan(audit(facts, Rules()).findings, facts, NOW)
+    return plan_of(facts)
 
 
 def losses(step: Step) -> tuple[str, ...]:
@@ -56,7 +57,7 @@ def test_invariant_6_a_deletion_within_the_grace_is_left_alone(draft: Draft) -> 
     for step in planned(facts).steps:
         if step.consumer in facts.deleted:
             deleted_at = facts.deleted[step.consumer].deleted_at
-            assert (facts.taken_at - deleted_at).total_seconds() >= Rules().grace_seconds
+            assert (facts.taken_at - deleted_at).total_seconds() >= AuditOptions().grace_seconds
 
 
 @MANY
@@ -102,7 +103,7 @@ def test_invariant_11_a_plan_leaves_no_finding_that_it_remedied(draft: Draft) ->
     facts = draft.facts()
     plan = planned(facts)
     after = applied(facts, plan)
-    left = {finding.id for finding in audit(after, Rules()).findings}
+    left = {finding.id for finding in audit(after, AuditOptions()).findings}
     assert not left & {finding.id for finding in plan.findings}
     assert planned(after).steps == ()
 
@@ -111,11 +112,11 @@ def test_invariant_11_a_plan_leaves_no_finding_that_it_remedied(draft: Draft) ->
 @given(drafts())
 def test_invariant_11_every_finding_has_a_remedy(draft: Draft) -> None:
     facts = draft.facts()
-    assert len(planned(facts).steps) == len(audit(facts, Rules()).findings)
+    assert len(planned(facts).steps) == len(audit(facts, AuditOptions()).findings)
 
 
 @MANY
 @given(drafts())
 def test_a_consumer_has_at_most_one_finding(draft: Draft) -> None:
-    subjects = [finding.subject for finding in audit(draft.facts(), Rules()).findings]
+    subjects = [finding.subject.uuid for finding in audit(draft.facts(), AuditOptions()).findings]
     assert len(subjects) == len(set(subjects))

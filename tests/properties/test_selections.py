@@ -13,7 +13,7 @@ from trueup.reconcile.audit import audit
 from trueup.reconcile.collect import collect
 from trueup.reconcile.collect.selection import Selection, SelectionUnknown, chosen
 from trueup.reconcile.facts import Facts, Instance
-from trueup.reconcile.rules import Rules
+from trueup.reconcile.options import AuditOptions
 from trueup.reconcile.sources.cloud import Cloud
 from trueup.reconcile.sources.errors import Unreachable
 from trueup.reconcile.sources.nova.contract import (
@@ -149,6 +149,6 @@ def test_what_is_read_for_a_selection_is_what_the_whole_cloud_has_of_it(draft, s
     part = collect(cloud, lambda *_: None, selection)
     assert comparable(part) == comparable(expected)
     at = {"taken_at": whole.taken_at}
-    told, known = (audit(replace(facts, **at), Rules()) for facts in (part, expected))
+    told, known = (audit(replace(facts, **at), AuditOptions()) for facts in (part, expected))
     assert told.findings == known.findings
     assert told.left_alone == known.left_alone

@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """From the text of a scenario to facts, an audit and a plan; see tests/scenarios/reading.py."""
 
-from tests.scenarios.drafting import NOW
+from tests.reconcile.observing import plan_of
 from tests.scenarios.reading import read_cloud
 from trueup.reconcile.audit import Audit, audit
 from trueup.reconcile.facts import Facts
-from trueup.reconcile.plan import Plan, make_plan
-from trueup.reconcile.rules import Rules
+from trueup.reconcile.options import AuditOptions
+from trueup.reconcile.plan import Plan
 
 # One release, and two allocations that need room, the second of them on the same host.
 BROKEN = """
@@ -26,9 +26,8 @@ def facts_of(text: str) -> Facts:
 
 
 def audited(text: str) -> Audit:
-    return audit(facts_of(text), Rules())
+    return audit(facts_of(text), AuditOptions())
 
 
 def planned(text: str = BROKEN) -> Plan:
-    facts = facts_of(text)
-    return make_plan(audit(facts, Rules()).findings, facts, NOW)
+    return plan_of(facts_of(text))

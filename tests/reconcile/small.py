@@ -16,16 +16,15 @@ from typing import Any
 import requests
 
 from tests.clouds.ledger import HEADERS, ledger_at
+from tests.reconcile.observing import confirmed_by
 from tests.servers.placement import placement_server
 from trueup import lab
 from trueup.lab.nova.databases import sqlite_url
 from trueup.lab.serving import serve
 from trueup.reconcile.apply import apply
-from trueup.reconcile.audit import audit
-from trueup.reconcile.collect import collect, with_holdings
+from trueup.reconcile.collect import collect
 from trueup.reconcile.journal import Settled, opened
-from trueup.reconcile.plan import Plan, make_plan
-from trueup.reconcile.rules import Rules
+from trueup.reconcile.plan import Plan, consumers_of, make_plan
 from trueup.reconcile.sources.cloud import Cloud
 from trueup.reconcile.sources.connect import from_nova_conf
 
@@ -95,10 +94,9 @@ class Small:
     def plan(self, *defects: str) -> Plan:
         """A plan for the defects there are now, or only for those of these kinds."""
         facts = collect(self.cloud, lambda *_: None)
-        findings = audit(facts, Rules()).findings
-        chosen = [one for one in findings if not defects or one.defect in defects]
-        facts = with_holdings(facts, self.cloud, [one.subject for one in chosen])
-        return make_plan(chosen, facts, facts.taken_at)
+        confirmed = confirmed_by(facts, lambda one: not defects or one.defect in defects)
+        holdings = self.cloud.placement.holdings(consumers_of(confirmed.findings))
+        return make_plan(confirmed, holdings)
 
     def apply(self, plan: Plan) -> dict[str, Settled]:
         """Apply it with a journal beside the databases; how each consumer's step was settled."""

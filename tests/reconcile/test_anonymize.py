@@ -16,7 +16,7 @@ from tests.scenarios.drafting import uuid_of
 from trueup.reconcile.anonymize import Pseudonyms, anonymized, undecided_fields
 from trueup.reconcile.audit import Audit, audit
 from trueup.reconcile.facts import Facts, Port, Provider
-from trueup.reconcile.rules import Rules
+from trueup.reconcile.options import AuditOptions
 
 KEY = b"a key"
 UUID = "5eb033fd-1111-4222-8333-444455556666"
@@ -50,8 +50,8 @@ def renamed(result: Audit, facts: Facts) -> Audit:
 
 
 def check_same_findings(facts: Facts) -> None:
-    plain = audit(facts, Rules())
-    hidden = audit(anonymized(facts, KEY), Rules())
+    plain = audit(facts, AuditOptions())
+    hidden = audit(anonymized(facts, KEY), AuditOptions())
     assert verdicts(hidden) == verdicts(renamed(plain, facts))
     assert hidden.incomplete == plain.incomplete
 

@@ -15,8 +15,8 @@ from trueup.reconcile.journal import Settled, opened
 from trueup.reconcile.plan import Plan
 from trueup.reconcile.sources.errors import Unreachable
 
-WRONG, MISSING = "wrong_provider", "missing_allocation"
-ORPHANED, RESIDUE = "orphaned_allocation", "evacuation_residue"
+WRONG, MISSING = "wrong-provider", "missing-allocation"
+ORPHANED, RESIDUE = "orphaned-allocation", "evacuation-residue"
 EVERY = (ORPHANED, RESIDUE, MISSING, WRONG)
 LATER = datetime(2030, 1, 1, 12, 0, 0)
 

@@ -53,7 +53,7 @@ def test_the_picture_has_what_is_there(small):
 
 def test_only_deleted_instances_that_hold_something_are_read(small):
     facts = facts_of(small)
-    assert facts.deleted.keys() == {small.consumer("orphaned_allocation")}
+    assert facts.deleted.keys() == {small.consumer("orphaned-allocation")}
 
 
 def test_the_picture_is_dated_before_it_is_read(small):
@@ -71,7 +71,7 @@ def test_progress_goes_up_to_the_end(small):
 
 
 def test_holdings_are_added_for_those_who_are_asked_for(small):
-    orphan, missing = small.consumer("orphaned_allocation"), small.consumer("missing_allocation")
+    orphan, missing = small.consumer("orphaned-allocation"), small.consumer("missing-allocation")
     facts = facts_of(small)
     held = with_holdings(facts, small.cloud, [orphan, missing])
     assert held.holdings.keys() == {orphan, missing}
@@ -150,8 +150,8 @@ def test_what_cannot_be_understood_is_named_with_table_and_id_and_the_rest_is_re
 
 
 def test_an_instance_in_another_form_of_its_uuid_is_still_the_consumer(small):
-    consumer = small.consumer("wrong_provider")
-    cell = f"nova_{small.planted['wrong_provider'].cell}"
+    consumer = small.consumer("wrong-provider")
+    cell = f"nova_{small.planted['wrong-provider'].cell}"
     small.sql(cell, "PRAGMA foreign_keys = OFF")
     small.sql(cell, "UPDATE instances SET uuid = ? WHERE uuid = ?", consumer.upper(), consumer)
     facts = facts_of(small)

@@ -3,13 +3,25 @@
 
 import pytest
 
-from trueup.reconcile.findings import Finding, amounts_in_words, plain_words
+from trueup.reconcile.findings import (
+    Evidence,
+    Finding,
+    Severity,
+    Subject,
+    amounts_in_words,
+    plain_words,
+)
+
+
+def finding(where: str, evidence: Evidence) -> Finding:
+    subject = Subject("instance", "some-uuid")
+    return Finding("wrong-provider", subject, where, Severity.HIGH, evidence)
 
 
 def test_a_finding_has_the_same_id_whatever_its_evidence():
-    first = Finding("wrong_provider", "some-uuid", "h1", {"holds": "VCPU=1"})
-    later = Finding("wrong_provider", "some-uuid", "h2", {"holds": "VCPU=2"})
-    assert first.id == later.id == "wrong_provider:some-uuid"
+    first = finding("h1", {"holds": "VCPU=1"})
+    later = finding("h2", {"holds": "VCPU=2"})
+    assert first.id == later.id == "wrong-provider:some-uuid"
     assert first != later
 
 

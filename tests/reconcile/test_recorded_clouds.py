@@ -18,13 +18,13 @@ MOVING = "3fc05792-82f1-48c5-bf09-25550edee132"
 
 FINDINGS = {
     "healthy": set(),
-    "deleted-by-hand": {("orphaned_allocation", WEB2), ("orphaned_allocation", DB2)},
-    "evacuated": {("evacuation_residue", WEB1), ("evacuation_residue", WEB2)},
-    "missing-and-wrong": {("missing_allocation", WEB1), ("wrong_provider", DB1)},
+    "deleted-by-hand": {("orphaned-allocation", WEB2), ("orphaned-allocation", DB2)},
+    "evacuated": {("evacuation-residue", WEB1), ("evacuation-residue", WEB2)},
+    "missing-and-wrong": {("missing-allocation", WEB1), ("wrong-provider", DB1)},
 }
 UNTOLD_HOSTS = {
-    "uuid-changed": {"host devstack2"},
-    "placement-emptied": {"host devstack1", "host devstack2", "host devstack3"},
+    "uuid-changed": {"devstack2"},
+    "placement-emptied": {"devstack1", "devstack2", "devstack3"},
 }
 BOTH = pytest.mark.parametrize("placement", ["upstream", "trueup"])
 
@@ -35,7 +35,7 @@ def audit(cloud: RecordedCloud, *options: str) -> Ran:
 
 def plan(cloud: RecordedCloud, path: Path) -> Ran:
     return trueup(
-        "plan", "--nova-conf", cloud.nova_conf, "--interval", "0", "--out", path, "-f", "json"
+        "plan", "--nova-conf", cloud.nova_conf, "--interval", "0.01", "--out", path, "-f", "json"
     )
 
 
@@ -48,9 +48,7 @@ def test_an_audit_names_what_is_wrong_and_nothing_else(recorded_cloud, name, pla
     found = {(row["Defect"], row["Subject"]) for row in rows if row["Verdict"] == "finding"}
     assert found == FINDINGS[name]
     assert not [row for row in rows if row["Verdict"] == "could not check"]
-    assert [row["Subject"] for row in rows if row["Verdict"] == "left alone"][:1] == [
-        f"instance {MOVING}"
-    ]
+    assert [row["Subject"] for row in rows if row["Verdict"] == "left alone"][:1] == [MOVING]
     assert ran.code == (3 if FINDINGS[name] else 0)
 
 

@@ -11,6 +11,7 @@ from tests.properties.clouds import drafts
 from tests.reconcile.planning import facts_of
 from tests.reconcile.test_collect import facts_of as collected
 from trueup.reconcile.facts import Coverage, SourceStatus, Unread, Unsupported
+from trueup.reconcile.files import FileUnwritable
 from trueup.reconcile.snapshot import Snapshot, SnapshotUnusable, load, save
 
 
@@ -78,5 +79,5 @@ def test_a_snapshot_of_another_format_is_refused_by_its_number(tmp_path):
 def test_a_file_that_cannot_be_read_or_written_is_refused(tmp_path):
     with pytest.raises(SnapshotUnusable, match="No such file"):
         load(tmp_path / "none")
-    with pytest.raises(SnapshotUnusable, match="No such file"):
+    with pytest.raises(FileUnwritable, match="No such file"):
         save(Snapshot(facts_of("cell1\n")), tmp_path / "none" / "a.snapshot")

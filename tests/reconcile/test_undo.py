@@ -12,8 +12,8 @@ from trueup.reconcile.journal import Settled, opened, read
 from trueup.reconcile.plan import Plan
 from trueup.reconcile.undo import inverse
 
-WRONG, MISSING = "wrong_provider", "missing_allocation"
-ORPHANED, RESIDUE = "orphaned_allocation", "evacuation_residue"
+WRONG, MISSING = "wrong-provider", "missing-allocation"
+ORPHANED, RESIDUE = "orphaned-allocation", "evacuation-residue"
 
 
 def inverse_of(small: Small, plan: Plan) -> Plan:

@@ -19,12 +19,12 @@ holds web h1 VCPU=2 MEMORY_MB=256               what Placement says
 from collections.abc import Iterator
 from datetime import timedelta
 
+from tests.reconcile.observing import confirmed_by
 from tests.scenarios.drafting import NOW, Draft, flavor, uuid_of
-from trueup.reconcile.audit import audit
 from trueup.reconcile.facts import Allocations, Facts
-from trueup.reconcile.findings import plain_words
+from trueup.reconcile.findings import Finding, plain_words
 from trueup.reconcile.plan import make_plan
-from trueup.reconcile.rules import Rules
+from trueup.reconcile.report.words import evidence_in_words
 
 _SERVER_WORDS = {"task": "task_state", "state": "vm_state"}
 
@@ -47,11 +47,13 @@ def read_cloud(text: str) -> Draft:
 def answer(draft: Draft) -> str:
     """The lower half: verdicts, then steps, with names in place of uuids."""
     facts = draft.facts()
-    result = audit(facts, Rules())
-    plan = make_plan(result.findings, facts, NOW)
+    confirmed = confirmed_by(facts)
+    result = confirmed.second.audit
+    plan = make_plan(confirmed, facts.holdings)
     lines = [
         *(
-            f"finding {row.defect} {row.subject}: " + "; ".join(row.evidence.values())
+            f"finding {row.defect} {row.subject.uuid}: "
+            + "; ".join(evidence_in_words(row.evidence).values())
             for row in result.findings
         ),
         *(f"could not check {row.subject}: {row.reason}" for row in result.unchecked),
@@ -62,6 +64,10 @@ def answer(draft: Draft) -> str:
         ),
     ]
     return _named("\n".join(lines) or "nothing", draft)
+
+
+def _evidence(finding: Finding) -> str:
+    return "; ".join(evidence_in_words(finding.evidence).values())
 
 
 def _named(text: str, draft: Draft) -> str:

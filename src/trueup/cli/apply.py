@@ -2,15 +2,17 @@
 """trueup apply: write a plan, step by step, each guarded and each in the journal."""
 
 import argparse
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 from pathlib import Path
 
 from trueup.cli.progress import Report, progress, say
 from trueup.cli.verb import CloudVerb, add_state_option
 from trueup.exit_codes import ExitCode
 from trueup.reconcile.apply import apply, require_answers
+from trueup.reconcile.clock import now
 from trueup.reconcile.journal import Settled, opened
-from trueup.reconcile.plan import Plan, load, refuse_too_large, refuse_unfit
+from trueup.reconcile.plan import Plan, refuse_too_large, refuse_unfit
+from trueup.reconcile.plan_file import load
 from trueup.reconcile.report.tables import Table, outcome_table
 from trueup.reconcile.sources.cloud import Cloud
 from trueup.reconcile.steps import Step
@@ -41,9 +43,8 @@ class ApplyCommand(CloudVerb):
         plan = load(arguments.plan)
         refuse_too_large(plan, arguments.limit)
         with self.cloud(arguments) as cloud, progress() as report:
-            now = datetime.now(UTC).replace(tzinfo=None)
             cells = [cell.uuid for cell in cloud.nova.cells()]
-            refuse_unfit(plan, cells, now, timedelta(hours=arguments.max_age))
+            refuse_unfit(plan, cells, now(), timedelta(hours=arguments.max_age))
             outcomes = run(plan, cloud, arguments.state_dir, report)
         self.exit_code = conclude(plan, outcomes)
         return outcome_table(outcomes)

@@ -7,10 +7,13 @@ from pathlib import Path
 from trueup.cli.progress import progress, say
 from trueup.cli.sources import FactsVerb, add_from_option, kept_facts, living_facts
 from trueup.exit_codes import ExitCode
-from trueup.reconcile.audit import Audit, audit, save
+from trueup.reconcile.audit import Audit, audit
+from trueup.reconcile.audit_file import save
 from trueup.reconcile.facts import Facts, SourceStatus
+from trueup.reconcile.files import refuse_unwritable
+from trueup.reconcile.options import AuditOptions
 from trueup.reconcile.report.tables import Table, audit_table
-from trueup.reconcile.rules import Rules
+from trueup.reconcile.report.words import counted
 
 # How many rows that were not understood are shown of each source.
 UNREAD_SHOWN_MAX = 10
@@ -32,7 +35,9 @@ class AuditCommand(FactsVerb):
         return parser
 
     def act(self, arguments: argparse.Namespace) -> Table:
-        result = audit(self._facts(arguments), Rules(arguments.grace))
+        if arguments.save:
+            refuse_unwritable(arguments.save)
+        result = audit(self._facts(arguments), AuditOptions(arguments.grace))
         if arguments.save:
             save(result, arguments.save)
         summarize(result)
@@ -64,7 +69,8 @@ def summarize(result: Audit) -> None:
     for answer in answered:
         _tell_gaps(answer)
     say(
-        f"{len(result.findings)} findings, {len(result.unchecked)} could not be checked, "
+        f"{counted(len(result.findings), 'finding')}, "
+        f"{len(result.unchecked) + len(result.coverage.missing)} could not be checked, "
         f"{len(result.left_alone)} left alone."
     )
 
@@ -88,6 +94,6 @@ def add_grace_option(parser: argparse.ArgumentParser) -> None:
         "--grace",
         metavar="SECONDS",
         type=int,
-        default=Rules().grace_seconds,
+        default=AuditOptions().grace_seconds,
         help="how long a deleted instance is left to nova-compute (default: %(default)s)",
     )

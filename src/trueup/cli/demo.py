@@ -6,26 +6,31 @@ import tempfile
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from datetime import timedelta
 from pathlib import Path
 
 from rich.console import Console
 
 from trueup import lab
 from trueup.cli.apply import run
-from trueup.cli.plan import Look, plan_after
-from trueup.cli.progress import progress
+from trueup.cli.progress import progress, wait
 from trueup.cli.verb import Verb
 from trueup.exit_codes import ExitCode
 from trueup.reconcile.audit import Audit
 from trueup.reconcile.defects import DEFECTS
-from trueup.reconcile.plan import Plan, save
+from trueup.reconcile.options import AuditOptions
+from trueup.reconcile.plan import Plan
+from trueup.reconcile.plan_file import save
 from trueup.reconcile.report.tables import Cell, Table, plan_table
-from trueup.reconcile.rules import Rules
+from trueup.reconcile.report.words import evidence_in_words
+from trueup.reconcile.runs import Observer, plan
 from trueup.reconcile.sources.cloud import Cloud
 from trueup.reconcile.sources.connect import from_nova_conf
 from trueup.reconcile.steps import Step
 
 SEED = 7
+# Nobody but the demo writes to its cloud: no move can be under way.
+INTERVAL = timedelta(milliseconds=1)
 
 NEXT = """\
 What to type next, on a controller of your own cloud (only apply and undo write):
@@ -77,19 +82,19 @@ class _Show:
     def play(self) -> tuple[Audit, tuple[Step, ...], Audit]:
         """Audit, plan, apply, audit again: the first look, the steps written, the last look."""
         with progress() as report:
-            before, _ = Look(self.cloud, Rules(), report).again()
+            observer = Observer(self.cloud, AuditOptions(), report)
+            before = observer.observe().audit
             self._title(2, "trueup audit", f"{len(before.findings)} findings:")
             self.story.print(_one_of_each(before))
-            _, plan, names = plan_after(before, Look(self.cloud, Rules(), report))
-            save(plan, self.place / "plan.json")
-            self._title(
-                3, "trueup plan --out plan.json", f"{len(plan.steps)} guarded steps; the first:"
-            )
-            self.story.print(_one_step(plan, names))
-            outcomes = run(plan, self.cloud, self.place / "journal", report)
+            planned = plan(observer, before, INTERVAL, lambda seconds: wait(seconds, report))
+            steps = planned.plan.steps
+            save(planned.plan, self.place / "plan.json")
+            self._title(3, "trueup plan --out plan.json", f"{len(steps)} guarded steps; the first:")
+            self.story.print(_one_step(planned.plan, planned.second.facts.provider_names))
+            outcomes = run(planned.plan, self.cloud, self.place / "journal", report)
             done = tuple(step for step, settled in outcomes if settled.result == "done")
             self._title(4, "trueup apply plan.json", f"{len(done)} of {len(outcomes)} steps done.")
-            after, _ = Look(self.cloud, Rules(), report).again()
+            after = observer.observe().audit
             self._title(5, "trueup audit", f"{len(after.findings)} findings.")
         return before, done, after
 
@@ -112,7 +117,10 @@ def _one_of_each(result: Audit) -> str:
         found = [row for row in result.findings if row.defect == defect.NAME]
         lines.append(f"   {len(found)} x [bold]{defect.NAME}[/bold]: {defect.TITLE}")
         for row in found[:1]:
-            lines += (f"      {label}: {words}" for label, words in row.evidence.items())
+            lines += (
+                f"      {label}: {words}"
+                for label, words in evidence_in_words(row.evidence).items()
+            )
     return "\n".join(lines) + "\n"
 
 

@@ -6,7 +6,15 @@ from typing import Any
 
 from trueup.cli.extras import how_to_install
 from trueup.exit_codes import ExitCode
-from trueup.reconcile import audit, journal, plan, snapshot
+from trueup.reconcile import (
+    audit_file,
+    files,
+    journal,
+    observation,
+    plan,
+    plan_file,
+    snapshot,
+)
 from trueup.reconcile.collect import selection
 from trueup.reconcile.sources import errors as cloud
 
@@ -55,15 +63,34 @@ _WORDS: dict[type[Exception], tuple[ExitCode, Callable[[Any], str]]] = {
             "Correct the connection URL, or install its driver (extras 'mysql', 'postgresql')."
         ),
     ),
-    audit.LookUnusable: (
+    audit_file.AuditUnreadable: (
         ExitCode.USAGE,
         lambda e: f"{e.path} cannot be used: {e.reason}. Keep one with 'trueup audit --save FILE'.",
     ),
-    audit.SecondLookMissing: (
+    files.FileUnwritable: (
+        ExitCode.USAGE,
+        lambda e: f"{e.path} cannot be written: {e.reason}. Name a file in a folder of yours.",
+    ),
+    observation.IntervalInvalid: (
         ExitCode.USAGE,
         lambda e: (
-            f"a snapshot is one look, and a plan needs another that is {e.seconds} s older. "
-            "Keep one with 'trueup audit --save FILE', and name it with --first."
+            f"an interval of {e.seconds:g} s observes the same moment twice. "
+            "Name a number of seconds above 0 with --interval."
+        ),
+    ),
+    observation.FirstObservationMissing: (
+        ExitCode.USAGE,
+        lambda e: (
+            f"a snapshot is one observation, and a plan needs another that is {e.seconds:g} s "
+            "older. Keep one with 'trueup audit --save FILE', and name it with --first."
+        ),
+    ),
+    observation.ObservedTooSoon: (
+        ExitCode.USAGE,
+        lambda e: (
+            f"the second observation was made {e.apart.total_seconds():.0f} s after the first, "
+            f"and must be {e.interval.total_seconds():g} s later. "
+            "Name an older one with --first, or a shorter time with --interval."
         ),
     ),
     snapshot.SnapshotUnusable: (
@@ -79,14 +106,21 @@ _WORDS: dict[type[Exception], tuple[ExitCode, Callable[[Any], str]]] = {
             "Name one that Nova or Placement has; cells and providers go by name or uuid."
         ),
     ),
-    plan.PlanUnreadable: (
+    plan_file.PlanUnreadable: (
         ExitCode.USAGE,
         lambda e: (
             f"{e.path} cannot be read as a plan: {e.reason}. "
             "Make one with 'trueup plan --out FILE'."
         ),
     ),
-    plan.PlanEdited: (
+    plan_file.PlanFormatUnknown: (
+        ExitCode.USAGE,
+        lambda e: (
+            f"{e.path} is a plan of format {e.found}, made by another version of Trueup; this "
+            f"version reads format {e.known}. Make a new one with 'trueup plan --out FILE'."
+        ),
+    ),
+    plan_file.PlanEdited: (
         ExitCode.USAGE,
         lambda e: (
             f"{e.path} was changed after it was made, and nothing of it is applied. "
@@ -99,12 +133,6 @@ _WORDS: dict[type[Exception], tuple[ExitCode, Callable[[Any], str]]] = {
             f"the plan is stale: it was made at {e.made_at:%Y-%m-%d %H:%M} UTC, "
             f"and may be {e.age_max.total_seconds() / 3600:g} hours old. "
             "Make a new one with 'trueup plan --out FILE', or raise --max-age."
-        ),
-    ),
-    plan.PlanUnwritable: (
-        ExitCode.USAGE,
-        lambda e: (
-            f"the plan cannot be written to {e.path}: {e.reason}. Name another file with --out."
         ),
     ),
     plan.PlanForeign: (

@@ -2,29 +2,29 @@
 """trueup plan: what would be written, as a file to read and apply."""
 
 import argparse
-from collections.abc import Mapping
-from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 from pathlib import Path
 
 from trueup.cli.audit import add_grace_option, summarize, verdict
-from trueup.cli.progress import Report, progress, say, wait
+from trueup.cli.progress import progress, say, wait
 from trueup.cli.sources import FactsVerb, add_from_option, kept_facts, selection
-from trueup.reconcile.audit import Audit, SecondLookMissing, audit, load, seen_twice
-from trueup.reconcile.collect import collect, with_holdings
-from trueup.reconcile.collect.selection import EVERYTHING, Selection
-from trueup.reconcile.facts import Facts
-from trueup.reconcile.plan import Plan, make_plan, save
+from trueup.reconcile.audit import Audit
+from trueup.reconcile.audit_file import load
+from trueup.reconcile.files import refuse_unwritable
+from trueup.reconcile.observation import FirstObservationMissing, refuse_interval
+from trueup.reconcile.options import AuditOptions
+from trueup.reconcile.plan import Plan
+from trueup.reconcile.plan_file import save
 from trueup.reconcile.report.tables import Table, plan_table
-from trueup.reconcile.rules import Rules
-from trueup.reconcile.sources.cloud import Cloud
+from trueup.reconcile.report.words import counted
+from trueup.reconcile.runs import Observer, Planned, plan, plan_of_facts
 
 # nova-compute's default update_resources_interval: what it repairs by itself is repaired by then.
 INTERVAL_SECONDS = 60
 
 
 class PlanCommand(FactsVerb):
-    """Look twice, and plan a guarded step for every finding that both looks have."""
+    """Observe twice, and plan a guarded step for every finding that both observations have."""
 
     def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
         parser = super().get_parser(prog_name)
@@ -35,80 +35,61 @@ class PlanCommand(FactsVerb):
             "--first",
             metavar="FILE",
             type=Path,
-            help="take the first look from 'trueup audit --save FILE'",
+            help="take the first observation from 'trueup audit --save FILE'",
         )
         parser.add_argument(
             "--interval",
             metavar="SECONDS",
-            type=int,
+            type=float,
             default=INTERVAL_SECONDS,
-            help="time between the two looks (default: %(default)s)",
+            help="time between the two observations (default: %(default)s)",
         )
         return parser
 
     def act(self, arguments: argparse.Namespace) -> Table:
-        second, plan, names = (
-            plan_of_snapshot(arguments) if arguments.snapshot else self._plan(arguments)
-        )
-        summarize(second)
+        interval = timedelta(seconds=arguments.interval)
+        refuse_interval(interval)
         if arguments.out:
-            save(plan, arguments.out)
-        _announce(plan, arguments.out)
-        self.exit_code = verdict(second, bool(plan.steps))
-        return plan_table(plan, names)
+            refuse_unwritable(arguments.out)
+        first = load(arguments.first) if arguments.first else None
+        planned = (
+            _plan_of_snapshot(arguments, first, interval)
+            if arguments.snapshot
+            else self._plan(arguments, first, interval)
+        )
+        summarize(planned.second.audit)
+        if arguments.out:
+            save(planned.plan, arguments.out)
+        _announce(planned.plan, arguments.out)
+        self.exit_code = verdict(planned.second.audit, bool(planned.plan.steps))
+        return plan_table(planned.plan, planned.second.facts.provider_names)
 
-    def _plan(self, arguments: argparse.Namespace) -> tuple[Audit, Plan, Mapping[str, str]]:
-        rules = Rules(arguments.grace)
+    def _plan(
+        self, arguments: argparse.Namespace, first: Audit | None, interval: timedelta
+    ) -> Planned:
         with self.cloud(arguments) as cloud, progress() as report:
-            look = Look(cloud, rules, report, selection(arguments))
-            first = load(arguments.first) if arguments.first else look.again()[0]
-            if first.findings:
-                age = datetime.now(UTC).replace(tzinfo=None) - first.taken_at
-                wait(arguments.interval - age.total_seconds(), report)
-            return plan_after(first, look)
+            options = AuditOptions(arguments.grace)
+            observer = Observer(cloud, options, report, selection(arguments))
+            first = first or observer.observe().audit
+            return plan(observer, first, interval, lambda seconds: wait(seconds, report))
 
 
-@dataclass(frozen=True, slots=True)
-class Look:
-    """How a living cloud is looked at, each time in the same way."""
+def _plan_of_snapshot(
+    arguments: argparse.Namespace, first: Audit | None, interval: timedelta
+) -> Planned:
+    """Plan what a kept audit and a snapshot that was taken later both have.
 
-    cloud: Cloud
-    rules: Rules
-    report: Report
-    selection: Selection = EVERYTHING
-
-    def again(self) -> tuple[Audit, Facts]:
-        """One look, and the facts it was made from."""
-        facts = collect(self.cloud, self.report, self.selection)
-        return audit(facts, self.rules), facts
-
-
-def plan_after(first: Audit, look: Look) -> tuple[Audit, Plan, Mapping[str, str]]:
-    """Look again, and plan what both looks found; also the providers' names by uuid."""
-    second, facts = look.again()
-    findings = seen_twice(first, second)
-    facts = with_holdings(facts, look.cloud, [finding.subject for finding in findings])
-    return second, make_plan(findings, facts, first.taken_at), facts.provider_names
-
-
-def plan_of_snapshot(arguments: argparse.Namespace) -> tuple[Audit, Plan, Mapping[str, str]]:
-    """Plan what a kept look and a snapshot that was taken later both have.
-
-    Raises SecondLookMissing, and whatever makes either file unusable.
+    Raises FirstObservationMissing, and whatever makes the snapshot unusable.
     """
-    facts = kept_facts(arguments)
-    second = audit(facts, Rules(arguments.grace))
-    first = load(arguments.first) if arguments.first else None
-    apart = second.taken_at - first.taken_at if first else timedelta()
-    if first is None or apart.total_seconds() < arguments.interval:
-        # SAFETY: one look cannot tell drift from a move under way, however old it is.
-        raise SecondLookMissing(arguments.interval)
-    findings = [row for row in seen_twice(first, second) if row.subject in facts.holdings]
-    return second, make_plan(findings, facts, first.taken_at), facts.provider_names
+    if first is None:
+        raise FirstObservationMissing(arguments.interval)
+    return plan_of_facts(kept_facts(arguments), first, interval, AuditOptions(arguments.grace))
 
 
 def _announce(plan: Plan, path: Path | None) -> None:
-    say(f"{len(plan.steps)} steps for {len(plan.findings)} findings.")
+    say(f"{counted(len(plan.steps), 'step')} for {counted(len(plan.findings), 'finding')}.")
+    for one in plan.declined:
+        say(f"No step for {one.finding.id}: {one.reason}.")
     if not plan.steps:
         return
     if len(plan.steps) > plan.steps_max:

@@ -14,9 +14,11 @@ from trueup.exit_codes import ExitCode
 from trueup.reconcile.anonymize import anonymized
 from trueup.reconcile.audit import audit
 from trueup.reconcile.collect import with_holdings
+from trueup.reconcile.files import refuse_unwritable
+from trueup.reconcile.options import AuditOptions
+from trueup.reconcile.plan import consumers_of
 from trueup.reconcile.report.coverage import coverage_table
 from trueup.reconcile.report.tables import Table
-from trueup.reconcile.rules import Rules
 from trueup.reconcile.snapshot import Snapshot, SnapshotUnusable, load, save
 
 KEY_FILE = "anonymize.key"
@@ -38,11 +40,12 @@ class SnapshotSaveCommand(FactsVerb):
         return parser
 
     def act(self, arguments: argparse.Namespace) -> Table:
+        refuse_unwritable(arguments.file)
         with self.cloud(arguments) as cloud, progress() as report:
             facts = living_facts(cloud, arguments, report)
             # A plan from this file needs owners and generations of all that may be found in it.
-            found = audit(facts, Rules(grace_seconds=0)).findings
-            facts = with_holdings(facts, cloud, [finding.subject for finding in found])
+            found = audit(facts, AuditOptions(grace_seconds=0)).findings
+            facts = with_holdings(facts, cloud, consumers_of(found))
         if arguments.anonymize:
             facts = anonymized(facts, _key(arguments.state_dir))
         save(Snapshot(facts, arguments.anonymize), arguments.file)

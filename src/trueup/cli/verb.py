@@ -17,7 +17,7 @@ from trueup.cli.exits import explained, unforeseen
 from trueup.cli.progress import say
 from trueup.cli.state import state_folder
 from trueup.exit_codes import ExitCode, table
-from trueup.reconcile.report.tables import Table
+from trueup.reconcile.report.tables import Cell, EvidenceCell, Table
 from trueup.reconcile.sources.cloud import Cloud
 from trueup.reconcile.sources.connect import (
     Databases,
@@ -32,14 +32,24 @@ from trueup.reconcile.sources.nova.databases import CellOptions
 NOVA_CONF = "/etc/nova/nova.conf"
 
 
-class Labelled(FormattableColumn[Mapping[str, str]]):
+class Labelled(FormattableColumn[Mapping[str, Any]]):
     """A cell with several labelled values: one line each in text, a mapping in JSON."""
 
-    def human_readable(self) -> str:
-        return "\n".join(f"{label}: {value}" for label, value in self._value.items())
+    def __init__(self, value: Mapping[str, Any], words: Mapping[str, str]) -> None:
+        super().__init__(value)
+        self._words = words
 
-    def machine_readable(self) -> Mapping[str, str]:
+    def human_readable(self) -> str:
+        return "\n".join(f"{label}: {value}" for label, value in self._words.items())
+
+    def machine_readable(self) -> Mapping[str, Any]:
         return dict(self._value)
+
+
+def _shown(cell: Cell) -> Any:
+    if isinstance(cell, EvidenceCell):
+        return Labelled(cell.evidence, cell.words)
+    return Labelled(cell, cell) if isinstance(cell, Mapping) else cell
 
 
 class Verb(Lister):
@@ -68,10 +78,7 @@ class Verb(Lister):
 
     def take_action(self, parsed_args: argparse.Namespace) -> tuple[Any, Any]:
         columns, rows = self.act(parsed_args)
-        return columns, [
-            tuple(Labelled(cell) if isinstance(cell, Mapping) else cell for cell in row)
-            for row in rows
-        ]
+        return columns, [tuple(map(_shown, row)) for row in rows]
 
     def produce_output(self, parsed_args: argparse.Namespace, column_names: Any, rows: Any) -> int:
         """Print the table, or say that it has none of the columns asked for."""

@@ -23,10 +23,10 @@ _DIED_HOURS_AGO = 9
 class Kind(StrEnum):
     """The kinds of drift, by the names of the defects that find them."""
 
-    ORPHANED_ALLOCATION = "orphaned_allocation"
-    EVACUATION_RESIDUE = "evacuation_residue"
-    MISSING_ALLOCATION = "missing_allocation"
-    WRONG_PROVIDER = "wrong_provider"
+    ORPHANED_ALLOCATION = "orphaned-allocation"
+    EVACUATION_RESIDUE = "evacuation-residue"
+    MISSING_ALLOCATION = "missing-allocation"
+    WRONG_PROVIDER = "wrong-provider"
 
 
 @dataclass(frozen=True, slots=True)

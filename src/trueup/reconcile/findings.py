@@ -3,30 +3,73 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from datetime import datetime
+from enum import StrEnum
+from typing import Literal
 
-from trueup.reconcile.facts import Amounts
+from trueup.reconcile.facts import Amounts, Facts, Instance
+
+Kind = Literal[
+    "instance", "consumer", "migration", "build", "provider", "host", "service", "cell", "port",
+    "domain",
+]  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Subject:
+    """The thing that a verdict is about. Hosts and cells go by their name in place of a uuid."""
+
+    kind: Kind
+    uuid: str
+
+    def __str__(self) -> str:
+        return f"{self.kind} {self.uuid}"
+
+
+class Severity(StrEnum):
+    """How bad a defect is for the cloud, worst first."""
+
+    CRITICAL = "critical"  # a running instance may lose its resources, or a host is over-full
+    HIGH = "high"  # Placement counts wrongly: new instances are placed or refused wrongly
+    MEDIUM = "medium"  # capacity is lost, or an operation will fail
+    LOW = "low"  # untidy, and without effect until something else happens
+
+
+Scalar = str | int | None
+Structure = Mapping[str, Scalar | Mapping[str, int]]
+# A word, a number, a time as ISO 8601, a mapping, or a row of mappings, as `holding` makes.
+Value = Scalar | Structure | tuple[Structure, ...]
+Evidence = Mapping[str, Value]
 
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """One defect in one subject (a consumer's uuid), with its evidence in words, by label."""
+    """One defect in one subject.
+
+    `since` is when it began, as far as the facts tell. `evidence` are the facts it rests on, by
+    label, as values that programs can use; reports put them into words. `consumers` are those
+    whose allocations the remedy may change besides the subject's own.
+    """
 
     defect: str
-    subject: str
+    subject: Subject
     where: str
-    evidence: Mapping[str, str]
+    severity: Severity
+    evidence: Evidence
+    since: datetime | None = None
+    consumers: tuple[str, ...] = ()
 
     @property
     def id(self) -> str:
         """The same in every run for as long as the defect is there."""
-        return f"{self.defect}:{self.subject}"
+        return f"{self.defect}:{self.subject.uuid}"
 
 
 @dataclass(frozen=True, slots=True)
 class Unchecked:
     """Something of which it cannot be said whether it is right, and why."""
 
-    subject: str
+    subject: Subject
     where: str
     reason: str
 
@@ -35,12 +78,54 @@ class Unchecked:
 class LeftAlone:
     """Something that looks odd or moves, and is not touched, and why."""
 
-    subject: str
+    subject: Subject
     where: str
     reason: str
 
 
 Verdict = Finding | Unchecked | LeftAlone
+
+
+@dataclass(frozen=True, slots=True)
+class Declined:
+    """A finding is real, and no step is proposed for it, for this reason."""
+
+    reason: str
+
+
+def instance_evidence(instance: Instance, facts: Facts) -> Structure:
+    """An instance as evidence: its name, where it is, and in which state."""
+    deleted = {"deleted_at": _moment(instance.deleted_at)} if instance.deleted else {}
+    return {
+        "name": instance.name,
+        "vm_state": "deleted" if instance.deleted else instance.vm_state,
+        "host": instance.host,
+        "cell": facts.cells[instance.cell],
+        **deleted,
+    }
+
+
+def _moment(moment: datetime | None) -> str | None:
+    return moment.isoformat(sep=" ", timespec="seconds") if moment else None
+
+
+def holding(amounts: Amounts, names: Mapping[str, str]) -> tuple[Structure, ...]:
+    """Amounts as evidence: a row for each provider, in the order of their names.
+
+    `{"provider": "0f3c…", "name": "devstack1", "resources": {"VCPU": 1, "MEMORY_MB": 64}}`
+    """
+    ordered = sorted((names.get(uuid, uuid), uuid, held) for uuid, held in amounts.items())
+    return tuple(
+        {"provider": uuid, "name": name, "resources": in_order(held)}
+        for name, uuid, held in ordered
+    )
+
+
+def in_order(amounts: Mapping[str, int]) -> dict[str, int]:
+    """The same amounts; the three classes that every host has come first, in Nova's order."""
+    first = ("VCPU", "MEMORY_MB", "DISK_GB")
+    order = [name for name in first if name in amounts] + sorted(set(amounts) - set(first))
+    return {name: amounts[name] for name in order}
 
 
 def amounts_in_words(amounts: Amounts, names: Mapping[str, str]) -> str:
@@ -50,7 +135,5 @@ def amounts_in_words(amounts: Amounts, names: Mapping[str, str]) -> str:
 
 
 def plain_words(amounts: Mapping[str, int]) -> str:
-    """`VCPU=1 MEMORY_MB=64 DISK_GB=1`: the three classes every host has first, in Nova's order."""
-    first = ("VCPU", "MEMORY_MB", "DISK_GB")
-    order = [name for name in first if name in amounts] + sorted(set(amounts) - set(first))
-    return " ".join(f"{name}={amounts[name]}" for name in order)
+    """`VCPU=1 MEMORY_MB=64 DISK_GB=1`."""
+    return " ".join(f"{name}={amount}" for name, amount in in_order(amounts).items())

@@ -10,12 +10,14 @@ import os
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
+from datetime import datetime
 from pathlib import Path
 from typing import IO, Literal
 
 import msgspec
 
+from trueup.reconcile.clock import now
+from trueup.reconcile.files import sync_folder
 from trueup.reconcile.plan import Plan
 from trueup.reconcile.steps import Step
 
@@ -89,7 +91,7 @@ class Journal:
     def __init__(self, plan: Plan, file: IO[bytes], entries: tuple[_Entry, ...]) -> None:
         self.plan = plan
         self.run = plan.id
-        self.began_at = entries[0].at if entries else _now()
+        self.began_at = entries[0].at if entries else now()
         self._file = file
         self._intended = {entry.step for entry in entries if isinstance(entry, _Intended)}
         self._settled = {
@@ -119,12 +121,12 @@ class Journal:
 
     def intend(self, step: Step) -> None:
         """Put on disk that this step is about to be written."""
-        self._append(_Intended(at=_now(), step=step.id))
+        self._append(_Intended(at=now(), step=step.id))
         self._intended.add(step.id)
 
     def settle(self, settled: Settled) -> None:
         """Put on disk how a step ended."""
-        self._append(_Settled(at=_now(), settled=settled))
+        self._append(_Settled(at=now(), settled=settled))
         self._settled[settled.step] = settled
         self.provider_generations.update(settled.provider_generations)
 
@@ -152,8 +154,8 @@ def opened(plan: Plan, folder: Path) -> Iterator[Journal]:
             raise RunBusy(plan.id) from error
         entries = _entries(file, path)
         if not entries:
-            _write(file, _Opened(at=_now(), plan=plan))
-            _sync_folder(folder)
+            _write(file, _Opened(at=now(), plan=plan))
+            sync_folder(folder)
         yield Journal(plan, file, entries)
 
 
@@ -222,15 +224,3 @@ def _write(file: IO[bytes], entry: _Entry) -> None:
         raise JournalUnwritable(
             str(Path(file.name).parent), error.strerror or str(error)
         ) from error
-
-
-def _sync_folder(folder: Path) -> None:
-    handle = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)
-
-
-def _now() -> datetime:
-    return datetime.now(UTC).replace(tzinfo=None)

@@ -1,49 +1,27 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Plan: findings → ordered, guarded steps, complete in themselves, and the file that holds them."""
+"""Plan: confirmed findings → ordered, guarded steps, complete in themselves. Pure."""
 
 import hashlib
-import os
-from collections.abc import Callable, Iterable
-from contextlib import suppress
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
-from pathlib import Path
 
 import msgspec
 
 from trueup.reconcile.defects import DEFECTS
-from trueup.reconcile.facts import Facts
-from trueup.reconcile.findings import Finding
+from trueup.reconcile.facts import Facts, Holding
+from trueup.reconcile.findings import Declined, Finding
+from trueup.reconcile.observation import Confirmed
 from trueup.reconcile.steps import Step
 
-FORMAT = 1
+FORMAT = 2
 
 # Design, invariant 14: a plan that changes more is stopped until the limit is raised by name.
 STEPS_MAX = 25
 CONSUMERS_SHARE_MAX = 0.01
 
-
-@dataclass(eq=False)
-class PlanUnreadable(Exception):
-    """The file is not a plan that this version can read."""
-
-    path: str
-    reason: str
-
-
-@dataclass(eq=False)
-class PlanUnwritable(Exception):
-    """The plan's file cannot be written."""
-
-    path: str
-    reason: str
-
-
-@dataclass(eq=False)
-class PlanEdited(Exception):
-    """The file is a plan, but not as it was saved."""
-
-    path: str
+_CONSUMERS = frozenset({"instance", "consumer", "migration", "build"})
+_REMEDIES = {defect.NAME: defect.remedy for defect in DEFECTS}
 
 
 @dataclass(eq=False)
@@ -72,22 +50,35 @@ class LimitExceeded(Exception):
 
 
 @dataclass(frozen=True, slots=True)
+class NotPlanned:
+    """A confirmed finding for which no step is proposed, and why."""
+
+    finding: Finding
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
 class Plan:
-    """Steps in order, with what they were made from. `cells` says which cloud it is for."""
+    """Steps in order, with what they were made from. `cells` says which cloud it is for.
+
+    `first_at` and `made_at` are the times of the two observations. `findings` have steps.
+    """
 
     made_at: datetime
-    first_look_at: datetime
+    first_at: datetime
     cells: tuple[str, ...]
     consumers: int
     findings: tuple[Finding, ...]
     steps: tuple[Step, ...]
+    declined: tuple[NotPlanned, ...] = ()
     undoes: str | None = None
     format: int = FORMAT
 
     @property
     def id(self) -> str:
         """A short name made from the whole content."""
-        return f"{self.made_at:%Y%m%dT%H%M%S}-{_digest(msgspec.json.encode(self))[:8]}"
+        digest = hashlib.sha256(msgspec.json.encode(self)).hexdigest()
+        return f"{self.made_at:%Y%m%dT%H%M%S}-{digest[:8]}"
 
     @property
     def steps_max(self) -> int:
@@ -95,83 +86,57 @@ class Plan:
         return max(STEPS_MAX, int(self.consumers * CONSUMERS_SHARE_MAX))
 
 
-class _File(msgspec.Struct):
-    digest: str
-    plan: msgspec.Raw
+def consumers_of(findings: Sequence[Finding]) -> tuple[str, ...]:
+    """The consumers whose allocations remedies may change: a plan needs to know their holdings."""
+    found = {one for finding in findings for one in finding.consumers}
+    found |= {row.subject.uuid for row in findings if row.subject.kind in _CONSUMERS}
+    return tuple(sorted(found))
 
 
-def make_plan(findings: Iterable[Finding], facts: Facts, first_look_at: datetime) -> Plan:
-    """Ask the remedy of each finding. Findings whose remedy does not apply any more give no step.
+def make_plan(confirmed: Confirmed, holdings: Mapping[str, Holding]) -> Plan:
+    """Ask the remedy of each finding; what it declines is in the plan as well, with the reason.
 
-    `facts` hold the holdings of every finding's subject.
+    `holdings` are what `consumers_of` the findings hold, read after the second observation.
     """
-    remedies: dict[str, Callable[[Finding, Facts], tuple[Step, ...]]] = {
-        defect.NAME: defect.remedy for defect in DEFECTS
-    }
-    by_consumer: dict[str, Step] = {}
-    kept = []
-    for finding in findings:
-        holding = facts.holdings[finding.subject].allocations
-        if (holding.amounts if holding else {}) != facts.consumers.get(finding.subject, {}):
-            continue  # it changed since the second look
-        steps = remedies[finding.defect](finding, facts)
-        # SAFETY: two remedies for one consumer would each undo the other's replace; the first
-        # decides, and the next audit sees what is left.
-        if not steps or any(step.consumer in by_consumer for step in steps):
-            continue
-        by_consumer.update({step.consumer: step for step in steps})
-        kept.append(finding)
+    facts = replace(confirmed.second.facts, holdings=holdings)
+    planned: dict[str, tuple[Finding, Step]] = {}
+    found, declined = [], []
+    for finding in confirmed.findings:
+        steps = _remedied(finding, facts, planned)
+        if isinstance(steps, Declined):
+            declined.append(NotPlanned(finding, steps.reason))
+        else:
+            found.append(finding)
+            planned |= {step.consumer: (finding, step) for step in steps}
     return Plan(
         made_at=facts.taken_at,
-        first_look_at=first_look_at,
+        first_at=confirmed.first_at,
         cells=tuple(sorted(facts.cells)),
         consumers=len(facts.consumers),
-        findings=tuple(kept),
-        steps=_ordered(by_consumer.values()),
+        findings=tuple(found),
+        declined=tuple(declined),
+        steps=_ordered(step for _, step in planned.values()),
     )
 
 
-def save(plan: Plan, path: Path) -> None:
-    """Write the plan to a file, readable by people; it is there whole or not at all.
-
-    Raises PlanUnwritable.
-    """
-    content = msgspec.json.encode(plan)
-    text = msgspec.json.format(
-        msgspec.json.encode(_File(digest=_digest(content), plan=msgspec.Raw(content))), indent=2
-    )
-    half = path.with_name(f".{path.name}.half")
-    try:
-        with half.open("wb") as file:
-            file.write(text + b"\n")
-            file.flush()
-            os.fsync(file.fileno())
-        half.replace(path)
-    except OSError as error:
-        with suppress(OSError):
-            half.unlink(missing_ok=True)
-        raise PlanUnwritable(str(path), error.strerror or str(error)) from error
-
-
-def load(path: Path) -> Plan:
-    """Read a plan back.
-
-    Raises PlanUnreadable, or PlanEdited when its digest is not that of its content.
-    """
-    try:
-        file = msgspec.json.decode(path.read_bytes(), type=_File)
-        plan = msgspec.json.decode(file.plan, type=Plan)
-    except OSError as error:
-        raise PlanUnreadable(str(path), error.strerror or str(error)) from error
-    except (msgspec.DecodeError, UnicodeDecodeError) as error:
-        raise PlanUnreadable(str(path), f"it is not a plan ({error})") from error
-    if plan.format != FORMAT:
-        raise PlanUnreadable(str(path), f"its format is {plan.format}, this Trueup reads {FORMAT}")
-    # Of the text itself, without its line breaks: what was read into `plan` lacks what it did not
-    # understand.
-    if _digest(msgspec.json.format(bytes(file.plan), indent=-1)) != file.digest:
-        raise PlanEdited(str(path))
-    return plan
+def _remedied(
+    finding: Finding, facts: Facts, planned: Mapping[str, tuple[Finding, Step]]
+) -> tuple[Step, ...] | Declined:
+    for consumer in consumers_of([finding]):
+        if consumer not in facts.holdings:
+            return Declined("what it holds was not read again")
+        held = facts.holdings[consumer].allocations
+        if (held.amounts if held else {}) != facts.consumers.get(consumer, {}):
+            return Declined("what it holds has changed since the second observation")
+    steps = _REMEDIES[finding.defect](finding, facts)
+    if isinstance(steps, Declined):
+        return steps
+    # SAFETY: two steps for one consumer would each undo the other's replace.
+    for step in steps:
+        if step.consumer in planned:
+            other, _ = planned[step.consumer]
+            return Declined(f"it conflicts with {other.id}; audit again after that is repaired")
+    return steps
 
 
 def refuse_unfit(plan: Plan, cells: Iterable[str], now: datetime, age_max: timedelta) -> None:
@@ -198,13 +163,9 @@ def refuse_too_large(plan: Plan, steps_max: int | None) -> None:
 
 def in_reverse(plan: Plan, steps: Iterable[Step]) -> Plan:
     """A plan of these steps for the same cloud, that undoes `plan`."""
-    return replace(plan, steps=tuple(steps), undoes=plan.id)
+    return replace(plan, steps=tuple(steps), declined=(), undoes=plan.id)
 
 
 def _ordered(steps: Iterable[Step]) -> tuple[Step, ...]:
     """What releases first, then what needs room."""
     return tuple(sorted(steps, key=lambda step: (bool(step.guard.provider_generations), step.id)))
-
-
-def _digest(content: bytes) -> str:
-    return hashlib.sha256(content).hexdigest()

@@ -2,14 +2,13 @@
 """Snapshot: facts in a file, so that they can be audited without access to the cloud."""
 
 import gzip
-import os
 import zlib
-from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
 import msgspec
 
+from trueup.reconcile import files
 from trueup.reconcile.facts import Facts
 
 FORMAT = 2
@@ -19,7 +18,7 @@ _COMPRESSION = 3
 
 @dataclass(eq=False)
 class SnapshotUnusable(Exception):
-    """The file of a snapshot cannot be read or written."""
+    """The file of a snapshot cannot be read, or is none."""
 
     path: str
     reason: str
@@ -44,18 +43,9 @@ class Snapshot:
 
 
 def save(snapshot: Snapshot, path: Path) -> None:
-    """Write a snapshot, compressed; it is there whole or not at all. Raises SnapshotUnusable."""
+    """Write a snapshot, compressed. Raises FileUnwritable."""
     content = msgspec.json.encode(_File(FORMAT, snapshot.anonymized, snapshot.facts))
-    half = path.with_name(f".{path.name}.half")
-    try:
-        # SAFETY: a snapshot describes a whole cloud, so only its owner may read the file.
-        with open(os.open(half, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "wb") as file:
-            file.write(gzip.compress(content, _COMPRESSION))
-        half.replace(path)
-    except OSError as error:
-        with suppress(OSError):
-            half.unlink(missing_ok=True)
-        raise SnapshotUnusable(str(path), error.strerror or str(error)) from error
+    files.write(path, gzip.compress(content, _COMPRESSION))
 
 
 def load(path: Path) -> Snapshot:

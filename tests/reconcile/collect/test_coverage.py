@@ -4,7 +4,8 @@
 from dataclasses import replace
 
 from tests.reconcile.test_collect import quiet
-from trueup.reconcile.collect.coverage import Cells, domains_of, now, ports_of
+from trueup.reconcile.clock import now
+from trueup.reconcile.collect.coverage import Cells, domains_of, ports_of
 from trueup.reconcile.facts import Domain, Port
 from trueup.reconcile.sources.errors import AccessDenied, Unreachable
 from trueup.reconcile.sources.libvirt import HostDomains

@@ -19,7 +19,7 @@ from trueup.reconcile.audit import audit
 from trueup.reconcile.collect import collect
 from trueup.reconcile.collect.selection import Selection, SelectionUnknown, chosen
 from trueup.reconcile.facts import Coverage, Domain, Facts, Port, PortRequestGroup
-from trueup.reconcile.rules import Rules
+from trueup.reconcile.options import AuditOptions
 from trueup.reconcile.sources.cloud import Cloud
 from trueup.reconcile.sources.connect import from_nova_conf
 from trueup.reconcile.sources.database import Session
@@ -299,7 +299,7 @@ def test_a_cell_that_falls_silent_on_the_way_is_not_asked_again(small):
     facts = collect(replace(small.cloud, nova=Falling()), quiet, only(hosts=host))
     assert [answer.source for answer in facts.coverage.missing] == ["cell2"]
     assert sorted(asked) == ["cell0", "cell1"]
-    assert audit(facts, Rules()).incomplete
+    assert audit(facts, AuditOptions()).incomplete
 
 
 def test_of_who_is_selected_request_specs_are_read_in_full(small):

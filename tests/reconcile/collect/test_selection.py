@@ -22,7 +22,7 @@ from trueup.reconcile.collect.selection import (
     subjects,
 )
 from trueup.reconcile.facts import Facts
-from trueup.reconcile.rules import Rules
+from trueup.reconcile.options import AuditOptions
 
 TEXT = """
 cell1
@@ -99,10 +99,10 @@ def test_a_silent_cell_may_know_what_nothing_else_knows():
 
 def test_hosts_that_are_not_selected_are_not_spoken_of():
     facts = facts_of(TEXT + "cell3\n  host h4 without-provider\n  server app on h4\n")
-    assert len(audit(facts, Rules()).unchecked) == 1
-    assert audit(chosen(facts, only(hosts="h1")), Rules()).unchecked == ()
-    [told] = audit(chosen(facts, only(instances=uuid_of("app"))), Rules()).unchecked
-    assert told.subject == "host h4", "what keeps the instance from being judged is told"
+    assert len(audit(facts, AuditOptions()).unchecked) == 1
+    assert audit(chosen(facts, only(hosts="h1")), AuditOptions()).unchecked == ()
+    [told] = audit(chosen(facts, only(instances=uuid_of("app"))), AuditOptions()).unchecked
+    assert str(told.subject) == "host h4", "what keeps the instance from being judged is told"
 
 
 def test_of_a_cell_all_hosts_are_spoken_of_unless_something_in_it_is_selected():
@@ -123,9 +123,9 @@ SELECTIONS = st.builds(
 
 def of(result: Audit, kept: frozenset[str]) -> set[tuple[str, str, str]]:
     """What is said of these subjects."""
-    rows = [("finding", row.subject, str(row.evidence)) for row in result.findings]
-    rows += [("unchecked", row.subject, row.reason) for row in result.unchecked]
-    rows += [("left alone", row.subject, row.reason) for row in result.left_alone]
+    rows = [("finding", row.subject.uuid, str(row.evidence)) for row in result.findings]
+    rows += [("unchecked", str(row.subject), row.reason) for row in result.unchecked]
+    rows += [("left alone", str(row.subject), row.reason) for row in result.left_alone]
     return {row for row in rows if row[1].split()[-1] in kept}
 
 
@@ -143,9 +143,9 @@ def test_of_what_is_selected_the_same_is_said_as_of_the_whole(draft, selection):
     if not known(facts, selection):
         return
     kept = subjects(facts, selection)
-    narrow = audit(chosen(facts, selection), Rules())
-    assert of(narrow, kept) == of(audit(facts, Rules()), kept)
-    told = {row.subject for row in narrow.findings}
+    narrow = audit(chosen(facts, selection), AuditOptions())
+    assert of(narrow, kept) == of(audit(facts, AuditOptions()), kept)
+    told = {row.subject.uuid for row in narrow.findings}
     assert told <= kept
 
 
@@ -174,16 +174,16 @@ def test_reading_less_of_a_cloud_says_the_same_of_what_is_selected(small: Small)
             row.uuid: row.host for row in expected.instances
         }, selection
         kept = subjects(whole, selection)
-        rules = Rules()
-        assert of(audit(part, rules), kept) == of(audit(expected, rules), kept), selection
+        options = AuditOptions()
+        assert of(audit(part, options), kept) == of(audit(expected, options), kept), selection
 
 
 def test_invariant_6_a_cell_that_is_not_selected_is_asked_all_the_same(small: Small):
     """The orphan's instance is alive in another cell: it moved, and that must be known."""
-    orphan = small.planted["orphaned_allocation"]
+    orphan = small.planted["orphaned-allocation"]
     selection = only(cells=orphan.cell, consumers=orphan.consumer_uuid)
-    found = audit(collect(small.cloud, quiet, selection), Rules()).findings
-    assert [row.subject for row in found] == [orphan.consumer_uuid]
+    found = audit(collect(small.cloud, quiet, selection), AuditOptions()).findings
+    assert [row.subject.uuid for row in found] == [orphan.consumer_uuid]
     other = "cell1" if orphan.cell == "cell2" else "cell2"
     taken = small.sql(f"nova_{other}", "SELECT uuid FROM instances WHERE deleted = 0 LIMIT 1")
     small.sql(f"nova_{other}", "PRAGMA foreign_keys = OFF")
@@ -193,16 +193,16 @@ def test_invariant_6_a_cell_that_is_not_selected_is_asked_all_the_same(small: Sm
         orphan.consumer_uuid,
         taken[0]["uuid"],
     )
-    assert audit(collect(small.cloud, quiet, selection), Rules()).findings == ()
+    assert audit(collect(small.cloud, quiet, selection), AuditOptions()).findings == ()
 
 
 def test_invariant_6_a_silent_cell_that_is_not_selected_leaves_it_open(small: Small):
-    orphan = small.planted["orphaned_allocation"]
+    orphan = small.planted["orphaned-allocation"]
     other = "cell1" if orphan.cell == "cell2" else "cell2"
     (small.folder / f"nova_{other}.sqlite").unlink()
-    result = audit(collect(small.cloud, quiet, only(cells=orphan.cell)), Rules())
+    result = audit(collect(small.cloud, quiet, only(cells=orphan.cell)), AuditOptions())
     assert result.incomplete
-    assert "orphaned_allocation" not in {row.defect for row in result.findings}
+    assert "orphaned-allocation" not in {row.defect for row in result.findings}
 
 
 def test_a_selection_reads_only_what_it_needs(small: Small):

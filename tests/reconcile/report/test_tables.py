@@ -10,6 +10,7 @@ from tests.scenarios.drafting import uuid_of
 from trueup.reconcile.defects import DEFECTS
 from trueup.reconcile.journal import Settled, opened, runs
 from trueup.reconcile.report.tables import (
+    EvidenceCell,
     Table,
     audit_table,
     defects_table,
@@ -27,7 +28,7 @@ def checked(table: Table) -> Table:
     """Every row has a cell for each column, and is plain enough for JSON."""
     columns, rows = table
     assert all(len(row) == len(columns) for row in rows)
-    json.dumps(rows)
+    json.dumps(rows, default=lambda cell: dict(cell.evidence))
     return table
 
 
@@ -43,27 +44,31 @@ def test_with_everything_also_what_was_left_alone_comes_last():
     _, all_rows = checked(audit_table(audited(MIXED), everything=True))
     assert all_rows[: len(few)] == few
     assert [row[0] for row in all_rows[len(few) :]] == ["left alone"]
-    assert all_rows[-1][4] == {"reason": "its task state is migrating"}
+    assert all_rows[-1][-1] == {"reason": "its task state is migrating"}
 
 
 def test_a_finding_is_told_with_its_evidence():
     columns, rows = audit_table(audited(BROKEN), everything=False)
     assert dict(zip(columns, rows[1], strict=True)) == {
         "Verdict": "finding",
-        "Defect": "missing_allocation",
+        "Severity": "high",
+        "Defect": "missing-allocation",
+        "Kind": "instance",
         "Subject": uuid_of("web"),
         "Where": "h1",
-        "Evidence": {
-            "instance": "web, active on h1, cell1",
-            "holds": "nothing",
-            "should hold": "VCPU=2 MEMORY_MB=256 DISK_GB=6 on h1",
-        },
+        "Evidence": EvidenceCell(audited(BROKEN).findings[1].evidence),
+    }
+    assert rows[1][-1].words == {
+        "instance": "web, vm state active, host h1, cell cell1",
+        "holds": "nothing",
+        "should hold": "VCPU=2 MEMORY_MB=256 DISK_GB=6 on h1",
     }
 
 
 def test_a_silent_source_is_a_row_of_its_own():
     _, rows = audit_table(audited("cell1\n  host h1 VCPU=8\ncell2 silent\n"), everything=False)
-    assert rows == [("could not check", "", "cell2", "", {"reason": "did not answer: it is down"})]
+    reason = {"reason": "did not answer: it is down"}
+    assert rows == [("could not check", "", "", "source", "cell2", "", reason)]
 
 
 def test_an_audit_of_a_cloud_in_order_is_empty():
@@ -79,7 +84,7 @@ def test_a_plan_is_told_step_by_step_with_names_where_known():
         "Consumer": uuid_of("old"),
         "Before": {"h1": "VCPU=2 MEMORY_MB=256 DISK_GB=6"},
         "After": {},
-        "Because": "orphaned_allocation",
+        "Because": "orphaned-allocation",
     }
     [db] = [step for step in steps if step["Consumer"] == uuid_of("db")]
     assert db["Before"] == {"h2": "VCPU=1 MEMORY_MB=128"}
@@ -99,8 +104,8 @@ def test_outcomes_are_told_in_their_order():
     ]
     _, rows = checked(outcome_table(outcomes))
     assert rows == [
-        (second.consumer, "refused", "missing_allocation", "it moved"),
-        (first.consumer, "done", "orphaned_allocation", ""),
+        (second.consumer, "refused", "missing-allocation", "it moved"),
+        (first.consumer, "done", "orphaned-allocation", ""),
     ]
 
 

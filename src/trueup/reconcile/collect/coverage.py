@@ -4,10 +4,11 @@
 from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime
+from datetime import datetime
 from itertools import chain
 from typing import TypeVar
 
+from trueup.reconcile.clock import now
 from trueup.reconcile.facts import (
     NEUTRON,
     Amounts,
@@ -170,11 +171,6 @@ def domains_of(
     replies = tuple(cloud.hypervisors.domains(hosts))
     status = replace(status_of(replies), answered_at=now())
     return tuple(chain.from_iterable(one.domains for one in replies)), (status,)
-
-
-def now() -> datetime:
-    """The present time as Nova stores times: naive UTC."""
-    return datetime.now(UTC).replace(tzinfo=None)
 
 
 def _silent(source: str, read_via: str, silence: Unreachable | AccessDenied) -> SourceStatus:

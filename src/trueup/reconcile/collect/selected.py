@@ -9,13 +9,13 @@ selected, and all that they hold is read, so that nothing is judged by half of i
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
+from trueup.reconcile.clock import now
 from trueup.reconcile.collect.coverage import (
     Cells,
     Collected,
     Progress,
     domains_of,
     facts_of,
-    now,
     ports_of,
 )
 from trueup.reconcile.collect.scope import hosts_of, hosts_of_moves, nodes_of

@@ -3,13 +3,13 @@
 
 from concurrent.futures import ThreadPoolExecutor
 
+from trueup.reconcile.clock import now
 from trueup.reconcile.collect.coverage import (
     Cells,
     Collected,
     Progress,
     domains_of,
     facts_of,
-    now,
     ports_of,
 )
 from trueup.reconcile.facts import Facts

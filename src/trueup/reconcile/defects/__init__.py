@@ -11,8 +11,8 @@ from trueup.reconcile.defects import (
     wrong_provider,
 )
 from trueup.reconcile.facts import Facts
-from trueup.reconcile.findings import Finding, Verdict
-from trueup.reconcile.rules import Rules
+from trueup.reconcile.findings import Declined, Finding, Verdict
+from trueup.reconcile.options import AuditOptions
 from trueup.reconcile.steps import Step
 
 
@@ -23,9 +23,9 @@ class Defect(Protocol):
     TITLE: str
     REMEDY: str
 
-    def find(self, facts: Facts, rules: Rules) -> Iterator[Verdict]: ...
+    def find(self, facts: Facts, options: AuditOptions) -> Iterator[Verdict]: ...
 
-    def remedy(self, finding: Finding, facts: Facts) -> tuple[Step, ...]: ...
+    def remedy(self, finding: Finding, facts: Facts) -> tuple[Step, ...] | Declined: ...
 
 
 DEFECTS: tuple[Defect, ...] = (

@@ -9,17 +9,26 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from trueup.reconcile.facts import Amounts, Facts, Instance, Migration
-from trueup.reconcile.findings import Finding, Unchecked, Verdict, amounts_in_words
+from trueup.reconcile.findings import (
+    Declined,
+    Finding,
+    Severity,
+    Subject,
+    Unchecked,
+    Verdict,
+    holding,
+    instance_evidence,
+)
+from trueup.reconcile.options import AuditOptions
 from trueup.reconcile.residence import Placed, residence, source_is_up
-from trueup.reconcile.rules import Rules
 from trueup.reconcile.steps import Step, step_on
 
-NAME = "evacuation_residue"
+NAME = "evacuation-residue"
 TITLE = "It was evacuated, and still holds resources of the host it left"
 REMEDY = "Keep what it holds elsewhere, release what it holds on the host it left"
 
 
-def find(facts: Facts, rules: Rules) -> Iterator[Verdict]:
+def find(facts: Facts, options: AuditOptions) -> Iterator[Verdict]:
     """Settled instances that hold on their own host and on one they were evacuated from."""
     for uuid in sorted(facts.evacuations.keys() & facts.consumers.keys() & facts.alive.keys()):
         instance = facts.alive[uuid]
@@ -28,13 +37,13 @@ def find(facts: Facts, rules: Rules) -> Iterator[Verdict]:
             yield from _judge(instance, place, facts)
 
 
-def remedy(finding: Finding, facts: Facts) -> tuple[Step, ...]:
+def remedy(finding: Finding, facts: Facts) -> tuple[Step, ...] | Declined:
     """One full replace that keeps every provider outside the trees it was evacuated from."""
-    instance = facts.alive[finding.subject]
+    instance = facts.alive[finding.subject.uuid]
     place = residence(instance, facts)
-    held = facts.holdings[finding.subject].allocations
+    held = facts.holdings[instance.uuid].allocations
     if held is None or not isinstance(place, Placed):
-        return ()
+        return Declined("it is no longer settled on a host, or holds nothing now")
     left = _left_roots(instance, place, facts)
     kept = {
         u: amounts
@@ -42,8 +51,8 @@ def remedy(finding: Finding, facts: Facts) -> tuple[Step, ...]:
         if u not in _within(held.amounts, left, facts)
     }
     if not kept:
-        return ()
-    return (step_on(finding.subject, facts, replace(held, amounts=kept), finding.id, instance),)
+        return Declined("it would hold nothing afterwards")
+    return (step_on(instance.uuid, facts, replace(held, amounts=kept), finding.id, instance),)
 
 
 def _judge(instance: Instance, place: Placed, facts: Facts) -> Iterator[Verdict]:
@@ -57,7 +66,7 @@ def _judge(instance: Instance, place: Placed, facts: Facts) -> Iterator[Verdict]
         if evacuation.status == "done" and source_is_up(root, facts):
             # SAFETY: that host may still run the guest; freeing its capacity would hide it.
             yield Unchecked(
-                f"instance {instance.uuid}",
+                Subject("instance", instance.uuid),
                 where,
                 f"evacuated from {names.get(root, root)}, whose nova-compute is up but has not "
                 "cleaned up: restart it, or force the service down",
@@ -66,22 +75,24 @@ def _judge(instance: Instance, place: Placed, facts: Facts) -> Iterator[Verdict]
     if not facts.coverage.complete:
         silent = ", ".join(answer.source for answer in facts.coverage.missing)
         yield Unchecked(
-            f"instance {instance.uuid}",
+            Subject("instance", instance.uuid),
             where,
             f"holds resources of a host it was evacuated from, but {silent} did not answer",
         )
         return
     yield Finding(
         NAME,
-        instance.uuid,
+        Subject("instance", instance.uuid),
         where,
+        Severity.MEDIUM,
         {
-            "instance": f"{instance.name}, on {instance.host}, {facts.cells[instance.cell]}",
-            "evacuation": ", ".join(
-                f"{row.status} from {row.source_host}" for row in left.values()
+            "instance": instance_evidence(instance, facts),
+            "evacuation": tuple(
+                {"status": row.status, "source_host": row.source_host} for row in left.values()
             ),
-            "holds": amounts_in_words(_within(held, left, facts), names),
+            "holds": holding(_within(held, left, facts), names),
         },
+        since=max((row.updated_at for row in left.values() if row.updated_at), default=None),
     )
 
 

@@ -9,17 +9,26 @@ from collections.abc import Iterator
 
 from trueup.reconcile.expected import expected_on, open_reason
 from trueup.reconcile.facts import Allocations, Facts, Instance
-from trueup.reconcile.findings import Finding, Unchecked, Verdict, amounts_in_words
+from trueup.reconcile.findings import (
+    Declined,
+    Finding,
+    Severity,
+    Subject,
+    Unchecked,
+    Verdict,
+    holding,
+    instance_evidence,
+)
+from trueup.reconcile.options import AuditOptions
 from trueup.reconcile.residence import Placed, residence
-from trueup.reconcile.rules import Rules
 from trueup.reconcile.steps import Step, step_on
 
-NAME = "missing_allocation"
+NAME = "missing-allocation"
 TITLE = "It runs on a host and holds nothing"
 REMEDY = "Allocate what its flavor, image and ports ask for on its host"
 
 
-def find(facts: Facts, rules: Rules) -> Iterator[Verdict]:
+def find(facts: Facts, options: AuditOptions) -> Iterator[Verdict]:
     """Settled instances without any allocation."""
     for uuid in sorted(facts.alive.keys() - facts.consumers.keys()):
         instance = facts.alive[uuid]
@@ -28,17 +37,17 @@ def find(facts: Facts, rules: Rules) -> Iterator[Verdict]:
             yield from _judge(instance, place, facts)
 
 
-def remedy(finding: Finding, facts: Facts) -> tuple[Step, ...]:
+def remedy(finding: Finding, facts: Facts) -> tuple[Step, ...] | Declined:
     """Allocate all that it should hold on its host, for its project and user."""
-    instance = facts.alive[finding.subject]
+    instance = facts.alive[finding.subject.uuid]
     place = residence(instance, facts)
     if not isinstance(place, Placed):
-        return ()
+        return Declined("it is no longer settled on a host")
     wanted = expected_on(place.provider.root, instance, facts)
     if wanted.open or not wanted.known:
-        return ()
+        return Declined("what it should hold is not known")
     after = Allocations(amounts=dict(wanted.known), project=instance.project, user=instance.user)
-    return (step_on(finding.subject, facts, after, finding.id, instance),)
+    return (step_on(instance.uuid, facts, after, finding.id, instance),)
 
 
 def _judge(instance: Instance, place: Placed, facts: Facts) -> Iterator[Verdict]:
@@ -47,16 +56,16 @@ def _judge(instance: Instance, place: Placed, facts: Facts) -> Iterator[Verdict]
     names = {uuid: facts.providers[uuid].name for uuid in wanted.providers}
     if wanted.open:
         reasons = "; ".join(dict.fromkeys(open_reason(part, names) for part in wanted.open))
-        yield Unchecked(f"instance {instance.uuid}", where, f"holds nothing; {reasons}")
+        yield Unchecked(Subject("instance", instance.uuid), where, f"holds nothing; {reasons}")
     elif wanted.known:
         yield Finding(
             NAME,
-            instance.uuid,
+            Subject("instance", instance.uuid),
             where,
+            Severity.HIGH,
             {
-                "instance": f"{instance.name}, {instance.vm_state} on {instance.host}, "
-                f"{facts.cells[instance.cell]}",
-                "holds": "nothing",
-                "should hold": amounts_in_words(wanted.known, names),
+                "instance": instance_evidence(instance, facts),
+                "holds": (),
+                "should_hold": holding(wanted.known, names),
             },
         )

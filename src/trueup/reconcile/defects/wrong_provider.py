@@ -8,17 +8,27 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from trueup.reconcile.facts import Amounts, Facts, Instance
-from trueup.reconcile.findings import Finding, Unchecked, Verdict, amounts_in_words
+from trueup.reconcile.findings import (
+    Declined,
+    Finding,
+    Severity,
+    Subject,
+    Unchecked,
+    Verdict,
+    amounts_in_words,
+    holding,
+    instance_evidence,
+)
+from trueup.reconcile.options import AuditOptions
 from trueup.reconcile.residence import Placed, residence, source_is_up
-from trueup.reconcile.rules import Rules
 from trueup.reconcile.steps import Step, step_on
 
-NAME = "wrong_provider"
+NAME = "wrong-provider"
 TITLE = "It holds its resources on a host where it is not"
 REMEDY = "Move what it holds to the provider of its own host"
 
 
-def find(facts: Facts, rules: Rules) -> Iterator[Verdict]:
+def find(facts: Facts, options: AuditOptions) -> Iterator[Verdict]:
     """Settled instances that hold something on hosts, but nothing on their own."""
     for uuid in sorted(facts.alive.keys() & facts.consumers.keys()):
         instance = facts.alive[uuid]
@@ -28,17 +38,16 @@ def find(facts: Facts, rules: Rules) -> Iterator[Verdict]:
             yield _judge(instance, place, facts)
 
 
-def remedy(finding: Finding, facts: Facts) -> tuple[Step, ...]:
+def remedy(finding: Finding, facts: Facts) -> tuple[Step, ...] | Declined:
     """One full replace: the same amounts on its own host's provider, the rest as it is."""
-    instance = facts.alive[finding.subject]
+    instance = facts.alive[finding.subject.uuid]
     place = residence(instance, facts)
-    held = facts.holdings[finding.subject].allocations
+    held = facts.holdings[instance.uuid].allocations
     if held is None or not isinstance(place, Placed):
-        return ()
+        return Declined("it is no longer settled on a host, or holds nothing now")
     [root] = facts.roots_of(held.amounts)
-    moved = {uuid: amounts for uuid, amounts in held.amounts.items() if uuid != root}
-    moved[place.provider.uuid] = held.amounts[root]
-    return (step_on(finding.subject, facts, replace(held, amounts=moved), finding.id, instance),)
+    moved = _moved(held.amounts, root, place)
+    return (step_on(instance.uuid, facts, replace(held, amounts=moved), finding.id, instance),)
 
 
 def _judge(instance: Instance, place: Placed, facts: Facts) -> Verdict:
@@ -47,21 +56,29 @@ def _judge(instance: Instance, place: Placed, facts: Facts) -> Verdict:
     where = ", ".join(sorted(names.get(root, root) for root in facts.roots_of(held)))
     if reason := _obstacle(instance, held, place, facts):
         return Unchecked(
-            f"instance {instance.uuid}",
+            Subject("instance", instance.uuid),
             where,
             f"holds nothing on its host {instance.host}, but "
             f"{amounts_in_words(held, names)}; {reason}",
         )
+    [root] = facts.roots_of(held)
     return Finding(
         NAME,
-        instance.uuid,
+        Subject("instance", instance.uuid),
         where,
+        Severity.HIGH,
         {
-            "instance": f"{instance.name}, on {instance.host}, {facts.cells[instance.cell]}",
-            "holds": amounts_in_words(held, names),
-            "should hold": f"the same on {place.provider.name}",
+            "instance": instance_evidence(instance, facts),
+            "holds": holding(held, names),
+            "should_hold": holding(_moved(held, root, place), names),
         },
     )
+
+
+def _moved(held: Amounts, root: str, place: Placed) -> Amounts:
+    """The same amounts, with those of the other host on the instance's own."""
+    moved = {uuid: amounts for uuid, amounts in held.items() if uuid != root}
+    return {**moved, place.provider.uuid: held[root]}
 
 
 def _obstacle(instance: Instance, held: Amounts, place: Placed, facts: Facts) -> str | None:

@@ -6,30 +6,54 @@ A cell is a string, a number, or a mapping that text flattens.
 """
 
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 
 from trueup.reconcile.audit import Audit
 from trueup.reconcile.defects import DEFECTS
 from trueup.reconcile.facts import Allocations
-from trueup.reconcile.findings import LeftAlone, Unchecked, plain_words
+from trueup.reconcile.findings import Evidence, LeftAlone, Unchecked, plain_words
 from trueup.reconcile.journal import Journal, Settled
 from trueup.reconcile.plan import Plan
+from trueup.reconcile.report.words import evidence_in_words
 from trueup.reconcile.steps import Step
 
-Cell = str | int | Mapping[str, str]
+
+@dataclass(frozen=True, slots=True)
+class EvidenceCell:
+    """Evidence: values for programs, and words for people."""
+
+    evidence: Evidence
+
+    @property
+    def words(self) -> Mapping[str, str]:
+        return evidence_in_words(self.evidence)
+
+
+Cell = str | int | Mapping[str, str] | EvidenceCell
 Table = tuple[tuple[str, ...], list[tuple[Cell, ...]]]
 
 
 def audit_table(audit: Audit, everything: bool) -> Table:
     """Findings, then what could not be checked; with `everything`, also what was left alone."""
-    columns = ("Verdict", "Defect", "Subject", "Where", "Evidence")
+    columns = ("Verdict", "Severity", "Defect", "Kind", "Subject", "Where", "Evidence")
     rows: list[tuple[Cell, ...]] = [
-        ("finding", row.defect, row.subject, row.where, dict(row.evidence))
+        (
+            "finding",
+            row.severity.value,
+            row.defect,
+            row.subject.kind,
+            row.subject.uuid,
+            row.where,
+            EvidenceCell(row.evidence),
+        )
         for row in audit.findings
     ]
     rows += [
         (
             "could not check",
             "",
+            "",
+            "source",
             answer.source,
             "",
             {"reason": f"did not answer: {answer.reason}"},
@@ -108,7 +132,8 @@ def defects_table() -> Table:
 
 
 def _reasoned(verdict: str, row: Unchecked | LeftAlone) -> tuple[Cell, ...]:
-    return verdict, "", row.subject, row.where, {"reason": row.reason}
+    subject = row.subject
+    return verdict, "", "", subject.kind, subject.uuid, row.where, {"reason": row.reason}
 
 
 def _held(allocations: Allocations | None, names: Mapping[str, str]) -> Mapping[str, str]:

@@ -59,7 +59,7 @@ def test_nested_and_sharing_providers_are_told_apart(small):
 
 
 def test_a_replace_keeps_owner_and_type(on_both):
-    consumer = on_both.consumer("wrong_provider")
+    consumer = on_both.consumer("wrong-provider")
     placement = on_both.cloud.placement
     before = placement.holding(consumer)
     assert before.allocations.consumer_type is None, "as Nova writes it"
@@ -76,7 +76,7 @@ def test_a_replace_keeps_owner_and_type(on_both):
 
 
 def test_a_replace_with_another_generation_is_refused(small):
-    consumer = small.consumer("wrong_provider")
+    consumer = small.consumer("wrong-provider")
     placement = small.cloud.placement
     holding = placement.holding(consumer)
     before = small.rows()

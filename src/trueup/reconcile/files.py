@@ -1,0 +1,91 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Files: the one way in which Trueup writes a file. It is there whole, or as it was before."""
+
+import os
+import stat
+import tempfile
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+# What Trueup says of a cloud is for the operator who asked.
+PRIVATE = 0o600
+
+
+@dataclass(eq=False)
+class FileUnwritable(Exception):
+    """This path cannot be written: no permission, no folder, no space, or no regular file."""
+
+    path: str
+    reason: str
+
+
+def refuse_unwritable(path: Path) -> None:
+    """Raise FileUnwritable if `write` would; for asking before the work of which it is the end."""
+    try:
+        target, _ = _target(path)
+        handle, temporary = _temporary(target)
+        os.close(handle)
+        os.unlink(temporary)
+    except OSError as error:
+        raise FileUnwritable(str(path), error.strerror or str(error)) from error
+
+
+def write(path: Path, content: bytes) -> None:
+    """Replace a file's content, durably; a new file is readable by its owner only.
+
+    Through links to the file they lead to, keeping its mode. Raises FileUnwritable, also for
+    whatever exists and is no regular file, as a device or a FIFO.
+    """
+    try:
+        target, mode = _target(path)
+        handle, temporary = _temporary(target)
+        try:
+            _fill(handle, content, mode)
+            os.replace(temporary, target)
+        except BaseException:
+            with suppress(OSError):
+                os.unlink(temporary)
+            raise
+        sync_folder(target.parent)
+    except OSError as error:
+        raise FileUnwritable(str(path), error.strerror or str(error)) from error
+
+
+def sync_folder(folder: Path) -> None:
+    """Put on disk which files a folder has. Raises OSError."""
+    handle = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
+
+
+def _target(path: Path) -> tuple[Path, int]:
+    """The file that a path leads to, and the mode it is to have. Raises FileUnwritable, OSError."""
+    if path.absolute().is_relative_to("/dev"):
+        raise FileUnwritable(str(path), "it is a device")
+    target = Path(os.path.realpath(path))
+    try:
+        found = target.stat()
+    except FileNotFoundError:
+        return target, PRIVATE
+    if not stat.S_ISREG(found.st_mode):
+        raise FileUnwritable(str(path), "it is not a regular file")
+    if not os.access(target, os.W_OK):
+        raise FileUnwritable(str(path), "its permissions do not allow it to be changed")
+    return target, stat.S_IMODE(found.st_mode)
+
+
+def _temporary(target: Path) -> tuple[int, str]:
+    """A new file beside the target, open for writing, and its path."""
+    return tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
+
+
+def _fill(handle: int, content: bytes, mode: int) -> None:
+    with open(handle, "wb") as file:
+        file.write(content)
+        file.flush()
+        os.fchmod(handle, mode)
+        # SAFETY: on disk before the name leads to it, or a crash leaves an empty file there.
+        os.fsync(handle)

@@ -1,0 +1,91 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Observations of a cloud, and what two of them confirm. Pure.
+
+SAFETY: what is there at two moments is drift; what is there at one may be a move under way. A plan
+is made of `Confirmed` only, and there is no way to make that but from two observations.
+"""
+
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from trueup.reconcile.audit import Audit, audit
+from trueup.reconcile.facts import Facts
+from trueup.reconcile.findings import Finding
+from trueup.reconcile.options import AuditOptions
+
+
+@dataclass(eq=False)
+class IntervalInvalid(Exception):
+    """Two observations are to be no time apart: the second would see what the first saw."""
+
+    seconds: float
+
+
+@dataclass(eq=False)
+class FirstObservationMissing(Exception):
+    """A snapshot is one observation, and none was named that is so many seconds older."""
+
+    seconds: float
+
+
+@dataclass(eq=False)
+class ObservedTooSoon(Exception):
+    """The second observation was not made so many seconds after the first."""
+
+    apart: timedelta
+    interval: timedelta
+
+
+@dataclass(frozen=True, slots=True)
+class Observation:
+    """A cloud at one moment: the facts, and what the audit of them says."""
+
+    facts: Facts
+    audit: Audit
+
+
+def observation(facts: Facts, options: AuditOptions) -> Observation:
+    """The observation that these facts make."""
+    return Observation(facts, audit(facts, options))
+
+
+def refuse_interval(interval: timedelta) -> None:
+    """Raise IntervalInvalid where the interval between two observations is none."""
+    if interval <= timedelta():
+        raise IntervalInvalid(interval.total_seconds())
+
+
+class Confirmed:
+    """The findings that two observations have, with the same evidence; facts are the second's.
+
+    Of the first observation its audit suffices, which may come from a file. Raises
+    IntervalInvalid, and ObservedTooSoon where there is something to confirm and the two are not
+    at least an interval apart.
+    """
+
+    __slots__ = ("_findings", "_first_at", "_second")
+
+    def __init__(self, first: Audit, second: Observation, interval: timedelta) -> None:
+        refuse_interval(interval)
+        apart = second.audit.taken_at - first.taken_at
+        if first.findings and apart < interval:
+            raise ObservedTooSoon(apart, interval)
+        before = {finding.id: finding for finding in first.findings}
+        self._findings = tuple(
+            finding for finding in second.audit.findings if before.get(finding.id) == finding
+        )
+        self._first_at = first.taken_at
+        self._second = second
+
+    @property
+    def findings(self) -> tuple[Finding, ...]:
+        return self._findings
+
+    @property
+    def first_at(self) -> datetime:
+        """When the first observation was made."""
+        return self._first_at
+
+    @property
+    def second(self) -> Observation:
+        return self._second

@@ -1,0 +1,11 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Audit options: what an operator may set about how careful an audit is."""
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class AuditOptions:
+    """`grace_seconds`: for how long after a deletion its allocation is left to nova-compute."""
+
+    grace_seconds: int = 600

@@ -1,0 +1,45 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Evidence in words: what findings hold as values is put into text here, and nowhere else."""
+
+from collections.abc import Iterable, Mapping
+
+from trueup.reconcile.findings import Evidence, Scalar, Structure, Value, plain_words
+
+
+def evidence_in_words(evidence: Evidence) -> dict[str, str]:
+    """Each value as text, by its label as people read it (`should hold`)."""
+    return {label.replace("_", " "): _words(value) for label, value in evidence.items()}
+
+
+def counted(number: int, noun: str) -> str:
+    """`1 finding`, `2 findings`."""
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
+
+
+def _words(value: Value) -> str:
+    if isinstance(value, Mapping):
+        return _structure(value)
+    if isinstance(value, list | tuple):
+        return "; ".join(_structure(row) for row in value) or "nothing"
+    return "" if value is None else str(value)
+
+
+def _structure(row: Structure) -> str:
+    """`VCPU=1 MEMORY_MB=64 on devstack1` for resources; else `name, label value, label value`."""
+    resources = row.get("resources")
+    if isinstance(resources, Mapping):
+        return f"{plain_words(resources)} on {row.get('name') or row.get('provider')}"
+    return ", ".join(_labelled(row))
+
+
+def _labelled(row: Structure) -> Iterable[str]:
+    for label, value in row.items():
+        if label == "name":
+            yield str(value)
+        elif value is not None:
+            words = plain_words(value) if isinstance(value, Mapping) else _scalar(value)
+            yield f"{label.replace('_', ' ')} {words}"
+
+
+def _scalar(value: Scalar) -> str:
+    return "yes" if value is True else "no" if value is False else str(value)

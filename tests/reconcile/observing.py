@@ -1,0 +1,33 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Facts that were there a minute ago as well: what makes a finding of them confirmed."""
+
+from collections.abc import Callable
+from dataclasses import replace
+from datetime import timedelta
+
+from trueup.reconcile.facts import Facts
+from trueup.reconcile.findings import Finding
+from trueup.reconcile.observation import Confirmed, Observation, observation
+from trueup.reconcile.options import AuditOptions
+from trueup.reconcile.plan import Plan, make_plan
+
+MINUTE = timedelta(minutes=1)
+
+
+def confirmed_by(facts: Facts, chosen: Callable[[Finding], bool] = lambda _: True) -> Confirmed:
+    """Two observations of the same facts; of the first one, only the chosen findings are kept."""
+    return confirmed_as(observation(facts, AuditOptions()), chosen)
+
+
+def confirmed_as(
+    second: Observation, chosen: Callable[[Finding], bool] = lambda _: True
+) -> Confirmed:
+    """The same observation, made a minute before and now."""
+    kept = tuple(filter(chosen, second.audit.findings))
+    first = replace(second.audit, taken_at=second.audit.taken_at - MINUTE, findings=kept)
+    return Confirmed(first, second, MINUTE)
+
+
+def plan_of(facts: Facts, chosen: Callable[[Finding], bool] = lambda _: True) -> Plan:
+    """A plan for the chosen findings of these facts, which hold what it needs."""
+    return make_plan(confirmed_by(facts, chosen), facts.holdings)

@@ -1,0 +1,93 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A file is written whole and durably, to the file that a path leads to, or not at all."""
+
+import os
+import stat
+
+import pytest
+
+from trueup.reconcile.files import FileUnwritable, refuse_unwritable, write
+
+
+def mode(path) -> int:
+    return stat.S_IMODE(path.stat().st_mode)
+
+
+def test_a_new_file_is_for_its_owner(tmp_path):
+    write(tmp_path / "plan.json", b"one")
+    assert (tmp_path / "plan.json").read_bytes() == b"one"
+    assert mode(tmp_path / "plan.json") == 0o600
+    assert os.listdir(tmp_path) == ["plan.json"]
+
+
+def test_an_existing_file_keeps_its_mode(tmp_path):
+    path = tmp_path / "plan.json"
+    path.write_bytes(b"a longer content")
+    path.chmod(0o640)
+    write(path, b"two")
+    assert (path.read_bytes(), mode(path)) == (b"two", 0o640)
+
+
+def test_a_link_stays_and_the_file_it_leads_to_is_replaced(tmp_path):
+    (tmp_path / "there").mkdir()
+    target, link = tmp_path / "there" / "plan.json", tmp_path / "link.json"
+    link.symlink_to(target)
+    write(link, b"new")
+    write(link, b"newer")
+    assert link.is_symlink()
+    assert target.read_bytes() == b"newer"
+    assert os.listdir(tmp_path / "there") == ["plan.json"]
+
+
+def fifo(folder):
+    os.mkfifo(folder / "fifo")
+    return folder / "fifo"
+
+
+def link_to_a_device(folder):
+    (folder / "link").symlink_to("/dev/null")
+    return folder / "link"
+
+
+@pytest.mark.parametrize(
+    "made",
+    [
+        fifo,
+        link_to_a_device,
+        lambda folder: folder,
+        lambda _: "/dev/null",
+        lambda _: "/dev/stdout",
+        lambda folder: folder / "none" / "plan.json",
+    ],
+    ids=["FIFO", "link to a device", "folder", "device", "/dev/stdout", "no such folder"],
+)
+@pytest.mark.parametrize("act", [refuse_unwritable, lambda path: write(path, b"x")])
+def test_what_is_no_regular_file_is_refused(tmp_path, made, act):
+    path = made(tmp_path)
+    before = sorted(os.listdir(tmp_path))
+    with pytest.raises(FileUnwritable) as refused:
+        act(type(tmp_path)(path))
+    assert refused.value.path == str(path)
+    assert sorted(os.listdir(tmp_path)) == before
+
+
+def test_what_can_be_written_is_not_touched_by_asking(tmp_path):
+    path = tmp_path / "plan.json"
+    refuse_unwritable(path)
+    assert os.listdir(tmp_path) == []
+    path.write_bytes(b"one")
+    refuse_unwritable(path)
+    assert path.read_bytes() == b"one"
+
+
+def test_a_write_that_fails_leaves_the_file_as_it_was(tmp_path, monkeypatch):
+    def full(handle: int) -> None:
+        raise OSError(28, "No space left on device")
+
+    path = tmp_path / "plan.json"
+    path.write_bytes(b"one")
+    monkeypatch.setattr(os, "fsync", full)
+    with pytest.raises(FileUnwritable, match="No space left"):
+        write(path, b"two")
+    assert path.read_bytes() == b"one"
+    assert os.listdir(tmp_path) == ["plan.json"]
