@@ -13,7 +13,7 @@ from trueup.reconcile.sources.placement import documents
 from trueup.reconcile.sources.placement.contract import SHARING_TRAIT
 from trueup.reconcile.sources.placement.sharing import members_of_sharing, with_sharing
 
-WAY = "API"
+API = "API"
 # PERF: more of them only wait for each other, here and in the service.
 PARALLEL_REQUESTS = 8
 # Placement refuses to look for what is no uuid.
@@ -31,7 +31,7 @@ class LedgerApi:
     AccessDenied.
     """
 
-    read_via: str = WAY
+    read_via: str = API
 
     def __init__(self, found: Callable[[str], Any]) -> None:
         self._found = found

@@ -5,7 +5,7 @@ Writes go over its API, whichever implementation it is. The ledger as a whole is
 database where one is named, else from the export where the service offers one, else over the API.
 """
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from dataclasses import dataclass, replace
@@ -17,12 +17,13 @@ from trueup.reconcile.facts import Allocations, Amounts, Holding, Inventory, Pro
 from trueup.reconcile.sources.errors import MicroversionTooOld, Unreachable
 from trueup.reconcile.sources.http import checked, detail, sent, understood
 from trueup.reconcile.sources.placement import documents, export
-from trueup.reconcile.sources.placement.api import PARALLEL_REQUESTS, WAY, LedgerApi
+from trueup.reconcile.sources.placement.api import API, PARALLEL_REQUESTS, LedgerApi
 from trueup.reconcile.sources.placement.contract import (
     SHARING_TRAIT,
     Ledger,
     LedgerDatabase,
     LedgerLookup,
+    ProviderProgress,
 )
 from trueup.reconcile.sources.placement.documents import PLACEMENT
 from trueup.reconcile.sources.placement.loaded import LoadedLedger
@@ -33,8 +34,6 @@ NEEDED = 28
 # Consumer types came with 1.38; nothing newer is asked for.
 NEWEST_USED = 38
 EXPORT_CHUNK_BYTES = 1 << 18
-
-Progress = Callable[[int, int], None]
 
 
 @dataclass(eq=False)
@@ -68,7 +67,7 @@ class Placement:
             self._newest = min(newest, NEWEST_USED)
         return self._newest
 
-    def ledger(self, progress: Progress) -> Ledger:
+    def ledger(self, progress: ProviderProgress) -> Ledger:
         """All providers with their inventories, and all that is allocated of them."""
         if self._database is not None:
             return _at_once(self._database.ledger(), progress)
@@ -76,7 +75,7 @@ class Placement:
         exported = self._export()
         return _at_once(exported, progress) if exported else self._by_api(progress)
 
-    def lookup(self, requests: int, hosts: int, progress: Progress) -> LedgerLookup:
+    def lookup(self, requests: int, hosts: int, progress: ProviderProgress) -> LedgerLookup:
         """The ledger for those who need about so many `requests` of it, in a cloud of `hosts`."""
         if self._database is not None:
             return self._database
@@ -98,7 +97,7 @@ class Placement:
                 # requests' errors are OSErrors: the stream broke.
                 raise Unreachable(PLACEMENT, "its export ended early") from error
 
-    def _by_api(self, progress: Progress) -> Ledger:
+    def _by_api(self, progress: ProviderProgress) -> Ledger:
         listed = self._providers("/resource_providers")
         members = {
             pool.uuid: self._members(pool.uuid)
@@ -116,7 +115,7 @@ class Placement:
                 providers.append(replace(provider, inventories=inventories))
                 for consumer, held in allocations.items():
                     consumers.setdefault(consumer, {})[provider.uuid] = held
-        return Ledger(with_sharing(providers, members), consumers, WAY)
+        return Ledger(with_sharing(providers, members), consumers, API)
 
     def _members(self, pool: str) -> tuple[str, ...]:
         """The providers that have an aggregate in common with this one."""
@@ -223,6 +222,6 @@ class Placement:
         return sent(PLACEMENT, self._adapter, method, path, microversion=version, **options)
 
 
-def _at_once(ledger: Ledger, progress: Progress) -> Ledger:
+def _at_once(ledger: Ledger, progress: ProviderProgress) -> Ledger:
     progress(len(ledger.providers), len(ledger.providers))
     return ledger

@@ -12,7 +12,7 @@ from trueup.reconcile.sources.placement.sharing import members_of_sharing, with_
 
 EXPORT = "/trueup/export"
 FORM = 1
-WAY = "export"
+EXPORTED = "export"
 
 
 class _Inventory(msgspec.Struct):
@@ -75,7 +75,7 @@ def read(lines: Iterable[bytes]) -> Ledger:
         raise Unreachable("Placement", f"its export is not one: {error}") from error
     if end is None or (end.providers, end.consumers) != (len(rows), len(consumers)):
         raise Unreachable("Placement", "its export ended early")
-    return Ledger(_providers(rows), consumers, WAY)
+    return Ledger(_providers(rows), consumers, EXPORTED)
 
 
 def _providers(rows: Mapping[str, _Provider]) -> dict[str, Provider]:
