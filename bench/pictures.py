@@ -11,7 +11,13 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
 
 from bench.cloud import Cloud
-from trueup.placement.store.picture import Names, Picture, ProviderRow, StockRow, UsedRow
+from trueup.placement.store.reads.ledger_rows import (
+    LedgerRows,
+    Names,
+    ProviderRow,
+    StockRow,
+    UsedRow,
+)
 
 _CLASSES = {"VCPU": 0, "MEMORY_MB": 1, "DISK_GB": 2, "PGPU": 3, "IPV4_ADDRESS": 4}
 _TRAITS = {"MISC_SHARES_VIA_AGGREGATE": 1}
@@ -19,7 +25,7 @@ _EVERYBODY = "00000000-0000-4000-8000-000000000000"
 _HOST = {"VCPU": 256, "MEMORY_MB": 262144}
 
 
-def picture_of(cloud: Cloud) -> Picture:
+def picture_of(cloud: Cloud) -> LedgerRows:
     """The rows of a drawn cloud."""
     rows = cloud.rows
     used: Counter[tuple[int, int]] = Counter()
@@ -30,7 +36,7 @@ def picture_of(cloud: Cloud) -> Picture:
         having[provider].append(trait)
     kinds: dict[tuple[int, ...], tuple[int, ...]] = {}
     sets = {provider: tuple(sorted(traits)) for provider, traits in having.items()}
-    return Picture(
+    return LedgerRows(
         names=Names(
             {name: key for key, name in rows["resource_classes"]},
             {name: key for key, name in rows["traits"]},
@@ -50,7 +56,7 @@ def picture_of(cloud: Cloud) -> Picture:
     )
 
 
-def wide(hosts: int, devices: int) -> Picture:
+def wide(hosts: int, devices: int) -> LedgerRows:
     """Hosts with that many devices each."""
     draft = _Draft()
     for _ in range(hosts):
@@ -60,7 +66,7 @@ def wide(hosts: int, devices: int) -> Picture:
     return draft.picture()
 
 
-def multishare(hosts: int, stores: int = 10) -> Picture:
+def multishare(hosts: int, stores: int = 10) -> LedgerRows:
     """Hosts that share stores of two kinds."""
     draft = _Draft()
     sharing = [draft.add({"DISK_GB": 2000000}, shares=True) for _ in range(stores)]
@@ -86,9 +92,9 @@ class _Draft:
             self._sharing.append(key)
         return key
 
-    def picture(self, members: Iterable[int] = ()) -> Picture:
+    def picture(self, members: Iterable[int] = ()) -> LedgerRows:
         kind: Sequence[int] = tuple(_TRAITS.values())
-        return Picture(
+        return LedgerRows(
             names=Names(_CLASSES, _TRAITS),
             providers=self._providers,
             stocks=self._stocks,

@@ -29,7 +29,7 @@ from trueup.placement.index.search.all_trees import GenerationOptions
 from trueup.placement.index.search.candidates import find_candidates
 from trueup.placement.index.view.build import build
 from trueup.placement.index.view.columns import View
-from trueup.placement.store.picture import Picture
+from trueup.placement.store.reads.ledger_rows import LedgerRows
 
 _VERSION = max(V)
 _ROUNDS, _ENOUGH_SECONDS = 5, 1.0
@@ -40,7 +40,7 @@ _SHARED = "resources=VCPU:1,MEMORY_MB:1024,DISK_GB:10,IPV4_ADDRESS:1"
 
 _POOLS = "resources=DISK_GB:10,IPV4_ADDRESS:1&limit=1000"
 
-_Cloud = tuple[Picture, dict[str, str]]
+_Cloud = tuple[LedgerRows, dict[str, str]]
 
 
 class _Asked:

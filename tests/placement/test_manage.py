@@ -11,7 +11,7 @@ from trueup.placement.index.view.differences import Difference
 from trueup.placement.index.view.verify import Verification
 from trueup.placement.manage import index, program, status
 from trueup.placement.store import schema
-from trueup.placement.store.database import Database
+from trueup.placement.store.engine.database import Database
 
 OLD_PROVIDERS = (
     "INSERT INTO resource_providers (uuid, name, generation) VALUES ('p{0}', 'p{0}', 0)".format

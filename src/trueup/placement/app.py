@@ -18,8 +18,9 @@ from trueup.placement.api.access import OPEN_PATHS
 from trueup.placement.api.request_ids import RequestIds
 from trueup.placement.api.wsgi import make_api
 from trueup.placement.config import Settings
-from trueup.placement.store import availability, migrations, schema
-from trueup.placement.store.database import Database
+from trueup.placement.store import migrations, schema
+from trueup.placement.store.engine import availability
+from trueup.placement.store.engine.database import Database
 
 HEALTHCHECK = "/healthcheck"
 

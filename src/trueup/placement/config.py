@@ -20,8 +20,8 @@ from oslo_policy import opts as policy_options
 
 from trueup.placement import keystone
 from trueup.placement.options import OPTIONS, set_library_defaults
-from trueup.placement.store import availability
-from trueup.placement.store.database import Database, DatabaseOptions
+from trueup.placement.store.engine import availability
+from trueup.placement.store.engine.database import Database, DatabaseOptions
 
 FILE = "placement.conf"
 FOLDER_VARIABLE = "OS_PLACEMENT_CONFIG_DIR"

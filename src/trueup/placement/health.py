@@ -10,7 +10,7 @@ from typing import Any
 from oslo_middleware.healthcheck.pluginbase import HealthcheckBaseExtension, HealthcheckResult
 
 from trueup.placement import config
-from trueup.placement.store import availability
+from trueup.placement.store.engine import availability
 
 
 class DatabaseAnswers(HealthcheckBaseExtension):

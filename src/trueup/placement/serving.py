@@ -21,7 +21,8 @@ from granian.server import Server
 from trueup.placement import app, config
 from trueup.placement.app import PlacementApplication
 from trueup.placement.config import ConfigurationUnusable, Settings
-from trueup.placement.store import availability, migrations
+from trueup.placement.store import migrations
+from trueup.placement.store.engine import availability
 
 # Requests that are under way may end, for as long as load balancers wait for an answer.
 _SECONDS_TO_STOP = 60

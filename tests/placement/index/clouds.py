@@ -10,7 +10,13 @@ from trueup.placement.index.search.all_trees import GenerationOptions
 from trueup.placement.index.search.candidates import find_candidates
 from trueup.placement.index.view.build import build
 from trueup.placement.index.view.columns import View
-from trueup.placement.store.picture import Names, Picture, ProviderRow, StockRow, UsedRow
+from trueup.placement.store.reads.ledger_rows import (
+    LedgerRows,
+    Names,
+    ProviderRow,
+    StockRow,
+    UsedRow,
+)
 
 CLASSES = {"VCPU": 0, "MEMORY_MB": 1, "DISK_GB": 2, "SRIOV_NET_VF": 3, "PGPU": 4}
 TRAITS = {"MISC_SHARES_VIA_AGGREGATE": 1, "FAST": 2, "SMALL": 3, "RED": 4}
@@ -41,7 +47,7 @@ def view_of(hosts: Iterable[Host]) -> View:
     for host in hosts:
         roots[host.name] = roots[host.parent] if host.parent else ids[host.name]
     return build(
-        Picture(
+        LedgerRows(
             providers=[
                 ProviderRow(ids[h.name], h.name, roots[h.name], ids[h.parent] if h.parent else None)
                 for h in hosts

@@ -21,8 +21,9 @@ from trueup.placement.index.current import Index
 from trueup.placement.index.view.columns import View
 from trueup.placement.index.view.differences import differences
 from trueup.placement.index.view.refresh import load
-from trueup.placement.store import changes, migrations, schema, tables
-from trueup.placement.store.database import Database, in_transaction
+from trueup.placement.store import migrations, schema, tables
+from trueup.placement.store.engine import changes
+from trueup.placement.store.engine.database import Database, in_transaction
 
 CHANGES_IN_ROUND = 500
 ROUNDS = int(os.environ.get("TRUEUP_ROUNDS", "15"))
@@ -304,7 +305,7 @@ def test_skipped_rows_do_not_look_like_foreign_writes(
         tx.execute(insert(tables.allocations), row | {"used": 1})
     clock.seconds += 5
     assert used(index) == 2
-    monkeypatch.setattr(store.picture, "all_providers", None)
+    monkeypatch.setattr(store.ledger_rows, "all_providers", None)
     clock.seconds += 5
     assert used(index) == 2
 

@@ -3,8 +3,8 @@
 
 from tests.placement.client import UUID
 from trueup.model.providers import Provider
-from trueup.placement.store import providers
-from trueup.placement.store.database import Transaction
+from trueup.placement.store.engine.database import Transaction
+from trueup.placement.store.rows import providers
 
 
 def provider(tx: Transaction, number: int) -> Provider:

@@ -8,7 +8,7 @@ from sqlalchemy import text
 
 from tests.deployment.schemas import rows_of
 from trueup.placement.store import fsck, schema
-from trueup.placement.store.database import Database
+from trueup.placement.store.engine.database import Database
 from trueup.placement.store.fsck.broken_root import Place, top_of
 from trueup.placement.store.fsck.removal import in_portions
 from trueup.placement.store.fsck.split_uuid import splits

@@ -10,7 +10,7 @@ import sqlalchemy
 
 from tests.deployment.schemas import rows_of, schema_of, upstream_at, upstream_command
 from trueup.placement.store import migrations, schema
-from trueup.placement.store.database import Database
+from trueup.placement.store.engine.database import Database
 
 REVISIONS = ("b4ed3a175331", "611cd6dffd7b", "b5c396305c25", "422ece571366", "a082b8bb98d0")
 KINDS = ("sqlite", "mariadb", "postgresql")

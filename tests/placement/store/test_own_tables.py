@@ -7,7 +7,7 @@ from sqlalchemy import inspect, select, text
 from sqlalchemy.exc import DBAPIError
 
 from trueup.placement.store import own_tables
-from trueup.placement.store.database import Database
+from trueup.placement.store.engine.database import Database
 
 
 def test_a_missing_table_of_ours_is_told_from_other_failures(database_url: str) -> None:

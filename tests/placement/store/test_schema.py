@@ -6,7 +6,7 @@ import os_traits
 from sqlalchemy import delete, inspect, select
 
 from trueup.placement.store import schema
-from trueup.placement.store.database import Database
+from trueup.placement.store.engine.database import Database
 from trueup.placement.store.tables import alembic_version, metadata, resource_classes, traits
 
 

@@ -8,7 +8,7 @@ from sqlalchemy import update
 from tests.placement.client import UUID, Client
 from trueup.model.errors import ProviderNotFound
 from trueup.placement.store import schema, tables
-from trueup.placement.store.database import Transaction, in_transaction
+from trueup.placement.store.engine.database import Transaction, in_transaction
 from trueup.placement.transactions.gather import provider_to_change, whole_provider_to_change
 
 WRITERS = 12

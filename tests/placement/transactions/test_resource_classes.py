@@ -12,8 +12,9 @@ from trueup.model.errors import (
     ResourceClassNotFound,
     StandardResourceClass,
 )
-from trueup.placement.store import schema, vocabulary
-from trueup.placement.store.database import Database
+from trueup.placement.store import schema
+from trueup.placement.store.engine.database import Database
+from trueup.placement.store.rows import class_and_trait_names
 from trueup.placement.transactions import resource_classes
 
 GOLD, TIN = "CUSTOM_GOLD", "CUSTOM_TIN"
@@ -27,7 +28,7 @@ def database(client: Client) -> Database:
 def ids(database: Database) -> dict[str, int]:
     """The classes of operators."""
     with database.reading() as tx:
-        found = vocabulary.all_resource_classes(tx)
+        found = class_and_trait_names.all_resource_classes(tx)
     return {word.name: word.id for word in found if word.name.startswith("CUSTOM_")}
 
 
@@ -70,7 +71,7 @@ def test_standard_classes_are_not_changed(database: Database) -> None:
     with pytest.raises(StandardResourceClass, match="VCPU"):
         resource_classes.delete(database, "VCPU")
     with database.reading() as tx:
-        assert vocabulary.class_ids(tx, ["VCPU", GOLD]) == {"VCPU": 0}
+        assert class_and_trait_names.class_ids(tx, ["VCPU", GOLD]) == {"VCPU": 0}
 
 
 def test_a_class_is_deleted_when_nobody_has_it(client: Client, database: Database) -> None:

@@ -13,8 +13,9 @@ from trueup.model.errors import (
     TraitNotFound,
     TraitsNotFound,
 )
-from trueup.placement.store import schema, vocabulary
-from trueup.placement.store.database import Database
+from trueup.placement.store import schema
+from trueup.placement.store.engine.database import Database
+from trueup.placement.store.rows import class_and_trait_names
 from trueup.placement.transactions import traits
 
 AVX, SSE, FAST = "HW_CPU_X86_AVX", "HW_CPU_X86_SSE", "CUSTOM_FAST"
@@ -28,7 +29,7 @@ def database(client: Client) -> Database:
 
 def exists(database: Database, name: str) -> bool:
     with database.reading() as tx:
-        return vocabulary.trait(tx, name) is not None
+        return class_and_trait_names.trait(tx, name) is not None
 
 
 def of_provider(client: Client) -> tuple[list[str], int]:

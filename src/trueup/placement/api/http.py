@@ -20,7 +20,7 @@ from trueup.placement.api.errors import Refused, bad_request
 from trueup.placement.api.versions import V
 from trueup.placement.config import Settings
 from trueup.placement.index.current import Index
-from trueup.placement.store.database import Database
+from trueup.placement.store.engine.database import Database
 
 JSON = "application/json"
 

@@ -46,8 +46,8 @@ from trueup.placement.api.versions import (
 )
 from trueup.placement.config import Settings
 from trueup.placement.index.current import Index
-from trueup.placement.store.availability import is_away, was_lost
-from trueup.placement.store.database import Database
+from trueup.placement.store.engine.availability import is_away, was_lost
+from trueup.placement.store.engine.database import Database
 
 _RETRY_AFTER = "5"
 """Seconds for clients to wait when the database is away."""

@@ -17,9 +17,9 @@ from trueup.placement.index.view.columns import View
 from trueup.placement.index.view.foreign_writes import Residue, with_foreign_writes
 from trueup.placement.index.view.refresh import load, refresh
 from trueup.placement.store import own_tables
-from trueup.placement.store.availability import DatabaseError
-from trueup.placement.store.changes import Vector
-from trueup.placement.store.database import Database, Transaction
+from trueup.placement.store.engine.availability import DatabaseError
+from trueup.placement.store.engine.changes import Vector
+from trueup.placement.store.engine.database import Database, Transaction
 
 _FOREIGN_WRITES_PAUSE_SECONDS_MIN = 2.0
 _FOREIGN_WRITES_TIME_SHARE_MAX = 0.05

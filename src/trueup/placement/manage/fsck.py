@@ -9,7 +9,7 @@ from trueup.exit_codes import ExitCode
 from trueup.placement.config import ConfigurationUnusable, Settings
 from trueup.placement.manage import tables
 from trueup.placement.store import fsck, migrations, schema
-from trueup.placement.store.database import Database
+from trueup.placement.store.engine.database import Database
 
 COLUMNS = ("Defect", "Subject", "Evidence", "Remedy", "State")
 

@@ -10,7 +10,7 @@ from trueup.placement.config import Settings
 from trueup.placement.index.view.differences import Difference
 from trueup.placement.index.view.verify import verify as verify_index
 from trueup.placement.manage import tables
-from trueup.placement.store.database import Database
+from trueup.placement.store.engine.database import Database
 
 COLUMNS = ("What", "Subject", "Followed", "Loaded", "State")
 

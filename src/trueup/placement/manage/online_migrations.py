@@ -13,7 +13,7 @@ from typing import Any
 from prettytable import PrettyTable
 
 from trueup.placement.config import Settings
-from trueup.placement.store.database import Database, Transaction
+from trueup.placement.store.engine.database import Database, Transaction
 from trueup.placement.store.fsck import Incomplete, broken_root, ownerless_allocation
 
 _BATCH = 50

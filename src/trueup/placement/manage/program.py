@@ -12,8 +12,9 @@ from trueup.exit_codes import ExitCode
 from trueup.placement import config
 from trueup.placement.config import ConfigurationUnusable, Settings
 from trueup.placement.manage import fsck, index, online_migrations, schema
-from trueup.placement.store import availability, migrations
-from trueup.placement.store.database import Database
+from trueup.placement.store import migrations
+from trueup.placement.store.engine import availability
+from trueup.placement.store.engine.database import Database
 
 _GROUPS = {"db": "database commands", "index": "commands for what workers keep in memory"}
 

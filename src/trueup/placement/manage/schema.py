@@ -7,7 +7,7 @@ from typing import Any
 
 from trueup.placement.config import Settings
 from trueup.placement.store import migrations
-from trueup.placement.store.database import Database
+from trueup.placement.store.engine.database import Database
 
 
 def sync(database: Database, _settings: Settings, _said: Any) -> int:

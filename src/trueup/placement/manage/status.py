@@ -14,8 +14,8 @@ from oslo_upgradecheck import common_checks, upgradecheck
 
 from trueup.placement import config
 from trueup.placement.config import ConfigurationUnusable
-from trueup.placement.store import availability
-from trueup.placement.store.database import Database
+from trueup.placement.store.engine import availability
+from trueup.placement.store.engine.database import Database
 from trueup.placement.store.fsck import broken_root, ownerless_allocation
 
 _UNFORESEEN = 255

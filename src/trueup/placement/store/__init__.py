@@ -1,34 +1,31 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The rows. SQL and nothing else; upstream's schema."""
+"""The rows of the ledger. SQL and nothing else; upstream's schema."""
 
-from trueup.placement.store import (
+from trueup.placement.store import schema
+from trueup.placement.store.engine import changes
+from trueup.placement.store.reads import filters, fingerprint, ledger_rows, usages
+from trueup.placement.store.rows import (
     aggregates,
     allocations,
-    changes,
+    class_and_trait_names,
     consumers,
-    filters,
-    fingerprint,
     inventories,
-    picture,
     providers,
-    schema,
     traits,
-    usages,
-    vocabulary,
 )
 
 __all__ = [
     "aggregates",
     "allocations",
     "changes",
+    "class_and_trait_names",
     "consumers",
     "filters",
     "fingerprint",
     "inventories",
-    "picture",
+    "ledger_rows",
     "providers",
     "schema",
     "traits",
     "usages",
-    "vocabulary",
 ]

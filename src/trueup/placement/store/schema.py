@@ -6,8 +6,8 @@ import os_traits
 from sqlalchemy import insert, select
 
 from trueup.model.names import is_custom
-from trueup.placement.store.changes import NAMES, note
-from trueup.placement.store.database import Database, Transaction, in_transaction
+from trueup.placement.store.engine.changes import NAMES, note
+from trueup.placement.store.engine.database import Database, Transaction, in_transaction
 from trueup.placement.store.tables import alembic_version, metadata, resource_classes, traits
 
 NEWEST_REVISION = "a082b8bb98d0"

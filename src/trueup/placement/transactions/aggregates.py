@@ -6,7 +6,7 @@ from collections.abc import Collection
 from trueup.model.generations import UNCHECKED, Expected
 from trueup.model.providers import refuse_stale_provider
 from trueup.placement import store
-from trueup.placement.store.database import Transaction, in_transaction
+from trueup.placement.store.engine.database import Transaction, in_transaction
 from trueup.placement.transactions.gather import provider_to_change
 
 

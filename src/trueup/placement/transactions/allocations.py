@@ -13,7 +13,7 @@ from trueup.model.allocations import (
 from trueup.model.errors import NothingAllocated
 from trueup.model.providers import KnownProvider
 from trueup.placement import store
-from trueup.placement.store.database import Transaction, in_transaction
+from trueup.placement.store.engine.database import Transaction, in_transaction
 
 
 def replace_within(tx: Transaction, wanted: Sequence[ConsumerAllocations]) -> None:
@@ -30,7 +30,7 @@ def replace_within(tx: Transaction, wanted: Sequence[ConsumerAllocations]) -> No
     names = {resource_class for _, resource_class in places}
     stocks, class_ids = store.inventories.with_usage(tx, providers.values(), names)
     if names - class_ids.keys():
-        class_ids |= store.vocabulary.class_ids(tx, names - class_ids.keys())
+        class_ids |= store.class_and_trait_names.class_ids(tx, names - class_ids.keys())
 
     refuse_stale_consumers(wanted, consumers)
     refuse_unknown_names(places, providers, class_ids)

@@ -4,7 +4,7 @@
 from trueup.model.errors import ProviderNotFound
 from trueup.model.providers import KnownProvider, Provider
 from trueup.placement import store
-from trueup.placement.store.database import Transaction
+from trueup.placement.store.engine.database import Transaction
 
 
 def provider_to_change(tx: Transaction, uuid: str) -> KnownProvider:

@@ -14,7 +14,7 @@ from trueup.model.generations import UNCHECKED, Expected
 from trueup.model.inventories import Inventory, Stock
 from trueup.model.providers import AnyProvider, refuse_stale_provider
 from trueup.placement import store
-from trueup.placement.store.database import Transaction, in_transaction
+from trueup.placement.store.engine.database import Transaction, in_transaction
 from trueup.placement.transactions.gather import provider_to_change
 
 _log = logging.getLogger(__name__)
@@ -107,7 +107,7 @@ def delete(tx: Transaction, uuid: str, resource_class: str) -> None:
 def _class_ids(tx: Transaction, names: Iterable[str]) -> dict[str, int]:
     # SAFETY: a class that is deleted meanwhile would leave an inventory of nothing, and its id is
     # given to the next class. Classes are locked after providers, so the order is one.
-    class_ids = store.vocabulary.class_ids(tx, names, keep=True)
+    class_ids = store.class_and_trait_names.class_ids(tx, names, keep=True)
     for name in names:
         if name not in class_ids:
             raise ResourceClassNotFound(name)

@@ -12,7 +12,7 @@ from trueup.model.errors import (
 )
 from trueup.model.providers import Provider, refuse_bad_parent
 from trueup.placement import store
-from trueup.placement.store.database import Transaction, in_transaction
+from trueup.placement.store.engine.database import Transaction, in_transaction
 from trueup.placement.transactions.gather import whole_provider_to_change
 
 

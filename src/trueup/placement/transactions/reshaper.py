@@ -9,7 +9,7 @@ from trueup.model.errors import ReshapeOfUnknownProvider
 from trueup.model.inventories import Inventory
 from trueup.model.providers import AnyProvider, refuse_stale_provider
 from trueup.placement import store
-from trueup.placement.store.database import Transaction, in_transaction
+from trueup.placement.store.engine.database import Transaction, in_transaction
 from trueup.placement.transactions.allocations import replace_within
 from trueup.placement.transactions.inventories import replace_all_within
 

@@ -9,16 +9,16 @@ from trueup.model.errors import (
 )
 from trueup.model.names import is_custom
 from trueup.placement import store
-from trueup.placement.store.database import Transaction, in_transaction
-from trueup.placement.store.vocabulary import Word
+from trueup.placement.store.engine.database import Transaction, in_transaction
+from trueup.placement.store.rows.class_and_trait_names import NamedRow
 
 
 @in_transaction
 def create(tx: Transaction, name: str) -> None:
     """Add a resource class. Raises ResourceClassExists."""
-    if store.vocabulary.resource_class(tx, name) is not None:
+    if store.class_and_trait_names.resource_class(tx, name) is not None:
         raise ResourceClassExists(name)
-    store.vocabulary.insert_resource_class(tx, name)
+    store.class_and_trait_names.insert_resource_class(tx, name)
 
 
 @in_transaction
@@ -29,10 +29,10 @@ def rename(tx: Transaction, name: str, new_name: str) -> None:
     """
     word = _class_to_change(tx, name)
 
-    if new_name != name and store.vocabulary.resource_class(tx, new_name) is not None:
+    if new_name != name and store.class_and_trait_names.resource_class(tx, new_name) is not None:
         raise ResourceClassExists(new_name)
 
-    store.vocabulary.rename_resource_class(tx, word, new_name)
+    store.class_and_trait_names.rename_resource_class(tx, word, new_name)
 
 
 @in_transaction
@@ -43,15 +43,15 @@ def delete(tx: Transaction, name: str) -> None:
     """
     word = _class_to_change(tx, name)
 
-    if store.vocabulary.is_class_stocked(tx, word):
+    if store.class_and_trait_names.is_class_stocked(tx, word):
         raise ResourceClassInUse(name)
 
-    store.vocabulary.delete_resource_class(tx, word)
+    store.class_and_trait_names.delete_resource_class(tx, word)
 
 
-def _class_to_change(tx: Transaction, name: str) -> Word:
-    word = store.vocabulary.resource_class(tx, name)
-    if word is None or not store.vocabulary.lock_resource_class(tx, word):
+def _class_to_change(tx: Transaction, name: str) -> NamedRow:
+    word = store.class_and_trait_names.resource_class(tx, name)
+    if word is None or not store.class_and_trait_names.lock_resource_class(tx, word):
         raise ResourceClassNotFound(name)
     if not is_custom(name):
         raise StandardResourceClass(name)

@@ -9,45 +9,45 @@ from trueup.model.generations import UNCHECKED, Expected
 from trueup.model.names import is_custom
 from trueup.model.providers import refuse_stale_provider
 from trueup.placement import store
-from trueup.placement.store.database import Transaction, in_transaction
-from trueup.placement.store.vocabulary import Word
+from trueup.placement.store.engine.database import Transaction, in_transaction
+from trueup.placement.store.rows.class_and_trait_names import NamedRow
 from trueup.placement.transactions.gather import provider_to_change
 
 
 @in_transaction
 def create(tx: Transaction, name: str) -> tuple[bool, datetime | None]:
     """Make sure that a trait exists: whether it is new, and since when it is as it is."""
-    known = store.vocabulary.trait(tx, name)
+    known = store.class_and_trait_names.trait(tx, name)
     if known is None:
-        store.vocabulary.insert_trait(tx, name)
+        store.class_and_trait_names.insert_trait(tx, name)
     return known is None, known.modified_at if known else None
 
 
 @in_transaction
 def delete(tx: Transaction, name: str) -> None:
     """Delete a custom trait. Raises TraitNotFound, StandardTrait or TraitInUse."""
-    known = store.vocabulary.trait(tx, name)
+    known = store.class_and_trait_names.trait(tx, name)
 
     if known is None:
         raise TraitNotFound(name)
     if not is_custom(name):
         raise StandardTrait(name)
-    if store.vocabulary.is_trait_used(tx, known):
+    if store.class_and_trait_names.is_trait_used(tx, known):
         raise TraitInUse(name)
 
-    store.vocabulary.delete_trait(tx, known)
+    store.class_and_trait_names.delete_trait(tx, known)
 
 
 @in_transaction
 def replace(
     tx: Transaction, uuid: str, names: Sequence[str], expected: Expected = UNCHECKED
-) -> tuple[int, list[Word]]:
+) -> tuple[int, list[NamedRow]]:
     """Let the provider have exactly these traits: its generation, and the traits.
 
     Raises ProviderNotFound, StaleProvider or TraitsNotFound. Without a change the generation stays.
     """
     provider = provider_to_change(tx, uuid)
-    known = store.vocabulary.traits_named(tx, names)
+    known = store.class_and_trait_names.traits_named(tx, names)
     present = store.traits.ids_of_provider(tx, provider)
 
     refuse_stale_provider(provider, expected)

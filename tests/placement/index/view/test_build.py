@@ -5,7 +5,14 @@ from tests.placement.index.clouds import SHARES, Host, view_of
 from trueup.placement.index.view.build import EMPTY_VIEW, build, with_names, with_usage
 from trueup.placement.index.view.columns import View
 from trueup.placement.index.view.differences import differences
-from trueup.placement.store.picture import Names, Picture, ProviderRow, StockRow, Usage, UsedRow
+from trueup.placement.store.reads.ledger_rows import (
+    LedgerRows,
+    Names,
+    ProviderRow,
+    StockRow,
+    Usage,
+    UsedRow,
+)
 
 NAMES = Names({"VCPU": 0, "DISK_GB": 2}, {SHARES: 1, "FAST": 2})
 CLOUD = view_of(
@@ -23,11 +30,11 @@ def stock(provider: int, class_id: int, total: int) -> StockRow:
 
 
 def test_no_rows_make_the_empty_view() -> None:
-    assert differences(build(Picture(Names())), EMPTY_VIEW) == []
+    assert differences(build(LedgerRows(Names())), EMPTY_VIEW) == []
 
 
 def test_only_columns_of_these_providers_are_built_again() -> None:
-    picture = Picture(
+    picture = LedgerRows(
         KNOWN, providers=[ProviderRow(2, "numa", 1, 1)], stocks=[stock(2, 0, 6)],
         trait_sets={2: (2, 4)},
     )  # fmt: skip
@@ -45,14 +52,14 @@ def test_only_columns_of_these_providers_are_built_again() -> None:
 
 def test_positions_move_when_the_forest_does() -> None:
     """A child of the host gets a position before the pool."""
-    picture = Picture(KNOWN, providers=[ProviderRow(9, "card", 1, 2)], stocks=[stock(9, 3, 5)])
+    picture = LedgerRows(KNOWN, providers=[ProviderRow(9, "card", 1, 2)], stocks=[stock(9, 3, 5)])
     view = build(picture, CLOUD, [9])
     assert view.forest.uuids == ("host", "numa", "card", "pool")
     assert view.inventories["DISK_GB"].positions.tolist() == [3]
     assert view.sharing.tolist() == [3]
     assert view.providers_by_aggregate["rack"].tolist() == [0, 3]
     assert view.shared_with[3].tolist() == [0, 3]
-    gone = build(Picture(KNOWN), view, [9])
+    gone = build(LedgerRows(KNOWN), view, [9])
     assert differences(gone, CLOUD) == []
 
 
@@ -77,7 +84,7 @@ def test_a_class_may_get_another_name() -> None:
 def test_hosts_with_equal_traits_share_one_object() -> None:
     rows = [ProviderRow(number, f"host{number}", number, None) for number in range(1, 4)]
     kind = (1, 2)
-    view = build(Picture(NAMES, providers=rows, trait_sets={1: kind, 2: kind, 3: (2,)}))
+    view = build(LedgerRows(NAMES, providers=rows, trait_sets={1: kind, 2: kind, 3: (2,)}))
     assert view.traits_of[0] is view.traits_of[1]
     assert np.array_equal(view.providers_by_trait["FAST"], [0, 1, 2])
 
@@ -88,9 +95,9 @@ def test_a_provider_gets_a_new_revision_with_each_change_of_its_summary() -> Non
 
     usage = Usage([(1, 5)], [UsedRow(2, 0, 1)])
     assert kept(with_usage(CLOUD, usage, [1, 2])) == [True, False, True]
-    same_tree = Picture(KNOWN, providers=[ProviderRow(2, "numa", 1, 1)], trait_sets={2: (2,)})
+    same_tree = LedgerRows(KNOWN, providers=[ProviderRow(2, "numa", 1, 1)], trait_sets={2: (2,)})
     assert kept(build(same_tree, CLOUD, [2])) == [True, False, True]
-    other_tree = Picture(KNOWN, providers=[ProviderRow(2, "numa", 2, None)])
+    other_tree = LedgerRows(KNOWN, providers=[ProviderRow(2, "numa", 2, None)])
     assert kept(build(other_tree, CLOUD, [2])) == [False, False, False]
     assert kept(with_names(CLOUD, KNOWN)) == [False, False, False]
     assert len(set(CLOUD.revisions.tolist())) == 3

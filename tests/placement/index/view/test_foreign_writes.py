@@ -9,8 +9,9 @@ from tests.placement.index.views import true_view
 from trueup.placement.index.view import foreign_writes
 from trueup.placement.index.view.differences import differences
 from trueup.placement.index.view.refresh import load
-from trueup.placement.store import fingerprint, schema, tables
-from trueup.placement.store.changes import Changed
+from trueup.placement.store import schema, tables
+from trueup.placement.store.engine.changes import Changed
+from trueup.placement.store.reads import fingerprint
 
 MOVES = {
     "a claim that moved": update(tables.allocations).values(resource_provider_id=2),

@@ -4,7 +4,7 @@ import numpy as np
 from hypothesis import given
 
 from trueup.placement.index.view.forest import NO_PARENT, NO_POSITION, lay_out
-from trueup.placement.store.picture import ProviderRow
+from trueup.placement.store.reads.ledger_rows import ProviderRow
 
 
 @st.composite

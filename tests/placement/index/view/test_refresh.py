@@ -13,7 +13,7 @@ from trueup.placement.index.view import refresh
 from trueup.placement.index.view.columns import View
 from trueup.placement.index.view.differences import differences
 from trueup.placement.store import schema, tables
-from trueup.placement.store.changes import Changed
+from trueup.placement.store.engine.changes import Changed
 
 
 def refreshed_by(client: Client, view: View, changed: Changed) -> tuple[View, list[str]]:

@@ -2,7 +2,7 @@
 import pytest
 
 from trueup.placement.index.view.build import build
-from trueup.placement.store.picture import Names, Picture, ProviderRow, StockRow
+from trueup.placement.store.reads.ledger_rows import LedgerRows, Names, ProviderRow, StockRow
 
 NAMES = Names({"VCPU": 0}, {"FAST": 1})
 HOST = ProviderRow(1, "host", 1, None)
@@ -37,15 +37,15 @@ def stock(provider: int, class_id: int) -> StockRow:
     ],
 )
 def test_a_broken_row_is_left_out_and_named(rows: dict, expected: str) -> None:
-    view = build(Picture(NAMES, **{"providers": [HOST], **rows}))
+    view = build(LedgerRows(NAMES, **{"providers": [HOST], **rows}))
     assert expected in [row.text for row in view.skipped]
     assert "host" in view.forest.uuids
     assert list(view.inventories) == []
 
 
 def test_a_repaired_row_is_not_named_any_more() -> None:
-    broken = build(Picture(NAMES, providers=[HOST], stocks=[stock(1, 9), stock(2, 0)]))
+    broken = build(LedgerRows(NAMES, providers=[HOST], stocks=[stock(1, 9), stock(2, 0)]))
     assert len(broken.skipped) == 2
-    mended = build(Picture(NAMES, providers=[HOST], stocks=[stock(1, 0)]), broken, [1])
+    mended = build(LedgerRows(NAMES, providers=[HOST], stocks=[stock(1, 0)]), broken, [1])
     assert [row.provider_id for row in mended.skipped] == [2]
     assert list(mended.inventories) == ["VCPU"]

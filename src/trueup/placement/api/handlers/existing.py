@@ -9,7 +9,7 @@ from trueup.model.providers import KnownProvider, refuse_stale_provider
 from trueup.placement import store
 from trueup.placement.api.errors import Refused
 from trueup.placement.api.http import Request
-from trueup.placement.store.database import Transaction
+from trueup.placement.store.engine.database import Transaction
 
 
 def existing_provider(tx: Transaction, uuid: str) -> KnownProvider:

@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from trueup.placement.api import policies
 from trueup.placement.api.http import Answer, Request
 from trueup.placement.api.wire import export as wire
-from trueup.placement.store import export
-from trueup.placement.store.database import Database
+from trueup.placement.store.engine.database import Database
+from trueup.placement.store.reads import export
 
 _LINES_IN_BLOCK = 500
 

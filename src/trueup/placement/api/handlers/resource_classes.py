@@ -12,7 +12,7 @@ def list_resource_classes(request: Request) -> Answer:
     """GET /resource_classes"""
     request.caller.authorize(policies.LIST_CLASSES)
     with request.database.reading() as tx:
-        found = store.vocabulary.all_resource_classes(tx)
+        found = store.class_and_trait_names.all_resource_classes(tx)
     body = {"resource_classes": [wire.render(word.name, request) for word in found]}
     return request.answer(body, newest([word.modified_at for word in found]))
 
@@ -29,7 +29,7 @@ def get_resource_class(request: Request, name: str) -> Answer:
     """GET /resource_classes/{name}"""
     request.caller.authorize(policies.SHOW_CLASS)
     with request.database.reading() as tx:
-        found = store.vocabulary.resource_class(tx, name)
+        found = store.class_and_trait_names.resource_class(tx, name)
     if found is None:
         raise ResourceClassNotFound(name)
     return request.answer(wire.render(name, request), newest([found.modified_at]))

@@ -9,7 +9,7 @@ from trueup.placement.api import policies
 from trueup.placement.api.handlers.existing import existing_provider
 from trueup.placement.api.http import NO_CONTENT, Answer, Request, newest, utc_now
 from trueup.placement.api.wire import traits as wire
-from trueup.placement.store.vocabulary import Word
+from trueup.placement.store.rows.class_and_trait_names import NamedRow
 
 
 def list_traits(request: Request) -> Answer:
@@ -17,7 +17,7 @@ def list_traits(request: Request) -> Answer:
     request.caller.authorize(policies.LIST_TRAITS)
     filters = wire.parse_filters(request)
     with request.database.reading() as tx:
-        found = store.vocabulary.list_traits(tx, **filters)
+        found = store.class_and_trait_names.list_traits(tx, **filters)
     return _answer(request, found)
 
 
@@ -25,7 +25,7 @@ def get_trait(request: Request, name: str) -> Answer:
     """GET /traits/{name}"""
     request.caller.authorize(policies.SHOW_TRAIT)
     with request.database.reading() as tx:
-        found = store.vocabulary.trait(tx, name)
+        found = store.class_and_trait_names.trait(tx, name)
     if found is None:
         raise TraitNotFound(name)
     return request.answer(None, found.modified_at or utc_now(), status=204)
@@ -71,7 +71,7 @@ def delete_provider_traits(request: Request, uuid: str) -> Answer:
     return NO_CONTENT
 
 
-def _answer(request: Request, found: Iterable[Word], generation: int | None = None) -> Answer:
+def _answer(request: Request, found: Iterable[NamedRow], generation: int | None = None) -> Answer:
     words = list(found)
     body: dict[str, object] = {"traits": [word.name for word in words]}
     if generation is not None:

@@ -9,7 +9,7 @@ from typing import Any
 
 import orjson
 
-from trueup.placement.store.export import Holder, Stocked
+from trueup.placement.store.reads.export import Holder, Stocked
 
 LINES = "application/x-ndjson"
 FORM = 1

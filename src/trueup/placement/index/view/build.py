@@ -21,9 +21,9 @@ from trueup.placement.index.view.columns import (
 )
 from trueup.placement.index.view.forest import NO_POSITION, Forest, Positions, lay_out
 from trueup.placement.index.view.skipped import SkippedRow, skipped_rows
-from trueup.placement.store.picture import (
+from trueup.placement.store.reads.ledger_rows import (
+    LedgerRows,
     Names,
-    Picture,
     ProviderRow,
     Usage,
 )
@@ -71,7 +71,7 @@ class _Relocation:
         return np.sort(moved[moved != NO_POSITION])
 
 
-def build(rows: Picture, old: View = EMPTY_VIEW, read_ids: Collection[int] = ()) -> View:
+def build(rows: LedgerRows, old: View = EMPTY_VIEW, read_ids: Collection[int] = ()) -> View:
     """The old view with these rows in place of what it had of the providers with `read_ids`.
 
     An id in `read_ids` without a row is a provider that was deleted.
@@ -219,7 +219,7 @@ def _by_trait(
     return groups
 
 
-def _by_aggregate(forest: Forest, rows: Picture) -> dict[str, list[Positions]]:
+def _by_aggregate(forest: Forest, rows: LedgerRows) -> dict[str, list[Positions]]:
     pairs = _table(rows.aggregate_pairs, 2)
     positions = forest.positions_of(pairs[:, 0])
     groups = {}
@@ -231,7 +231,7 @@ def _by_aggregate(forest: Forest, rows: Picture) -> dict[str, list[Positions]]:
 
 
 def _aggregate_ids(
-    old: Mapping[str, int], rows: Picture, by_aggregate: Mapping[str, Positions]
+    old: Mapping[str, int], rows: LedgerRows, by_aggregate: Mapping[str, Positions]
 ) -> dict[str, int]:
     read = {uuid: key for key, uuid in rows.aggregate_uuids.items()}
     return {uuid: key for uuid, key in {**old, **read}.items() if uuid in by_aggregate}
@@ -262,7 +262,9 @@ def _traits_of(
     return {**moved, **added}
 
 
-def _inventories(old: View, relocation: _Relocation, rows: Picture) -> dict[str, InventoryColumns]:
+def _inventories(
+    old: View, relocation: _Relocation, rows: LedgerRows
+) -> dict[str, InventoryColumns]:
     forest = relocation.forest
     values = itertools.chain.from_iterable(rows.stocks)
     table = np.fromiter(values, dtype=np.float64).reshape(-1, _INVENTORY_WIDTH)
@@ -357,7 +359,7 @@ def _shared_with(
 
 
 def _skipped(
-    old: frozenset[SkippedRow], rows: Picture, forest: Forest, read_ids: Collection[int]
+    old: frozenset[SkippedRow], rows: LedgerRows, forest: Forest, read_ids: Collection[int]
 ) -> frozenset[SkippedRow]:
     found = skipped_rows(rows, forest)
     if not old:

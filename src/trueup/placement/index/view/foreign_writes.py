@@ -14,10 +14,10 @@ from trueup.placement import store
 from trueup.placement.index.view.columns import View
 from trueup.placement.index.view.forest import NO_PARENT
 from trueup.placement.index.view.refresh import refresh
-from trueup.placement.store import fingerprint as sums_of_ledger
-from trueup.placement.store.changes import Changed
-from trueup.placement.store.database import Transaction
-from trueup.placement.store.fingerprint import Fingerprint
+from trueup.placement.store.engine.changes import Changed
+from trueup.placement.store.engine.database import Transaction
+from trueup.placement.store.reads import fingerprint as sums_of_ledger
+from trueup.placement.store.reads.fingerprint import Fingerprint
 
 Residue = Mapping[tuple[str, int], int]
 """The sums of the ledger minus those of a current view: what the skipped rows add."""
@@ -29,7 +29,7 @@ def with_foreign_writes(tx: Transaction, view: View, residue: Residue) -> tuple[
     `view` must have all changes that were published up to the snapshot of `tx`; `residue` is what
     the previous call returned.
     """
-    names = store.picture.names(tx)
+    names = store.ledger_rows.names(tx)
     same_names = (names.class_ids, names.trait_ids) == (view.class_ids, view.trait_ids)
     ledger = store.fingerprint.fingerprint(tx)
     if same_names and _minus(ledger, fingerprint_of(view)) == residue:
@@ -71,7 +71,7 @@ def fingerprint_of(view: View) -> Fingerprint:
 
 def changes_against(tx: Transaction, view: View, *, names: bool) -> Changed:
     """What to read again so that the view equals the ledger, whoever wrote there."""
-    rows = store.picture.all_providers(tx)
+    rows = store.ledger_rows.all_providers(tx)
     known = dict(zip(view.forest.rows(), _generations(view), strict=True))
     stored = {row._replace(generation=0): row.generation for row in rows}
     providers = {row.id for row, _ in known.items() ^ stored.items()}
@@ -81,7 +81,7 @@ def changes_against(tx: Transaction, view: View, *, names: bool) -> Changed:
         for aggregate in [view.aggregate_ids[uuid]]
         for provider in view.forest.ids[positions].tolist()
     }
-    providers |= {provider for provider, _ in pairs ^ set(store.picture.all_members(tx))}
+    providers |= {provider for provider, _ in pairs ^ set(store.ledger_rows.all_members(tx))}
     return Changed(providers=frozenset(providers), names=names, all_usage=True)
 
 

@@ -12,7 +12,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from trueup.placement.store.picture import ProviderRow
+from trueup.placement.store.reads.ledger_rows import ProviderRow
 
 Positions = NDArray[np.int64]
 

@@ -4,9 +4,9 @@
 from trueup.placement import store
 from trueup.placement.index.view.build import build, with_names, with_usage
 from trueup.placement.index.view.columns import View
-from trueup.placement.store.changes import Changed
-from trueup.placement.store.database import Transaction
-from trueup.placement.store.picture import Names
+from trueup.placement.store.engine.changes import Changed
+from trueup.placement.store.engine.database import Transaction
+from trueup.placement.store.reads.ledger_rows import Names
 
 # PERF: reading all usage takes as long as reading that of a thousand providers by their ids, and
 # reading everything as long as reading a few hundred providers.
@@ -16,7 +16,7 @@ _PROVIDERS_READ_BY_ID_MAX = 300
 
 def load(tx: Transaction) -> View:
     """A new view of this database snapshot."""
-    return build(store.picture.whole(tx))
+    return build(store.ledger_rows.whole(tx))
 
 
 def refresh(tx: Transaction, view: View, changed: Changed) -> View:
@@ -29,7 +29,7 @@ def refresh(tx: Transaction, view: View, changed: Changed) -> View:
         return load(tx)
     names = Names(view.class_ids, view.trait_ids)
     if changed.names:
-        names = store.picture.names(tx)
+        names = store.ledger_rows.names(tx)
         if _lacks_used_names(names, view):
             return load(tx)
         ids |= _users_of_new_names(tx, names, view)
@@ -37,13 +37,13 @@ def refresh(tx: Transaction, view: View, changed: Changed) -> View:
     if len(ids) > _PROVIDERS_READ_BY_ID_MAX:
         return load(tx)
     if ids:
-        view = build(store.picture.of_providers(tx, names, ids), view, ids)
+        view = build(store.ledger_rows.of_providers(tx, names, ids), view, ids)
     usage_ids = changed.usage_of - ids
     if changed.all_usage or len(usage_ids) > _USAGE_READ_BY_ID_MAX:
-        return with_usage(view, store.picture.usage(tx), None)
+        return with_usage(view, store.ledger_rows.usage(tx), None)
     if not usage_ids:
         return view
-    return with_usage(view, store.picture.usage(tx, usage_ids), usage_ids)
+    return with_usage(view, store.ledger_rows.usage(tx, usage_ids), usage_ids)
 
 
 def _lacks_used_names(names: Names, view: View) -> bool:
@@ -58,4 +58,4 @@ def _users_of_new_names(tx: Transaction, names: Names, view: View) -> set[int]:
     """The ids of the providers that have inventories or traits whose names are new."""
     class_ids = set(names.class_ids.values()) - set(view.class_ids.values())
     trait_ids = set(names.trait_ids.values()) - set(view.trait_ids.values())
-    return store.picture.speaking(tx, class_ids, trait_ids)
+    return store.ledger_rows.speaking(tx, class_ids, trait_ids)

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from trueup.placement.index.view.forest import NO_POSITION, Forest
-from trueup.placement.store.picture import Picture
+from trueup.placement.store.reads.ledger_rows import LedgerRows
 
 
 class SkippedRow(NamedTuple):
@@ -26,7 +26,7 @@ class SkippedRow(NamedTuple):
         return f"{self.row} of provider row {self.provider_id}: {self.reason}"
 
 
-def skipped_rows(rows: Picture, forest: Forest) -> frozenset[SkippedRow]:
+def skipped_rows(rows: LedgerRows, forest: Forest) -> frozenset[SkippedRow]:
     """All of them; `forest` must be laid out with the providers of these rows."""
     return frozenset(
         (
@@ -40,14 +40,14 @@ def skipped_rows(rows: Picture, forest: Forest) -> frozenset[SkippedRow]:
     )
 
 
-def _own_ancestors(rows: Picture, forest: Forest) -> Iterator[SkippedRow]:
+def _own_ancestors(rows: LedgerRows, forest: Forest) -> Iterator[SkippedRow]:
     read_ids = {row.id for row in rows.providers}
     for row in forest.left_out:
         if row.id in read_ids:
             yield SkippedRow(row.id, "all", f"provider {row.uuid} is its own ancestor")
 
 
-def _broken_trees(rows: Picture, forest: Forest) -> Iterator[SkippedRow]:
+def _broken_trees(rows: LedgerRows, forest: Forest) -> Iterator[SkippedRow]:
     """Providers that the view has, but each as a tree of its own."""
     ids = np.array([row.id for row in rows.providers], dtype=np.int64)
     positions = forest.positions_of(ids)
@@ -69,7 +69,7 @@ def _without_provider(forest: Forest, ids: Any, row: str) -> Iterator[SkippedRow
             yield SkippedRow(provider_id, row, "there is no such provider, or it has no root")
 
 
-def _without_name(rows: Picture) -> Iterator[SkippedRow]:
+def _without_name(rows: LedgerRows) -> Iterator[SkippedRow]:
     """Rows of a resource class, trait or aggregate that does not exist."""
     classes = set(rows.names.class_ids.values())
     unknown = set(np.unique(_column(rows.stocks, 1)).tolist()) - classes

@@ -10,8 +10,8 @@ from trueup.placement.index.view.columns import View
 from trueup.placement.index.view.differences import Difference, differences
 from trueup.placement.index.view.foreign_writes import with_foreign_writes
 from trueup.placement.index.view.refresh import load, refresh
-from trueup.placement.store.changes import Vector
-from trueup.placement.store.database import Database, Transaction
+from trueup.placement.store.engine.changes import Vector
+from trueup.placement.store.engine.database import Database, Transaction
 
 _PAUSE_SECONDS = 0.5
 

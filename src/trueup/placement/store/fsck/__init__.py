@@ -7,8 +7,8 @@ somebody may hold is ever deleted: rows go when what they hang on is gone.
 
 from dataclasses import dataclass
 
-from trueup.placement.store.changes import EVERYTHING, note
-from trueup.placement.store.database import Database
+from trueup.placement.store.engine.changes import EVERYTHING, note
+from trueup.placement.store.engine.database import Database
 from trueup.placement.store.fsck import (
     allocation_without_inventory,
     broken_root,

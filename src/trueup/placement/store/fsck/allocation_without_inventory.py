@@ -10,7 +10,7 @@ from collections.abc import Sequence
 
 from sqlalchemy import and_, func, select
 
-from trueup.placement.store.database import Transaction
+from trueup.placement.store.engine.database import Transaction
 from trueup.placement.store.fsck.findings import Finding, Incomplete
 from trueup.placement.store.tables import allocations, inventories, providers, resource_classes
 

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 from sqlalchemy import func, select, update
 
-from trueup.placement.store.changes import PROVIDER, note
-from trueup.placement.store.database import Transaction
+from trueup.placement.store.engine.changes import PROVIDER, note
+from trueup.placement.store.engine.database import Transaction
 from trueup.placement.store.fsck.findings import Finding, Incomplete
 from trueup.placement.store.tables import providers
 

@@ -13,7 +13,7 @@ from typing import Any
 import os_resource_classes
 from sqlalchemy import Column, Select, and_, delete, select, update
 
-from trueup.placement.store.database import Transaction
+from trueup.placement.store.engine.database import Transaction
 from trueup.placement.store.fsck.findings import Finding, Incomplete
 from trueup.placement.store.fsck.ownerless_allocation import owner_ids
 from trueup.placement.store.tables import (

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 
 from sqlalchemy import select
 
-from trueup.placement.store.database import Transaction
+from trueup.placement.store.engine.database import Transaction
 from trueup.placement.store.fsck.findings import Finding, Incomplete
 from trueup.placement.store.fsck.removal import delete_rows
 from trueup.placement.store.tables import allocations, consumers

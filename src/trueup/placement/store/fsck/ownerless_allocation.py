@@ -10,7 +10,7 @@ from typing import Any
 
 from sqlalchemy import Column, Select, func, insert, select
 
-from trueup.placement.store.database import Transaction
+from trueup.placement.store.engine.database import Transaction
 from trueup.placement.store.fsck.findings import Finding, Incomplete
 from trueup.placement.store.tables import allocations, consumers, projects, users
 

@@ -6,7 +6,7 @@ from typing import TypeVar
 
 from sqlalchemy import Table, delete
 
-from trueup.placement.store.database import Transaction
+from trueup.placement.store.engine.database import Transaction
 
 _AT_ONCE = 500
 

@@ -12,10 +12,10 @@ from typing import Any
 
 from sqlalchemy import select, update
 
-from trueup.placement.store import providers as provider_rows
-from trueup.placement.store.database import Transaction
+from trueup.placement.store.engine.database import Transaction
 from trueup.placement.store.fsck.findings import Finding, Incomplete
 from trueup.placement.store.fsck.removal import delete_rows
+from trueup.placement.store.rows import providers as provider_rows
 from trueup.placement.store.tables import allocations, consumers, providers
 
 DEFECT = "split_uuid"

@@ -12,8 +12,8 @@ from pathlib import Path
 
 from sqlalchemy import Connection, MetaData, inspect, text
 
-from trueup.placement.store import changes
-from trueup.placement.store.database import Database, in_transaction
+from trueup.placement.store.engine import changes
+from trueup.placement.store.engine.database import Database, in_transaction
 from trueup.placement.store.migrations.blocking import RowsInTheWay
 from trueup.placement.store.own_tables import OWN, PREFIX
 

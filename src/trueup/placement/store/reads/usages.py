@@ -1,0 +1,163 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Sums of what is held: of a provider, of a project, by consumer type."""
+
+import functools
+from typing import Any
+
+from sqlalchemy import (
+    ColumnElement,
+    ScalarSelect,
+    Select,
+    Subquery,
+    Table,
+    and_,
+    bindparam,
+    exists,
+    func,
+    select,
+)
+
+from trueup.model.names import UNKNOWN_CONSUMER_TYPE
+from trueup.model.providers import AnyProvider
+from trueup.model.usages import TypeUsage
+from trueup.placement.store.engine.database import Transaction
+from trueup.placement.store.tables import (
+    allocations,
+    consumer_types,
+    consumers,
+    inventories,
+    projects,
+    resource_classes,
+    users,
+)
+
+ALL_TYPES = "all"
+"""Asks for one sum over the consumers of all types."""
+
+
+# PERF: making a statement costs more than sending it, so each form of them is made once.
+_OF_PROVIDER = (
+    select(
+        resource_classes.c.name,
+        func.coalesce(func.sum(allocations.c.used), 0).label("used"),
+    )
+    .select_from(inventories)
+    .join(resource_classes, inventories.c.resource_class_id == resource_classes.c.id)
+    .outerjoin(
+        allocations,
+        and_(
+            allocations.c.resource_provider_id == inventories.c.resource_provider_id,
+            allocations.c.resource_class_id == inventories.c.resource_class_id,
+        ),
+    )
+    .where(inventories.c.resource_provider_id == bindparam("provider"))
+    .group_by(resource_classes.c.id, resource_classes.c.name)
+    .order_by(resource_classes.c.id)
+)
+
+
+def of_provider(tx: Transaction, provider: AnyProvider) -> dict[str, int]:
+    """What is used of each inventory of a provider, 0 included."""
+    found = tx.execute(_OF_PROVIDER, {"provider": provider.id})
+    return {row.name: int(row.used) for row in found}
+
+
+def of_project(tx: Transaction, project_id: str, user_id: str | None) -> dict[str, int]:
+    """What the consumers of a project hold together, or only those of one of its users."""
+    found = tx.execute(_sums(bool(user_id)), {"project": project_id, "user": user_id})
+    return {row.name: int(row.used) for row in found}
+
+
+def by_type(
+    tx: Transaction, project_id: str, user_id: str | None, consumer_type: str | None
+) -> list[TypeUsage]:
+    """The same for each consumer type, for one type, or for ALL_TYPES as if they were one."""
+    values = {"project": project_id, "user": user_id, "type": consumer_type}
+    of_user = bool(user_id)
+    if consumer_type == ALL_TYPES:
+        amounts = of_project(tx, project_id, user_id)
+        holding = tx.scalar(_count(of_user), values) or 0
+        return [TypeUsage(ALL_TYPES, holding, amounts)] if amounts else []
+    is_known = None if consumer_type is None else consumer_type != UNKNOWN_CONSUMER_TYPE
+    amounts_of: dict[str, dict[str, int]] = {}
+    for row in tx.execute(_sums_by_type(of_user, is_known), values):
+        amounts_of.setdefault(row.type, {})[row.name] = int(row.used)
+    consumers_of = tx.execute(_counts_by_type(of_user, is_known), values)
+    return [TypeUsage(row.type, row.consumers, amounts_of[row.type]) for row in consumers_of]
+
+
+@functools.cache
+def _sums(of_user: bool) -> Select[Any]:
+    held = _held(of_user, is_known=None)
+    query = select(resource_classes.c.name, func.sum(held.c.used).label("used"))
+    query = query.join(held, held.c.resource_class_id == resource_classes.c.id)
+    query = query.group_by(resource_classes.c.id, resource_classes.c.name)
+    return query.order_by(resource_classes.c.id)
+
+
+@functools.cache
+def _count(of_user: bool) -> Select[Any]:
+    return _holding(select(func.count()).select_from(consumers), of_user)
+
+
+@functools.cache
+def _sums_by_type(of_user: bool, is_known: bool | None) -> Select[Any]:
+    held = _held(of_user, is_known)
+    query = select(_type_name(), resource_classes.c.name, held.c.used).select_from(held)
+    query = query.join(resource_classes, held.c.resource_class_id == resource_classes.c.id)
+    query = query.outerjoin(consumer_types, held.c.consumer_type_id == consumer_types.c.id)
+    return query.order_by(resource_classes.c.id)
+
+
+@functools.cache
+def _counts_by_type(of_user: bool, is_known: bool | None) -> Select[Any]:
+    query = select(_type_name(), func.count().label("consumers")).select_from(consumers)
+    query = query.outerjoin(consumer_types, consumers.c.consumer_type_id == consumer_types.c.id)
+    held = _of_type(_holding(query, of_user), is_known)
+    return held.group_by(consumer_types.c.name)
+
+
+def _held(of_user: bool, is_known: bool | None) -> Subquery:
+    """What is held, by type and class.
+
+    PERF: names are joined to the sums, not to the thousands of rows that are summed.
+    """
+    keys = (consumers.c.consumer_type_id, allocations.c.resource_class_id)
+    query = select(*keys, func.sum(allocations.c.used).label("used")).select_from(consumers)
+    query = query.join(allocations, allocations.c.consumer_id == consumers.c.uuid)
+    return _of_type(_owned(query, of_user), is_known).group_by(*keys).subquery("held")
+
+
+def _holding(query: Any, of_user: bool) -> Select[Any]:
+    """Only consumers that hold something.
+
+    PERF: a look at one row of each, instead of counting the distinct owners of all rows.
+    """
+    held = exists().where(allocations.c.consumer_id == consumers.c.uuid)
+    return _owned(query.where(held), of_user)
+
+
+def _owned(query: Select[Any], of_user: bool) -> Select[Any]:
+    """Only consumers of the project, or of one of its users."""
+    query = query.where(consumers.c.project_id == _id_of(projects, "project"))
+    return query.where(consumers.c.user_id == _id_of(users, "user")) if of_user else query
+
+
+def _id_of(owners: Table, name: str) -> ScalarSelect[int]:
+    found = select(owners.c.id).where(owners.c.external_id == bindparam(name))
+    return found.scalar_subquery()
+
+
+def _of_type(query: Select[Any], is_known: bool | None) -> Select[Any]:
+    """Only consumers of the type asked for, or of none; None: all of them."""
+    type_id = consumers.c.consumer_type_id
+    if is_known is None:
+        return query
+    if not is_known:
+        return query.where(type_id.is_(None))
+    named = select(consumer_types.c.id).where(consumer_types.c.name == bindparam("type"))
+    return query.where(type_id == named.scalar_subquery())
+
+
+def _type_name() -> ColumnElement[str]:
+    return func.coalesce(consumer_types.c.name, UNKNOWN_CONSUMER_TYPE).label("type")

@@ -1,0 +1,2 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Rows, table by table: what a transaction reads, locks and writes."""

@@ -1,0 +1,168 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Names and their ids: resource classes and traits.
+
+Nothing is remembered between transactions. Names come and go by other processes, and asking for
+those that are needed costs one statement.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from sqlalchemy import Select, Table, bindparam, delete, func, insert, select, update
+
+from trueup.placement.store.engine.changes import NAMES, note
+from trueup.placement.store.engine.database import Transaction
+from trueup.placement.store.packed_rows import joined, rows_of, time_of
+from trueup.placement.store.tables import inventories, provider_traits, resource_classes, traits
+
+_FIRST_CUSTOM_CLASS_ID = 10000
+
+
+@dataclass(frozen=True, slots=True)
+class NamedRow:
+    """A resource class or a trait."""
+
+    id: int
+    name: str
+    modified_at: datetime | None
+
+
+_CLASS_IDS = select(resource_classes.c.name, resource_classes.c.id).where(
+    resource_classes.c.name.in_(bindparam("names", expanding=True))
+)
+
+
+# SAFETY: the time is asked for so that MariaDB locks the row: name and id stand in the index, and
+# it would lock no more than that, which does not hold up whoever locks the row by its id.
+_KEPT_CLASS_IDS = _CLASS_IDS.add_columns(resource_classes.c.updated_at).with_for_update(read=True)
+
+
+def class_ids(tx: Transaction, names: Iterable[str], *, keep: bool = False) -> dict[str, int]:
+    """The ids of those of these resource classes that exist.
+
+    With `keep`, nobody deletes them before this transaction ends.
+    """
+    wanted = list(names)
+    if not wanted:
+        return {}
+    query = _KEPT_CLASS_IDS if keep else _CLASS_IDS
+    found = {row.name: row.id for row in tx.execute(query, {"names": wanted})}
+    # MariaDB compares names without regard to case; the ledger does not.
+    return {name: found[name] for name in wanted if name in found}
+
+
+def resource_class(tx: Transaction, name: str) -> NamedRow | None:
+    """The resource class of this name, if there is one."""
+    query = _words(resource_classes).where(resource_classes.c.name == name)
+    return next((word for word in _read(tx, query) if word.name == name), None)
+
+
+def all_resource_classes(tx: Transaction) -> list[NamedRow]:
+    """Every resource class, in the order of the ids."""
+    return _read(tx, _words(resource_classes).order_by(resource_classes.c.id))
+
+
+def insert_resource_class(tx: Transaction, name: str) -> None:
+    """Add a custom resource class; two writers that choose the same id are a conflict."""
+    last = tx.scalar(select(func.max(resource_classes.c.id)))
+    free = max(_FIRST_CUSTOM_CLASS_ID, (last or 0) + 1)
+    tx.execute(insert(resource_classes).values(id=free, name=name))
+    note(tx, NAMES)
+
+
+def rename_resource_class(tx: Transaction, word: NamedRow, name: str) -> None:
+    """Give a resource class another name."""
+    tx.execute(update(resource_classes).where(resource_classes.c.id == word.id).values(name=name))
+    note(tx, NAMES)
+
+
+def delete_resource_class(tx: Transaction, word: NamedRow) -> None:
+    """Forget a resource class."""
+    tx.execute(delete(resource_classes).where(resource_classes.c.id == word.id))
+    note(tx, NAMES)
+
+
+def lock_resource_class(tx: Transaction, word: NamedRow) -> bool:
+    """Keep others from deleting or renaming the class; False if it is gone already."""
+    query = select(resource_classes.c.id).where(resource_classes.c.id == word.id)
+    return tx.execute(query.with_for_update()).first() is not None
+
+
+def is_class_stocked(tx: Transaction, word: NamedRow) -> bool:
+    """Whether some provider has an inventory of the class."""
+    query = select(inventories.c.id).where(inventories.c.resource_class_id == word.id)
+    return tx.execute(query.limit(1)).first() is not None
+
+
+def trait(tx: Transaction, name: str) -> NamedRow | None:
+    """The trait of this name, if there is one."""
+    query = _words(traits).where(traits.c.name == name)
+    return next((word for word in _read(tx, query) if word.name == name), None)
+
+
+def traits_named(tx: Transaction, names: Iterable[str]) -> dict[str, NamedRow]:
+    """Those of these traits that exist."""
+    wanted = set(names)
+    if not wanted:
+        return {}
+    query = _words(traits).where(traits.c.name.in_(wanted)).order_by(traits.c.id)
+    return {word.name: word for word in _read(tx, query) if word.name in wanted}
+
+
+def list_traits(
+    tx: Transaction,
+    *,
+    names: Iterable[str] | None = None,
+    prefix: str | None = None,
+    associated: bool | None = None,
+) -> list[NamedRow]:
+    """The traits that meet all that is given, in the order of the ids.
+
+    `associated` asks whether any provider has the trait.
+    """
+    modified_at = func.coalesce(traits.c.updated_at, traits.c.created_at)
+    query = select(joined(traits.c.id, modified_at, traits.c.name))
+    if names is not None:
+        query = query.where(traits.c.name.in_(list(names)))
+    if prefix is not None:
+        query = query.where(traits.c.name.startswith(prefix, autoescape=True))
+    if associated is not None:
+        used = select(provider_traits.c.trait_id)
+        condition = traits.c.id.in_(used)
+        query = query.where(condition if associated else ~condition)
+    return [
+        NamedRow(int(id_), name, time_of(modified_at))
+        for id_, modified_at, name in rows_of(tx.scalars(query), 3)
+    ]
+
+
+def insert_trait(tx: Transaction, name: str) -> None:
+    """Add a trait."""
+    tx.execute(insert(traits).values(name=name))
+    note(tx, NAMES)
+
+
+def delete_trait(tx: Transaction, word: NamedRow) -> None:
+    """Forget a trait."""
+    tx.execute(delete(traits).where(traits.c.id == word.id))
+    note(tx, NAMES)
+
+
+def is_trait_used(tx: Transaction, word: NamedRow) -> bool:
+    """Whether some provider has the trait."""
+    query = select(provider_traits.c.trait_id).where(provider_traits.c.trait_id == word.id)
+    return tx.execute(query.limit(1)).first() is not None
+
+
+def _words(table: Table) -> Select[Any]:
+    return select(
+        table.c.id,
+        table.c.name,
+        func.coalesce(table.c.updated_at, table.c.created_at).label("modified_at"),
+    )
+
+
+def _read(tx: Transaction, query: Select[Any]) -> list[NamedRow]:
+    return [NamedRow(row.id, row.name, row.modified_at) for row in tx.execute(query)]

@@ -1,0 +1,152 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Inventory rows, alone or together with what is used of them."""
+
+from collections.abc import Collection, Iterable, Mapping
+from typing import Any
+
+from sqlalchemy import (
+    BindParameter,
+    Select,
+    bindparam,
+    delete,
+    func,
+    insert,
+    select,
+    update,
+)
+
+from trueup.model.allocations import Place
+from trueup.model.inventories import Inventory, Stock
+from trueup.model.providers import AnyProvider
+from trueup.placement.store.engine.changes import PROVIDER, note
+from trueup.placement.store.engine.database import Transaction
+from trueup.placement.store.tables import allocations, inventories, resource_classes
+
+_AMOUNTS = ("total", "reserved", "min_unit", "max_unit", "step_size", "allocation_ratio")
+
+
+# PERF: making a statement costs more than sending it, so those of each claim are made once.
+# After the provider, the columns are the fields of an Inventory, in their order.
+_COLUMNS: Select[Any] = select(
+    inventories.c.resource_provider_id,
+    resource_classes.c.name.label("resource_class"),
+    *(inventories.c[name] for name in _AMOUNTS),
+    func.coalesce(inventories.c.updated_at, inventories.c.created_at).label("modified_at"),
+).join(resource_classes, inventories.c.resource_class_id == resource_classes.c.id)
+
+_providers: BindParameter[Any] = bindparam("providers", expanding=True)
+_classes: BindParameter[Any] = bindparam("classes", expanding=True)
+_used = (
+    select(func.coalesce(func.sum(allocations.c.used), 0))
+    .where(
+        allocations.c.resource_provider_id == inventories.c.resource_provider_id,
+        allocations.c.resource_class_id == inventories.c.resource_class_id,
+    )
+    .correlate(inventories)
+    .scalar_subquery()
+)
+_ALL_STOCKS = (
+    select(
+        inventories.c.resource_provider_id,
+        resource_classes.c.id,
+        _used.label("used"),
+        resource_classes.c.name,
+        *(inventories.c[name] for name in _AMOUNTS),
+    )
+    .join(resource_classes, inventories.c.resource_class_id == resource_classes.c.id)
+    .where(inventories.c.resource_provider_id.in_(_providers))
+)
+_STOCKS = _ALL_STOCKS.where(resource_classes.c.name.in_(bindparam("names", expanding=True)))
+_of_provider = inventories.c.resource_provider_id == bindparam("provider")
+_OF_PROVIDER = _COLUMNS.where(_of_provider).order_by(inventories.c.id)
+_USED_CLASSES = (
+    select(resource_classes.c.name)
+    .join(allocations, allocations.c.resource_class_id == resource_classes.c.id)
+    .where(
+        allocations.c.resource_provider_id == bindparam("provider"),
+        allocations.c.resource_class_id.in_(_classes),
+    )
+    .group_by(resource_classes.c.id, resource_classes.c.name)
+    .order_by(resource_classes.c.id)
+)
+_INSERTED = insert(inventories)
+_UPDATED = update(inventories).where(
+    _of_provider, inventories.c.resource_class_id == bindparam("class_id")
+)
+_DELETED = delete(inventories).where(_of_provider, inventories.c.resource_class_id.in_(_classes))
+
+
+def of_provider(tx: Transaction, provider: AnyProvider) -> dict[str, Inventory]:
+    """All inventories of a provider, by resource class."""
+    rows = tx.execute(_OF_PROVIDER, {"provider": provider.id})
+    return {name: Inventory(name, *amounts) for _, name, *amounts in rows}
+
+
+def with_usage(
+    tx: Transaction, providers: Iterable[AnyProvider], names: Collection[str] | None = None
+) -> tuple[dict[Place, Stock], dict[str, int]]:
+    """The inventories of these classes, or of all, on these providers; what is used of each.
+
+    Also the ids of those classes that any of these providers has an inventory of.
+
+    SAFETY: the providers must be locked, else the sums may be of yesterday.
+    """
+    uuids = {provider.id: provider.uuid for provider in providers}
+    if not uuids or (names is not None and not names):
+        return {}, {}
+    stocks, class_ids = {}, {}
+    query = _ALL_STOCKS if names is None else _STOCKS
+    found = tx.execute(query, {"providers": list(uuids), "names": list(names or ())})
+    for provider_id, class_id, used, name, *amounts in found:
+        stocks[uuids[provider_id], name] = Stock(Inventory(name, *amounts), int(used))
+        class_ids[name] = class_id
+    return stocks, class_ids
+
+
+def used_classes(tx: Transaction, provider: AnyProvider, class_ids: Collection[int]) -> list[str]:
+    """Those of these classes of which consumers hold something on the provider."""
+    if not class_ids:
+        return []
+    values = {"provider": provider.id, "classes": list(class_ids)}
+    return list(tx.scalars(_USED_CLASSES, values))
+
+
+def insert_inventories(
+    tx: Transaction, provider: AnyProvider, wanted: Iterable[Inventory], ids: Mapping[str, int]
+) -> None:
+    """Add inventories of classes that the provider has none of."""
+    rows = [
+        _amounts(inventory)
+        | {
+            "resource_provider_id": provider.id,
+            "resource_class_id": ids[inventory.resource_class],
+        }
+        for inventory in wanted
+    ]
+    if rows:
+        tx.execute(_INSERTED, rows)
+        note(tx, PROVIDER, [provider.id])
+
+
+def update_inventories(
+    tx: Transaction, provider: AnyProvider, wanted: Iterable[Inventory], ids: Mapping[str, int]
+) -> None:
+    """Change the amounts of inventories that the provider has."""
+    rows = [
+        _amounts(inventory) | {"provider": provider.id, "class_id": ids[inventory.resource_class]}
+        for inventory in wanted
+    ]
+    if rows:
+        tx.execute(_UPDATED, rows)
+        note(tx, PROVIDER, [provider.id])
+
+
+def delete_inventories(tx: Transaction, provider: AnyProvider, class_ids: Collection[int]) -> None:
+    """Remove the inventories of these classes."""
+    if class_ids:
+        tx.execute(_DELETED, {"provider": provider.id, "classes": list(class_ids)})
+        note(tx, PROVIDER, [provider.id])
+
+
+def _amounts(inventory: Inventory) -> dict[str, Any]:
+    return {name: getattr(inventory, name) for name in _AMOUNTS}

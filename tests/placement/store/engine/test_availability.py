@@ -1,0 +1,78 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a lost database looks like, and what does not look like one."""
+
+from collections.abc import Callable
+
+import pytest
+import sqlalchemy
+from sqlalchemy.engine import make_url
+
+from tests.servers.databases import as_text
+from trueup.placement.store.engine import availability
+from trueup.placement.store.engine.database import Database, DatabaseOptions
+
+
+def failure(url: str, statement: str = "SELECT 1") -> Exception:
+    database = Database(url, DatabaseOptions(pool_size=1, overflow=0, pool_timeout_seconds=0))
+    with pytest.raises(sqlalchemy.exc.SQLAlchemyError) as failed, database.reading() as tx:
+        tx.execute(sqlalchemy.text(statement))
+    database.close()
+    return failed.value
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "mysql+pymysql://a:b@127.0.0.1:1/c",
+        "mysql+pymysql://a:b@nowhere.invalid/c",
+        "postgresql://a:b@127.0.0.1:1/c",
+        "postgresql://a:b@nowhere.invalid/c",
+        "sqlite:////no/such/folder/file.sqlite",
+    ],
+)
+def test_nobody_there(url):
+    assert availability.is_away(failure(url))
+
+
+@pytest.mark.parametrize("kind", ["mariadb", "postgresql"])
+def test_a_wrong_password_or_name_does_not_mend_itself(
+    kind: str, fresh_database: Callable[[str], str]
+):
+    url = make_url(fresh_database(kind))
+    assert not availability.is_away(failure(as_text(url.set(password="wrong"))))
+    assert not availability.is_away(failure(as_text(url.set(database="nowhere"))))
+
+
+def test_a_statement_that_makes_no_sense_is_no_lost_database(database_url):
+    assert not availability.is_away(failure(database_url, "SELECT * FROM nowhere"))
+    assert not availability.is_away(ValueError())
+
+
+@pytest.mark.parametrize("kind", ["mariadb", "postgresql"])
+def test_no_connection_that_is_free(kind, fresh_database):
+    options = DatabaseOptions(pool_size=1, overflow=0, pool_timeout_seconds=0)
+    database = Database(fresh_database(kind), options)
+    with database.reading() as first:
+        first.execute(sqlalchemy.text("SELECT 1"))
+        with pytest.raises(availability.DatabaseError) as failed, database.reading() as second:
+            second.execute(sqlalchemy.text("SELECT 1"))
+    database.close()
+    assert availability.is_away(failed.value)
+
+
+def test_answering(database_url):
+    database = Database(database_url)
+    assert availability.answers(database)
+    database.close()
+    assert not availability.answers(Database("mysql+pymysql://a:b@127.0.0.1:1/c"))
+
+
+def test_a_reason_is_one_line():
+    error = failure("postgresql://a:b@127.0.0.1:1/c")
+    assert "Connection refused" in availability.reason(error)
+    assert "\n" not in availability.reason(error)
+
+
+def test_a_url_that_is_none():
+    with pytest.raises(availability.UrlUnusable, match="cannot be used"):
+        availability.open_database("nonsense", DatabaseOptions())

@@ -1,0 +1,167 @@
+# SPDX-License-Identifier: Apache-2.0
+from collections.abc import Callable, Iterator
+from contextlib import closing
+
+import pytest
+from sqlalchemy import func, select, update
+
+from trueup.placement.store import migrations
+from trueup.placement.store.engine import changes
+from trueup.placement.store.engine.changes import Changed, Vector
+from trueup.placement.store.engine.database import Database, Transaction, in_transaction
+from trueup.placement.store.own_tables import RECENT_LENGTH_MAX
+from trueup.placement.store.own_tables import changes as rows
+
+
+@pytest.fixture
+def database(database_url: str) -> Iterator[Database]:
+    with closing(Database(database_url)) as database:
+        migrations.attach(database)
+        yield database
+
+
+@pytest.fixture
+def on_sqlite(fresh_database: Callable[[str], str]) -> Iterator[Database]:
+    with closing(Database(fresh_database("sqlite"))) as database:
+        migrations.attach(database)
+        yield database
+
+
+@in_transaction
+def write(tx: Transaction, *words: str) -> None:
+    for word in words:
+        changes.note(tx, word)
+
+
+def vector(database: Database) -> Vector:
+    with database.reading() as tx:
+        found = changes.vector(tx)
+        assert changes.clock(tx) == sum(found.values())
+    return found
+
+
+def since(database: Database, known: Vector) -> Changed:
+    with database.reading(snapshot=True) as tx:
+        return changes.since(tx, known, changes.vector(tx))
+
+
+def test_what_was_noted_is_told_to_those_who_did_not_know(database: Database) -> None:
+    nothing = vector(database)
+    write(database, "u1", "u2", "p7")
+    known = vector(database)
+    write(database, "u2", "n")
+    assert since(database, known) == Changed(usage_of=frozenset({2}), names=True)
+    assert since(database, nothing) == Changed(
+        usage_of=frozenset({1, 2}), providers=frozenset({7}), names=True
+    )
+    assert since(database, vector(database)) == Changed()
+
+
+def test_a_transaction_that_notes_nothing_writes_nothing(database: Database) -> None:
+    known = vector(database)
+    write(database)
+    assert vector(database) == known
+
+
+def test_transactions_at_once_are_numbered_apart(database: Database) -> None:
+    """The one that began first ends last, and is not missed."""
+    if database.is_sqlite:
+        return  # One writer at a time.
+    before = vector(database)
+    with database.transaction() as first:
+        changes.note(first, "u1")
+        write(database, "u2")
+        known = vector(database)
+        assert since(database, before) == Changed(usage_of=frozenset({2}))
+    assert since(database, known) == Changed(usage_of=frozenset({1}))
+    write(database, "u3")
+    assert since(database, known) == Changed(usage_of=frozenset({1, 3}))
+
+
+def test_what_is_rolled_back_is_never_told(database: Database) -> None:
+    write(database, "u1")
+    known = vector(database)
+
+    @in_transaction
+    def fail(tx: Transaction) -> None:
+        changes.note(tx, "u2")
+        raise KeyError
+
+    with pytest.raises(KeyError):
+        fail(database)
+    assert (since(database, known), vector(database)) == (Changed(), known)
+    write(database, "u3")
+    assert since(database, known) == Changed(usage_of=frozenset({3}))
+
+
+def test_writers_are_used_again(database: Database) -> None:
+    nobody = vector(database)
+    for _ in range(5):
+        write(database, "u1")
+    assert len(vector(database)) == len(nobody) + 1
+
+
+def test_a_row_keeps_only_the_latest(on_sqlite: Database) -> None:
+    database = on_sqlite
+    write(database, "u0")
+    early = vector(database)
+    for number in range(1, 400):
+        write(database, f"u{number}")
+    with database.reading() as tx:
+        longest = tx.scalar(select(func.max(func.length(rows.c.recent))))
+    assert longest <= RECENT_LENGTH_MAX
+    late = vector(database)
+    write(database, "p400")
+    write(database, "u401")
+    assert since(database, late) == Changed(usage_of=frozenset({401}), providers=frozenset({400}))
+    # All of usage would do, had it not been for p400.
+    assert since(database, early).everything
+
+
+def test_who_slept_through_claims_alone_needs_all_usage(on_sqlite: Database) -> None:
+    database = on_sqlite
+    write(database, "p1")
+    known = vector(database)
+    for number in range(400):
+        write(database, f"u{number}")
+    assert since(database, known) == Changed(all_usage=True)
+    assert since(database, {}).everything
+
+
+@pytest.mark.parametrize(("kind", "expected"), [("u", "all_usage"), ("p", "everything")])
+def test_a_change_of_very_many_is_one_of_all(on_sqlite: Database, kind: str, expected: str) -> None:
+    known = vector(on_sqlite)
+    write(on_sqlite, *(f"{kind}{number}" for number in range(1000)))
+    assert since(on_sqlite, known) == Changed(**{expected: True})
+
+
+def test_a_row_that_vanished_means_to_start_from_nothing(database: Database) -> None:
+    before = vector(database)
+    write(database, "u1")
+    known = vector(database)
+    with database.transaction() as tx:
+        tx.execute(update(rows).where(rows.c.writer.not_in(before)).values(touched_at=0))
+    migrations.attach(database)
+    assert vector(database) == before
+    assert since(database, known).everything
+    write(database, "u2")
+    # The numbers go on, so that nobody takes the new row for the old one.
+    assert since(database, known) == Changed(usage_of=frozenset({2}))
+
+
+def test_writers_whose_tables_were_dropped_make_them_again(database: Database) -> None:
+    write(database, "u1")
+    known = vector(database)
+    migrations.detach(database)
+    write(database, "u2")
+    assert since(database, known).everything
+
+
+def test_a_copy_of_the_process_has_writers_of_its_own(
+    on_sqlite: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    nobody = vector(on_sqlite)
+    write(on_sqlite, "u1")
+    monkeypatch.setattr("os.getpid", lambda: -1)
+    write(on_sqlite, "u2")
+    assert len(vector(on_sqlite)) == len(nobody) + 2

@@ -1,0 +1,73 @@
+# SPDX-License-Identifier: Apache-2.0
+from collections.abc import Callable, Iterator
+
+import pytest
+from sqlalchemy import select
+
+from tests.placement.client import UUID, Client
+from tests.placement.store.numbered import provider
+from trueup.placement.store import schema, tables
+from trueup.placement.store.engine.database import Transaction
+from trueup.placement.store.rows import aggregates
+
+
+@pytest.fixture
+def tx(client: Client) -> Iterator[Transaction]:
+    """Two providers; the first is a member of two aggregates."""
+    client.make_provider(1, aggregates=(50, 51))
+    client.make_provider(2)
+    with client.application.database.transaction() as tx:
+        yield tx
+
+
+def rows(tx: Transaction) -> list[str]:
+    return list(tx.scalars(select(tables.aggregates.c.uuid).order_by(tables.aggregates.c.id)))
+
+
+def test_an_aggregate_gets_its_id_when_it_is_first_named(tx: Transaction) -> None:
+    known = aggregates.of_provider(tx, provider(tx, 1))
+    found = aggregates.ids_of(tx, [UUID(52), UUID(51)])
+    assert known[UUID(51)] in found
+    assert sorted(aggregates.ids_of(tx, [UUID(51), UUID(52)])) == sorted(found)
+    assert rows(tx) == [UUID(50), UUID(51), UUID(52)]
+    assert aggregates.ids_of(tx, []) == []
+
+
+def test_an_aggregate_may_be_named_in_both_cases_at_once(
+    serve: Callable[..., Client], database_url: str
+) -> None:
+    """To MariaDB they are one aggregate, to the others two."""
+    schema.create(database_url)
+    client = serve(database_url)
+    client.make_provider(1)
+    named = ["abcdefab-0000-4000-8000-00000000000a", "ABCDEFAB-0000-4000-8000-00000000000A"]
+    path = f"/resource_providers/{UUID(1)}/aggregates"
+    body = {"aggregates": named, "resource_provider_generation": 0}
+    assert client.put(path, body).status == 200
+    kept = client.get(path).json["aggregates"]
+    assert {uuid.lower() for uuid in kept} == {named[0]}
+    assert len(kept) == (1 if database_url.startswith("mysql") else 2)
+
+
+def test_members_join_and_leave_one_by_one(tx: Transaction) -> None:
+    one, two = provider(tx, 1), provider(tx, 2)
+    known = aggregates.of_provider(tx, one)
+    assert list(known) == [UUID(50), UUID(51)]
+    aggregates.insert_memberships(tx, two, [known[UUID(51)]])
+    aggregates.delete_memberships(tx, one, [known[UUID(51)]])
+    assert list(aggregates.of_provider(tx, one)) == [UUID(50)]
+    assert list(aggregates.of_provider(tx, two)) == [UUID(51)]
+
+
+def test_nothing_given_is_nothing_done(tx: Transaction) -> None:
+    one = provider(tx, 1)
+    aggregates.insert_memberships(tx, one, [])
+    aggregates.delete_memberships(tx, one, [])
+    assert list(aggregates.of_provider(tx, one)) == [UUID(50), UUID(51)]
+
+
+def test_an_aggregate_outlives_its_last_member(tx: Transaction) -> None:
+    one = provider(tx, 1)
+    aggregates.delete_memberships(tx, one, aggregates.of_provider(tx, one).values())
+    assert aggregates.of_provider(tx, one) == {}
+    assert rows(tx) == [UUID(50), UUID(51)]

@@ -1,0 +1,41 @@
+# SPDX-License-Identifier: Apache-2.0
+from contextlib import closing
+from datetime import datetime
+
+from sqlalchemy import insert, select
+
+from trueup.placement.store import schema
+from trueup.placement.store.engine.database import Database
+from trueup.placement.store.packed_rows import joined, rows_of, time_of
+from trueup.placement.store.tables import providers
+
+MADE_AT = datetime(2001, 2, 3, 4, 5, 6)
+PROVIDERS = (
+    {"uuid": "a", "name": "of two\nlines", "generation": 7, "created_at": MADE_AT},
+    {"uuid": "b", "name": None, "generation": 0, "created_at": None},
+    {"uuid": "c", "name": "", "generation": 0, "created_at": datetime(2001, 2, 3, 4, 5, 7)},
+)
+PARTS = (providers.c.id, providers.c.created_at, providers.c.generation, providers.c.name)
+
+
+def test_rows_come_back_in_their_order(database_url: str) -> None:
+    schema.create(database_url)
+    with closing(Database(database_url)) as database, database.transaction() as tx:
+        for row in reversed(PROVIDERS):
+            tx.execute(insert(providers).values(**row))
+        texts = tx.scalars(select(joined(*PARTS)).group_by(providers.c.id % 2)).all()
+        nothing = tx.scalars(select(joined(*PARTS)).where(providers.c.id < 0)).all()
+    assert len(texts) == 2
+    found = [(time_of(time), *rest) for _, time, *rest in rows_of(texts, len(PARTS))]
+    assert found == [
+        (datetime(2001, 2, 3, 4, 5, 7), "0", ""),
+        (None, "0", ""),
+        (MADE_AT, "7", "of two\nlines"),
+    ]
+    assert rows_of(nothing, len(PARTS)) == []
+
+
+def test_a_time_that_is_none_is_not_known() -> None:
+    assert time_of("") is None
+    assert time_of("0000-00-00 00:00:00") is None
+    assert time_of("2001-02-03 04:05:06") == MADE_AT
