@@ -1,0 +1,97 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The one door between the simulator and the product's decisions: facts in, plain values out."""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+from tests.simulator.changes import Change
+from tests.simulator.cloud import Cloud
+from tests.simulator.facts_adapter import facts_of
+from tests.simulator.observing import Observed
+from tests.simulator.rows import ClaimRow
+from tests.simulator.written_to import WrittenTo, holding_of
+from trueup.reconcile.apply import apply
+from trueup.reconcile.audit import audit, seen_twice
+from trueup.reconcile.defects import DEFECTS
+from trueup.reconcile.facts import Allocations
+from trueup.reconcile.journal import opened
+from trueup.reconcile.plan import Plan, make_plan
+from trueup.reconcile.rules import Rules
+from trueup.reconcile.steps import Step
+
+# The names of the defects that there are, as issues and pages write them.
+KNOWN_NAMES = frozenset(defect.NAME.replace("_", "-") for defect in DEFECTS)
+
+
+class Look:
+    """What the product says of one look."""
+
+    def __init__(self, seen: Observed) -> None:
+        self.facts = facts_of(seen)
+        self.audit = audit(self.facts, Rules())
+
+    @property
+    def findings(self) -> frozenset[tuple[str, str]]:
+        """(name of the defect, uuid of the subject) of each finding."""
+        return frozenset(
+            (row.defect.replace("_", "-"), row.subject) for row in self.audit.findings
+        )
+
+    @property
+    def open(self) -> str:
+        """All that it says could not be checked, as text."""
+        return repr(self.audit.unchecked)
+
+    @property
+    def incomplete(self) -> bool:
+        """Whether the evidence leaves something open."""
+        return self.audit.incomplete
+
+
+@dataclass(frozen=True)
+class Planned:
+    """A plan, with its changes."""
+
+    plan: Plan
+    changes: tuple[Change, ...]
+
+
+def planned(first: Look, second: Look, cloud: Cloud) -> Planned:
+    """Plan what both looks found; who owns what is read of the cloud as it is now."""
+    findings = seen_twice(first.audit, second.audit)
+    holdings = {row.subject: holding_of(cloud, row.subject) for row in findings}
+    plan = make_plan(findings, replace(second.facts, holdings=holdings), first.facts.taken_at)
+    return Planned(plan, tuple(change for step in plan.steps for change in changes_of(step)))
+
+
+def changes_of(step: Step) -> tuple[Change, ...]:
+    """What a step makes of each consumer."""
+    name = ", ".join(step.because).split(":")[0]
+    return (Change(name, step.consumer, _claim(step.before), _claim(step.after)),)
+
+
+def applied(
+    plan: Planned, cloud: Cloud, before_write: Callable[[Change], None]
+) -> Iterator[object]:
+    """Apply step by step, through the same contract as to a real cloud; stops after each step.
+
+    `before_write` is told of each change that passed its guards, right before it is written.
+    """
+
+    def tell(consumer: str, before: Allocations | None, after: Allocations | None) -> None:
+        before_write(Change("apply", consumer, _claim(before), _claim(after)))
+
+    with TemporaryDirectory() as folder, opened(plan.plan, Path(folder)) as journal:
+        target: Any = WrittenTo(cloud, tell)
+        yield from apply(plan.plan, target, journal)
+
+
+def _claim(allocations: Allocations | None) -> ClaimRow | None:
+    if allocations is None:
+        return None
+    return ClaimRow(allocations.amounts, 0, allocations.project, allocations.user)
+
+

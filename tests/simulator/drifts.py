@@ -1,0 +1,176 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Drift that is planted on a cloud: a table, one line for each kind.
+
+Planting writes to a database or to the ledger behind Nova's back, or says what is right from now
+on. `names` are those that a finding of it may have; none: there is no name for it yet, and it must
+be told as something that could not be checked.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+from tests.simulator.cloud import Cloud, Impossible, Server
+from tests.simulator.places import BANDWIDTH, HOSTS, Host
+from tests.simulator.rows import Amounts, ClaimRow
+
+
+@dataclass(frozen=True, slots=True)
+class Drift:
+    """One kind. `act` changes the cloud; raises Impossible where it cannot be planted."""
+
+    names: tuple[str, ...]
+    act: Callable[[Cloud, Server], None]
+
+    def plant(self, cloud: Cloud, server: Server) -> None:
+        self.act(cloud, server)
+        cloud.drift[server.uuid] = frozenset(self.names)
+
+
+def _placed(cloud: Cloud, server: Server) -> Host:
+    """The host of a server that is settled there and holds what it should."""
+    if server.gone or server.host is None or not cloud.has_row(server):
+        raise Impossible("it is on no host")
+    row = cloud.row(server)
+    if row.vm_state not in ("active", "stopped", "soft-delete") or row.task_state:
+        raise Impossible("it is not settled")
+    _holds_rightly(cloud, server)
+    return server.host
+
+
+def _holds_rightly(cloud: Cloud, server: Server) -> None:
+    if cloud.rights_of(server.uuid) != (cloud.held(server.uuid),):
+        raise Impossible("it drifted already")
+
+
+def _other(cloud: Cloud, host: Host) -> Host:
+    """Another host of the same cell."""
+    return next(one for one in HOSTS.values() if one.cell == host.cell and one != host)
+
+
+def _set(cloud: Cloud, server: Server, amounts: Amounts) -> None:
+    if amounts == cloud.held(server.uuid):
+        raise Impossible("nothing would change")
+    cloud.write(**{server.uuid: amounts})
+
+
+def _missing(cloud: Cloud, server: Server) -> None:
+    _placed(cloud, server)
+    _set(cloud, server, {})
+
+
+def _wrong_provider(cloud: Cloud, server: Server) -> None:
+    _set(cloud, server, cloud.claim_of(server, _other(cloud, _placed(cloud, server))))
+
+
+def _two_hosts(cloud: Cloud, server: Server) -> None:
+    other = _other(cloud, _placed(cloud, server))
+    _set(cloud, server, {**cloud.claim_of(server, other), **cloud.held(server.uuid)})
+
+
+def _doubled(cloud: Cloud, server: Server) -> None:
+    _placed(cloud, server)
+    held = cloud.held(server.uuid)
+    _set(cloud, server, {u: {c: 2 * n for c, n in one.items()} for u, one in held.items()})
+
+
+def _wrong_amount(cloud: Cloud, server: Server) -> None:
+    host = _placed(cloud, server)
+    held = cloud.held(server.uuid)
+    _set(cloud, server, {**held, host.root: {**held[host.root], "MEMORY_MB": 77}})
+
+
+def _wrong_owner(cloud: Cloud, server: Server) -> None:
+    _placed(cloud, server)
+    claim = cloud.ledger[server.uuid]
+    cloud.ledger[server.uuid] = replace(
+        claim, project="00000000-0000-0000-0000-000000000000", generation=claim.generation + 1
+    )
+
+
+def _missing_port(cloud: Cloud, server: Server) -> None:
+    host = _placed(cloud, server)
+    held = cloud.held(server.uuid)
+    _set(cloud, server, {u: one for u, one in held.items() if u != host.card})
+
+
+def _leaked_port(cloud: Cloud, server: Server) -> None:
+    host = _placed(cloud, server)
+    held = cloud.held(server.uuid)
+    more = held.get(host.card, {}).get(BANDWIDTH, 0) + 500
+    _set(cloud, server, {**held, host.card: {BANDWIDTH: more}})
+
+
+def _shelved(cloud: Cloud, server: Server) -> None:
+    if server.gone or not cloud.has_row(server) or server.host or cloud.held(server.uuid):
+        raise Impossible("it is not shelved and offloaded")
+    if cloud.row(server).vm_state != "shelved_offloaded":
+        raise Impossible("it is not shelved and offloaded")
+    _set(cloud, server, cloud.claim_of(server, HOSTS["h1"]))
+
+
+def _orphaned(cloud: Cloud, server: Server) -> None:
+    """Of a server that Nova deleted: a request to Placement was lost, years ago."""
+    if not server.gone or not cloud.has_row(server) or not cloud.row(server).deleted:
+        raise Impossible("it is not deleted")
+    _set(cloud, server, cloud.claim_of(server, server.host or HOSTS["h1"]))
+
+
+def _deleted_by_hand(cloud: Cloud, server: Server) -> None:
+    """`UPDATE instances SET deleted=1`, after its guest was destroyed by hand."""
+    host = _placed(cloud, server)
+    cloud.guests.discard((server.uuid, host.name))
+    server.gone = True
+    cloud.is_right(server.uuid, {})
+    cloud.save(server, deleted=1, deleted_at=cloud.now)
+
+
+def _deleted_by_hand_without_time(cloud: Cloud, server: Server) -> None:
+    """The same without a time: how old the deletion is cannot be told."""
+    _deleted_by_hand(cloud, server)
+    cells = cloud.cells[server.cell].servers
+    cells[server.uuid] = replace(cells[server.uuid], deleted_at=None)
+
+
+def _stale_copy(cloud: Cloud, server: Server) -> None:
+    """Another cell has a row of the server, from a database that was restored there."""
+    host = _placed(cloud, server)
+    cell = "cell2" if host.cell == "cell1" else "cell1"
+    if server.uuid in cloud.cells[cell].servers:
+        raise Impossible("it has a row there")
+    there = next(one for one in HOSTS.values() if one.cell == cell)
+    cloud.cells[cell].servers[server.uuid] = replace(cloud.row(server), host=there.name)
+
+
+def _wrong_mapping(cloud: Cloud, server: Server) -> None:
+    host = _placed(cloud, server)
+    cloud.map(server, "cell2" if host.cell == "cell1" else "cell1")
+
+
+def _without_dashes(cloud: Cloud, server: Server) -> None:
+    """The consumer is written as 32 digits; it is the same server's."""
+    _placed(cloud, server)
+    held, written = cloud.held(server.uuid), server.uuid.replace("-", "")
+    cloud.write(**{server.uuid: {}})
+    cloud.ledger[written] = ClaimRow(held, 1)
+    cloud.is_right(written, held)
+    cloud.is_right(server.uuid, {})
+    server.moves.append(written)
+
+
+DRIFTS: dict[str, Drift] = {
+    "missing": Drift(("missing-allocation",), _missing),
+    "wrong-provider": Drift(("wrong-provider",), _wrong_provider),
+    "two-hosts": Drift(("doubled-allocation", "wrong-amount"), _two_hosts),
+    "doubled": Drift(("doubled-allocation", "wrong-amount"), _doubled),
+    "wrong-amount": Drift(("wrong-amount",), _wrong_amount),
+    "wrong-owner": Drift(("wrong-owner",), _wrong_owner),
+    "missing-port": Drift(("missing-port-allocation",), _missing_port),
+    "leaked-port": Drift(("leaked-port-allocation", "wrong-amount"), _leaked_port),
+    "shelved": Drift(("shelved-allocation",), _shelved),
+    "orphaned": Drift(("orphaned-allocation",), _orphaned),
+    "deleted-by-hand": Drift(("orphaned-allocation",), _deleted_by_hand),
+    "deleted-without-time": Drift((), _deleted_by_hand_without_time),
+    "stale-copy": Drift(("stale-instance-mapping",), _stale_copy),
+    "wrong-mapping": Drift(("stale-instance-mapping",), _wrong_mapping),
+    "without-dashes": Drift(("split-consumer",), _without_dashes),
+}

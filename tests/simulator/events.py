@@ -1,0 +1,341 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What can happen in the simulated cloud, as lines such as `resize web h2 large fails=claim`.
+
+What cannot happen in the state the cloud is in raises Impossible, and changes nothing.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import timedelta
+
+from tests.simulator.cloud import Cell, Cloud, Impossible, Server
+from tests.simulator.drifts import DRIFTS
+from tests.simulator.operations.attaching import attach, detach
+from tests.simulator.operations.booting import boot
+from tests.simulator.operations.crossing import confirm_across, resize_across, revert_across
+from tests.simulator.operations.deleting import archive, delete, restore, soft_delete
+from tests.simulator.operations.evacuating import (
+    evacuate,
+    force_down,
+    power_off,
+    start_service,
+    stop_service,
+)
+from tests.simulator.operations.live_migrating import live_migrate
+from tests.simulator.operations.resizing import confirm, resize, revert
+from tests.simulator.operations.shelving import shelve, unshelve
+from tests.simulator.places import FLAVORS, HOSTS, Host
+from tests.simulator.rows import uuid_of
+
+MOVABLE = ("active", "stopped")
+
+
+@dataclass(frozen=True, slots=True)
+class Event:
+    """A verb and its words; `options` are those written as `name=value`."""
+
+    verb: str
+    words: tuple[str, ...] = ()
+    options: tuple[tuple[str, str], ...] = ()
+
+    def __str__(self) -> str:
+        options = (f"{name}={value}" for name, value in self.options)
+        return " ".join((self.verb, *self.words, *options))
+
+    def option(self, name: str) -> str:
+        return dict(self.options).get(name, "")
+
+    @property
+    def lost(self) -> bool:
+        return bool(self.option("lost"))
+
+
+def parsed(line: str) -> Event:
+    verb, *words = line.split()
+    options = tuple((name, value) for name, _, value in (w.partition("=") for w in words) if value)
+    return Event(verb, tuple(word for word in words if "=" not in word), options)
+
+
+def happen(event: Event, cloud: Cloud) -> None:
+    """Let it happen. Raises Impossible."""
+    VERBS[event.verb](cloud, event)
+
+
+def _server(cloud: Cloud, event: Event, *states: str) -> Server:
+    """The server that the event names: settled, its cell answers, in one of these states."""
+    server = cloud.servers.get(event.words[0])
+    if server is None or not server.settled or server.gone or not cloud.has_row(server):
+        raise Impossible("there is no such server, or it is busy")
+    row = cloud.row(server)
+    if row.task_state or (states and row.vm_state not in states):
+        raise Impossible(f"it is {row.vm_state}, {row.task_state}")
+    if any(not cell.answers for cell in cloud.cells.values()):
+        raise Impossible("a cell is down")
+    if _is_lost(cloud, server):
+        raise Impossible("Nova does not find it, or finds it twice")
+    return server
+
+
+def _is_lost(cloud: Cloud, server: Server) -> bool:
+    """Whether Nova's own maps, or the ledger's way to write it, were damaged."""
+    known = cloud.mappings[server.uuid].cell == server.cell
+    rows = sum(server.uuid in cell.servers for cell in cloud.cells.values())
+    across = server.source is not None and server.source.cell != server.cell
+    twice = rows > 1 and not across
+    return not known or twice or server.uuid.replace("-", "") in server.moves
+
+
+def _up(cloud: Cloud, name: str) -> Host:
+    host = HOSTS[name]
+    if host.name in cloud.stopped or not cloud.is_up(host) or not cloud.cells[host.cell].answers:
+        raise Impossible(f"{name} is down")
+    return host
+
+
+def _on_host_that_is_up(cloud: Cloud, server: Server) -> Host:
+    if server.host is None:
+        raise Impossible("it is on no host")
+    return _up(cloud, server.host.name)
+
+
+def _boot(cloud: Cloud, event: Event) -> None:
+    name, host, flavor = event.words
+    if name in cloud.servers:
+        raise Impossible("the name is taken")
+    target = _up(cloud, host)
+    fails = event.option("fails")
+    if fails in HOSTS and HOSTS[fails].cell != target.cell:
+        raise Impossible("a build goes on within its cell")
+    _fits(target, flavor)
+    server = Server(name, FLAVORS[flavor], volume_backed=bool(event.option("volume")))
+    cloud.servers[name] = server
+    cloud.begin(server, "boot", boot(cloud, server, target, fails))
+
+
+def _fits(host: Host, flavor: str) -> None:
+    if FLAVORS[flavor].dedicated and host.cell != "cell1":
+        raise Impossible("the host has no dedicated processors")
+
+
+def _delete(cloud: Cloud, event: Event) -> None:
+    server = _server(cloud, event)
+    if server.source and server.source.cell != server.cell:
+        raise Impossible("a deletion amid a resize between cells is not simulated")
+    if server.source and not cloud.is_up(server.source):
+        raise Impossible("the resize cannot be confirmed")
+    cloud.begin(server, "delete", delete(cloud, server, event.lost))
+
+
+def _soft_delete(cloud: Cloud, event: Event) -> None:
+    server = _server(cloud, event, *MOVABLE)
+    _on_host_that_is_up(cloud, server)
+    cloud.begin(server, "soft deletion", soft_delete(cloud, server))
+
+
+def _restore(cloud: Cloud, event: Event) -> None:
+    server = _server(cloud, event, "soft-delete")
+    _on_host_that_is_up(cloud, server)
+    cloud.begin(server, "restore", restore(cloud, server))
+
+
+def _resize(cloud: Cloud, event: Event) -> None:
+    server = _server(cloud, event, *MOVABLE)
+    source, target = _on_host_that_is_up(cloud, server), _up(cloud, event.words[1])
+    flavor = FLAVORS[event.words[2]] if len(event.words) > 2 else server.flavor
+    _fits(target, flavor.name)
+    if source == target and flavor == server.flavor:
+        raise Impossible("nothing would change")
+    if source.cell != target.cell:
+        across = resize_across(cloud, server, target, flavor)
+        cloud.begin(server, "resize between cells", across)
+        return
+    move = resize(cloud, server, target, flavor, event.option("fails"), event.lost)
+    cloud.begin(server, "resize", move)
+
+
+def _end_of_resize(cloud: Cloud, event: Event) -> Server:
+    server = _server(cloud, event, "resized")
+    if server.source is None:
+        raise Impossible("it was not resized")
+    _up(cloud, server.source.name)
+    _on_host_that_is_up(cloud, server)
+    return server
+
+
+def _confirm(cloud: Cloud, event: Event) -> None:
+    server = _end_of_resize(cloud, event)
+    across = server.source and server.source.cell != server.cell
+    ending = confirm_across(cloud, server) if across else confirm(cloud, server, event.lost)
+    cloud.begin(server, "confirmation between cells" if across else "confirmation", ending)
+
+
+def _revert(cloud: Cloud, event: Event) -> None:
+    server = _end_of_resize(cloud, event)
+    across = server.source and server.source.cell != server.cell
+    ending = revert_across(cloud, server) if across else revert(cloud, server, event.lost)
+    cloud.begin(server, "reversal between cells" if across else "reversal", ending)
+
+
+def _live_migrate(cloud: Cloud, event: Event) -> None:
+    server = _server(cloud, event, "active")
+    source, target = _on_host_that_is_up(cloud, server), _up(cloud, event.words[1])
+    if source == target or source.cell != target.cell:
+        raise Impossible("the target is not another host of its cell")
+    move = live_migrate(cloud, server, target, event.option("fails"), event.lost)
+    cloud.begin(server, "live migration", move)
+
+
+def _evacuate(cloud: Cloud, event: Event) -> None:
+    server = _server(cloud, event, "active", "stopped", "error")
+    target = _up(cloud, event.words[1])
+    if server.host is None or cloud.is_up(server.host) or server.host.cell != target.cell:
+        raise Impossible("it is not on another host of that cell that is down")
+    cloud.begin(server, "evacuation", evacuate(cloud, server, target, event.option("fails")))
+
+
+def _shelve(cloud: Cloud, event: Event) -> None:
+    server = _server(cloud, event, *MOVABLE)
+    _on_host_that_is_up(cloud, server)
+    cloud.begin(server, "shelving", shelve(cloud, server, not event.option("keep")))
+
+
+def _unshelve(cloud: Cloud, event: Event) -> None:
+    server = _server(cloud, event, "shelved_offloaded")
+    host = _up(cloud, event.words[1])
+    if server.host or host.cell != server.cell or cloud.ports_of(server):
+        raise Impossible("it is on a host, or the host is of another cell")
+    _fits(host, server.flavor.name)
+    cloud.begin(server, "unshelving", unshelve(cloud, server, host, event.option("fails")))
+
+
+def _attach(cloud: Cloud, event: Event) -> None:
+    server = _server(cloud, event, *MOVABLE)
+    _on_host_that_is_up(cloud, server)
+    port = uuid_of(f"port of {server.name}, {cloud.now}")
+    cloud.begin(server, "attachment", attach(cloud, server, port, 1000))
+
+
+def _detach(cloud: Cloud, event: Event) -> None:
+    server = _server(cloud, event, *MOVABLE)
+    host = _on_host_that_is_up(cloud, server)
+    ports = [port for port in cloud.ports_of(server) if port.provider == host.card]
+    if not ports:
+        raise Impossible("it has no port")
+    cloud.begin(server, "detachment", detach(cloud, server, ports[0], event.lost))
+
+
+def _under_way(cloud: Cloud, event: Event) -> Server:
+    server = cloud.servers.get(event.words[0])
+    if server is None or server.operation is None or cloud.is_blocked(server):
+        raise Impossible("nothing is done with it, or its cell is down")
+    return server
+
+
+def _stop(cloud: Cloud, event: Event, stop: Callable[[Cloud, Host], None]) -> None:
+    """The host's service dies, and with it what it is doing."""
+    host = _up(cloud, event.words[0])
+    for server in cloud.servers.values():
+        if server.operation and (server.host == host or host.root in cloud.held(server.uuid)):
+            cloud.crash(server)
+    stop(cloud, host)
+
+
+def _start(cloud: Cloud, event: Event) -> None:
+    host = HOSTS[event.words[0]]
+    if host.name not in cloud.stopped or not cloud.cells[host.cell].answers:
+        raise Impossible("it runs")
+    start_service(cloud, host)
+
+
+def _force_down(cloud: Cloud, event: Event, down: bool) -> None:
+    host = HOSTS[event.words[0]]
+    if cloud.service(host).forced_down == down:
+        raise Impossible("it is so already")
+    force_down(cloud, host, down)
+
+
+def _archive(cloud: Cloud) -> None:
+    rows = [row for cell in cloud.cells.values() for row in cell.servers.values()]
+    if not any(row.deleted and not row.archived for row in rows):
+        raise Impossible("nothing is deleted")
+    archive(cloud)
+
+
+def _cell(cloud: Cloud, event: Event, answers: bool) -> Cell:
+    cell = cloud.cells[event.words[0]]
+    if cell.answers != answers:
+        raise Impossible("it is so already")
+    return cell
+
+
+def _freeze(cloud: Cloud, event: Event) -> None:
+    cell = _cell(cloud, event, answers=True)
+    cell.replica = cell.replica or cell.copy()
+
+
+def _thaw(cloud: Cloud, event: Event) -> None:
+    cell = cloud.cells[event.words[0]]
+    if cell.replica is None:
+        raise Impossible("it is no replica")
+    cell.replica = None
+
+
+def _cell_down(cloud: Cloud, event: Event) -> None:
+    _cell(cloud, event, answers=True).answers = False
+
+
+def _cell_up(cloud: Cloud, event: Event) -> None:
+    _cell(cloud, event, answers=False).answers = True
+
+
+def _wait(cloud: Cloud, event: Event) -> None:
+    seconds = int(event.words[0])
+    if timedelta(seconds=seconds) > timedelta(seconds=10):
+        cloud.finish_short_pauses()
+    cloud.wait(seconds)
+
+
+def _plant(cloud: Cloud, event: Event) -> None:
+    name, kind = event.words
+    server = cloud.servers.get(name)
+    if server is None or server.busy or any(not cell.answers for cell in cloud.cells.values()):
+        raise Impossible("the server is busy")
+    if server.uuid.replace("-", "") in server.moves:
+        raise Impossible("its consumer has another name")
+    DRIFTS[kind].plant(cloud, server)
+
+
+VERBS: dict[str, Callable[[Cloud, Event], None]] = {
+    "boot": _boot,
+    "delete": _delete,
+    "soft-delete": _soft_delete,
+    "restore": _restore,
+    "resize": _resize,
+    "confirm": _confirm,
+    "revert": _revert,
+    "live-migrate": _live_migrate,
+    "evacuate": _evacuate,
+    "shelve": _shelve,
+    "unshelve": _unshelve,
+    "attach": _attach,
+    "detach": _detach,
+    "step": lambda cloud, event: _discard(cloud.advance(_under_way(cloud, event))),
+    "finish": lambda cloud, event: cloud.finish([_under_way(cloud, event)]),
+    "crash": lambda cloud, event: cloud.crash(_under_way(cloud, event)),
+    "stop": lambda cloud, event: _stop(cloud, event, stop_service),
+    "power-off": lambda cloud, event: _stop(cloud, event, power_off),
+    "start": _start,
+    "force-down": lambda cloud, event: _force_down(cloud, event, down=True),
+    "unforce-down": lambda cloud, event: _force_down(cloud, event, down=False),
+    "archive": lambda cloud, event: _archive(cloud),
+    "freeze": _freeze,
+    "thaw": _thaw,
+    "cell-down": _cell_down,
+    "cell-up": _cell_up,
+    "wait": _wait,
+    "plant": _plant,
+}
+
+
+def _discard(_: object) -> None:
+    """For lambdas whose call returns something."""

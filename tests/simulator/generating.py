@@ -1,0 +1,164 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Histories: lists of events, made from a seed, and made shorter when they show something."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from random import Random
+
+from tests.simulator.cloud import Cloud, Impossible
+from tests.simulator.drifts import DRIFTS
+from tests.simulator.events import Event, happen
+from tests.simulator.places import FLAVORS, HOSTS
+
+SERVERS = ("web", "db", "app")
+_NAMES = (*SERVERS, "web2")
+# The reader of an audit reads its next part.
+READ = Event("read")
+
+_FAILURES = {
+    "boot": ("scheduling", "spawn", "h2", "h5"),
+    "resize": ("scheduling", "claim", "source", "finish"),
+    "live-migrate": ("scheduling", "failed", "error", "cancelled"),
+    "evacuate": ("scheduling", "claim", "lost"),
+    "unshelve": ("spawn",),
+}
+_LOSES = {"resize", "live-migrate", "confirm", "revert", "detach", "delete"}
+_ON_SERVERS = (
+    "resize", "resize", "live-migrate", "live-migrate", "evacuate", "evacuate", "confirm",
+    "confirm", "revert", "shelve", "unshelve", "attach", "detach", "delete", "soft-delete",
+    "restore", "boot",
+)  # fmt: skip
+_ON_HOSTS = ("stop", "power-off", "start", "start", "force-down", "unforce-down", "unforce-down")
+_ON_CELLS = ("freeze", "thaw", "cell-down", "cell-up", "cell-up")
+
+
+@dataclass(frozen=True, slots=True)
+class Mix:
+    """How likely each kind of event is, relative to the others."""
+
+    begin: int = 40
+    step: int = 30
+    finish: int = 20
+    crash: int = 1
+    hosts: int = 4
+    cells: int = 3
+    wait: int = 3
+    plant: int = 5
+    read: int = 8
+    archive: int = 1
+
+
+MOVES = Mix(plant=0, cells=0)
+DRIFT = Mix(begin=25, plant=12, cells=0)
+EVERYTHING = Mix()
+_MIXES = (MOVES, DRIFT, EVERYTHING)
+
+_MAKERS: dict[str, Callable[[Random], tuple[Event, ...]]] = {
+    "begin": lambda rng: (_begin(rng),),
+    "step": lambda rng: (Event("step", (rng.choice(_NAMES),)),),
+    "finish": lambda rng: (Event("finish", (rng.choice(_NAMES),)),),
+    "crash": lambda rng: (Event("crash", (rng.choice(_NAMES),)),),
+    "hosts": lambda rng: _host(rng),
+    "cells": lambda rng: (Event(rng.choice(_ON_CELLS), (rng.choice(("cell1", "cell2")),)),),
+    "wait": lambda rng: (_wait(rng),),
+    "plant": lambda rng: (Event("plant", (rng.choice(_NAMES), rng.choice(tuple(DRIFTS)))),),
+    "read": lambda rng: (READ,) * rng.randint(1, 8),
+    "archive": lambda rng: (Event("archive"),),
+}
+_ATTEMPTS = 20
+
+
+def history(seed: int, mix: Mix | None = None, length: int = 60) -> tuple[Event, ...]:
+    """Servers that run, and then whatever can happen: each event was possible when it was drawn,
+    were nothing read meanwhile. Every third seed has moves only, every third drift without trouble.
+    """
+    rng, cloud = Random(seed), Cloud()
+    mix = mix or _MIXES[seed % len(_MIXES)]
+    events: list[Event] = []
+    for name in SERVERS[: rng.randint(1, len(SERVERS))]:
+        _extend(events, (_boot(rng, name, fails=False), Event("finish", (name,))), cloud)
+    weights = [getattr(mix, kind) for kind in _MAKERS]
+    for _ in range(rng.randint(5, length)):
+        [kind] = rng.choices(tuple(_MAKERS), weights)
+        any(_extend(events, _MAKERS[kind](rng), cloud) for _ in range(_ATTEMPTS))
+    return tuple(events)
+
+
+def _extend(events: list[Event], more: Sequence[Event], cloud: Cloud) -> bool:
+    """Add the events, if the first of them can happen."""
+    for event in more:
+        try:
+            if event != READ:
+                happen(event, cloud)
+        except Impossible:
+            return event is not more[0]
+        events.append(event)
+    return True
+
+
+def _host(rng: Random) -> tuple[Event, ...]:
+    """A dead host is mostly noticed before anything else happens, and what was on it evacuated."""
+    if rng.random() < 0.4:
+        name, target = rng.choice(_NAMES), rng.choice(tuple(HOSTS))
+        stop = Event(rng.choice(("stop", "power-off")), (rng.choice(tuple(HOSTS)),))
+        evacuation = Event("evacuate", (name, target), _options(rng, "evacuate"))
+        return (stop, Event("wait", ("61",)), evacuation)
+    event = Event(rng.choice(_ON_HOSTS), (rng.choice(tuple(HOSTS)),))
+    return (event, Event("wait", ("61",))) if rng.random() < 0.6 else (event,)
+
+
+def _wait(rng: Random) -> Event:
+    return Event("wait", (str(rng.choice((5, 61, 120, 700, 4000))),))
+
+
+def _begin(rng: Random) -> Event:
+    verb, name = rng.choice(_ON_SERVERS), rng.choice(_NAMES)
+    if verb == "boot":
+        return _boot(rng, "web2", fails=True)
+    words: tuple[str, ...] = (name,)
+    if verb in ("resize", "live-migrate", "evacuate", "unshelve"):
+        words = (name, rng.choice(tuple(HOSTS)))
+    if verb == "resize" and rng.random() < 0.7:
+        words = (*words, rng.choice(tuple(FLAVORS)))
+    return Event(verb, words, _options(rng, verb))
+
+
+def _boot(rng: Random, name: str, fails: bool) -> Event:
+    words = (name, rng.choice(tuple(HOSTS)), rng.choice(tuple(FLAVORS)))
+    options = _options(rng, "boot") if fails else ()
+    return Event("boot", words, (*options, ("volume", "1")) if rng.random() < 0.1 else options)
+
+
+def _options(rng: Random, verb: str) -> tuple[tuple[str, str], ...]:
+    options: tuple[tuple[str, str], ...] = ()
+    if verb in _FAILURES and rng.random() < 0.4:
+        options = (("fails", rng.choice(_FAILURES[verb])),)
+    if verb in _LOSES and rng.random() < 0.25:
+        options = (*options, ("lost", "1"))
+    return options
+
+
+def shortened(
+    events: Sequence[Event], still: Callable[[Sequence[Event]], bool]
+) -> tuple[Event, ...]:
+    """The events without all that is not needed for what they show (`still` is true of them)."""
+    kept, size = list(events), max(1, len(events) // 2)
+    while True:
+        start = 0
+        while start < len(kept):
+            fewer = kept[:start] + kept[start + size :]
+            if still(fewer):
+                kept = fewer
+            else:
+                start += size
+        if size == 1:
+            plain = [_plain(event) for event in kept]
+            return tuple(plain if still(plain) else kept)
+        size = max(1, size // 2)
+
+
+def _plain(event: Event) -> Event:
+    """The same event in the simplest flavor."""
+    words = tuple("small" if word in FLAVORS and event.verb == "boot" else word
+                  for word in event.words)  # fmt: skip
+    return Event(event.verb, words, event.options)

@@ -1,0 +1,113 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The oracle: whether a change of what a consumer holds is right, by the truth of the simulator."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from tests.simulator.changes import Change, changed, in_words
+from tests.simulator.cloud import Cloud, Server
+from tests.simulator.places import HOSTS
+from tests.simulator.rows import PROJECT, USER, Amounts
+
+
+@dataclass(frozen=True, slots=True)
+class Truth:
+    """What is true of one consumer at one moment.
+
+    `rights` are its right holdings. `hands_off` says why nobody may write it now, if so.
+    `running` are the providers of hosts where its guest runs.
+    """
+
+    rights: tuple[Amounts, ...]
+    hands_off: str
+    running: frozenset[str]
+
+
+@dataclass(frozen=True, slots=True)
+class Moment:
+    """The truth at one moment, by consumer."""
+
+    truths: dict[str, Truth]
+
+    def wrong(self, change: Change) -> str:
+        """Why a change would be wrong at this moment, in a sentence; empty: it is right."""
+        truth = self.truths.get(change.consumer)
+        if truth is None:
+            return f"{changed(change)}, and nobody knows whose it is"
+        if truth.hands_off:
+            return f"{changed(change)}, and {truth.hands_off}"
+        if _is_disowned(change):
+            return f"{changed(change)}, and its owner becomes another"
+        before = change.before.amounts if change.before else {}
+        after = change.after.amounts if change.after else {}
+        if truth.running & (before.keys() - after.keys()):
+            return f"{changed(change)}, and its guest runs there"
+        if not any(is_nearer(before, after, right) for right in truth.rights):
+            return f"{changed(change)}; right is {' or '.join(map(in_words, truth.rights))}"
+        return ""
+
+
+def is_nearer(before: Amounts, after: Amounts, right: Amounts) -> bool:
+    """Whether each amount stays, or goes towards what is right, and something changes."""
+    if before == after:
+        return before == right
+    return all(
+        min(was, should) <= becomes <= max(was, should)
+        for was, becomes, should in _compared(before, after, right)
+    )
+
+
+def _compared(*sides: Amounts) -> Iterator[tuple[int, int, int]]:
+    keys = {(uuid, kind) for side in sides for uuid, held in side.items() for kind in held}
+    for uuid, kind in keys:
+        was, becomes, should = (side.get(uuid, {}).get(kind, 0) for side in sides)
+        yield was, becomes, should
+
+
+def _is_disowned(change: Change) -> bool:
+    """Whether a right owner is replaced, or a wrong one is given."""
+    if change.after is None:
+        return False
+    after = (change.after.project, change.after.user)
+    before = (change.before.project, change.before.user) if change.before else None
+    return after not in ((PROJECT, USER), before)
+
+
+class Judge:
+    """Knows the truth of a cloud. `hypervisors`: whether the reader asks them where guests run."""
+
+    def __init__(self, cloud: Cloud, hypervisors: bool) -> None:
+        self._cloud = cloud
+        self._hypervisors = hypervisors
+
+    def now(self) -> Moment:
+        """The truth as it is now."""
+        cloud = self._cloud
+        truths = {
+            consumer: Truth(({},), "it is another service's", frozenset())
+            for consumer in cloud.foreign
+        }
+        for server in cloud.servers.values():
+            hands_off, running = _hands_off(cloud, server), self._running(server.uuid)
+            for consumer in cloud.consumers_of(server):
+                truths[consumer] = Truth(cloud.rights_of(consumer), hands_off, running)
+        return Moment(truths)
+
+    def _running(self, uuid: str) -> frozenset[str]:
+        if not self._hypervisors:
+            return frozenset()
+        hosts = (HOSTS[host] for guest, host in self._cloud.guests if guest == uuid)
+        return frozenset(provider for host in hosts for provider in host.tree)
+
+
+def _hands_off(cloud: Cloud, server: Server) -> str:
+    if server.busy:
+        return f"Nova is at work on it ({server.doing or 'a service died meanwhile'})"
+    for cell in cloud.cells.values():
+        for move in cell.migrations.values():
+            if move.server != server.uuid or move.kind != "evacuation":
+                continue
+            source = HOSTS[move.source]
+            if move.status == "done" and cloud.is_up(source) and source != server.host:
+                return f"the nova-compute of {source.name}, which it was evacuated from, is up"
+    return ""

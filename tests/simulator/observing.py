@@ -1,0 +1,64 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a reader of the simulated cloud sees: each database at its own moment."""
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+
+from tests.simulator.cloud import Cloud
+from tests.simulator.places import CELLS
+from tests.simulator.rows import CellRows, ClaimRow, MappingRow, PortRow
+
+
+@dataclass
+class Observed:
+    """One look: filled part by part, while the cloud moves on. A cell that is down is None."""
+
+    taken_at: datetime
+    ledger: Mapping[str, ClaimRow] = field(default_factory=dict)
+    provider_generations: Mapping[str, int] = field(default_factory=dict)
+    builds: frozenset[str] = frozenset()
+    mappings: Mapping[str, MappingRow] = field(default_factory=dict)
+    ports: tuple[PortRow, ...] = ()
+    # Where guests run, as the hypervisors say; None: they were not asked.
+    guests: frozenset[tuple[str, str]] | None = None
+    cells: dict[str, CellRows | None] = field(default_factory=dict)
+    # Rows of consumers that no cell told of at first, asked for by uuid at the end.
+    named: dict[str, CellRows | None] = field(default_factory=dict)
+
+
+def looked(cloud: Cloud, observed: Observed, hypervisors: bool = False) -> Iterator[str]:
+    """Read part after part into `observed`: the ledger first, then what explains it.
+
+    Stops before each part, for the cloud to move on, and says which part is next.
+    """
+    yield "ledger"
+    observed.ledger = dict(cloud.ledger)
+    observed.provider_generations = dict(cloud.provider_generations)
+    yield "API database"
+    observed.builds = frozenset(cloud.builds)
+    observed.mappings = dict(cloud.mappings)
+    for name in CELLS:
+        yield name
+        observed.cells[name] = cloud.cells[name].read()
+    yield "ports"
+    observed.ports = tuple(cloud.ports.values())
+    observed.guests = frozenset(cloud.guests) if hypervisors else None
+    alive = {
+        row.uuid for rows in observed.cells.values() if rows for row in _living(rows)
+    }
+    unknown = observed.ledger.keys() - alive
+    for name in CELLS:
+        if observed.cells[name] is not None:
+            yield f"{name}, by uuid"
+            observed.named[name] = _only(cloud.cells[name].read(), unknown)
+
+
+def _living(rows: CellRows) -> Iterator[object]:
+    return (row for row in rows.servers.values() if not row.deleted)
+
+
+def _only(rows: CellRows | None, uuids: Iterable[str]) -> CellRows | None:
+    if rows is None:
+        return None
+    return CellRows({u: rows.servers[u] for u in uuids if u in rows.servers}, {}, {})

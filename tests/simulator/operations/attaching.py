@@ -1,0 +1,51 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Ports with guaranteed bandwidth, given to a server and taken from it.
+
+Nova sets no task state meanwhile: what it holds and what its ports say differ for a moment.
+"""
+
+from dataclasses import replace
+
+from tests.simulator.cloud import SHORT, Cloud, Operation, Server
+from tests.simulator.places import BANDWIDTH
+from tests.simulator.rows import Amounts, PortRow
+
+LEAKED = ("leaked-port-allocation", "wrong-amount")
+
+
+def attach(cloud: Cloud, server: Server, port: str, kilobits: int) -> Operation:
+    """ComputeManager.attach_interface: the claim grows, then the port is bound."""
+    assert server.host is not None
+    card = server.host.card
+    before = cloud.rights_of(server.uuid)[0]
+    after = _changed(before, card, kilobits)
+    cloud.write(**{server.uuid: _changed(cloud.held(server.uuid), card, kilobits)})
+    cloud.is_right(server.uuid, after)
+    cloud.ends(server, server.uuid, before, *LEAKED)
+    yield SHORT
+    cloud.ports[port] = PortRow(port, server.uuid, kilobits, card)
+    cloud.is_right(server.uuid, after)
+
+
+def detach(cloud: Cloud, server: Server, port: PortRow, lost: bool = False) -> Operation:
+    """ComputeManager.detach_interface: the port is unbound, then the claim shrinks.
+
+    `lost`: Placement does not take the request, and the port's share stays.
+    """
+    card = port.provider or ""
+    before = cloud.rights_of(server.uuid)[0]
+    after = _changed(before, card, -port.kilobits)
+    cloud.ports[port.uuid] = replace(port, server="", provider=None)
+    cloud.ends(server, server.uuid, after, *LEAKED)
+    yield SHORT
+    if lost:
+        cloud.leave(server.uuid, *LEAKED)
+    else:
+        cloud.write(**{server.uuid: _changed(cloud.held(server.uuid), card, -port.kilobits)})
+    cloud.is_right(server.uuid, after)
+
+
+def _changed(amounts: Amounts, card: str, kilobits: int) -> Amounts:
+    held = amounts.get(card, {}).get(BANDWIDTH, 0) + kilobits
+    others = {uuid: amount for uuid, amount in amounts.items() if uuid != card}
+    return {**others, card: {BANDWIDTH: held}} if held > 0 else others

@@ -1,0 +1,78 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Boots: those that succeed, that find no host, that fail on their host or go on to another."""
+
+from collections.abc import Generator
+
+from tests.simulator.cloud import LONG, SHORT, Cloud, Operation, Server
+from tests.simulator.places import CELL_ZERO, HOSTS, Host
+
+
+def boot(cloud: Cloud, server: Server, host: Host, fails: str = "") -> Operation:
+    """ConductorManager.schedule_and_build_instances, ComputeManager._do_build_and_run_instance.
+
+    `fails`: `scheduling`, `spawn` (nowhere else to try), or the name of a host to go on to.
+    """
+    cloud.builds.add(server.uuid)
+    yield SHORT
+    cloud.map(server, None)
+    yield LONG
+    if fails == "scheduling":
+        yield from _bury(cloud, server)
+        return
+    cloud.claim(server, host)
+    yield SHORT
+    cloud.create(server, host.cell, vm_state="building", task_state="scheduling")
+    yield SHORT
+    cloud.map(server, host.cell)
+    yield SHORT
+    cloud.builds.discard(server.uuid)
+    yield LONG
+    cloud.save(server, task_state=None)
+    yield SHORT
+    if fails and fails != "spawn":
+        host = yield from _go_on(cloud, server, host, fails)
+    cloud.save(server, host=host.name)
+    yield SHORT
+    cloud.save(server, task_state="spawning")
+    yield LONG
+    if fails == "spawn":
+        yield from _give_up(cloud, server)
+        return
+    server.host = host
+    cloud.guests.add((server.uuid, host.name))
+    cloud.save(server, vm_state="active", task_state=None)
+
+
+def _bury(cloud: Cloud, server: Server) -> Operation:
+    """ConductorManager._bury_in_cell0."""
+    cloud.create(server, CELL_ZERO, vm_state="error")
+    yield SHORT
+    cloud.builds.discard(server.uuid)
+    yield SHORT
+    cloud.map(server, CELL_ZERO)
+
+
+def _go_on(
+    cloud: Cloud, server: Server, host: Host, other: str
+) -> Generator[str, None, Host]:
+    """A build that fails on one host goes on to an alternate of the same cell."""
+    cloud.save(server, host=host.name)
+    yield SHORT
+    cloud.save(server, task_state="spawning")
+    yield LONG
+    cloud.save(server, host=None, task_state="scheduling")
+    yield SHORT
+    cloud.hold(server.uuid, {})
+    yield LONG
+    alternate = HOSTS[other]
+    cloud.claim(server, alternate)
+    yield LONG
+    return alternate
+
+
+def _give_up(cloud: Cloud, server: Server) -> Operation:
+    """The claim is deleted after the server's row says that it failed."""
+    cloud.save(server, host=None, vm_state="error", task_state=None)
+    cloud.ends(server, server.uuid, {})
+    yield SHORT
+    cloud.hold(server.uuid, {})

@@ -1,0 +1,82 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Deletions: by nova-compute, by the API while the host is down, soft ones, and archiving."""
+
+from dataclasses import replace
+
+from tests.simulator.cloud import LONG, SHORT, Cloud, Operation, Server
+from tests.simulator.operations.resizing import confirm
+
+
+def delete(cloud: Cloud, server: Server, lost: bool = False) -> Operation:
+    """compute.api.API._delete, ComputeManager._delete_instance, API._local_delete.
+
+    `lost`: Placement does not take the request that deletes the claim. nova-compute then keeps the
+    row; deletions of before that was so, and archived ones, are planted as drift.
+    """
+    resized = cloud.row(server).vm_state == "resized"
+    cloud.save(server, task_state="deleting")
+    yield LONG
+    if resized:
+        yield from confirm(cloud, server, deleting=True)
+    if server.host and cloud.is_up(server.host):
+        yield from _delete_on_host(cloud, server, lost)
+    else:
+        yield from _delete_locally(cloud, server)
+
+
+def _delete_on_host(cloud: Cloud, server: Server, lost: bool) -> Operation:
+    assert server.host is not None
+    cloud.map(server, server.cell, queued_for_delete=True)
+    yield LONG
+    cloud.guests.discard((server.uuid, server.host.name))
+    cloud.save(server, vm_state="deleted", task_state=None)
+    cloud.is_right(server.uuid, *cloud.rights_of(server.uuid), {})
+    yield SHORT
+    if lost:
+        # Nova sets the server to ERROR, for its owner to delete it once more.
+        cloud.save(server, vm_state="error")
+        return
+    server.gone = True
+    cloud.hold(server.uuid, {})
+    yield SHORT
+    cloud.destroy(server)
+
+
+def _delete_locally(cloud: Cloud, server: Server) -> Operation:
+    cloud.hold(server.uuid, {})
+    server.gone = True
+    yield SHORT
+    if cloud.has_row(server):
+        cloud.save(server, vm_state="deleted", task_state=None)
+        yield SHORT
+        cloud.map(server, server.cell, queued_for_delete=True)
+        yield SHORT
+        cloud.destroy(server)
+
+
+def soft_delete(cloud: Cloud, server: Server) -> Operation:
+    """compute.api.API.soft_delete: the row has a `deleted_at`, and is not deleted."""
+    cloud.save(server, task_state="soft-deleting", deleted_at=cloud.now)
+    yield SHORT
+    cloud.map(server, server.cell, queued_for_delete=True)
+    yield LONG
+    cloud.save(server, vm_state="soft-delete", task_state=None)
+
+
+def restore(cloud: Cloud, server: Server) -> Operation:
+    """compute.api.API.restore."""
+    cloud.save(server, task_state="restoring", deleted_at=None)
+    yield SHORT
+    cloud.map(server, server.cell)
+    yield LONG
+    cloud.save(server, vm_state="active", task_state=None)
+
+
+def archive(cloud: Cloud) -> None:
+    """`nova-manage db archive_deleted_rows`: deleted servers go to the shadow tables."""
+    for cell in cloud.cells.values():
+        for uuid, row in list(cell.servers.items()):
+            if row.deleted:
+                cell.servers[uuid] = replace(row, archived=True)
+                for move in [u for u, one in cell.migrations.items() if one.server == uuid]:
+                    del cell.migrations[move]

@@ -1,0 +1,114 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Evacuations, and what a nova-compute does that comes back."""
+
+from dataclasses import replace
+
+from tests.simulator.cloud import LONG, SHORT, Cloud, Operation, Server
+from tests.simulator.places import Host, both, without
+
+RESIDUE = ("evacuation-residue",)
+# Statuses of the evacuations that a nova-compute cleans up after when it starts.
+_TO_CLEAN_UP = ("accepted", "pre-migrating", "done")
+
+
+def evacuate(cloud: Cloud, server: Server, target: Host, fails: str = "") -> Operation:
+    """API.evacuate, ConductorManager.rebuild_instance, ComputeManager.rebuild_instance.
+
+    `fails`: at `scheduling` or `claim`, or with `lost`, where the claim on the target stays.
+    """
+    source = server.host
+    assert source is not None
+    before = cloud.rights_of(server.uuid)[0]
+    cloud.save(server, task_state="rebuilding")
+    yield SHORT
+    cloud.migrate(server, "evacuation", "accepted", None)
+    yield LONG
+    if fails == "scheduling":
+        cloud.progress(server, status="error")
+        yield SHORT
+        cloud.save(server, vm_state="error", task_state=None)
+        return
+    cloud.write(
+        **{server.uuid: both(cloud.held(server.uuid), cloud.claim_of(server, target))}
+    )
+    cloud.is_right(server.uuid, both(before, cloud.claim_of(server, target)))
+    yield LONG
+    cloud.progress(server, status="pre-migrating", target=target.name)
+    yield LONG
+    if fails:
+        yield from _fail(cloud, server, target, fails == "lost")
+        return
+    cloud.save(server, task_state="rebuild_spawning")
+    yield LONG
+    cloud.bind_ports(server, target)
+    yield SHORT
+    cloud.guests.add((server.uuid, target.name))
+    cloud.save(server, vm_state="active", task_state=None)
+    yield SHORT
+    server.host = target
+    cloud.save(server, host=target.name)
+    yield SHORT
+    cloud.progress(server, status="done")
+    cloud.is_right(server.uuid, cloud.claim_of(server, target))
+    cloud.leave(server.uuid, *RESIDUE)
+
+
+def _fail(cloud: Cloud, server: Server, target: Host, lost: bool) -> Operation:
+    right = without(cloud.rights_of(server.uuid)[0], target.tree)
+    cloud.progress(server, status="failed")
+    yield SHORT
+    cloud.is_right(server.uuid, right)
+    if lost:
+        cloud.leave(server.uuid, "migration-residue", "evacuation-residue", "doubled-allocation")
+    else:
+        cloud.release_tree(server, target)
+        yield SHORT
+    cloud.save(server, vm_state="error", task_state=None)
+
+
+def stop_service(cloud: Cloud, host: Host) -> None:
+    """nova-compute, or the whole host, dies: it reports no more."""
+    cloud.stopped.add(host.name)
+
+
+def power_off(cloud: Cloud, host: Host) -> None:
+    """The host dies, with every guest on it."""
+    cloud.stopped.add(host.name)
+    cloud.guests -= {one for one in cloud.guests if one[1] == host.name}
+
+
+def force_down(cloud: Cloud, host: Host, down: bool) -> None:
+    """`openstack compute service set --down`, which nova-compute does not hear of."""
+    services = cloud.cells[host.cell].services
+    services[host.name] = replace(services[host.name], forced_down=down)
+
+
+def start_service(cloud: Cloud, host: Host) -> None:
+    """ComputeManager.init_host, _destroy_evacuated_instances: it cleans up, then it reports."""
+    cell = cloud.cells[host.cell]
+    if host.name not in cloud.stopped:
+        return
+    for move in list(cell.migrations.values()):
+        left = move.kind == "evacuation" and move.source == host.name
+        if not left or move.status not in _TO_CLEAN_UP:
+            continue
+        server = next(one for one in cloud.servers.values() if one.uuid == move.server)
+        cloud.guests.discard((server.uuid, host.name))
+        if not server.gone and server.host != host:
+            cloud.release_tree(server, host)
+            cloud.drift.pop(server.uuid, None)
+        cell.migrations[move.uuid] = replace(
+            move, status="completed", updated_at=cloud.now
+        )
+    for uuid, name in list(cloud.guests):
+        if name == host.name and _is_deleted(cloud, host, uuid):
+            cloud.guests.discard((uuid, name))
+    cloud.stopped.discard(host.name)
+    cloud.wait(0)
+
+
+def _is_deleted(cloud: Cloud, host: Host, uuid: str) -> bool:
+    row = cloud.cells[host.cell].servers.get(uuid)
+    return row is None or bool(row.deleted)
+
+

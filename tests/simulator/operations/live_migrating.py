@@ -1,0 +1,68 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Live migrations: completed, failed before they began, rolled back, cancelled."""
+
+from tests.simulator.cloud import LONG, SHORT, Cloud, Operation, Server
+from tests.simulator.operations.resizing import RESIDUE, give_back, move_to_migration
+from tests.simulator.places import Host
+
+
+def live_migrate(
+    cloud: Cloud, server: Server, target: Host, fails: str = "", lost: bool = False
+) -> Operation:
+    """LiveMigrationTask, ComputeManager._do_live_migration, _post_live_migration and
+    _rollback_live_migration.
+
+    `fails`: at `scheduling`, or while it runs with the status `failed`, `error` or `cancelled`.
+    `lost`: Placement does not take the request that gives the claims back, or the one that deletes
+    the source's.
+    """
+    cloud.save(server, task_state="migrating")
+    yield SHORT
+    cloud.migrate(server, "live-migration", "accepted", None)
+    yield SHORT
+    move_to_migration(cloud, server)
+    yield SHORT
+    if fails == "scheduling":
+        yield from give_back(cloud, server, lost)
+        cloud.save(server, task_state=None)
+        yield SHORT
+        cloud.progress(server, status="error")
+        return
+    cloud.claim(server, target)
+    yield SHORT
+    cloud.progress(server, target=target.name)
+    yield LONG
+    for status in ("queued", "preparing", "running"):
+        cloud.progress(server, status=status)
+        yield LONG
+    if fails:
+        yield from _roll_back(cloud, server, fails, lost)
+    else:
+        yield from _complete(cloud, server, target, lost)
+
+
+def _complete(cloud: Cloud, server: Server, target: Host, lost: bool) -> Operation:
+    assert server.host is not None
+    cloud.guests.discard((server.uuid, server.host.name))
+    cloud.guests.add((server.uuid, target.name))
+    cloud.bind_ports(server, target)
+    yield SHORT
+    server.host = target
+    cloud.save(server, host=target.name, task_state=None)
+    yield LONG
+    cloud.progress(server, status="completed")
+    cloud.ends(server, server.migration, {}, *RESIDUE)
+    yield SHORT
+    if lost:
+        cloud.is_right(server.migration, {})
+        if cloud.held(server.migration):
+            cloud.leave(server.migration, *RESIDUE)
+    else:
+        cloud.hold(server.migration, {})
+
+
+def _roll_back(cloud: Cloud, server: Server, status: str, lost: bool) -> Operation:
+    yield from give_back(cloud, server, lost)
+    cloud.save(server, task_state=None)
+    yield SHORT
+    cloud.progress(server, status=status)

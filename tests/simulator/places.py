@@ -1,0 +1,97 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the simulated cloud is built of, and what Nova claims for a server on each host.
+
+The arithmetic is written down from Nova's own rules (nova.scheduler.utils.ResourceRequest), not
+from ours: DISK_GB is the root disk unless that is a volume, the ephemeral disk, and the swap disk
+in whole GiB; dedicated processors are PCPU; a host that has a sharing provider has its disk there.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from tests.simulator.rows import Amounts, FlavorRow, PortRow, uuid_of
+
+CELL_ZERO = "cell0"
+CELLS = (CELL_ZERO, "cell1", "cell2")
+BANDWIDTH = "NET_BW_EGR_KILOBIT_PER_SEC"
+
+
+@dataclass(frozen=True, slots=True)
+class Host:
+    """A compute host with one node of the same name, a network card below its root provider."""
+
+    name: str
+    cell: str
+    pool: str | None = None
+
+    @property
+    def root(self) -> str:
+        return uuid_of(self.name)
+
+    @property
+    def card(self) -> str:
+        return uuid_of(f"{self.name}-card")
+
+    @property
+    def tree(self) -> tuple[str, str]:
+        return self.root, self.card
+
+    @property
+    def disk(self) -> str:
+        """The provider of its disk: its own, or the pool that is shared with it."""
+        return uuid_of(self.pool) if self.pool else self.root
+
+
+HOSTS = {
+    host.name: host
+    for host in (
+        Host("h1", "cell1"),
+        Host("h2", "cell1"),
+        Host("h3", "cell1"),
+        Host("h4", "cell2", pool="pool"),
+        Host("h5", "cell2", pool="pool"),
+    )
+}
+POOL = uuid_of("pool")
+
+FLAVORS = {
+    flavor.name: flavor
+    for flavor in (
+        FlavorRow("small", 1, 512, 10),
+        FlavorRow("large", 4, 4096, 40),
+        FlavorRow("swapping", 2, 1024, 4, ephemeral_gb=1, swap_mb=512),
+        FlavorRow("pinned", 2, 2048, 10, dedicated=True),
+    )
+}
+
+
+def claimed_on(
+    host: Host, flavor: FlavorRow, volume_backed: bool = False, ports: Iterable[PortRow] = ()
+) -> dict[str, dict[str, int]]:
+    """What Nova claims on this host for a server of this flavor with these ports."""
+    amounts: dict[str, dict[str, int]] = {
+        host.root: {
+            "PCPU" if flavor.dedicated else "VCPU": flavor.vcpus,
+            "MEMORY_MB": flavor.memory_mb,
+        }
+    }
+    disk = flavor.ephemeral_gb + -(-flavor.swap_mb // 1024)
+    disk += 0 if volume_backed else flavor.root_gb
+    if disk:
+        amounts.setdefault(host.disk, {})["DISK_GB"] = disk
+    kilobits = sum(port.kilobits for port in ports)
+    if kilobits:
+        amounts[host.card] = {BANDWIDTH: kilobits}
+    return amounts
+
+
+def both(first: Amounts, second: Amounts) -> Amounts:
+    """What nova.scheduler.client.report claims during an evacuation: of a provider that both name,
+    as a pool, the first amounts are kept.
+    """
+    return {**second, **first}
+
+
+def without(amounts: Amounts, providers: Iterable[str]) -> Amounts:
+    left_out = set(providers)
+    return {uuid: held for uuid, held in amounts.items() if uuid not in left_out}

@@ -1,0 +1,119 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The rows of the simulated databases, as frozen values: a write replaces a row.
+
+Names stand for uuids: `uuid_of("web")` is the uuid of whatever is called web.
+"""
+
+import uuid
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from functools import cache
+
+# provider uuid → resource class → amount
+Amounts = Mapping[str, Mapping[str, int]]
+
+PROJECT, USER = "a-project", "a-user"
+
+
+@cache
+def uuid_of(name: str) -> str:
+    return str(uuid.uuid5(uuid.NAMESPACE_DNS, name))
+
+
+@dataclass(frozen=True, slots=True)
+class FlavorRow:
+    """Memory and swap in MiB, disks in GiB. `dedicated`: its processors are PCPU."""
+
+    name: str
+    vcpus: int
+    memory_mb: int
+    root_gb: int
+    ephemeral_gb: int = 0
+    swap_mb: int = 0
+    dedicated: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class ServerRow:
+    """A row of `instances`. `deleted` is 0, or what Nova or a person wrote there."""
+
+    uuid: str
+    name: str
+    host: str | None
+    vm_state: str
+    task_state: str | None
+    flavor: FlavorRow
+    created_at: datetime
+    updated_at: datetime
+    deleted: int = 0
+    deleted_at: datetime | None = None
+    hidden: bool = False
+    old_flavor: FlavorRow | None = None
+    new_flavor: FlavorRow | None = None
+    volume_backed: bool = False
+    # The row was moved to `shadow_instances`.
+    archived: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class MigrationRow:
+    """A row of `migrations`; hosts by name, whose node has the same name."""
+
+    uuid: str
+    server: str
+    kind: str
+    status: str
+    source: str
+    target: str | None
+    created_at: datetime
+    updated_at: datetime
+    between_cells: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class ServiceRow:
+    """A nova-compute service."""
+
+    host: str
+    last_seen: datetime
+    forced_down: bool = False
+    disabled: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class MappingRow:
+    """A row of `instance_mappings`; `cell` is a name, None before one is chosen."""
+
+    server: str
+    cell: str | None
+    queued_for_delete: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class PortRow:
+    """A port that asks for bandwidth, and the provider that it was given it by, if any."""
+
+    uuid: str
+    server: str
+    kilobits: int
+    provider: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class ClaimRow:
+    """All that one consumer holds, with its owner and its generation."""
+
+    amounts: Amounts
+    generation: int
+    project: str = PROJECT
+    user: str = USER
+
+
+@dataclass(frozen=True, slots=True)
+class CellRows:
+    """All rows of one cell's database at one moment, by uuid or host."""
+
+    servers: Mapping[str, ServerRow] = field(default_factory=dict)
+    migrations: Mapping[str, MigrationRow] = field(default_factory=dict)
+    services: Mapping[str, ServiceRow] = field(default_factory=dict)

@@ -1,0 +1,94 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Runs: a history is played, while a reader looks twice, plans, and applies the plan."""
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+
+from tests.simulator import adapter
+from tests.simulator.changes import Change, changed
+from tests.simulator.cloud import Cloud, Impossible
+from tests.simulator.events import Event, happen
+from tests.simulator.generating import READ
+from tests.simulator.judging import Judge
+from tests.simulator.observing import Observed, looked
+
+BETWEEN_LOOKS_SECONDS = 61
+
+
+@dataclass
+class Run:
+    """What came of a history. `wrongs` says in sentences what was proposed or written wrongly."""
+
+    cloud: Cloud
+    happened: list[str] = field(default_factory=list)
+    changes: list[str] = field(default_factory=list)
+    wrongs: list[str] = field(default_factory=list)
+
+
+def played(events: Iterable[Event], cloud: Cloud, told: list[str]) -> None:
+    """Let events happen; those that cannot are passed over."""
+    for event in events:
+        try:
+            happen(event, cloud)
+            told.append(str(event))
+        except Impossible:
+            continue
+
+
+def run(events: Sequence[Event], hypervisors: bool = False) -> Run:
+    """Play a history, with an audit falling wherever it says that something is read.
+
+    What is left to be read when the history is over is read with nothing happening between.
+    """
+    cloud = Cloud()
+    result = Run(cloud)
+    reader = _reader(result, hypervisors)
+    for event in events:
+        if event == READ:
+            result.happened.append(f"read ({next(reader, 'nothing more')})")
+        else:
+            played((event,), cloud, result.happened)
+    for part in reader:
+        result.happened.append(f"read ({part})")
+    return result
+
+
+def _reader(result: Run, hypervisors: bool) -> Iterator[str]:
+    """Two looks, a plan, and its application; stops before each part that is read or written."""
+    cloud, judge = result.cloud, Judge(result.cloud, hypervisors)
+    first = _begun(cloud)
+    yield from looked(cloud, first, hypervisors)
+    before = adapter.Look(first)
+    if not before.findings:
+        return
+    yield "wait"
+    cloud.finish_short_pauses()
+    cloud.wait(BETWEEN_LOOKS_SECONDS)
+    second = _begun(cloud)
+    moments = []
+    for part in looked(cloud, second, hypervisors):
+        moments.append(judge.now())
+        yield part
+    moments.append(judge.now())
+    yield "holdings"
+    plan = adapter.planned(before, adapter.Look(second), cloud)
+    moments.append(judge.now())
+    for change in plan.changes:
+        wrongs = [moment.wrong(change) for moment in moments]
+        result.changes.append(changed(change))
+        if all(wrongs):
+            result.wrongs.append(f"planned: {wrongs[-1]}")
+    yield "apply"
+    for _ in adapter.applied(plan, cloud, lambda change: _written(result, judge, change)):
+        yield "apply"
+
+
+def _begun(cloud: Cloud) -> Observed:
+    """A look that begins a second after whatever was written last."""
+    cloud.wait(1)
+    return Observed(cloud.now)
+
+
+def _written(result: Run, judge: Judge, change: Change) -> None:
+    if wrong := judge.now().wrong(change):
+        result.wrongs.append(f"written: {wrong}")
