@@ -42,8 +42,8 @@ lint: $(VENV)/.ready-test  ## format, lint, types and layers only
 	@$(BIN)/lint-imports --no-cache --config .importlinter > $(VENV)/layers.log || { cat $(VENV)/layers.log; exit 1; }
 
 conformance: $(VENV)/.ready-test  ## the long way: many more generated requests, and thousands of rounds
-	@TRUEUP_EXAMPLES=500 TRUEUP_ROUNDS=2000 TRUEUP_FUZZ_EXAMPLES=500 \
-		$(BIN)/pytest -n $(WORKERS) -q --timeout 7200 tests/differential tests/fuzz \
+	@TRUEUP_EXAMPLES=500 TRUEUP_ROUNDS=2000 TRUEUP_FUZZ_EXAMPLES=500 TRUEUP_HISTORIES=20000 \
+		$(BIN)/pytest -n $(WORKERS) -q --timeout 7200 tests/differential tests/fuzz tests/simulator \
 		tests/placement/index/search/test_candidates.py tests/placement/index/test_current.py
 
 bench: $(VENV)/.ready-test  ## Trueup and upstream side by side, in one run

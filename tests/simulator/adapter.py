@@ -8,6 +8,7 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from tests.simulator.changes import Change
+from tests.simulator.changes import Step as Written
 from tests.simulator.cloud import Cloud
 from tests.simulator.facts_adapter import facts_of
 from tests.simulator.observing import Observed
@@ -36,9 +37,7 @@ class Look:
     @property
     def findings(self) -> frozenset[tuple[str, str]]:
         """(name of the defect, uuid of the subject) of each finding."""
-        return frozenset(
-            (row.defect.replace("_", "-"), row.subject) for row in self.audit.findings
-        )
+        return frozenset((row.defect.replace("_", "-"), row.subject) for row in self.audit.findings)
 
     @property
     def open(self) -> str:
@@ -53,10 +52,10 @@ class Look:
 
 @dataclass(frozen=True)
 class Planned:
-    """A plan, with its changes."""
+    """A plan, with its steps as the simulator's own values."""
 
     plan: Plan
-    changes: tuple[Change, ...]
+    steps: tuple[Written, ...]
 
 
 def planned(first: Look, second: Look, cloud: Cloud) -> Planned:
@@ -64,25 +63,25 @@ def planned(first: Look, second: Look, cloud: Cloud) -> Planned:
     findings = seen_twice(first.audit, second.audit)
     holdings = {row.subject: holding_of(cloud, row.subject) for row in findings}
     plan = make_plan(findings, replace(second.facts, holdings=holdings), first.facts.taken_at)
-    return Planned(plan, tuple(change for step in plan.steps for change in changes_of(step)))
+    return Planned(plan, tuple(changes_of(step) for step in plan.steps))
 
 
-def changes_of(step: Step) -> tuple[Change, ...]:
+def changes_of(step: Step) -> Written:
     """What a step makes of each consumer."""
     name = ", ".join(step.because).split(":")[0]
     return (Change(name, step.consumer, _claim(step.before), _claim(step.after)),)
 
 
 def applied(
-    plan: Planned, cloud: Cloud, before_write: Callable[[Change], None]
+    plan: Planned, cloud: Cloud, before_write: Callable[[Written], None]
 ) -> Iterator[object]:
     """Apply step by step, through the same contract as to a real cloud; stops after each step.
 
-    `before_write` is told of each change that passed its guards, right before it is written.
+    `before_write` is told of each step that passed its guards, right before it is written.
     """
 
     def tell(consumer: str, before: Allocations | None, after: Allocations | None) -> None:
-        before_write(Change("apply", consumer, _claim(before), _claim(after)))
+        before_write((Change("apply", consumer, _claim(before), _claim(after)),))
 
     with TemporaryDirectory() as folder, opened(plan.plan, Path(folder)) as journal:
         target: Any = WrittenTo(cloud, tell)
@@ -93,5 +92,3 @@ def _claim(allocations: Allocations | None) -> ClaimRow | None:
     if allocations is None:
         return None
     return ClaimRow(allocations.amounts, 0, allocations.project, allocations.user)
-
-

@@ -17,6 +17,9 @@ class Change:
     after: ClaimRow | None
 
 
+# Changes that are written together, or not at all.
+Step = tuple[Change, ...]
+
 _NAMES = {POOL: "pool"}
 _NAMES |= {host.root: host.name for host in HOSTS.values()}
 _NAMES |= {host.card: f"{host.name}-card" for host in HOSTS.values()}

@@ -12,6 +12,8 @@ from typing import Any
 
 from tests.simulator.places import CELL_ZERO, CELLS, FLAVORS, HOSTS, Host, claimed_on, without
 from tests.simulator.rows import (
+    PROJECT,
+    USER,
     Amounts,
     CellRows,
     ClaimRow,
@@ -120,6 +122,8 @@ class Cloud:
         self.right: dict[str, tuple[Amounts, ...]] = {}
         # What was left wrong, by consumer: the names a finding of it may have.
         self.drift: dict[str, frozenset[str]] = {}
+        # Servers of which Nova's own maps are wrong, with the names a finding of it may have.
+        self.damage: dict[str, frozenset[str]] = {}
         # Consumers of other services, which nobody may touch.
         self.foreign: set[str] = set()
         for host in HOSTS.values():
@@ -166,6 +170,12 @@ class Cloud:
 
     def rights_of(self, consumer: str) -> tuple[Amounts, ...]:
         return self.right.get(consumer, ({},))
+
+    def is_wrong(self, consumer: str) -> bool:
+        """Whether it holds what is not right, or for somebody else."""
+        claim = self.ledger.get(consumer)
+        disowned = claim is not None and (claim.project, claim.user) != (PROJECT, USER)
+        return disowned or self.held(consumer) not in self.rights_of(consumer)
 
     # -- writes to a cell -----------------------------------------------------------------------
 
@@ -224,9 +234,7 @@ class Cloud:
     def progress(self, server: Server, cell: str = "", **columns: Any) -> None:
         """Update the row of the server's newest migration."""
         rows = self.cells[cell or server.cell].migrations
-        rows[server.migration] = replace(
-            rows[server.migration], updated_at=self.now, **columns
-        )
+        rows[server.migration] = replace(rows[server.migration], updated_at=self.now, **columns)
 
     # -- writes to Nova's API database ----------------------------------------------------------
 
@@ -274,14 +282,19 @@ class Cloud:
         """One POST: what the giver holds the taker holds instead. Nova leaves an empty giver be."""
         if self.held(giver):
             self.write(**{taker: self.held(giver), giver: {}})
+            if giver in self.drift:
+                self.leave(taker, *self.drift.pop(giver))
 
     def is_right(self, consumer: str, *holdings: Amounts) -> None:
         """From now on one of these is right for this consumer."""
-        self.right[consumer] = holdings
+        self.right[consumer] = tuple(
+            one for number, one in enumerate(holdings) if one not in holdings[:number]
+        )
 
     def leave(self, consumer: str, *names: str) -> None:
         """Nova itself leaves something wrong: a finding of it has one of these names."""
-        self.drift[consumer] = frozenset(names)
+        still = self.drift.get(consumer, frozenset()) if self.is_wrong(consumer) else frozenset()
+        self.drift[consumer] = still | frozenset(names)
 
     def ends(self, server: Server, consumer: str, last: Amounts, *names: str) -> None:
         """All that is left to be done is to leave the consumer with this much. If that is never

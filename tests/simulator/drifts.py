@@ -20,10 +20,15 @@ class Drift:
 
     names: tuple[str, ...]
     act: Callable[[Cloud, Server], None]
+    # Not what is held is wrong, but how Nova finds the server.
+    of_maps: bool = False
 
     def plant(self, cloud: Cloud, server: Server) -> None:
         self.act(cloud, server)
-        cloud.drift[server.uuid] = frozenset(self.names)
+        if self.of_maps:
+            cloud.damage[server.uuid] = frozenset(self.names)
+        else:
+            cloud.leave(server.uuid, *self.names)
 
 
 def _placed(cloud: Cloud, server: Server) -> Host:
@@ -170,7 +175,12 @@ DRIFTS: dict[str, Drift] = {
     "orphaned": Drift(("orphaned-allocation",), _orphaned),
     "deleted-by-hand": Drift(("orphaned-allocation",), _deleted_by_hand),
     "deleted-without-time": Drift((), _deleted_by_hand_without_time),
-    "stale-copy": Drift(("stale-instance-mapping",), _stale_copy),
-    "wrong-mapping": Drift(("stale-instance-mapping",), _wrong_mapping),
-    "without-dashes": Drift(("split-consumer",), _without_dashes),
+    "stale-copy": Drift(("stale-instance-mapping",), _stale_copy, of_maps=True),
+    "wrong-mapping": Drift(("stale-instance-mapping",), _wrong_mapping, of_maps=True),
+    "without-dashes": Drift(("split-consumer",), _without_dashes, of_maps=True),
 }
+
+# Those that only change what is held.
+OF_LEDGER = tuple(
+    kind for kind, drift in DRIFTS.items() if not drift.of_maps and not kind.startswith("deleted")
+)

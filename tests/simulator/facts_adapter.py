@@ -18,7 +18,6 @@ from tests.simulator.rows import (
 )
 from trueup.reconcile.facts import (
     NEUTRON,
-    Answer,
     BuildRequest,
     ComputeNode,
     ComputeService,
@@ -34,6 +33,7 @@ from trueup.reconcile.facts import (
     Port,
     PortRequestGroup,
     Provider,
+    SourceStatus,
 )
 
 _HUGE = 1_000_000
@@ -74,7 +74,8 @@ def facts_of(seen: Observed) -> Facts:
         ),
         ports=tuple(_port(row) for row in seen.ports if row.server),
         domains=tuple(
-            Domain(uuid, host, uuid, "running", ours=True) for uuid, host in sorted(seen.guests or ())
+            Domain(uuid, host, uuid, "running", ours=True)
+            for uuid, host in sorted(seen.guests or ())
         ),
     )
 
@@ -109,10 +110,10 @@ def _coverage(seen: Observed) -> Coverage:
     silent = {name for name, rows in seen.cells.items() if rows is None}
     silent |= {name for name, rows in seen.named.items() if rows is None}
     cells = (
-        Answer(name, name not in silent, 1, "it is down" if name in silent else "")
+        SourceStatus(name, name not in silent, 1, "it is down" if name in silent else "")
         for name in CELLS
     )
-    return Coverage((Answer("Placement", True), *cells, Answer(NEUTRON, True)))
+    return Coverage((SourceStatus("Placement", True), *cells, SourceStatus(NEUTRON, True)))
 
 
 def _providers(seen: Observed) -> Iterator[tuple[str, Provider]]:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from random import Random
 
 from tests.simulator.cloud import Cloud, Impossible
-from tests.simulator.drifts import DRIFTS
+from tests.simulator.drifts import DRIFTS, OF_LEDGER
 from tests.simulator.events import Event, happen
 from tests.simulator.places import FLAVORS, HOSTS
 
@@ -46,8 +46,15 @@ class Mix:
     plant: int = 5
     read: int = 8
     archive: int = 1
+    # Whether requests to Placement may be lost, with what Nova then leaves wrong.
+    loses: bool = True
+    drifts: tuple[str, ...] = tuple(DRIFTS)
 
 
+# Nova does as it should, whatever fails; nothing is wrong in the end but what evacuations leave.
+HEALTHY = Mix(plant=0, cells=0, crash=0, loses=False)
+# The same, with drift of what is held planted on it.
+PLAIN = Mix(cells=0, crash=0, loses=False, drifts=OF_LEDGER)
 MOVES = Mix(plant=0, cells=0)
 DRIFT = Mix(begin=25, plant=12, cells=0)
 EVERYTHING = Mix()
@@ -61,7 +68,6 @@ _MAKERS: dict[str, Callable[[Random], tuple[Event, ...]]] = {
     "hosts": lambda rng: _host(rng),
     "cells": lambda rng: (Event(rng.choice(_ON_CELLS), (rng.choice(("cell1", "cell2")),)),),
     "wait": lambda rng: (_wait(rng),),
-    "plant": lambda rng: (Event("plant", (rng.choice(_NAMES), rng.choice(tuple(DRIFTS)))),),
     "read": lambda rng: (READ,) * rng.randint(1, 8),
     "archive": lambda rng: (Event("archive"),),
 }
@@ -77,11 +83,24 @@ def history(seed: int, mix: Mix | None = None, length: int = 60) -> tuple[Event,
     events: list[Event] = []
     for name in SERVERS[: rng.randint(1, len(SERVERS))]:
         _extend(events, (_boot(rng, name, fails=False), Event("finish", (name,))), cloud)
-    weights = [getattr(mix, kind) for kind in _MAKERS]
+    kinds = (*_MAKERS, "plant")
+    weights = [getattr(mix, kind) for kind in kinds]
     for _ in range(rng.randint(5, length)):
-        [kind] = rng.choices(tuple(_MAKERS), weights)
-        any(_extend(events, _MAKERS[kind](rng), cloud) for _ in range(_ATTEMPTS))
+        [kind] = rng.choices(kinds, weights)
+        any(_extend(events, _drawn(kind, rng, mix), cloud) for _ in range(_ATTEMPTS))
     return tuple(events)
+
+
+def _drawn(kind: str, rng: Random, mix: Mix) -> tuple[Event, ...]:
+    if kind == "plant":
+        return (Event("plant", (rng.choice(_NAMES), rng.choice(mix.drifts))),)
+    drawn = _MAKERS[kind](rng)
+    return drawn if mix.loses else tuple(_without_loss(event) for event in drawn)
+
+
+def _without_loss(event: Event) -> Event:
+    kept = tuple(pair for pair in event.options if pair not in (("lost", "1"), ("fails", "lost")))
+    return Event(event.verb, event.words, kept)
 
 
 def _extend(events: list[Event], more: Sequence[Event], cloud: Cloud) -> bool:

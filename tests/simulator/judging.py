@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """The oracle: whether a change of what a consumer holds is right, by the truth of the simulator."""
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
 
-from tests.simulator.changes import Change, changed, in_words
+from tests.simulator.changes import Change, Step, changed, in_words
 from tests.simulator.cloud import Cloud, Server
 from tests.simulator.places import HOSTS
 from tests.simulator.rows import PROJECT, USER, Amounts
@@ -15,12 +16,15 @@ class Truth:
     """What is true of one consumer at one moment.
 
     `rights` are its right holdings. `hands_off` says why nobody may write it now, if so.
-    `running` are the providers of hosts where its guest runs.
+    `running` are the providers of hosts where its guest runs. `held` is what it holds, `server`
+    whom it holds for.
     """
 
     rights: tuple[Amounts, ...]
     hands_off: str
-    running: frozenset[str]
+    running: frozenset[str] = frozenset()
+    held: Amounts = field(default_factory=dict)
+    server: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,8 +33,26 @@ class Moment:
 
     truths: dict[str, Truth]
 
-    def wrong(self, change: Change) -> str:
-        """Why a change would be wrong at this moment, in a sentence; empty: it is right."""
+    def wrong(self, step: Step) -> str:
+        """Why a step would be wrong at this moment, in a sentence; empty: it is right."""
+        reasons = (self._wrong(change) or self._doubling(change, step) for change in step)
+        return next(filter(None, reasons), "")
+
+    def _doubling(self, change: Change, step: Step) -> str:
+        """Whether a server holds more of something by all its consumers together than it did, and
+        than is right.
+        """
+        server = self.truths[change.consumer].server
+        mine = {uuid: one for uuid, one in self.truths.items() if one.server == server}
+        written = {one.consumer: one.after.amounts if one.after else {} for one in step}
+        before = _sum(one.held for one in mine.values())
+        after = _sum(written.get(uuid, one.held) for uuid, one in mine.items())
+        right = _sum(one.rights[0] for one in mine.values())
+        if any(amount > max(before[key], right[key]) for key, amount in after.items()):
+            return f"{changed(change)}, which another consumer of the server holds already"
+        return ""
+
+    def _wrong(self, change: Change) -> str:
         truth = self.truths.get(change.consumer)
         if truth is None:
             return f"{changed(change)}, and nobody knows whose it is"
@@ -45,6 +67,14 @@ class Moment:
         if not any(is_nearer(before, after, right) for right in truth.rights):
             return f"{changed(change)}; right is {' or '.join(map(in_words, truth.rights))}"
         return ""
+
+
+def _sum(holdings: Iterable[Amounts]) -> Counter[tuple[str, str]]:
+    total: Counter[tuple[str, str]] = Counter()
+    for amounts in holdings:
+        for uuid, held in amounts.items():
+            total.update({(uuid, kind): amount for kind, amount in held.items()})
+    return total
 
 
 def is_nearer(before: Amounts, after: Amounts, right: Amounts) -> bool:
@@ -83,14 +113,13 @@ class Judge:
     def now(self) -> Moment:
         """The truth as it is now."""
         cloud = self._cloud
-        truths = {
-            consumer: Truth(({},), "it is another service's", frozenset())
-            for consumer in cloud.foreign
-        }
+        truths = {consumer: Truth(({},), "it is another service's") for consumer in cloud.foreign}
         for server in cloud.servers.values():
             hands_off, running = _hands_off(cloud, server), self._running(server.uuid)
             for consumer in cloud.consumers_of(server):
-                truths[consumer] = Truth(cloud.rights_of(consumer), hands_off, running)
+                held = cloud.held(consumer)
+                rights = cloud.rights_of(consumer)
+                truths[consumer] = Truth(rights, hands_off, running, held, server.uuid)
         return Moment(truths)
 
     def _running(self, uuid: str) -> frozenset[str]:

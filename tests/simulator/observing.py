@@ -44,9 +44,7 @@ def looked(cloud: Cloud, observed: Observed, hypervisors: bool = False) -> Itera
     yield "ports"
     observed.ports = tuple(cloud.ports.values())
     observed.guests = frozenset(cloud.guests) if hypervisors else None
-    alive = {
-        row.uuid for rows in observed.cells.values() if rows for row in _living(rows)
-    }
+    alive = {row.uuid for rows in observed.cells.values() if rows for row in _living(rows)}
     unknown = observed.ledger.keys() - alive
     for name in CELLS:
         if observed.cells[name] is not None:

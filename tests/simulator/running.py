@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 from tests.simulator import adapter
-from tests.simulator.changes import Change, changed
+from tests.simulator.changes import Step, changed
 from tests.simulator.cloud import Cloud, Impossible
 from tests.simulator.events import Event, happen
 from tests.simulator.generating import READ
@@ -38,19 +38,26 @@ def played(events: Iterable[Event], cloud: Cloud, told: list[str]) -> None:
 def run(events: Sequence[Event], hypervisors: bool = False) -> Run:
     """Play a history, with an audit falling wherever it says that something is read.
 
-    What is left to be read when the history is over is read with nothing happening between.
+    `read` reads one part, `read apply` all that comes before that part. What is left to be read
+    when the history is over is read with nothing happening between.
     """
     cloud = Cloud()
     result = Run(cloud)
     reader = _reader(result, hypervisors)
     for event in events:
-        if event == READ:
-            result.happened.append(f"read ({next(reader, 'nothing more')})")
+        if event.verb == READ.verb:
+            result.happened += _read(reader, event)
         else:
             played((event,), cloud, result.happened)
-    for part in reader:
-        result.happened.append(f"read ({part})")
+    result.happened += (f"read ({part})" for part in reader)
     return result
+
+
+def _read(reader: Iterator[str], event: Event) -> Iterator[str]:
+    for part in reader:
+        yield f"read ({part})"
+        if not event.words or part == event.words[0]:
+            return
 
 
 def _reader(result: Run, hypervisors: bool) -> Iterator[str]:
@@ -73,13 +80,13 @@ def _reader(result: Run, hypervisors: bool) -> Iterator[str]:
     yield "holdings"
     plan = adapter.planned(before, adapter.Look(second), cloud)
     moments.append(judge.now())
-    for change in plan.changes:
-        wrongs = [moment.wrong(change) for moment in moments]
-        result.changes.append(changed(change))
+    for step in plan.steps:
+        wrongs = [moment.wrong(step) for moment in moments]
+        result.changes += map(changed, step)
         if all(wrongs):
             result.wrongs.append(f"planned: {wrongs[-1]}")
     yield "apply"
-    for _ in adapter.applied(plan, cloud, lambda change: _written(result, judge, change)):
+    for _ in adapter.applied(plan, cloud, lambda step: _written(result, judge, step)):
         yield "apply"
 
 
@@ -89,6 +96,6 @@ def _begun(cloud: Cloud) -> Observed:
     return Observed(cloud.now)
 
 
-def _written(result: Run, judge: Judge, change: Change) -> None:
-    if wrong := judge.now().wrong(change):
+def _written(result: Run, judge: Judge, step: Step) -> None:
+    if wrong := judge.now().wrong(step):
         result.wrongs.append(f"written: {wrong}")

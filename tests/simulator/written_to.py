@@ -8,9 +8,9 @@ from tests.simulator.cloud import Cloud
 from tests.simulator.facts_adapter import instance_of
 from tests.simulator.places import CELLS
 from tests.simulator.rows import ClaimRow, uuid_of
-from trueup.reconcile.cloud.errors import Unreachable
-from trueup.reconcile.cloud.placement import WriteRefused
 from trueup.reconcile.facts import FINAL_MIGRATION_STATUSES, Allocations, Holding
+from trueup.reconcile.sources.errors import Unreachable
+from trueup.reconcile.sources.placement.client import WriteRefused
 from trueup.reconcile.steps import InstanceMark, mark
 
 Told = Callable[[str, Allocations | None, Allocations | None], None]
@@ -27,7 +27,7 @@ def holding_of(cloud: Cloud, consumer: str) -> Holding:
 
 
 class WrittenTo:
-    """Has the parts that `trueup.reconcile.cloud.Cloud` has."""
+    """Has the parts that `trueup.reconcile.sources.cloud.Cloud` has."""
 
     def __init__(self, cloud: Cloud, before_write: Told) -> None:
         self.nova = _Nova(cloud)
@@ -80,6 +80,4 @@ class _Placement:
         self._cloud.write(**{consumer: after.amounts if after else {}})
         if after:
             written = self._cloud.ledger[consumer]
-            self._cloud.ledger[consumer] = ClaimRow(
-                written.amounts, written.generation, **owner
-            )
+            self._cloud.ledger[consumer] = ClaimRow(written.amounts, written.generation, **owner)

@@ -52,9 +52,7 @@ def _bury(cloud: Cloud, server: Server) -> Operation:
     cloud.map(server, CELL_ZERO)
 
 
-def _go_on(
-    cloud: Cloud, server: Server, host: Host, other: str
-) -> Generator[str, None, Host]:
+def _go_on(cloud: Cloud, server: Server, host: Host, other: str) -> Generator[str, None, Host]:
     """A build that fails on one host goes on to an alternate of the same cell."""
     cloud.save(server, host=host.name)
     yield SHORT

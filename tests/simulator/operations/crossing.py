@@ -51,9 +51,7 @@ def _switch_off(cloud: Cloud, server: Server) -> Operation:
     yield LONG
 
 
-def _start_on_target(
-    cloud: Cloud, server: Server, target: Host, flavor: FlavorRow
-) -> Operation:
+def _start_on_target(cloud: Cloud, server: Server, target: Host, flavor: FlavorRow) -> Operation:
     """FinishResizeAtDestTask._finish_snapshot_based_resize_at_dest."""
     cloud.save(
         server, target.cell, host=target.name, flavor=flavor, old_flavor=server.flavor,

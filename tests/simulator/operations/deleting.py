@@ -75,8 +75,8 @@ def restore(cloud: Cloud, server: Server) -> Operation:
 def archive(cloud: Cloud) -> None:
     """`nova-manage db archive_deleted_rows`: deleted servers go to the shadow tables."""
     for cell in cloud.cells.values():
-        for uuid, row in list(cell.servers.items()):
-            if row.deleted:
-                cell.servers[uuid] = replace(row, archived=True)
-                for move in [u for u, one in cell.migrations.items() if one.server == uuid]:
-                    del cell.migrations[move]
+        deleted = {uuid: row for uuid, row in cell.servers.items() if row.deleted}
+        for uuid, row in deleted.items():
+            cell.servers[uuid] = replace(row, archived=True)
+        for move in [u for u, one in cell.migrations.items() if one.server in deleted]:
+            del cell.migrations[move]

@@ -28,9 +28,7 @@ def evacuate(cloud: Cloud, server: Server, target: Host, fails: str = "") -> Ope
         yield SHORT
         cloud.save(server, vm_state="error", task_state=None)
         return
-    cloud.write(
-        **{server.uuid: both(cloud.held(server.uuid), cloud.claim_of(server, target))}
-    )
+    cloud.write(**{server.uuid: both(cloud.held(server.uuid), cloud.claim_of(server, target))})
     cloud.is_right(server.uuid, both(before, cloud.claim_of(server, target)))
     yield LONG
     cloud.progress(server, status="pre-migrating", target=target.name)
@@ -97,9 +95,7 @@ def start_service(cloud: Cloud, host: Host) -> None:
         if not server.gone and server.host != host:
             cloud.release_tree(server, host)
             cloud.drift.pop(server.uuid, None)
-        cell.migrations[move.uuid] = replace(
-            move, status="completed", updated_at=cloud.now
-        )
+        cell.migrations[move.uuid] = replace(move, status="completed", updated_at=cloud.now)
     for uuid, name in list(cloud.guests):
         if name == host.name and _is_deleted(cloud, host, uuid):
             cloud.guests.discard((uuid, name))
@@ -110,5 +106,3 @@ def start_service(cloud: Cloud, host: Host) -> None:
 def _is_deleted(cloud: Cloud, host: Host, uuid: str) -> bool:
     row = cloud.cells[host.cell].servers.get(uuid)
     return row is None or bool(row.deleted)
-
-

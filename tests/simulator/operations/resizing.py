@@ -47,9 +47,7 @@ def resize(
         yield from _arrive(cloud, server, flavor, fails == "finish", lost)
 
 
-def _leave_source(
-    cloud: Cloud, server: Server, target: Host, fails: bool, lost: bool
-) -> Operation:
+def _leave_source(cloud: Cloud, server: Server, target: Host, fails: bool, lost: bool) -> Operation:
     cloud.progress(server, status="migrating")
     yield SHORT
     cloud.save(server, task_state="resize_migrating")
@@ -66,15 +64,11 @@ def _leave_source(
     cloud.progress(server, status="post-migrating")
     yield SHORT
     server.source, server.host, server.previous = server.host, target, server.flavor
-    cloud.save(
-        server, host=target.name, old_flavor=server.flavor, task_state="resize_migrated"
-    )
+    cloud.save(server, host=target.name, old_flavor=server.flavor, task_state="resize_migrated")
     yield LONG
 
 
-def _arrive(
-    cloud: Cloud, server: Server, flavor: FlavorRow, fails: bool, lost: bool
-) -> Operation:
+def _arrive(cloud: Cloud, server: Server, flavor: FlavorRow, fails: bool, lost: bool) -> Operation:
     cloud.save(server, flavor=flavor, task_state="resize_finish")
     server.flavor = flavor
     yield LONG
@@ -136,9 +130,7 @@ def give_back(cloud: Cloud, server: Server, lost: bool) -> Operation:
         yield SHORT
 
 
-def confirm(
-    cloud: Cloud, server: Server, lost: bool = False, deleting: bool = False
-) -> Operation:
+def confirm(cloud: Cloud, server: Server, lost: bool = False, deleting: bool = False) -> Operation:
     """API.confirm_resize, ComputeManager.confirm_resize."""
     cloud.progress(server, status="confirming")
     yield LONG

