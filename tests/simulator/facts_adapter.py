@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """What a reader saw of the simulated cloud, as the Facts that a collect gives."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from functools import cache
 
 from tests.simulator.observing import Observed
@@ -48,7 +49,7 @@ def facts_of(seen: Observed) -> Facts:
         taken_at=seen.taken_at,
         coverage=_coverage(seen),
         cells={uuid_of(name): name for name in CELLS},
-        providers=dict(_providers(seen)),
+        providers=_providers(seen),
         consumers={uuid: row.amounts for uuid, row in seen.ledger.items()},
         instances=tuple(_instances(cells, named)),
         migrations=tuple(
@@ -116,23 +117,34 @@ def _coverage(seen: Observed) -> Coverage:
     return Coverage((SourceStatus("Placement", True), *cells, SourceStatus(NEUTRON, True)))
 
 
-def _providers(seen: Observed) -> Iterator[tuple[str, Provider]]:
+@cache
+def providers() -> Mapping[str, Provider]:
+    """Every provider, by uuid."""
+    return {row.uuid: row for row in _all_providers()}
+
+
+def _providers(seen: Observed) -> dict[str, Provider]:
+    generations = seen.provider_generations
+    return {
+        uuid: replace(row, generation=generations.get(uuid, 1)) for uuid, row in providers().items()
+    }
+
+
+def _all_providers() -> Iterator[Provider]:
     for host in HOSTS.values():
         classes = ["VCPU", "MEMORY_MB", *(["PCPU"] if host.cell == "cell1" else [])]
         classes += [] if host.pool else ["DISK_GB"]
-        yield host.root, _provider(seen, host.root, host.name, host.root, tuple(classes))
-        yield host.card, _provider(seen, host.card, f"{host.name}-card", host.root, (BANDWIDTH,))
-    yield POOL, _provider(seen, POOL, "pool", POOL, ("DISK_GB",))
+        yield _provider(host.root, host.name, host.root, tuple(classes))
+        yield _provider(host.card, f"{host.name}-card", host.root, (BANDWIDTH,))
+    yield _provider(POOL, "pool", POOL, ("DISK_GB",))
 
 
-def _provider(
-    seen: Observed, uuid: str, name: str, root: str, classes: tuple[str, ...]
-) -> Provider:
+def _provider(uuid: str, name: str, root: str, classes: tuple[str, ...]) -> Provider:
     shared = frozenset(one.root for one in HOSTS.values() if one.pool) if uuid == POOL else None
     return Provider(
         uuid=uuid,
         name=name,
-        generation=seen.provider_generations.get(uuid, 1),
+        generation=1,
         root=root,
         parent=None if uuid == root else root,
         inventories={kind: Inventory(_HUGE, 0, 1.0) for kind in classes},
