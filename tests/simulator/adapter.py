@@ -2,7 +2,8 @@
 """The one door between the simulator and the product's decisions: facts in, plain values out."""
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+from datetime import timedelta
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -15,39 +16,40 @@ from tests.simulator.observing import Observed
 from tests.simulator.rows import ClaimRow
 from tests.simulator.written_to import WrittenTo, holding_of
 from trueup.reconcile.apply import apply
-from trueup.reconcile.audit import audit, seen_twice
 from trueup.reconcile.defects import DEFECTS
 from trueup.reconcile.facts import Allocations
 from trueup.reconcile.journal import opened
-from trueup.reconcile.plan import Plan, make_plan
-from trueup.reconcile.rules import Rules
+from trueup.reconcile.observation import Confirmed, observation
+from trueup.reconcile.options import AuditOptions
+from trueup.reconcile.plan import Plan, consumers_of, make_plan
 from trueup.reconcile.steps import Step
 
-# The names of the defects that there are, as issues and pages write them.
-KNOWN_NAMES = frozenset(defect.NAME.replace("_", "-") for defect in DEFECTS)
+# The names of the defects that there are.
+KNOWN_NAMES = frozenset(defect.NAME for defect in DEFECTS)
+BETWEEN_LOOKS = timedelta(seconds=60)
 
 
 class Look:
     """What the product says of one look."""
 
     def __init__(self, seen: Observed) -> None:
-        self.facts = facts_of(seen)
-        self.audit = audit(self.facts, Rules())
+        self.observation = observation(facts_of(seen), AuditOptions())
 
     @property
     def findings(self) -> frozenset[tuple[str, str]]:
         """(name of the defect, uuid of the subject) of each finding."""
-        return frozenset((row.defect.replace("_", "-"), row.subject) for row in self.audit.findings)
+        found = self.observation.audit.findings
+        return frozenset((row.defect, row.subject.uuid) for row in found)
 
     @property
     def open(self) -> str:
         """All that it says could not be checked, as text."""
-        return repr(self.audit.unchecked)
+        return repr(self.observation.audit.unchecked)
 
     @property
     def incomplete(self) -> bool:
         """Whether the evidence leaves something open."""
-        return self.audit.incomplete
+        return self.observation.audit.incomplete
 
 
 @dataclass(frozen=True)
@@ -60,9 +62,9 @@ class Planned:
 
 def planned(first: Look, second: Look, cloud: Cloud) -> Planned:
     """Plan what both looks found; who owns what is read of the cloud as it is now."""
-    findings = seen_twice(first.audit, second.audit)
-    holdings = {row.subject: holding_of(cloud, row.subject) for row in findings}
-    plan = make_plan(findings, replace(second.facts, holdings=holdings), first.facts.taken_at)
+    confirmed = Confirmed(first.observation.audit, second.observation, BETWEEN_LOOKS)
+    wanted = consumers_of(confirmed.findings)
+    plan = make_plan(confirmed, {uuid: holding_of(cloud, uuid) for uuid in wanted})
     return Planned(plan, tuple(changes_of(step) for step in plan.steps))
 
 

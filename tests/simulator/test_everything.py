@@ -48,11 +48,13 @@ def test_one_drift_is_found_named_and_repaired(kind, host):
     assert len(happened) == len(lines), "it could not be planted"
     cloud.wait(REST_SECONDS)
     wrong = {**wrong_consumers(cloud), **cloud.damage}
+    assert wrong
     before = seen(cloud)
     for consumer, names in wrong.items():
         subjects = subjects_of(cloud, consumer)
         found = {name for name, subject in before.findings if subject in subjects}
-        assert found & names or (not names and any(one in before.open for one in subjects))
+        told = found & names or (not names and any(one in before.open for one in subjects))
+        assert told, f"found as {sorted(found)}, it is {sorted(names)}; open: {before.open}"
     assert not repaired(cloud).findings - before.findings
     for consumer, names in wrong_consumers(cloud).items():
         held = f"holds {in_words(cloud.held(consumer))}"
