@@ -32,8 +32,7 @@ changelog: $(VENV)/.ready-test  ## the unreleased part of the changelog, from ch
 	@$(BIN)/towncrier build --draft --version unreleased
 
 sdist: $(VENV)/.ready-test  ## the source distribution, in dist/
-	@$(BIN)/python -m pip wheel --quiet --no-deps --wheel-dir dist . && \
-		$(BIN)/python -c 'from setuptools import build_meta; build_meta.build_sdist("dist")'
+	@$(BIN)/python -c 'from setuptools import build_meta; build_meta.build_sdist("dist")'
 
 lint: $(VENV)/.ready-test  ## format, lint, types and layers only
 	@$(BIN)/ruff format --check --quiet .

@@ -15,8 +15,14 @@ FOLDERS = ("model", "placement", "reconcile", "scenarios", "lab", "cli", "docs")
 # Fixtures that start a server, and the names of servers as parameters.
 SERVERS = frozenset({"mariadb_server", "postgresql_server", "recorded_cloud"})
 KINDS = frozenset({"mariadb", "postgresql", "upstream"})
-# These compare many generated clouds, or run upstream's programs.
-SLOW = frozenset({"placement/test_manage.py", "reconcile/test_collect_selected.py"})
+# These compare many generated clouds, run upstream programs, or build a distribution.
+SLOW = frozenset(
+    {
+        "docs/test_package_page.py",
+        "placement/test_manage.py",
+        "reconcile/test_collect_selected.py",
+    }
+)
 
 
 def pytest_configure(config: pytest.Config) -> None:
