@@ -20,7 +20,7 @@ SLOW = frozenset(
     {
         "docs/test_package_page.py",
         "placement/test_manage.py",
-        "reconcile/test_collect_selected.py",
+        "reconcile/collect/test_selected.py",
     }
 )
 

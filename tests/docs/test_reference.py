@@ -59,7 +59,7 @@ def test_every_exit_code_is_documented(code):
 def test_every_defect_has_a_page(defect):
     page = (ROOT / "docs" / "defects" / f"{defect.NAME}.md").read_text()
     headings = re.findall(r"^## (.*)$", page, flags=re.MULTILINE)
-    assert headings[:4] == ["Problem", "How it is told", "Solution", "Left alone"]
+    assert headings[:4] == ["Problem", "How it is recognized", "Solution", "Left alone"]
 
 
 def test_every_defect_page_is_of_a_defect():

@@ -1,0 +1,20 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`make quick` runs what it says, and the list of slow files names files that exist."""
+
+import pytest
+
+from tests.quick import FOLDERS, SLOW, TESTS, is_quick
+
+
+def test_what_is_left_out_or_taken_exists():
+    assert all((TESTS / name).is_file() for name in SLOW)
+    assert all((TESTS / name).is_dir() for name in FOLDERS)
+
+
+def test_a_test_without_a_server_is_quick(request):
+    assert is_quick(request.node)
+
+
+@pytest.mark.parametrize("kind", ["mariadb", "postgresql", "upstream"])
+def test_a_test_of_a_server_is_not_quick(request, kind):
+    assert not is_quick(request.node)
