@@ -52,12 +52,11 @@ def test_a_request_arrives_as_it_was_sent():
     }
 
 
-def test_an_application_that_raises_is_answered_with_500(caplog):
+def test_an_application_that_raises_is_answered_with_500():
     with serve(echo) as url:
         connection = connect(url)
         assert ask(connection, "/broken") == 500
         connection.close()
-    assert "broken on purpose" in caplog.text
 
 
 def test_requests_run_side_by_side():
