@@ -15,7 +15,7 @@ demo: $(VENV)/.ready-all  ## find, plan, repair and undo drift on a small embedd
 	@$(BIN)/trueup demo
 
 test: lint  ## lint, types, layers and all tests, with every database server that is there
-	@$(BIN)/pytest -n $(WORKERS) -q
+	@$(BIN)/pytest -n $(WORKERS) --dist loadgroup -q
 
 quick: lint  ## lint and the tests that need no database server; under 90 s on two idle cores
 	@$(BIN)/pytest -n $(WORKERS) -q -m quick
@@ -42,7 +42,8 @@ lint: $(VENV)/.ready-test  ## format, lint, types and layers only
 
 conformance: $(VENV)/.ready-test  ## the long way: many more generated requests, and thousands of rounds
 	@TRUEUP_EXAMPLES=500 TRUEUP_ROUNDS=2000 TRUEUP_FUZZ_EXAMPLES=500 TRUEUP_HISTORIES=20000 \
-		$(BIN)/pytest -n $(WORKERS) -q --timeout 7200 tests/differential tests/fuzz tests/simulator \
+		$(BIN)/pytest -n $(WORKERS) --dist loadgroup -q --timeout 7200 tests/differential tests/fuzz \
+		tests/simulator tests/races \
 		tests/placement/index/search/test_candidates.py tests/placement/index/test_current.py
 
 bench: $(VENV)/.ready-test  ## Trueup and upstream side by side, in one run

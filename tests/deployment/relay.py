@@ -49,7 +49,12 @@ class Relay:
                 client, _ = listener.accept()
             except OSError:
                 return
-            server = socket.create_connection(("127.0.0.1", self._server_port))
+            try:
+                server = socket.create_connection(("127.0.0.1", self._server_port))
+            except OSError:
+                # The server is away; so are we.
+                client.close()
+                continue
             with self._lock:
                 self._ends += [client, server]
             for source, target in ((client, server), (server, client)):

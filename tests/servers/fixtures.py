@@ -15,6 +15,7 @@ from pathlib import Path
 import pytest
 
 from tests.servers.databases import DatabaseServer
+from tests.servers.galera import GaleraCluster, private_galera
 from tests.servers.processes import ProgramMissing
 from tests.servers.sources import KINDS, VARIABLES, database_server
 
@@ -27,6 +28,16 @@ def mariadb_server() -> Iterator[DatabaseServer]:
 @pytest.fixture(scope="session")
 def postgresql_server() -> Iterator[DatabaseServer]:
     yield from server_or_skip("postgresql")
+
+
+@pytest.fixture(scope="session")
+def galera_cluster() -> Iterator[GaleraCluster]:
+    """Three nodes that all take writes. A test that harms one waits until it is whole again."""
+    try:
+        with private_galera() as cluster:
+            yield cluster
+    except ProgramMissing as missing:
+        pytest.skip(str(missing))
 
 
 @pytest.fixture

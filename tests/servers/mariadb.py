@@ -48,16 +48,16 @@ def private_mariadb() -> Iterator[DatabaseServer]:
     account = unprivileged_account("mysql")
     password = secrets.token_urlsafe(16)
     with private_folder("mariadb", account) as folder:
-        files, grants = folder / "files", folder / "grants.sql"
-        run_as(account, _install(installer, files))
-        grants.write_text(_grants(password))
-        grants.chmod(0o644)  # the folder itself is closed to everybody else
+        files, accounts = folder / "files", folder / "grants.sql"
+        run_as(account, install(installer, files))
+        accounts.write_text(grants(password))
+        accounts.chmod(0o644)  # the folder itself is closed to everybody else
 
         def url(port: int) -> URL:
             return URL.create("mysql+pymysql", ACCOUNT, password, "127.0.0.1", port)
 
         program = ServerProgram(
-            command=lambda port: _serve(server, files, grants, port),
+            command=lambda port: _serve(server, files, accounts, port),
             ready=lambda port: answers(url(port)),
             log=folder / "server.log",
             account=account,
@@ -66,7 +66,7 @@ def private_mariadb() -> Iterator[DatabaseServer]:
             yield DatabaseServer(url(port), private=True)
 
 
-def _install(installer: str, files: Path) -> Sequence[str]:
+def install(installer: str, files: Path) -> Sequence[str]:
     return (
         installer,
         "--no-defaults",
@@ -93,7 +93,7 @@ def _serve(server: str, files: Path, grants: Path, port: int) -> Sequence[str]:
     )
 
 
-def _grants(password: str) -> str:
+def grants(password: str) -> str:
     """The server reads one statement from each line."""
     return (
         f"CREATE OR REPLACE USER {ACCOUNT}@'%' IDENTIFIED BY '{password}';\n"

@@ -49,13 +49,13 @@ def serving(program: ServerProgram) -> Iterator[int]:
     """The port on which the program answers; it is stopped at the end, whatever happened."""
     for attempt in range(1, PORTS_TO_TRY + 1):
         port = free_port()
-        process = _start(program, port)
+        process = start(program, port)
         try:
-            if _came_up(process, program, port):
+            if came_up(process, program, port):
                 yield port
                 return
         finally:
-            _stop(process, program.stop_signal)
+            stop(process, program.stop_signal)
         # Somebody else may have taken the port between our look and the server's bind.
         if attempt == PORTS_TO_TRY:
             raise ServerFailed(f"{program.command(port)[0]}:\n{program.log.read_text()[-4000:]}")
@@ -119,7 +119,8 @@ def free_port() -> int:
         return listener.getsockname()[1]
 
 
-def _start(program: ServerProgram, port: int) -> subprocess.Popen:
+def start(program: ServerProgram, port: int) -> subprocess.Popen:
+    """Start the program on this port; it ends with the process that started it."""
     environment = {**os.environ, **(program.environment or {})}
 
     def die_with_the_parent() -> None:
@@ -148,14 +149,17 @@ def _group(account: str) -> int:
     return pwd.getpwnam(account).pw_gid
 
 
-def _came_up(process: subprocess.Popen, program: ServerProgram, port: int) -> bool:
+def came_up(process: subprocess.Popen, program: ServerProgram, port: int) -> bool:
+    """Wait until the program is ready; False if it ended, or did not become ready in time."""
+
     def settled() -> bool:
         return process.poll() is not None or program.ready(port)
 
     return poll(settled, SECONDS_TO_START) and process.poll() is None
 
 
-def _stop(process: subprocess.Popen, stop_signal: signal.Signals) -> None:
+def stop(process: subprocess.Popen, stop_signal: signal.Signals) -> None:
+    """End the program and wait for its end; it is killed if it does not end in time."""
     if process.poll() is not None:
         return
     process.send_signal(stop_signal)
