@@ -3,7 +3,8 @@ from collections.abc import Callable, Iterator
 from contextlib import closing
 
 import pytest
-from sqlalchemy import func, select, update
+from sqlalchemy import func, select, text, update
+from sqlalchemy.exc import DBAPIError
 
 from trueup.placement.store import migrations
 from trueup.placement.store.engine import changes
@@ -11,6 +12,11 @@ from trueup.placement.store.engine.changes import Changed, Vector
 from trueup.placement.store.engine.database import Database, Transaction, in_transaction
 from trueup.placement.store.own_tables import RECENT_LENGTH_MAX
 from trueup.placement.store.own_tables import changes as rows
+
+DO_NOT_WAIT = {
+    "mariadb": "SET SESSION innodb_lock_wait_timeout = 0",
+    "postgresql": "SET SESSION lock_timeout = '20ms'",
+}
 
 
 @pytest.fixture
@@ -30,6 +36,21 @@ def on_sqlite(fresh_database: Callable[[str], str]) -> Iterator[Database]:
 @in_transaction
 def write(tx: Transaction, *words: str) -> None:
     for word in words:
+        changes.note(tx, word)
+
+
+def fail_to_publish(database: Database, do_not_wait: str, word: str, times: int) -> None:
+    """Transactions that end because somebody else has locked the row of the writer."""
+    with database.engine.begin() as holder:
+        holder.execute(select(rows).with_for_update())
+        for _ in range(times):
+            with pytest.raises(DBAPIError):
+                write_at_once(database, do_not_wait, word)
+
+
+def write_at_once(database: Database, do_not_wait: str, word: str) -> None:
+    with database.transaction() as tx:
+        tx.execute(text(do_not_wait))
         changes.note(tx, word)
 
 
@@ -99,6 +120,22 @@ def test_writers_are_used_again(database: Database) -> None:
     for _ in range(5):
         write(database, "u1")
     assert len(vector(database)) == len(nobody) + 1
+
+
+@pytest.mark.parametrize("kind", DO_NOT_WAIT)
+def test_a_writer_that_could_not_publish_is_used_again(
+    kind: str, fresh_database: Callable[[str], str]
+) -> None:
+    """Else each conflict would leave a row that nobody writes again."""
+    with closing(Database(fresh_database(kind))) as database:
+        migrations.attach(database)
+        nobody = vector(database)
+        write(database, "u1")
+        known = vector(database)
+        fail_to_publish(database, DO_NOT_WAIT[kind], "u2", times=3)
+        write(database, "u3")
+        assert len(vector(database)) == len(nobody) + 1
+        assert 3 in since(database, known).usage_of
 
 
 def test_a_row_keeps_only_the_latest(on_sqlite: Database) -> None:

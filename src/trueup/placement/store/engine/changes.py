@@ -88,15 +88,14 @@ def note(tx: Connection, kind: str, ids: Iterable[int] | None = None) -> None:
     tx.info[NOTED].update([kind] if ids is None else [f"{kind}{one}" for one in ids])
 
 
-def publish(tx: Connection, noted: Collection[str], idle: list[Writer]) -> Writer:
-    """Tell what a transaction changed, as its last statement, by one of the idle writers.
+def publish(tx: Connection, noted: Collection[str], writer: Writer) -> None:
+    """Tell what a transaction changed, as its last statement.
 
-    The writer that did it is not idle again before the transaction has ended.
+    No other transaction has the writer before this one has ended. It is of use also after this
+    failed: what was not told stays among what its next change tells.
     """
-    try:
-        writer = idle.pop()
-    except IndexError:
-        writer = Writer()
+    if not noted:
+        return
     writer.sequence += 1
     is_usage = all(word.startswith((USAGE_OF, ALL_USAGE)) for word in noted)
     if not is_usage:
@@ -119,7 +118,6 @@ def publish(tx: Connection, noted: Collection[str], idle: list[Writer]) -> Write
     if tx.execute(_UPDATED, {"key": writer.key, "now": now, **row}).rowcount == 0:
         new = {"writer": writer.key, "first": writer.first, "touched_at": now}
         tx.execute(_INSERTED, {**new, **row})
-    return writer
 
 
 def clock(tx: Connection) -> int:

@@ -96,7 +96,7 @@ class Database:
         database is locked from the start, so reading is locking.
         """
         idle = self._idle_writers.setdefault(os.getpid(), [])
-        writer = None
+        writer = _take_writer(idle)
         options = {"trueup_begin": "BEGIN IMMEDIATE"}
         if alone and not self.is_sqlite:
             options["isolation_level"] = "SERIALIZABLE"
@@ -107,10 +107,10 @@ class Database:
             try:
                 with connection.begin():
                     yield connection
-                    writer = changes.publish(connection, noted, idle) if noted else None
+                    changes.publish(connection, noted, writer)
             finally:
                 # SAFETY: the server may still be at work on what was sent before a loss.
-                if writer is not None and not connection.invalidated:
+                if not connection.invalidated:
                     idle.append(writer)
 
     @contextmanager
@@ -175,6 +175,13 @@ def in_transaction(
         raise ConcurrentUpdate
 
     return until_alone
+
+
+def _take_writer(idle: list[changes.Writer]) -> changes.Writer:
+    try:
+        return idle.pop()
+    except IndexError:
+        return changes.Writer()
 
 
 def _is_conflict(error: DBAPIError) -> bool:
