@@ -9,7 +9,7 @@ from sqlalchemy import text
 from tests.deployment.schemas import rows_of
 from trueup.placement.store import fsck, schema
 from trueup.placement.store.engine.database import Database
-from trueup.placement.store.fsck.broken_root import Place, top_of
+from trueup.placement.store.fsck.broken_root import Place, circles, top_of
 from trueup.placement.store.fsck.removal import in_portions
 from trueup.placement.store.fsck.split_uuid import splits
 
@@ -129,8 +129,42 @@ def test_a_wrong_root_is_found_from_the_parents(damaged, root):
     assert value(database, "SELECT generation FROM resource_providers WHERE id = 2") == 0
 
 
-def test_providers_in_a_circle_are_left_alone(damaged):
+def test_who_was_the_root_of_what_is_a_circle_becomes_it_again(damaged):
+    """What two nodes of a cluster could do: a tree moved below itself, with what was below it."""
+    insert = (
+        "INSERT INTO resource_providers "
+        "(id, uuid, name, generation, root_provider_id, parent_provider_id) VALUES "
+    )
+    database = damaged(
+        f"{insert} (5, 'five', 'other', 0, 5, NULL)",
+        f"{insert} (6, 'six', 'below', 0, 5, 5)",
+        # Node one moved `child` below `below`, node two moved `other` below `child`.
+        "UPDATE resource_providers SET parent_provider_id = 6, root_provider_id = 5 WHERE id = 2",
+        "UPDATE resource_providers SET parent_provider_id = 2, root_provider_id = 1 WHERE id = 5",
+        "UPDATE resource_providers SET root_provider_id = 1 WHERE id = 6",
+    )
+    assert found(database) == [
+        ("broken_root", "provider five", True),
+        ("broken_root", "provider six", True),
+    ]
+    check_repaired(database)
+    places = "SELECT count(*) FROM resource_providers WHERE root_provider_id = 5"
+    assert value(database, places) == 3
+    assert value(database, "SELECT parent_provider_id FROM resource_providers WHERE id=5") is None
+
+
+def test_two_providers_below_each_other_are_told_apart(damaged):
     database = damaged("UPDATE resource_providers SET parent_provider_id = 2 WHERE id = 1")
+    assert found(database) == [("broken_root", "provider root", True)]
+    check_repaired(database)
+    assert value(database, "SELECT root_provider_id FROM resource_providers WHERE id = 2") == 1
+
+
+def test_providers_in_a_circle_that_names_no_root_are_left_alone(damaged):
+    database = damaged(
+        "UPDATE resource_providers SET parent_provider_id = 2 WHERE id = 1",
+        "UPDATE resource_providers SET root_provider_id = NULL",
+    )
     assert found(database) == [
         ("broken_root", "provider root", False),
         ("broken_root", "provider child", False),
@@ -270,6 +304,12 @@ def test_the_top_of_a_tree_and_of_a_circle():
     assert top_of(places[3], places) == places[3]
     circle = {1: Place(1, "a", 2, 1), 2: Place(2, "b", 1, 1)}
     assert top_of(circle[1], circle) is None
+
+
+def test_circles_are_found_once_and_without_what_is_below_them():
+    parents = {1: 2, 2: 3, 3: 2, 4: 4, 5: None, 6: 5, 7: 99}
+    places = {one: Place(one, str(one), parent, None) for one, parent in parents.items()}
+    assert [[one.id for one in circle] for circle in circles(places)] == [[2, 3], [4]]
 
 
 def test_only_uuids_have_forms():

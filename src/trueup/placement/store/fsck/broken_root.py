@@ -1,8 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Providers whose root is not the top of their tree: unknown, wrong, or out of reach."""
+"""Providers whose root is not the top of their tree: unknown, wrong, or out of reach.
+
+Two moves at the same moment can put each of two trees below the other one: their parents then lead
+in a circle. A provider of the circle that others of it name as their root was a root before one
+of the moves. It becomes one again, which leaves what the other move alone would have left.
+"""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from sqlalchemy import func, select, update
 
@@ -30,13 +35,14 @@ class Move:
 
     id: int
     root_id: int
-    parent_is_gone: bool
+    leaves_parent: bool
 
 
 def find(tx: Transaction) -> list[Finding]:
     """One finding for each provider."""
     places = _read(tx)
-    found = (_judge(place, places) for place in places.values())
+    sound = _without_circles(places)
+    found = (_judge(place, sound) for place in places.values())
     return [finding for finding in found if finding is not None]
 
 
@@ -56,7 +62,7 @@ def set_missing_roots(tx: Transaction, most: int) -> int:
     for place in rootless:
         # Parents that lead in a circle have no top; upstream's answer is the provider itself.
         top = top_of(place, places) or place
-        _write(tx, Move(place.id, top.id, parent_is_gone=False))
+        _write(tx, Move(place.id, top.id, leaves_parent=False))
     return len(rootless)
 
 
@@ -80,31 +86,59 @@ def top_of(place: Place, places: Mapping[int, Place]) -> Place | None:
     return place
 
 
+def circles(places: Mapping[int, Place]) -> list[list[Place]]:
+    """The providers that are their own ancestors, each circle of them in the order of the ids."""
+    found, seen = [], set()
+    for place in places.values():
+        way: dict[int, Place] = {}
+        while place.id not in seen and place.parent_id is not None and place.parent_id in places:
+            seen.add(place.id)
+            way[place.id] = place
+            place = places[place.parent_id]
+        if place.id in way:
+            ids = list(way)
+            circle = ids[ids.index(place.id) :]
+            found.append([way[one] for one in sorted(circle)])
+    return found
+
+
+def _without_circles(places: Mapping[int, Place]) -> dict[int, Place]:
+    """The same without a parent for those that were the root of what is a circle now."""
+    sound = dict(places)
+    for circle in circles(places):
+        named = {one.root_id for one in circle}
+        for was_root in [one for one in circle if one.id in named][:1]:
+            sound[was_root.id] = replace(was_root, parent_id=None)
+    return sound
+
+
 def _judge(place: Place, places: Mapping[int, Place]) -> Finding | None:
-    top = top_of(place, places)
+    top = top_of(places[place.id], places)
     if top is None:
         return Finding(
             defect=DEFECT,
             subject=f"provider {place.uuid}",
             evidence="is its own ancestor",
-            remedy="none: which of its ancestors is the root cannot be known; give one of them "
+            remedy="none: which of its ancestors was the root cannot be known; give one of them "
             "another parent through the API (microversion 1.37)",
             repairable=False,
         )
     parent_is_gone = place.parent_id is not None and place.parent_id not in places
-    if place.root_id == top.id and not parent_is_gone:
+    is_circle = place.parent_id != places[place.id].parent_id
+    leaves_parent = parent_is_gone or is_circle
+    if place.root_id == top.id and not leaves_parent:
         return None
     return Finding(
         defect=DEFECT,
         subject=f"provider {place.uuid}",
-        evidence=_evidence(place, top, places, parent_is_gone),
-        remedy="make it a root" if top is place else f"write {top.uuid} as its root",
-        rows=Move(place.id, top.id, parent_is_gone),
+        evidence="is its own ancestor" if is_circle else _evidence(place, top, places),
+        remedy="make it a root" if top.id == place.id else f"write {top.uuid} as its root",
+        rows=Move(place.id, top.id, leaves_parent),
     )
 
 
-def _evidence(place: Place, top: Place, places: Mapping[int, Place], parent_is_gone: bool) -> str:
-    if parent_is_gone:
+def _evidence(place: Place, top: Place, places: Mapping[int, Place]) -> str:
+    if place.parent_id is not None and place.parent_id not in places:
         return f"its parent (row {place.parent_id}) does not exist"
     if place.root_id is None:
         return "has no root"
@@ -125,7 +159,7 @@ def _read(tx: Transaction) -> dict[int, Place]:
 
 def _write(tx: Transaction, move: Move) -> None:
     values: dict[str, int | None] = {"root_provider_id": move.root_id}
-    if move.parent_is_gone:
+    if move.leaves_parent:
         values["parent_provider_id"] = None
     tx.execute(update(providers).where(providers.c.id == move.id).values(values))
     note(tx, PROVIDER, [move.id])
