@@ -27,7 +27,10 @@ def test_what_is_there_is_left_alone(database_url: str) -> None:
     with closing(Database(database_url)) as database:
         for _ in range(2):
             database.add_own_tables()
-        assert inspect(database.engine).get_table_names() == ["trueup_changes"]
+        assert inspect(database.engine).get_table_names() == [
+            "trueup_changes",
+            "trueup_locks",
+        ]
 
 
 def test_postgresql_keeps_room_beside_each_row(fresh_database: Callable[[str], str]) -> None:

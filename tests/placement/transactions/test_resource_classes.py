@@ -41,6 +41,14 @@ def test_a_class_is_made_once(database: Database) -> None:
     assert ids(database) == before
 
 
+def test_the_id_of_a_deleted_class_is_given_to_no_other(database: Database) -> None:
+    resource_classes.create(database, GOLD)
+    before = ids(database)[GOLD]
+    resource_classes.delete(database, GOLD)
+    resource_classes.create(database, TIN)
+    assert ids(database)[TIN] > before
+
+
 def test_a_renamed_class_stays_the_same(client: Client, database: Database) -> None:
     resource_classes.create(database, GOLD)
     client.make_provider(1, inventories={GOLD: 8})

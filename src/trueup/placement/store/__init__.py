@@ -2,7 +2,7 @@
 """The rows of the ledger. SQL and nothing else; upstream's schema."""
 
 from trueup.placement.store import schema
-from trueup.placement.store.engine import changes
+from trueup.placement.store.engine import changes, lock_rows
 from trueup.placement.store.reads import filters, fingerprint, ledger_rows, usages
 from trueup.placement.store.rows import (
     aggregates,
@@ -24,6 +24,7 @@ __all__ = [
     "fingerprint",
     "inventories",
     "ledger_rows",
+    "lock_rows",
     "providers",
     "schema",
     "traits",

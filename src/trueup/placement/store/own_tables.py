@@ -36,6 +36,14 @@ changes = Table(
 )
 """One row for each writer; `store.changes` says what the columns mean."""
 
+locks = Table(
+    f"{PREFIX}locks",
+    OWN,
+    Column("name", String(32), primary_key=True),
+    Column("number", BigInteger, nullable=False),
+)
+"""The lock rows; `store.lock_rows` says what they are for."""
+
 _NEVER_UNUSED = 2**62
 
 _MYSQL_NO_SUCH_TABLE = 1146

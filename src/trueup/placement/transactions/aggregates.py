@@ -24,6 +24,10 @@ def replace(tx: Transaction, uuid: str, aggregates: Collection[str], expected: E
     kept = {present[a] for a in aggregates if a in present}
 
     left = set(present.values()) - kept - wanted
+    if expected is UNCHECKED:
+        # SAFETY: nothing else of it is written that would tell another node of a cluster, where
+        # it may be deleted at the same time.
+        store.lock_rows.take(tx, store.lock_rows.PROVIDER, [provider.id])
     store.aggregates.delete_memberships(tx, provider, left)
     store.aggregates.insert_memberships(tx, provider, sorted(wanted - set(present.values())))
     if expected is UNCHECKED:

@@ -2,7 +2,7 @@
 """Writing the inventories of a provider, one or all of them."""
 
 import logging
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 
 from trueup.model.errors import (
     InventoryExists,
@@ -12,6 +12,7 @@ from trueup.model.errors import (
 )
 from trueup.model.generations import UNCHECKED, Expected
 from trueup.model.inventories import Inventory, Stock
+from trueup.model.names import is_custom
 from trueup.model.providers import AnyProvider, refuse_stale_provider
 from trueup.placement import store
 from trueup.placement.store.engine.database import Transaction, in_transaction
@@ -33,7 +34,7 @@ def create(tx: Transaction, uuid: str, wanted: Inventory) -> int:
     if wanted.resource_class in existing:
         raise InventoryExists(uuid, wanted.resource_class)
 
-    store.inventories.insert_inventories(tx, provider, [wanted], class_ids)
+    _add(tx, provider, [wanted], class_ids)
     return _bumped(tx, provider)
 
 
@@ -81,7 +82,7 @@ def replace_all_within(tx: Transaction, provider: AnyProvider, wanted: Iterable[
 
     store.inventories.delete_inventories(tx, provider, gone)
     new = [one for name, one in by_class.items() if name not in present]
-    store.inventories.insert_inventories(tx, provider, new, class_ids)
+    _add(tx, provider, new, class_ids)
     changed = [one for name, one in by_class.items() if name in present]
     _warn_of_overcommit(provider, changed, _used(stocks))
     store.inventories.update_inventories(tx, provider, changed, class_ids)
@@ -112,6 +113,16 @@ def _class_ids(tx: Transaction, names: Iterable[str]) -> dict[str, int]:
         if name not in class_ids:
             raise ResourceClassNotFound(name)
     return class_ids
+
+
+def _add(
+    tx: Transaction, provider: AnyProvider, new: Sequence[Inventory], class_ids: Mapping[str, int]
+) -> None:
+    # SAFETY: what keeps a class on this server does not keep it on another node of a cluster.
+    # Standard classes are never deleted.
+    custom = [class_ids[one.resource_class] for one in new if is_custom(one.resource_class)]
+    store.lock_rows.take(tx, store.lock_rows.RESOURCE_CLASS, custom)
+    store.inventories.insert_inventories(tx, provider, new, class_ids)
 
 
 def _refuse_used(tx: Transaction, provider: AnyProvider, class_ids: list[int]) -> None:

@@ -44,6 +44,9 @@ def update(tx: Transaction, wanted: WantedProvider, *, may_reparent: bool) -> Pr
 
     Raises ProviderNotFound, BadProvider or ProviderExists.
     """
+    if wanted.sets_parent:
+        own_and_new = [wanted.uuid, *([wanted.parent_uuid] if wanted.parent_uuid else [])]
+        store.providers.keep_trees(tx, own_and_new)
     provider = whole_provider_to_change(tx, wanted.uuid)
     parent_uuid = wanted.parent_uuid if wanted.sets_parent else provider.parent_uuid
     below = store.providers.subtree(tx, provider)
@@ -77,8 +80,11 @@ def delete(tx: Transaction, uuid: str) -> None:
 
 
 def _parent_to_be(tx: Transaction, wanted: WantedProvider) -> Provider | None:
-    """Locked, so that nobody deletes or moves it meanwhile."""
-    return store.providers.lock_one(tx, wanted.parent_uuid) if wanted.parent_uuid else None
+    """Locked, so that nobody deletes it meanwhile, or moves it with its tree."""
+    if not wanted.parent_uuid:
+        return None
+    store.providers.keep_trees(tx, [wanted.parent_uuid])
+    return store.providers.lock_one(tx, wanted.parent_uuid)
 
 
 def _refuse_bad_creation(wanted: WantedProvider, parent: Provider | None) -> None:

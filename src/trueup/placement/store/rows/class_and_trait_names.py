@@ -12,6 +12,7 @@ from typing import Any
 
 from sqlalchemy import Select, Table, bindparam, delete, func, insert, select, update
 
+from trueup.placement.store.engine import lock_rows
 from trueup.placement.store.engine.changes import NAMES, note
 from trueup.placement.store.engine.database import Transaction
 from trueup.placement.store.packed_rows import joined, rows_of, time_of
@@ -67,8 +68,8 @@ def all_resource_classes(tx: Transaction) -> list[NamedRow]:
 def insert_resource_class(tx: Transaction, name: str) -> None:
     """Add a custom resource class; two writers that choose the same id are a conflict."""
     last = tx.scalar(select(func.max(resource_classes.c.id)))
-    free = max(_FIRST_CUSTOM_CLASS_ID, (last or 0) + 1)
-    tx.execute(insert(resource_classes).values(id=free, name=name))
+    id_ = lock_rows.next_class_id(tx, max(_FIRST_CUSTOM_CLASS_ID, (last or 0) + 1))
+    tx.execute(insert(resource_classes).values(id=id_, name=name))
     note(tx, NAMES)
 
 
@@ -79,15 +80,19 @@ def rename_resource_class(tx: Transaction, word: NamedRow, name: str) -> None:
 
 
 def delete_resource_class(tx: Transaction, word: NamedRow) -> None:
-    """Forget a resource class."""
+    """Forget a resource class. Its id is given to no other one."""
+    lock_rows.keep_class_id(tx, word.id)
     tx.execute(delete(resource_classes).where(resource_classes.c.id == word.id))
     note(tx, NAMES)
 
 
 def lock_resource_class(tx: Transaction, word: NamedRow) -> bool:
-    """Keep others from deleting or renaming the class; False if it is gone already."""
+    """Keep others from deleting, renaming and using the class; False if it is gone already."""
     query = select(resource_classes.c.id).where(resource_classes.c.id == word.id)
-    return tx.execute(query.with_for_update()).first() is not None
+    if tx.execute(query.with_for_update()).first() is None:
+        return False
+    lock_rows.take(tx, lock_rows.RESOURCE_CLASS, [word.id])
+    return True
 
 
 def is_class_stocked(tx: Transaction, word: NamedRow) -> bool:

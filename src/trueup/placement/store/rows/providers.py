@@ -8,6 +8,7 @@ from oslo_utils.timeutils import utcnow
 from sqlalchemy import Select, bindparam, delete, func, insert, select, update
 
 from trueup.model.providers import KnownProvider, Provider
+from trueup.placement.store.engine import lock_rows
 from trueup.placement.store.engine.changes import NOTED, PROVIDER, USAGE_OF, note
 from trueup.placement.store.engine.database import Transaction
 from trueup.placement.store.tables import (
@@ -64,6 +65,9 @@ _LOCKED_KNOWN = (
     .order_by(providers.c.id)
     .with_for_update()
 )
+_ROOT_IDS = select(func.coalesce(providers.c.root_provider_id, providers.c.id)).where(
+    providers.c.uuid.in_(bindparam("uuids", expanding=True))
+)
 _BUMPED = (
     update(providers)
     .where(providers.c.id.in_(bindparam("ids", expanding=True)))
@@ -117,6 +121,18 @@ def _as_asked(uuids: Collection[str], found: Collection[_Row]) -> dict[str, _Row
 def lock_one(tx: Transaction, uuid: str) -> Provider | None:
     """The provider with this UUID, locked until the end of the transaction."""
     return lock(tx, [uuid]).get(uuid)
+
+
+def keep_trees(tx: Transaction, uuids: Collection[str]) -> None:
+    """Keep others from changing the shape of the trees of these providers, until the end.
+
+    SAFETY: this comes before the providers are locked and their trees are read.
+    """
+    kept: set[int] = set()
+    while roots := set(tx.scalars(_ROOT_IDS, {"uuids": list(uuids)})) - kept:
+        lock_rows.take(tx, lock_rows.TREE, roots)
+        # Until then they may have been moved to other trees.
+        kept |= roots
 
 
 def subtree(tx: Transaction, provider: Provider) -> list[Provider]:
@@ -195,6 +211,7 @@ def has_allocations(tx: Transaction, provider: Provider) -> bool:
 
 def delete_provider(tx: Transaction, provider: Provider) -> None:
     """Forget a provider and all that is said about it, except allocations."""
+    lock_rows.take(tx, lock_rows.PROVIDER, [provider.id])
     note(tx, PROVIDER, [provider.id])
     for table in (inventories, provider_aggregates, provider_traits):
         tx.execute(delete(table).where(table.c.resource_provider_id == provider.id))
