@@ -119,20 +119,25 @@ def free_port() -> int:
         return listener.getsockname()[1]
 
 
+def dies_with_its_parent(stop_signal: signal.Signals) -> Callable[[], None]:
+    """To be called in the child: it gets the signal when the thread that started it ends."""
+
+    def ask_for_the_signal() -> None:
+        # SAFETY: a test run that is killed must not leave servers behind.
+        if _LIBC is not None:
+            _LIBC.prctl(PR_SET_PDEATHSIG, stop_signal)
+
+    return ask_for_the_signal
+
+
 def start(program: ServerProgram, port: int) -> subprocess.Popen:
     """Start the program on this port; it ends with the process that started it."""
     environment = {**os.environ, **(program.environment or {})}
-
-    def die_with_the_parent() -> None:
-        # SAFETY: a test run that is killed must not leave servers behind.
-        if _LIBC is not None:
-            _LIBC.prctl(PR_SET_PDEATHSIG, program.stop_signal)
-
     with program.log.open("ab") as log:
         return subprocess.Popen(
             list(program.command(port)),
             **_identity(program.account),
-            preexec_fn=die_with_the_parent,
+            preexec_fn=dies_with_its_parent(program.stop_signal),
             stdin=subprocess.DEVNULL,
             stdout=log,
             stderr=log,

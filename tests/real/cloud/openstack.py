@@ -1,0 +1,176 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The whole cloud: stood up in order, stopped whatever happens."""
+
+import contextlib
+import secrets
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+
+import openstack
+import sqlalchemy
+from openstack.connection import Connection
+from sqlalchemy.pool import NullPool
+
+from tests.real.cloud import catalog, rabbitmq, schemas
+from tests.real.cloud.balancer import balancer_at
+from tests.real.cloud.configuration import write_configuration
+from tests.real.cloud.neutron import neutron_command, neutron_environment
+from tests.real.cloud.placement import PlacementServices
+from tests.real.cloud.processes import Processes, answers_http, processes_in, run, wait_until
+from tests.real.cloud.site import CELL_OF_COMPUTE, CELLS, REGION, Site, choose_ports, program
+from tests.real.cloud.web import uwsgi_command
+from tests.servers.databases import DatabaseServer
+from tests.servers.mariadb import private_mariadb
+
+
+@dataclass(frozen=True)
+class Cloud:
+    """A running control plane."""
+
+    site: Site
+    processes: Processes
+    placement: PlacementServices
+    server: DatabaseServer
+
+    @cached_property
+    def connection(self) -> Connection:
+        """openstacksdk as the administrator; for one thread."""
+        return self.connect()
+
+    def connect(self) -> Connection:
+        """A new connection, which reads the catalog at its first request."""
+        return openstack.connect(
+            auth_url=self.site.identity_url,
+            username="admin",
+            password=self.site.password,
+            project_name="admin",
+            user_domain_name="Default",
+            project_domain_name="Default",
+            region_name=REGION,
+            compute_default_microversion="2.96",
+            placement_default_microversion="1.39",
+            load_yaml_config=False,
+            load_envvars=False,
+        )
+
+    def sql(self, database: str, statement: str, **values: object) -> list[sqlalchemy.Row]:
+        """Run one statement; its rows, if it has any. No connection stays open."""
+        engine = sqlalchemy.create_engine(self.site.database(database), poolclass=NullPool)
+        with engine.begin() as connection:
+            done = connection.execute(sqlalchemy.text(statement), values)
+            return list(done.all()) if done.returns_rows else []
+
+    def cell_of(self, host: str) -> str:
+        """The database of the cell that a host is in."""
+        return f"nova_{CELL_OF_COMPUTE[host]}"
+
+    def restart_compute(self, host: str) -> None:
+        """nova-compute reads and reports everything anew. Return when its provider is there."""
+        self.processes.kill(f"nova-compute-{host}")
+        _start_nova(self.site, self.processes, f"nova-compute-{host}", host)
+        wait_until(lambda: self._is_up(host), f"{host} is up, with a provider")
+
+    def kill_compute(self, host: str) -> None:
+        """The host dies, and its operator tells Nova so."""
+        self.processes.kill(f"nova-compute-{host}")
+        self._service(host, forced_down=True)
+
+    def revive_compute(self, host: str) -> None:
+        """The host comes back; nova-compute cleans up after evacuations when it starts."""
+        _start_nova(self.site, self.processes, f"nova-compute-{host}", host)
+        wait_until(lambda: self._allowed_up(host), f"{host} has cleaned up")
+        wait_until(lambda: self._is_up(host), f"{host} is up, with a provider")
+
+    def _allowed_up(self, host: str) -> bool:
+        """Nova refuses it until the host has cleaned up after evacuations."""
+        try:
+            self._service(host, forced_down=False)
+        except openstack.exceptions.BadRequestException:
+            return False
+        return True
+
+    def _service(self, host: str, forced_down: bool) -> None:
+        [service] = self.connection.compute.services(host=host, binary="nova-compute")
+        self.connection.compute.update_service_forced_down(
+            service, host, "nova-compute", forced_down
+        )
+
+    def _is_up(self, host: str) -> bool:
+        services = list(self.connection.compute.services(host=host, binary="nova-compute"))
+        providers = list(self.connection.placement.resource_providers(name=host))
+        return bool(providers) and [one.state for one in services] == ["up"]
+
+
+@contextlib.contextmanager
+def running_cloud(folder: Path, placement: str) -> Iterator[Cloud]:
+    """A new cloud, without a server, with this kind of Placement. It is gone at the end."""
+    with contextlib.ExitStack() as ended:
+        server = ended.enter_context(private_mariadb())
+        site = Site(folder, choose_ports(), secrets.token_hex(16), server.url)
+        processes = ended.enter_context(processes_in(site.logs))
+        balancer = ended.enter_context(balancer_at(site.ports["placement"]))
+        write_configuration(site)
+        rabbitmq.start_rabbitmq(site, processes)
+        schemas.create_schemas(site, server)
+        cloud = Cloud(site, processes, PlacementServices(site, processes, balancer), server)
+        _start_services(cloud, placement)
+        yield cloud
+
+
+def _start_services(cloud: Cloud, placement: str) -> None:
+    site, processes = cloud.site, cloud.processes
+    environment = site.client_environment | {
+        "OS_KEYSTONE_CONFIG_DIR": str(site.configuration("keystone"))
+    }
+    keystone = uwsgi_command(site.ports["keystone"], "keystone.wsgi.api")
+    processes.start("keystone", keystone, environment)
+    wait_until(lambda: answers_http(site.ports["keystone"]), "keystone answers")
+    catalog.register_services(site, cloud.connect())
+    cloud.placement.swap_to(placement)
+    _start_web_services(site, processes)
+    _start_nova(site, processes, "nova-conductor", "nova")
+    for cell in CELLS:
+        _start_nova(site, processes, f"nova-conductor-{cell}", cell)
+    _start_nova(site, processes, "nova-scheduler", "nova")
+    for service in ("nova", "glance", "neutron"):
+        wait_until(lambda name=service: answers_http(site.ports[name]), f"{service} answers")
+    for host in CELL_OF_COMPUTE:
+        _start_nova(site, processes, f"nova-compute-{host}", host)
+    catalog.create_what_instances_need(cloud.connection)
+    for host in CELL_OF_COMPUTE:
+        wait_until(lambda name=host: _has_node(cloud, name), f"{host} reports")
+    nova_manage(site, "cell_v2", "discover_hosts", "--by-service")
+
+
+def _start_web_services(site: Site, processes: Processes) -> None:
+    for name, module, variable in (
+        ("glance", "glance.wsgi.api", "OS_GLANCE_CONFIG_DIR"),
+        ("nova", "nova.wsgi.osapi_compute", "OS_NOVA_CONFIG_DIR"),
+    ):
+        environment = site.client_environment | {variable: str(site.configuration(name))}
+        processes.start(f"{name}-api", uwsgi_command(site.ports[name], module), environment)
+    processes.start(
+        "neutron-api", neutron_command(site), site.client_environment | neutron_environment(site)
+    )
+
+
+def _start_nova(site: Site, processes: Processes, name: str, configuration: str) -> None:
+    kind = "-".join(name.split("-")[:2])
+    file = site.configuration("nova", f"{configuration}.conf")
+    command = [program("openstack", kind), "--config-file", file]
+    processes.start(name, command, site.client_environment)
+
+
+def _has_node(cloud: Cloud, host: str) -> bool:
+    statement = "SELECT id FROM compute_nodes WHERE deleted = 0 AND host = :host"
+    return bool(cloud.sql(cloud.cell_of(host), statement, host=host))
+
+
+def nova_manage(site: Site, *words: str, expected: tuple[int, ...] = (0,)) -> tuple[int, str]:
+    """The exit code of a nova-manage command, and what it printed."""
+    command = [program("openstack", "nova-manage"), "--config-file", site.nova_conf, *words]
+    environment = site.client_environment | {"OS_NOVA_DISABLE_EVENTLET_PATCHING": "true"}
+    done = run(command, environment, expected)
+    return done.returncode, done.stdout

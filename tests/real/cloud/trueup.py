@@ -1,0 +1,93 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The commands of Trueup as an operator types them on a controller, and what Nova's own say."""
+
+import json
+import re
+import subprocess
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from tests.real.cloud.openstack import nova_manage
+from tests.real.cloud.processes import run
+from tests.real.cloud.site import Site, program
+
+CLEAN, FINDINGS = 0, 3
+HEALED_NOTHING, AUDIT_CLEAN = 4, 0
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What a command ended with, its table, and what it said beside it."""
+
+    exit_code: int
+    rows: list[dict[str, Any]]
+    said: str
+
+    def findings(self) -> list[tuple[str, str]]:
+        """Defect and subject of each finding of an audit, in order."""
+        return sorted(
+            (row["Defect"].replace("_", "-"), row["Subject"])
+            for row in self.rows
+            if row["Verdict"] == "finding"
+        )
+
+
+@dataclass(frozen=True)
+class Trueup:
+    """Nova and Neutron as nova.conf says; the ledger over Placement's API."""
+
+    site: Site
+
+    def audit(self, *options: str) -> Answer:
+        return self._run("audit", *options, expected=(CLEAN, FINDINGS))
+
+    def plan(self) -> tuple[Path, Answer]:
+        """The plan's file, and its table. Two observations, a second apart."""
+        file = self.site.state("plan.json")
+        file.unlink(missing_ok=True)
+        answer = self._run(
+            "plan", "--out", str(file), "--interval", "1", expected=(CLEAN, FINDINGS)
+        )
+        return file, answer
+
+    def apply(self, plan: Path) -> str:
+        """Every step is written; the name of the run."""
+        answer = self._run("apply", str(plan))
+        [run_name] = re.findall(r"trueup undo (\S+)", answer.said)
+        return run_name
+
+    def undo(self, run_name: str) -> None:
+        self._run("undo", run_name)
+
+    def repair(self) -> str:
+        """Plan and apply; the name of the run."""
+        return self.apply(self.plan()[0])
+
+    def _run(self, *words: str, expected: tuple[int, ...] = (CLEAN,)) -> Answer:
+        done = self._program(*words, "-f", "json", expected=expected)
+        rows = json.loads(done.stdout) if done.stdout.strip() else []
+        return Answer(done.returncode, rows, done.stderr)
+
+    def _program(self, *words: str, expected: tuple[int, ...]) -> subprocess.CompletedProcess[str]:
+        environment = self.site.client_environment | {
+            "TRUEUP_NOVA_CONF": str(self.site.nova_conf),
+            "TRUEUP_STATE_DIR": str(self.site.state("trueup")),
+        }
+        return run([program("trueup", "trueup"), *words], environment, expected)
+
+
+def what_nova_finds(site: Site) -> list[str]:
+    """What Nova's own audit and heal_allocations would change, line by line."""
+    code, audited = nova_manage(site, "placement", "audit", "--verbose", expected=(0, 3))
+    found = audited.splitlines() if code != AUDIT_CLEAN else []
+    # A dry run always ends with 4; its lines say what it would do.
+    words = ("placement", "heal_allocations", "--dry-run", "--verbose")
+    _, healed = nova_manage(site, *words, expected=(HEALED_NOTHING,))
+    return found + [line for line in healed.splitlines() if line.startswith("[dry-run]")]
+
+
+def openstack_command(site: Site, *words: str) -> Any:
+    """The document that the real client prints."""
+    done = run([program("openstack", "openstack"), *words, "-f", "json"], site.client_environment)
+    return json.loads(done.stdout)

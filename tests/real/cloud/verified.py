@@ -1,0 +1,104 @@
+# SPDX-License-Identifier: Apache-2.0
+"""docs/verified.md: what a run has shown, written by the run itself."""
+
+import importlib.metadata
+import platform
+import re
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+
+from tests.real.cloud.placement import KINDS
+from tests.real.cloud.site import ENVIRONMENTS
+from tests.tree import REPOSITORY
+
+PAGE = REPOSITORY / "docs" / "verified.md"
+PACKAGES = {
+    "openstack": (
+        "nova", "openstack-placement", "neutron", "keystone", "glance", "python-openstackclient",
+        "osc-placement", "pyuwsgi",
+    ),
+    "trueup": ("trueup", "pyuwsgi"),
+}  # fmt: skip
+
+
+@dataclass
+class Verified:
+    """A pytest plugin: it hears of every test, and writes the page if all of them passed."""
+
+    started: float = field(default_factory=time.monotonic)
+    reports: list[pytest.TestReport] = field(default_factory=list)
+    servers: dict[str, str] = field(default_factory=dict)
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        if report.when == "call":
+            self.reports.append(report)
+
+    def pytest_sessionfinish(self, exitstatus: int) -> None:
+        if exitstatus == pytest.ExitCode.OK and self.servers:
+            PAGE.write_text("\n".join(self._lines()))
+
+    def note_servers(self, logs: Path, mariadb: str) -> None:
+        """Remember the versions of what does not come from a Python package."""
+        found = re.search(r"RabbitMQ (\d+\.\d+\.\d+)", (logs / "rabbitmq.log").read_text())
+        self.servers = {
+            "MariaDB": mariadb.partition("-")[0],
+            "RabbitMQ": found[1] if found else "unknown",
+            "Python": platform.python_version(),
+        }
+
+    def _lines(self) -> Iterator[str]:
+        minutes = (time.monotonic() - self.started) / 60
+        yield "# Verified on a real OpenStack\n"
+        yield (
+            "Written by `make real` when all of its tests passed: keystone, Nova (two cells, "
+            "three hosts with the fake driver), Neutron, glance, MariaDB and RabbitMQ on one "
+            "machine, with keystone's authentication and Placement's policies on; first with "
+            "upstream's Placement, then with Trueup's, behind the same URL of the catalog.\n"
+        )
+        yield f"Last run: {datetime.now(UTC):%Y-%m-%d}, {minutes:.0f} minutes.\n"
+        yield "## Versions\n"
+        yield "| what | version |\n|---|---|"
+        for name, version in (_package_versions() | self.servers).items():
+            yield f"| {name} | {version} |"
+        yield "\n## Scenarios\n"
+        yield "Seconds that each took, and what it counted.\n"
+        yield "| scenario | with upstream's Placement | with Trueup's |\n|---|---|---|"
+        for name, by_kind in self._by_name().items():
+            cells = [_cell(by_kind.get(kind)) for kind in KINDS]
+            if "" in by_kind:
+                cells = ["", _cell(by_kind[""])]
+            yield f"| {_in_words(name)} | {' | '.join(cells)} |"
+        yield ""
+
+    def _by_name(self) -> dict[str, dict[str, pytest.TestReport]]:
+        """Name of the test → kind of Placement, or nothing where it needs both → report."""
+        found: dict[str, dict[str, pytest.TestReport]] = {}
+        for report in self.reports:
+            name, _, parameter = report.nodeid.partition("::")[2].partition("[")
+            found.setdefault(name, {})[parameter.rstrip("]")] = report
+        return found
+
+
+def _package_versions() -> dict[str, str]:
+    versions = {}
+    for environment, names in PACKAGES.items():
+        folders = [str(one) for one in (ENVIRONMENTS / environment).glob("lib/*/site-packages")]
+        there = {one.name: one.version for one in importlib.metadata.distributions(path=folders)}
+        versions |= {name: there[name] for name in names if name in there}
+    return versions
+
+
+def _cell(report: pytest.TestReport | None) -> str:
+    if report is None:
+        return ""
+    counts = [f"{value} {name}" for name, value in report.user_properties]
+    return ", ".join([f"{report.duration:.0f} s", *counts])
+
+
+def _in_words(name: str) -> str:
+    return name.removeprefix("test_").replace("_", " ")

@@ -1,0 +1,102 @@
+# SPDX-License-Identifier: Apache-2.0
+"""One real cloud for all tests of this folder. `make real` runs them, and nothing else does.
+
+Without `--real` they are not collected at all, so that nobody starts a cloud by accident and no
+test is skipped for want of one: .ci/run calls `make real`.
+"""
+
+import shutil
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.real.cloud.cleaning import clean
+from tests.real.cloud.logs import LogBook
+from tests.real.cloud.openstack import Cloud, running_cloud
+from tests.real.cloud.placement import KINDS
+from tests.real.cloud.site import ENVIRONMENTS
+from tests.real.cloud.tenant import Ledger, Tenant
+from tests.real.cloud.trueup import Trueup
+from tests.real.cloud.verified import Verified
+
+HERE = Path(__file__).parent
+LOGS_KEPT = ENVIRONMENTS / "logs"
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--real", action="store_true", help="start a real OpenStack for tests/real")
+
+
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    needs_the_cloud = collection_path.parent == HERE and collection_path.suffix == ".py"
+    return True if needs_the_cloud and not config.getoption("--real", default=False) else None
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Everything on upstream's Placement, then everything on ours, then what needs both."""
+    items.sort(key=_stage)
+
+
+def _stage(item: pytest.Item) -> int:
+    callspec = getattr(item, "callspec", None)
+    kind = callspec.params.get("placement") if callspec else None
+    return KINDS.index(kind) if kind in KINDS else len(KINDS)
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    config.pluginmanager.register(Verified(), "verified")
+
+
+@pytest.fixture(scope="session")
+def cloud(pytestconfig: pytest.Config) -> Iterator[Cloud]:
+    """The control plane. Its logs are kept beside the environments."""
+    folder = Path(tempfile.mkdtemp(prefix="trueup-real-"))
+    try:
+        with running_cloud(folder, KINDS[0]) as running:
+            version = running.sql("placement", "SELECT VERSION()")[0][0]
+            verified = pytestconfig.pluginmanager.get_plugin("verified")
+            verified.note_servers(running.site.logs, version)
+            yield running
+    finally:
+        shutil.rmtree(LOGS_KEPT, ignore_errors=True)
+        if (folder / "logs").is_dir():
+            shutil.copytree(folder / "logs", LOGS_KEPT)
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+@pytest.fixture(scope="session")
+def logbook(cloud: Cloud) -> LogBook:
+    return LogBook(cloud.site.logs)
+
+
+@pytest.fixture(scope="session", params=KINDS)
+def placement(request: pytest.FixtureRequest, cloud: Cloud, logbook: LogBook) -> Iterator[str]:
+    """The kind of Placement that serves Nova, Neutron and the clients."""
+    cloud.placement.swap_to(request.param)
+    yield request.param
+    logbook.close_chapter(request.param)
+
+
+@pytest.fixture(autouse=True)
+def nothing_is_left(cloud: Cloud) -> Iterator[None]:
+    """Each test begins on a cloud without instances, and leaves nothing that is held."""
+    yield
+    assert clean(cloud) == []
+
+
+@pytest.fixture
+def tenant(cloud: Cloud) -> Tenant:
+    return Tenant(cloud.connection)
+
+
+@pytest.fixture
+def ledger(cloud: Cloud) -> Ledger:
+    return Ledger(cloud.connection)
+
+
+@pytest.fixture
+def trueup(cloud: Cloud) -> Trueup:
+    return Trueup(cloud.site)
