@@ -6,7 +6,7 @@ BIN := $(VENV)/bin
 WORKERS ?= 2
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test quick lint fix coverage changelog sdist conformance bench clean
+.PHONY: help demo test quick lint fix coverage changelog sdist conformance real bench clean
 
 help:  ## say what can be made
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -45,6 +45,10 @@ conformance: $(VENV)/.ready-test  ## the long way: many more generated requests,
 		$(BIN)/pytest -n $(WORKERS) --dist loadgroup -q --timeout 7200 tests/differential tests/fuzz \
 		tests/simulator tests/races \
 		tests/placement/index/search/test_candidates.py tests/placement/index/test_current.py
+
+real: $(VENV)/.ready-test  ## on a real OpenStack, with upstream's Placement and then with ours (20 minutes)
+	@tools/real-environments $(VENV)/real
+	@$(BIN)/pytest tests/real --real -q --timeout 900
 
 bench: $(VENV)/.ready-test  ## Trueup and upstream side by side, in one run
 	@$(BIN)/python -m bench --database mariadb

@@ -9,7 +9,8 @@ SWAPS = ("upstream", "trueup") * 2
 BOOTS_BETWEEN = 3
 
 
-def test_swapped_in_and_out_while_instances_boot(cloud, record_property):
+def test_swapped_in_and_out_while_instances_boot(cloud, logbook, record_property):
+    logbook.begin("both")
     cloud.placement.swap_to(KINDS[-1])
     with churn(cloud, workers=2, choices=(stays,), host=None) as lives:
         for kind in SWAPS:

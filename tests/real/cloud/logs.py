@@ -44,15 +44,25 @@ class LoggedRequest:
 
 @dataclass
 class LogBook:
-    """What all services wrote while each kind of Placement served."""
+    """What all services wrote, in chapters: one for each kind of Placement that served."""
 
     folder: Path
-    errors: dict[str, Counter[LoggedError]] = field(default_factory=dict)
+    _errors: dict[str, Counter[LoggedError]] = field(default_factory=dict)
+    _chapter: str = "before"
     _read_up_to: dict[Path, int] = field(default_factory=dict)
 
-    def close_chapter(self, kind: str) -> None:
-        """What was written since the last chapter belongs to this kind."""
-        found = self.errors.setdefault(kind, Counter())
+    def begin(self, chapter: str) -> None:
+        """What is written from now on belongs to this chapter."""
+        self._read_on()
+        self._chapter = chapter
+
+    def errors(self, chapter: str) -> Counter[LoggedError]:
+        """How often each error was written in a chapter."""
+        self._read_on()
+        return self._errors.get(chapter, Counter())
+
+    def _read_on(self) -> None:
+        found = self._errors.setdefault(self._chapter, Counter())
         for path in sorted(self.folder.glob("*.log")):
             found.update(errors_in(service_of(path), self._new_lines(path)))
 
@@ -65,8 +75,8 @@ class LogBook:
 
 
 def service_of(path: Path) -> str:
-    """`nova-compute` for nova-compute-compute1.log: hosts and cells are alike."""
-    return re.sub(r"-(?:compute|cell)\d$", "", path.stem)
+    """`nova-compute` for nova-compute-compute1.log: hosts, cells and Placements are alike."""
+    return re.sub(r"-(?:(?:compute|cell)\d|upstream|trueup)$", "", path.stem)
 
 
 def errors_in(service: str, lines: Iterable[str]) -> Iterator[LoggedError]:
