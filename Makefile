@@ -48,7 +48,7 @@ conformance: $(VENV)/.ready-test  ## the long way: many more generated requests,
 
 real: $(VENV)/.ready-test  ## on a real OpenStack, with upstream's Placement and then with ours (20 minutes)
 	@tools/real-environments $(VENV)/real
-	@$(BIN)/pytest tests/real --real -q --timeout 900
+	@$(BIN)/pytest tests/real --real -q --timeout 900 --verified docs/verified.md
 
 bench: $(VENV)/.ready-test  ## Trueup and upstream side by side, in one run
 	@$(BIN)/python -m bench --database mariadb

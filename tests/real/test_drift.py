@@ -118,8 +118,7 @@ def test_the_database_of_placement_is_lost(placement, cloud, trueup, tenant, led
     cloud.server.execute("CREATE DATABASE placement CHARACTER SET utf8mb3")
     cloud.placement.manage(placement, "db", "sync")
     cloud.placement.start(placement)
-    for host in ALL_HOSTS:
-        cloud.restart_compute(host)
+    cloud.restart_computes(*ALL_HOSTS)
     expected = sorted(("missing-allocation", server.id) for server in servers)
     assert trueup.audit().findings() == expected
     trueup.repair()
@@ -148,7 +147,7 @@ def bandwidth_on(cloud, host):
         document |= {"resource_provider_generation": generation}
         placement.put(f"{path}/{part}", json=document, microversion="1.39").raise_for_status()
     # nova-compute has its providers in memory, and would fail for one that it does not know.
-    cloud.restart_compute(host)
+    cloud.restart_computes(host)
     return name
 
 

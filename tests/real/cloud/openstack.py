@@ -66,22 +66,39 @@ class Cloud:
         """The database of the cell that a host is in."""
         return f"nova_{CELL_OF_COMPUTE[host]}"
 
-    def restart_compute(self, host: str) -> None:
-        """nova-compute reads and reports everything anew. Return when its provider is there."""
-        self.processes.kill(f"nova-compute-{host}")
-        _start_nova(self.site, self.processes, f"nova-compute-{host}", host)
-        wait_until(lambda: self._is_up(host), f"{host} is up, with a provider")
+    def restart_computes(self, *hosts: str) -> None:
+        """nova-compute reads and reports everything anew. Return when each works again."""
+        for host in hosts:
+            self.processes.kill(_compute(host))
+        self.start_computes(*hosts)
 
     def kill_compute(self, host: str) -> None:
         """The host dies, and its operator tells Nova so."""
-        self.processes.kill(f"nova-compute-{host}")
+        self.processes.kill(_compute(host))
         self._service(host, forced_down=True)
 
     def revive_compute(self, host: str) -> None:
         """The host comes back; nova-compute cleans up after evacuations when it starts."""
-        _start_nova(self.site, self.processes, f"nova-compute-{host}", host)
+        self.start_computes(host)
         wait_until(lambda: self._allowed_up(host), f"{host} has cleaned up")
-        wait_until(lambda: self._is_up(host), f"{host} is up, with a provider")
+
+    def start_computes(self, *hosts: str) -> None:
+        """Return when each of them works: it reports to Nova, and has its provider."""
+        # Nova's `state` does not tell: it stays "up" for a while when a process has ended.
+        before = {host: self._reports(host) for host in hosts}
+        for host in hosts:
+            _start_nova(self.site, self.processes, _compute(host), host)
+        for host in hosts:
+            wait_until(lambda one=host: self._reports(one) > before[one], f"{host} reports")
+            wait_until(lambda one=host: self._has_provider(one), f"{host} has a provider")
+
+    def _reports(self, host: str) -> int:
+        """How often nova-compute of this host has told that it is alive."""
+        statement = "SELECT report_count FROM services WHERE deleted = 0 AND host = :host"
+        return sum(row[0] for row in self.sql(self.cell_of(host), statement, host=host))
+
+    def _has_provider(self, host: str) -> bool:
+        return bool(list(self.connection.placement.resource_providers(name=host)))
 
     def _allowed_up(self, host: str) -> bool:
         """Nova refuses it until the host has cleaned up after evacuations."""
@@ -96,11 +113,6 @@ class Cloud:
         self.connection.compute.update_service_forced_down(
             service, host, "nova-compute", forced_down
         )
-
-    def _is_up(self, host: str) -> bool:
-        services = list(self.connection.compute.services(host=host, binary="nova-compute"))
-        providers = list(self.connection.placement.resource_providers(name=host))
-        return bool(providers) and [one.state for one in services] == ["up"]
 
 
 @contextlib.contextmanager
@@ -136,11 +148,8 @@ def _start_services(cloud: Cloud, placement: str) -> None:
     _start_nova(site, processes, "nova-scheduler", "nova")
     for service in ("nova", "glance", "neutron"):
         wait_until(lambda name=service: answers_http(site.ports[name]), f"{service} answers")
-    for host in CELL_OF_COMPUTE:
-        _start_nova(site, processes, f"nova-compute-{host}", host)
+    cloud.start_computes(*CELL_OF_COMPUTE)
     catalog.create_what_instances_need(cloud.connection)
-    for host in CELL_OF_COMPUTE:
-        wait_until(lambda name=host: _has_node(cloud, name), f"{host} reports")
     nova_manage(site, "cell_v2", "discover_hosts", "--by-service")
 
 
@@ -163,9 +172,8 @@ def _start_nova(site: Site, processes: Processes, name: str, configuration: str)
     processes.start(name, command, site.client_environment)
 
 
-def _has_node(cloud: Cloud, host: str) -> bool:
-    statement = "SELECT id FROM compute_nodes WHERE deleted = 0 AND host = :host"
-    return bool(cloud.sql(cloud.cell_of(host), statement, host=host))
+def _compute(host: str) -> str:
+    return f"nova-compute-{host}"
 
 
 def nova_manage(site: Site, *words: str, expected: tuple[int, ...] = (0,)) -> tuple[int, str]:

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from tests.servers.processes import dies_with_its_parent
 
-SECONDS_BETWEEN_LOOKS = 0.3
+SECONDS_BETWEEN_LOOKS = 0.5
 SECONDS_TO_STOP = 20
 
 

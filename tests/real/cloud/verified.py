@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""docs/verified.md: what a run has shown, written by the run itself."""
+"""A page about what a run has shown, written by the run itself: docs/verified.md."""
 
 import importlib.metadata
 import platform
@@ -14,9 +14,7 @@ import pytest
 
 from tests.real.cloud.placement import KINDS
 from tests.real.cloud.site import ENVIRONMENTS
-from tests.tree import REPOSITORY
 
-PAGE = REPOSITORY / "docs" / "verified.md"
 PACKAGES = {
     "openstack": (
         "nova", "openstack-placement", "neutron", "keystone", "glance", "python-openstackclient",
@@ -30,6 +28,7 @@ PACKAGES = {
 class Verified:
     """A pytest plugin: it hears of every test, and writes the page if all of them passed."""
 
+    page: Path
     started: float = field(default_factory=time.monotonic)
     reports: list[pytest.TestReport] = field(default_factory=list)
     servers: dict[str, str] = field(default_factory=dict)
@@ -40,7 +39,7 @@ class Verified:
 
     def pytest_sessionfinish(self, exitstatus: int) -> None:
         if exitstatus == pytest.ExitCode.OK and self.servers:
-            PAGE.write_text("\n".join(self._lines()))
+            self.page.write_text("\n".join(self._lines()))
 
     def note_servers(self, logs: Path, mariadb: str) -> None:
         """Remember the versions of what does not come from a Python package."""
