@@ -1,0 +1,2 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Trueup on a real OpenStack; `make real` runs it."""
