@@ -2,7 +2,8 @@
 """`trueup apply` writes a plan, and says how to take it back. What guards it: tests/reconcile."""
 
 from tests.cli.running import trueup
-from trueup.reconcile.journal import opened, runs
+from trueup.reconcile.journal import Origin
+from trueup.reconcile.journals import applying, runs
 from trueup.reconcile.plan_file import load
 
 
@@ -37,7 +38,6 @@ def test_refused_steps_give_their_code_and_their_reasons(small, plan_file):
 
 def test_when_all_are_refused_there_is_nothing_to_take_back(small, plan_file):
     for defect in small.planted:
-        small.call("DELETE", f"/allocations/{small.consumer(defect)}")
         small.change_instance(defect, host="compute-99")
     ran = trueup("apply", plan_file)
     assert ran.code == 4
@@ -53,7 +53,7 @@ def test_the_journal_goes_where_it_is_told(plan_file, tmp_path, state):
 
 def test_a_run_that_another_process_applies_is_left_to_it(small, plan_file, state):
     before = small.rows()
-    with opened(load(plan_file), state):
+    with applying(load(plan_file), state, Origin()):
         ran = trueup("apply", plan_file)
     assert (ran.code, ran.out) == (2, "")
     assert "is being applied by another process" in ran.err

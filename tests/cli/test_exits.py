@@ -13,10 +13,12 @@ from trueup.reconcile import (
     audit_file,
     files,
     journal,
+    journals,
     observation,
     plan,
     plan_file,
     snapshot,
+    undo,
 )
 from trueup.reconcile.collect import selection
 from trueup.reconcile.sources import errors
@@ -35,7 +37,8 @@ def errors_of(module) -> list[type[Exception]]:
 
 
 MODULES = (
-    errors, audit_file, files, observation, plan, plan_file, journal, selection, snapshot
+    errors, audit_file, files, observation, plan, plan_file, journal, journals, selection,
+    snapshot, undo,
 )  # fmt: skip
 ERRORS = [kind for module in MODULES for kind in errors_of(module)]
 
@@ -57,7 +60,7 @@ def test_there_are_errors_to_be_explained():
         errors.Unreachable,
         audit_file.AuditUnreadable,
         plan_file.PlanEdited,
-        journal.RunBusy,
+        journals.RunBusy,
     } <= set(ERRORS)
 
 
@@ -86,8 +89,8 @@ def test_every_error_is_explained_in_one_line_with_what_it_knows(kind):
         (errors.DatabaseUnusable("cell1", "no driver"), 2, "extras 'mysql', 'postgresql'"),
         (plan_file.PlanEdited("f"), 2, "trueup plan --out FILE"),
         (plan.LimitExceeded(30, 25), 6, "--limit 30"),
-        (journal.RunBusy("r"), 2, "Wait"),
-        (journal.RunUnknown("r", "d"), 2, "trueup journal"),
+        (journals.RunBusy("r"), 2, "Wait"),
+        (journals.RunUnknown("r", "d"), 2, "trueup journal"),
         (journal.JournalDamaged("f", 3, "bad"), 2, "line 3 of f"),
         (audit_file.AuditUnreadable("f", "no"), 2, "trueup audit --save FILE"),
     ],

@@ -3,33 +3,35 @@
 
 from tests.cli.running import trueup
 from tests.reconcile.planning import planned
-from trueup.reconcile.journal import Settled, opened
+from trueup.reconcile.journal import Origin, Settled
+from trueup.reconcile.journals import applying
 
 
 def test_without_runs_it_is_empty(state):
     ran = trueup("journal", "-f", "json")
     assert (ran.code, ran.json()) == (0, [])
+    assert f"There is no run in {state}." in ran.err
     assert not state.exists(), "looking makes nothing"
 
 
 def test_runs_are_listed_and_one_is_shown(state):
     plan = planned()
     first, second, third = plan.steps
-    with opened(plan, state) as journal:
+    with applying(plan, state, Origin()) as journal:
         journal.settle(Settled(first.id, "done"))
         journal.settle(Settled(second.id, "refused", "it moved"))
     [row] = trueup("journal", "-f", "json").json()
-    assert (row["Run"], row["Done"], row["Refused"], row["Open"]) == (plan.id, 1, 1, 1)
+    assert (row["Run"], row["Done"], row["Refused"], row["Open"]) == (f"{plan.id}-1", 1, 1, 1)
     rows = trueup("journal", plan.id, "-f", "json").json()
-    assert [(row["Consumer"], row["Result"], row["Reason"]) for row in rows] == [
-        (first.consumer, "done", ""),
-        (second.consumer, "refused", "it moved"),
-        (third.consumer, "open", ""),
+    assert [(row["Subject"], row["Result"], row["Reason"]) for row in rows] == [
+        (first.consumers[0], "done", ""),
+        (second.consumers[0], "refused", "it moved"),
+        (third.consumers[0], "open", ""),
     ]
 
 
 def test_the_folder_may_be_named(tmp_path):
-    with opened(planned(), tmp_path / "other"):
+    with applying(planned(), tmp_path / "other", Origin()):
         pass
     assert trueup("journal", "-f", "json").json() == []
     assert len(trueup("journal", "--state-dir", tmp_path / "other", "-f", "json").json()) == 1
@@ -42,9 +44,18 @@ def test_a_run_that_is_not_there_is_refused_by_name():
 
 
 def test_a_damaged_journal_is_named(state):
-    with opened(planned(), state) as journal:
+    with applying(planned(), state, Origin()) as journal:
         path = state / f"{journal.run}.jsonl"
     path.write_bytes(path.read_bytes() + b"{}\n")
-    ran = trueup("journal")
+    ran = trueup("journal", path.stem)
     assert (ran.code, ran.out) == (2, "")
     assert f"line 2 of {path} is damaged" in ran.err
+
+
+def test_one_damaged_journal_does_not_hide_the_others(state):
+    with applying(planned(), state, Origin()) as journal:
+        run = journal.run
+    (state / "bad.jsonl").write_text("nonsense\n")
+    ran = trueup("journal", "-f", "json")
+    assert [row["Run"] for row in ran.json()] == [run, "bad"]
+    assert "line 1 is damaged" in ran.json()[1]["Note"]

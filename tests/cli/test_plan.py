@@ -13,7 +13,7 @@ from trueup.reconcile.plan_file import load
 
 
 def consumers(ran) -> set[str]:
-    return {row["Consumer"] for row in ran.json()}
+    return {row["Subject"] for row in ran.json()}
 
 
 def test_a_plan_has_a_step_for_each_finding_and_changes_nothing(small, nova_conf, tmp_path):
@@ -22,7 +22,7 @@ def test_a_plan_has_a_step_for_each_finding_and_changes_nothing(small, nova_conf
     ran = trueup("plan", "--interval", 0.01, "--out", path, "-f", "json")
     assert ran.code == 3
     assert consumers(ran) == {one.consumer_uuid for one in small.planted.values()}
-    assert {step.consumer for step in load(path).steps} == consumers(ran)
+    assert {one for step in load(path).steps for one in step.consumers} == consumers(ran)
     assert f"Next: trueup apply {path}" in ran.err
     assert small.rows() == before
 

@@ -11,7 +11,7 @@ from trueup.reconcile.plan_file import load
 def run(plan_file) -> str:
     """The name of a run that is finished."""
     assert trueup("apply", plan_file).code == 0
-    return load(plan_file).id
+    return f"{load(plan_file).id}-1"
 
 
 def test_what_a_run_changed_is_given_back(small, plan_file):
@@ -35,7 +35,7 @@ def test_a_run_is_taken_back_once(small, run):
     before = small.rows()
     ran = trueup("undo", run)
     assert ran.code == 0
-    assert "was finished before; nothing is written now" in ran.err
+    assert f"Nothing of run {run} is in place; nothing is written." in ran.err
     assert small.rows() == before
 
 
@@ -45,7 +45,7 @@ def test_what_changed_since_is_refused_by_name(small, run):
     ran = trueup("undo", run, "-f", "json")
     assert ran.code == 4
     [refused] = [row for row in ran.json() if row["Result"] == "refused"]
-    assert refused["Consumer"] == released
+    assert refused["Subject"] == released
     assert refused["Reason"].startswith("its allocations are not what they were")
 
 
@@ -64,3 +64,14 @@ def test_a_run_of_another_cloud_is_refused(small, run):
     assert (ran.code, ran.out) == (2, "")
     assert "another cloud" in ran.err
     assert small.rows() == before
+
+
+def test_one_step_is_taken_back(small, run):
+    rows = trueup("journal", run, "-f", "json").json()
+    ran = trueup("undo", run, "--step", 2, "-f", "json")
+    assert [row["Subject"] for row in ran.json()] == [rows[1]["Subject"]]
+    again = trueup("journal", run, "-f", "json").json()
+    assert [row["Result"] for row in again] == ["done", "taken back", "done", "done"]
+    refused = trueup("undo", run, "--step", 2)
+    assert (refused.code, refused.out) == (2, "")
+    assert f"List its steps with 'trueup journal {run}'" in refused.err

@@ -41,7 +41,7 @@ def test_a_page_prints_what_it_says(path, recorded_cloud, tmp_path, monkeypatch)
     cloud = recorded_cloud(CLOUD.search(page).group(1), "upstream")
     monkeypatch.setenv("TRUEUP_NOVA_CONF", str(cloud.nova_conf))
     monkeypatch.setenv("TRUEUP_STATE_DIR", str(tmp_path / "state"))
-    monkeypatch.setattr("trueup.cli.plan.INTERVAL_SECONDS", 0)
+    monkeypatch.setattr("trueup.cli.plan.INTERVAL_SECONDS", 0.01)
     monkeypatch.chdir(tmp_path)
     names: dict[str, str] = {}
     for command, expected in commands(page):

@@ -6,7 +6,7 @@ from dataclasses import replace
 from hypothesis import given, settings
 
 from tests.properties.clouds import drafts
-from tests.reconcile.observing import plan_of
+from tests.reconcile.observing import held, plan_of
 from tests.scenarios.drafting import Draft, uuid_of
 from trueup.reconcile.audit import audit
 from trueup.reconcile.facts import Facts, Holding
@@ -23,17 +23,19 @@ def planned(facts: Facts) -> Plan:
 
 
 def losses(step: Step) -> tuple[str, ...]:
-    return gains(step.after, step.before)
+    before, after = held(step)
+    return gains(after, before)
 
 
 def applied(facts: Facts, plan: Plan) -> Facts:
     """The facts after every step of a plan was written."""
     consumers, holdings = dict(facts.consumers), dict(facts.holdings)
     for step in plan.steps:
-        consumers.pop(step.consumer, None)
-        holdings[step.consumer] = Holding(step.after, 2 if step.after else None)
-        if step.after:
-            consumers[step.consumer] = step.after.amounts
+        [consumer], (_, after) = step.consumers, held(step)
+        consumers.pop(consumer, None)
+        holdings[consumer] = Holding(after, 2 if after else None)
+        if after:
+            consumers[consumer] = after.amounts
     return replace(facts, consumers=consumers, holdings=holdings)
 
 
@@ -45,9 +47,9 @@ def test_invariant_6_nothing_is_released_without_proof(draft: Draft) -> None:
         if not losses(step):
             continue
         assert facts.coverage.complete, "a silent source may know better"
-        assert step.consumer in facts.alive or step.consumer in facts.deleted
-        if step.after is None:
-            assert step.consumer in facts.deleted, "only a deleted instance loses everything"
+        assert step.consumers[0] in facts.alive or step.consumers[0] in facts.deleted
+        if held(step)[1] is None:
+            assert step.consumers[0] in facts.deleted, "only a deleted instance loses everything"
 
 
 @MANY
@@ -55,8 +57,8 @@ def test_invariant_6_nothing_is_released_without_proof(draft: Draft) -> None:
 def test_invariant_6_a_deletion_within_the_grace_is_left_alone(draft: Draft) -> None:
     facts = draft.facts()
     for step in planned(facts).steps:
-        if step.consumer in facts.deleted:
-            deleted_at = facts.deleted[step.consumer].deleted_at
+        if step.consumers[0] in facts.deleted:
+            deleted_at = facts.deleted[step.consumers[0]].deleted_at
             assert (facts.taken_at - deleted_at).total_seconds() >= AuditOptions().grace_seconds
 
 
@@ -65,10 +67,10 @@ def test_invariant_6_a_deletion_within_the_grace_is_left_alone(draft: Draft) -> 
 def test_invariant_7_what_is_in_motion_is_left_alone(draft: Draft) -> None:
     facts = draft.facts()
     for step in planned(facts).steps:
-        assert step.consumer not in facts.moving
-        assert step.consumer not in facts.builds
-        if step.consumer in facts.alive:
-            assert not isinstance(residence(facts.alive[step.consumer], facts), InMotion)
+        assert step.consumers[0] not in facts.moving
+        assert step.consumers[0] not in facts.builds
+        if step.consumers[0] in facts.alive:
+            assert not isinstance(residence(facts.alive[step.consumers[0]], facts), InMotion)
 
 
 @MANY
@@ -76,10 +78,9 @@ def test_invariant_7_what_is_in_motion_is_left_alone(draft: Draft) -> None:
 def test_invariant_8_foreign_owners_are_left_alone(draft: Draft) -> None:
     facts = draft.facts()
     for step in planned(facts).steps:
-        assert step.consumer != uuid_of("stranger")
-        for side, other in ((step.before, step.after), (step.after, step.before)):
-            pool = (side.amounts if side else {}).get(uuid_of("pool"))
-            assert pool == (other.amounts if other else {}).get(uuid_of("pool"))
+        assert step.consumers[0] != uuid_of("stranger")
+        before, after = (side.amounts if side else {} for side in held(step))
+        assert before.get(uuid_of("pool")) == after.get(uuid_of("pool"))
 
 
 @MANY
@@ -87,14 +88,15 @@ def test_invariant_8_foreign_owners_are_left_alone(draft: Draft) -> None:
 def test_invariant_9_a_full_replace_keeps_what_is_to_be_kept(draft: Draft) -> None:
     facts = draft.facts()
     for step in planned(facts).steps:
-        if step.before and step.after:
-            assert (step.before.project, step.before.user, step.before.consumer_type) == (
-                step.after.project,
-                step.after.user,
-                step.after.consumer_type,
+        before, after = held(step)
+        if before and after:
+            assert (before.project, before.user, before.consumer_type) == (
+                after.project,
+                after.user,
+                after.consumer_type,
             )
-        assert step.before != step.after
-        assert step.after is None or step.after.amounts, "no consumer is left with an empty claim"
+        assert before != after
+        assert after is None or after.amounts, "no consumer is left with an empty claim"
 
 
 @MANY

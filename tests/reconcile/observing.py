@@ -5,11 +5,20 @@ from collections.abc import Callable
 from dataclasses import replace
 from datetime import timedelta
 
-from trueup.reconcile.facts import Facts
+from trueup.reconcile.facts import Allocations, Facts
 from trueup.reconcile.findings import Finding
 from trueup.reconcile.observation import Confirmed, Observation, observation
 from trueup.reconcile.options import AuditOptions
 from trueup.reconcile.plan import Plan, make_plan
+from trueup.reconcile.steps import Step, held_in
+
+
+def held(step: Step) -> tuple[Allocations | None, Allocations | None]:
+    """What the one consumer of a step holds before and after."""
+    [change] = step.changes
+    [consumer] = step.consumers
+    return held_in(change.before)[consumer], held_in(change.after)[consumer]
+
 
 MINUTE = timedelta(minutes=1)
 

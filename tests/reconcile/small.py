@@ -8,7 +8,7 @@ import json
 import shutil
 import sqlite3
 from collections.abc import Iterator, Mapping
-from contextlib import closing, contextmanager
+from contextlib import AbstractContextManager, closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -21,12 +21,15 @@ from tests.servers.placement import placement_server
 from trueup import lab
 from trueup.lab.nova.databases import sqlite_url
 from trueup.lab.serving import serve
+from trueup.reconcile import changes
 from trueup.reconcile.apply import apply
 from trueup.reconcile.collect import collect
-from trueup.reconcile.journal import Settled, opened
+from trueup.reconcile.journal import Journal, Origin, Settled
+from trueup.reconcile.journals import applying
 from trueup.reconcile.plan import Plan, consumers_of, make_plan
 from trueup.reconcile.sources.cloud import Cloud
 from trueup.reconcile.sources.connect import from_nova_conf
+from trueup.reconcile.steps import Step
 
 SEED, HOSTS, INSTANCES = 1, 6, 24
 LEDGER_TABLES = ("allocations", "consumers", "inventories", "resource_providers")
@@ -100,8 +103,16 @@ class Small:
 
     def apply(self, plan: Plan) -> dict[str, Settled]:
         """Apply it with a journal beside the databases; how each consumer's step was settled."""
-        with opened(plan, self.folder / "journal") as journal:
-            return {step.consumer: settled for step, settled in apply(plan, self.cloud, journal)}
+        with self.journal(plan) as journal:
+            return {step.consumers[0]: settled for step, settled in apply(self.cloud, journal)}
+
+    def journal(self, plan: Plan) -> AbstractContextManager[Journal]:
+        """The journal of this plan's run, beside the databases."""
+        return applying(plan, self.folder / "journal", Origin("operator", "controller"))
+
+    def write(self, step: Step) -> None:
+        """What a step writes, without any guard and without a journal."""
+        assert all(changes.write(change, self.cloud).accepted for change in step.changes)
 
 
 def build(folder: Path) -> Template:

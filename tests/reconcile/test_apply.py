@@ -8,12 +8,16 @@ from dataclasses import replace
 from datetime import datetime, timedelta
 
 import pytest
+from msgspec import structs
 
+from tests.reconcile.observing import held
 from tests.reconcile.small import Small
-from trueup.reconcile.apply import apply, require_answers, settle_interrupted
-from trueup.reconcile.journal import Settled, opened
+from trueup.reconcile import apply as apply_module
+from trueup.reconcile.apply import require_answers, settle_interrupted
+from trueup.reconcile.journal import Settled
 from trueup.reconcile.plan import Plan
 from trueup.reconcile.sources.errors import Unreachable
+from trueup.reconcile.steps import Held, Step, gains
 
 WRONG, MISSING = "wrong-provider", "missing-allocation"
 ORPHANED, RESIDUE = "orphaned-allocation", "evacuation-residue"
@@ -27,10 +31,10 @@ def refused(small: Small, plan: Plan) -> str:
     [step] = plan.steps
     [settled] = small.apply(plan).values()
     assert settled.result == "refused"
-    assert settled.generation is None
+    assert settled.versions == ()
     assert small.rows() == before, "nothing is written"
-    with opened(plan, small.folder / "journal") as journal:
-        assert not journal.was_intended(step)
+    with small.journal(plan) as journal:
+        assert journal.intended_at(step) is None
     return settled.reason
 
 
@@ -52,12 +56,13 @@ def rewritten(small: Small, consumer: str, **changes: object) -> None:
 def test_a_step_leaves_after_where_before_was(on_both):
     plan, holding = on_both.plan(), on_both.cloud.placement.holding
     assert {reason.split(":")[0] for step in plan.steps for reason in step.because} == set(EVERY)
-    assert all(holding(step.consumer).allocations == step.before for step in plan.steps)
+    sides = {step.consumers[0]: held(step) for step in plan.steps}
+    assert all(holding(one).allocations == before for one, (before, _) in sides.items())
     settled = on_both.apply(plan)
-    for step in plan.steps:
-        assert settled[step.consumer].result == "done"
-        assert holding(step.consumer).allocations == step.after
-        assert holding(step.consumer).generation == settled[step.consumer].generation
+    for consumer, (_, after) in sides.items():
+        assert settled[consumer].result == "done"
+        assert holding(consumer).allocations == after
+        assert settled[consumer].versions == ({consumer: holding(consumer).generation},)
     assert on_both.plan().steps == ()
 
 
@@ -65,7 +70,7 @@ def test_invariant_9_a_step_writes_to_its_consumer_and_to_nothing_else(small):
     plan, before = small.plan(), small.ledger()
     small.apply(plan)
     after = small.ledger()
-    changed = {step.consumer for step in plan.steps}
+    changed = {one for step in plan.steps for one in step.consumers}
     assert len(changed) == 4
     assert after["providers"] == before["providers"]
     for consumer in before["allocations"].keys() - changed:
@@ -88,7 +93,7 @@ def test_invariant_9_a_step_writes_to_its_consumer_and_to_nothing_else(small):
 )
 def test_invariant_7_an_instance_that_moved_is_refused_by_name(small, column, value, was):
     plan = small.plan(WRONG)
-    planned = getattr(plan.steps[0].guard.instance, column)
+    planned = getattr(plan.steps[0].guards[0], column)
     small.change_instance(WRONG, **{column: value})
     now = {"deleted": "True", "updated_at": LATER}.get(column, value)
     assert refused(small, plan) == f"the instance's {column} was {was or planned}, it is {now}"
@@ -135,9 +140,12 @@ def test_a_consumer_that_was_written_meanwhile_is_refused_though_it_holds_the_sa
     rewritten(small, consumer, consumer_type="INSTANCE")
     assert "its allocations are not what they were" in refused(small, plan), "its type is new"
     plan = small.plan(WRONG)
-    was = plan.steps[0].guard.consumer_generation
+    was = plan.steps[0].changes[0].version[consumer]
     rewritten(small, consumer)
-    assert refused(small, plan) == f"its consumer generation was {was}, it is {was + 1}"
+    assert (
+        refused(small, plan)
+        == f"its allocations were written since: generation {was}, now {was + 1}"
+    )
 
 
 @pytest.mark.parametrize("defect", EVERY)
@@ -146,7 +154,7 @@ def test_allocations_that_are_no_longer_the_same_are_refused(small, defect):
     consumer = small.consumer(defect)
     if defect == MISSING:
         owner = {"project_id": "p", "user_id": "u", "consumer_generation": None}
-        node = next(iter(plan.steps[0].after.amounts))
+        node = next(iter(held(plan.steps[0])[1].amounts))
         body = {**owner, "allocations": {node: {"resources": {"VCPU": 1}}}}
         assert small.call("PUT", f"/allocations/{consumer}", body).status_code == 204
     else:
@@ -154,25 +162,15 @@ def test_allocations_that_are_no_longer_the_same_are_refused(small, defect):
     assert refused(small, plan).startswith("its allocations are not what they were")
 
 
-def test_a_provider_that_changed_is_refused_by_name(small):
-    plan = small.plan(WRONG)
-    [(provider, was)] = plan.steps[0].guard.provider_generations.items()
-    url = f"/resource_providers/{provider}/inventories"
-    unchanged = small.call("GET", url).json()
-    assert small.call("PUT", url, unchanged).status_code == 200
-    assert (
-        refused(small, plan) == f"the generation of provider {provider} was {was}, it is {was + 1}"
-    )
-
-
-def test_a_provider_that_is_gone_is_refused_by_name(small):
-    uuid = "99999999-2222-4333-8444-555555555555"
-    plan = small.plan(WRONG)
-    [step] = plan.steps
-    guard = replace(step.guard, provider_generations={uuid: 0})
-    assert refused(small, replace(plan, steps=(replace(step, guard=guard),))) == (
-        f"provider {uuid} is gone"
-    )
+def test_a_busy_host_is_repaired_all_the_same(on_both):
+    """Boots on the host move the provider's generation; only the consumer's own is a guard."""
+    plan = on_both.plan()
+    gaining = {uuid for step in plan.steps for uuid in gains(*held(step))}
+    assert gaining
+    for provider in gaining:
+        url = f"/resource_providers/{provider}/inventories"
+        assert on_both.call("PUT", url, on_both.call("GET", url).json()).status_code == 200
+    assert {one.result for one in on_both.apply(plan).values()} == {"done"}
 
 
 def test_all_that_moved_is_named_at_once(small):
@@ -205,105 +203,24 @@ def test_what_was_refused_is_tried_again_and_what_is_done_is_not(small):
         assert again[consumer] == first[consumer]
 
 
-def test_own_writes_do_not_trip_own_guards(small):
-    """Each write moves the generation of the provider that the next step guards as well."""
-    plan = small.plan(MISSING)
-    [provider] = plan.steps[0].guard.provider_generations
-    neighbours = small.call("GET", f"/resource_providers/{provider}/allocations").json()
-    settled = small.sql(
-        f"nova_{small.planted[MISSING].cell}",
-        "SELECT uuid FROM instances WHERE deleted = 0 AND task_state IS NULL"
-        " AND vm_state IN ('active', 'stopped')",
-    )
-    for consumer in neighbours["allocations"].keys() & {row["uuid"] for row in settled}:
-        assert small.call("DELETE", f"/allocations/{consumer}").status_code == 204
-    plan = small.plan(MISSING)
-    generations = {
-        step.guard.provider_generations[provider]
-        for step in plan.steps
-        if provider in step.guard.provider_generations
-    }
-    assert len(plan.steps) > 1
-    assert len(generations) == 1, "all of them guard the same generation"
-    assert {one.result for one in small.apply(plan).values()} == {"done"}
+def holding_more(step: Step, **more: int) -> Step:
+    """The same step, but more is to be held of the one provider that it gives something of."""
+    [change], [consumer] = step.changes, step.consumers
+    after = held(step)[1]
+    [(provider, amounts)] = after.amounts.items()
+    greedy = Held({consumer: replace(after, amounts={provider: {**amounts, **more}})})
+    return structs.replace(step, changes=(structs.replace(change, after=greedy),))
 
 
-def test_a_foreign_write_between_two_own_ones_is_noticed(small):
-    plan = small.plan()
-    release_step, *others = plan.steps
-    gaining = next(step for step in others if step.guard.provider_generations)
-    [provider] = gaining.guard.provider_generations
-    url = f"/resource_providers/{provider}/inventories"
-    results = {}
-    with opened(plan, small.folder / "journal") as journal:
-        for step, settled in apply(plan, small.cloud, journal):
-            results[step.consumer] = settled
-            if step == release_step:
-                assert small.call("PUT", url, small.call("GET", url).json()).status_code == 200
-    assert results[release_step.consumer].result == "done"
-    assert f"the generation of provider {provider}" in results[gaining.consumer].reason
-
-
-def test_what_placement_refuses_is_refused_with_its_reason(small):
-    plan = small.plan(MISSING)
-    [step] = plan.steps
-    [(provider, amounts)] = step.after.amounts.items()
-    after = replace(step.after, amounts={provider: {**amounts, "VCPU": 100_000}})
-    before = small.rows()
-    [settled] = small.apply(replace(plan, steps=(replace(step, after=after),))).values()
+def test_what_placement_refuses_is_refused_with_its_reason(on_both):
+    plan = on_both.plan(MISSING)
+    before = on_both.rows()
+    steps = (holding_more(plan.steps[0], VCPU=100_000),)
+    [settled] = on_both.apply(replace(plan, steps=steps)).values()
     assert settled.result == "refused"
     assert "VCPU" in settled.reason
-    assert small.rows() == before
-
-
-def stuck(small: Small, consumer: str) -> bool:
-    """Try what leaves a consumer without allocations in upstream; whether it is in the way."""
-    nowhere = "99999999-2222-4333-8444-555555555555"
-    body = {
-        "allocations": {nowhere: {"resources": {"VCPU": 1}}},
-        "project_id": "p",
-        "user_id": "u",
-        "consumer_generation": None,
-    }
-    first = small.call("PUT", f"/allocations/{consumer}", body)
-    assert first.status_code == 400
-    again = small.call("PUT", f"/allocations/{consumer}", body)
-    return again.status_code == 409
-
-
-@pytest.mark.parametrize("placement", ["upstream", "trueup"])
-def test_a_consumer_stuck_by_a_refused_write_is_got_past(small_on, placement):
-    """nova-facts, Placement 4: upstream keeps the consumer, we must not."""
-    small = small_on(placement)
-    consumer = small.consumer(MISSING)
-    plan = small.plan(MISSING)
-    assert stuck(small, consumer) is (placement == "upstream")
-    assert small.apply(plan)[consumer].result == "done"
-    assert small.cloud.placement.holding(consumer).allocations == plan.steps[0].after
-
-
-def test_a_plan_made_after_it_got_stuck_is_written_too(small_on):
-    small = small_on("upstream")
-    assert stuck(small, small.consumer(MISSING))
-    plan = small.plan(MISSING)
-    assert plan.steps[0].guard.consumer_generation is None
-    assert small.apply(plan)[small.consumer(MISSING)].result == "done"
-
-
-def test_getting_past_a_stuck_consumer_takes_nothing_from_who_filled_it(small_on):
-    small = small_on("upstream")
-    consumer = small.consumer(MISSING)
-    plan = small.plan(MISSING)
-    assert stuck(small, consumer)
-    [provider] = plan.steps[0].after.amounts
-    theirs = {
-        "allocations": {provider: {"resources": {"VCPU": 1}}},
-        "project_id": "p",
-        "user_id": "u",
-        "consumer_generation": 0,
-    }
-    assert small.call("PUT", f"/allocations/{consumer}", theirs).status_code == 204
-    assert refused(small, plan).startswith("its allocations are not what they were")
+    after = on_both.rows()
+    assert after["allocations"] == before["allocations"]
 
 
 def test_every_source_is_asked_before_anything_is_written(small):
@@ -327,29 +244,64 @@ def test_a_cell_that_falls_silent_leaves_the_step_open(small):
     assert small.apply(plan)[small.consumer(WRONG)].result == "done"
 
 
-@pytest.mark.parametrize("written", [True, False])
-def test_what_a_killed_run_intended_is_settled_by_what_is_there(small, written):
-    plan = small.plan(WRONG)
-    [step] = plan.steps
-    with opened(plan, small.folder / "journal") as journal:
-        journal.intend(step)
+def interrupted(small: Small, plan: Plan, written: bool) -> None:
+    """A run that was killed between its intent and its settling."""
+    with small.journal(plan) as journal:
+        journal.intend(plan.steps[0])
     if written:
-        small.cloud.placement.replace(
-            step.consumer, step.before, step.after, step.guard.consumer_generation
-        )
-    with opened(plan, small.folder / "journal") as journal:
+        small.write(plan.steps[0])
+
+
+@pytest.mark.parametrize("defect", EVERY)
+def test_what_a_killed_run_wrote_is_settled_by_what_is_there(small, defect):
+    plan = small.plan(defect)
+    [step] = plan.steps
+    interrupted(small, plan, written=True)
+    with small.journal(plan) as journal:
         settle_interrupted(small.cloud, journal)
         found = journal.settled(step)
-    if written:
-        assert found.result == "done"
-        assert found.generation == small.cloud.placement.holding(step.consumer).generation
-    else:
-        assert found == Settled(step.id, "refused", "interrupted before it was written")
+    assert found.result == "done"
+    [consumer] = step.consumers
+    assert found.versions == ({consumer: small.cloud.placement.holding(consumer).generation},)
+
+
+def test_what_a_killed_run_did_not_write_may_still_come(small, monkeypatch):
+    plan = small.plan(WRONG)
+    [step] = plan.steps
+    interrupted(small, plan, written=False)
+    with small.journal(plan) as journal:
+        settle_interrupted(small.cloud, journal)
+        assert journal.settled(step).result == "unknown"
+        monkeypatch.setattr(apply_module, "LATE", timedelta())
+        settle_interrupted(small.cloud, journal)
+        settled = journal.settled(step)
+    assert settled == Settled(step.id, "refused", "interrupted before it was written")
+
+
+def test_an_unknown_step_is_written_by_the_next_run(small):
+    plan = small.plan(WRONG)
+    interrupted(small, plan, written=False)
+    assert small.apply(plan)[small.consumer(WRONG)].result == "done"
+
+
+# What releases a consumer leaves nothing that somebody else could have written to.
+@pytest.mark.parametrize("defect", [RESIDUE, MISSING, WRONG])
+def test_somebody_elses_write_is_not_taken_for_ours(small, defect):
+    """The same content, but not at the generation that our write leaves."""
+    plan = small.plan(defect)
+    [step] = plan.steps
+    [consumer] = step.consumers
+    interrupted(small, plan, written=True)
+    rewritten(small, consumer)
+    settled = small.apply(plan)[consumer]
+    assert settled.result == "refused"
+    with small.journal(plan) as journal:
+        assert journal.in_place == (), "so that no undo destroys it"
 
 
 def test_what_was_never_intended_stays_open(small):
     plan = small.plan(WRONG)
-    with opened(plan, small.folder / "journal") as journal:
+    with small.journal(plan) as journal:
         settle_interrupted(small.cloud, journal)
         assert journal.settled(plan.steps[0]) is None
 
@@ -357,7 +309,21 @@ def test_what_was_never_intended_stays_open(small):
 def test_an_undo_does_not_compare_when_the_instance_last_changed(small):
     plan = small.plan(WRONG)
     [step] = plan.steps
-    mark = replace(step.guard.instance, updated_at=None)
-    late = replace(plan, steps=(replace(step, guard=replace(step.guard, instance=mark)),))
+    guard = structs.replace(step.guards[0], updated_at=None)
+    late = replace(plan, steps=(structs.replace(step, guards=(guard,)),))
     small.change_instance(WRONG, updated_at=(LATER + timedelta(days=1)).isoformat(sep=" "))
-    assert small.apply(late)[step.consumer].result == "done"
+    assert small.apply(late)[small.consumer(WRONG)].result == "done"
+
+
+def test_a_step_that_needs_another_waits_for_it(small):
+    plan = small.plan(WRONG, MISSING)
+    first, second = plan.steps
+    needing = structs.replace(second, needs=(first.id,))
+    small.change_instance(MISSING, task_state="migrating")
+    small.change_instance(WRONG, task_state="migrating")
+    settled = small.apply(replace(plan, steps=(first, needing)))
+    assert settled[second.consumers[0]].reason == f"it needs {first.id}, which is not done"
+    small.change_instance(MISSING, task_state=None)
+    small.change_instance(WRONG, task_state=None)
+    settled = small.apply(replace(plan, steps=(first, needing)))
+    assert {one.result for one in settled.values()} == {"done"}

@@ -70,10 +70,10 @@ def test_the_remedy_of_a_finding_is_one_step_on_its_subject(defect):
     for facts in clouds():
         for one in findings(defect, facts):
             [step] = defect.remedy(one, facts)
-            assert step.consumer == one.subject.uuid
+            assert step.consumers == (one.subject.uuid,)
             assert step.because == (one.id,)
-            assert step.guard.instance.uuid == one.subject.uuid
-            assert step.before != step.after
+            assert step.guards[0].uuid == one.subject.uuid
+            assert step.changes[0].before != step.changes[0].after
 
 
 @EVERY

@@ -5,8 +5,9 @@ from dataclasses import replace
 from datetime import timedelta
 
 import pytest
+from msgspec import structs
 
-from tests.reconcile.observing import MINUTE, confirmed_as, confirmed_by, plan_of
+from tests.reconcile.observing import MINUTE, confirmed_as, confirmed_by, held, plan_of
 from tests.reconcile.planning import BROKEN, audited, facts_of, planned
 from tests.scenarios.drafting import NOW, OWNER, uuid_of
 from trueup.reconcile.facts import Allocations, Holding
@@ -25,12 +26,13 @@ from trueup.reconcile.plan import (
     refuse_too_large,
     refuse_unfit,
 )
+from trueup.reconcile.steps import AllocationsOf, Step, gains
 
 HOUR = timedelta(hours=1)
 
 
 def consumers(plan: Plan) -> list[str]:
-    return [step.consumer for step in plan.steps]
+    return [one for step in plan.steps for one in step.consumers]
 
 
 def test_a_plan_says_what_it_was_made_from():
@@ -46,8 +48,8 @@ def test_a_plan_says_what_it_was_made_from():
 
 def test_what_releases_comes_before_what_needs_room():
     steps = planned().steps
-    assert steps[0].consumer == uuid_of("old")
-    assert [bool(step.guard.provider_generations) for step in steps] == [False, True, True]
+    assert steps[0].consumers[0] == uuid_of("old")
+    assert [bool(gains(*held(step))) for step in steps] == [False, True, True]
     assert consumers(planned())[1:] == sorted([uuid_of("web"), uuid_of("db")])
 
 
@@ -114,8 +116,8 @@ def test_a_plan_has_the_name_of_its_content():
 
 def test_an_inverse_plan_names_what_it_undoes():
     plan = planned()
-    inverse = in_reverse(plan, reversed(plan.steps))
-    assert inverse.undoes == plan.id
+    inverse = in_reverse(plan, reversed(plan.steps), "a-run")
+    assert inverse.undoes == "a-run"
     assert inverse.id != plan.id
     assert (inverse.cells, inverse.consumers) == (plan.cells, plan.consumers)
 
@@ -148,22 +150,27 @@ def test_cells_may_come_in_any_order():
     refuse_foreign(plan, ["b", "a"])
 
 
-@pytest.mark.parametrize(
-    ("in_cloud", "steps_max"), [(0, 25), (2500, 25), (2600, 26), (100_000, 1000)]
-)
-def test_invariant_14_the_limit_is_25_steps_or_1_percent_of_consumers(in_cloud, steps_max):
+def touching(number: int) -> tuple[Step, ...]:
+    """Steps that touch so many consumers."""
     [step, *_] = planned().steps
-    plan = replace(planned(), consumers=in_cloud, steps=(step,) * steps_max)
-    assert plan.steps_max == steps_max
+    change = structs.replace(
+        step.changes[0], target=AllocationsOf(tuple(f"c{n}" for n in range(number)))
+    )
+    return (structs.replace(step, changes=(change,)),)
+
+
+@pytest.mark.parametrize(("in_cloud", "limit"), [(0, 25), (2500, 25), (2600, 26), (100_000, 1000)])
+def test_invariant_14_the_limit_is_25_subjects_or_1_percent_of_consumers(in_cloud, limit):
+    plan = replace(planned(), consumers=in_cloud, steps=touching(limit))
+    assert plan.limit == limit
     refuse_too_large(plan, None)
     with pytest.raises(LimitExceeded) as refused:
-        refuse_too_large(replace(plan, steps=(step,) * (steps_max + 1)), None)
-    assert (refused.value.steps, refused.value.limit) == (steps_max + 1, steps_max)
+        refuse_too_large(replace(plan, steps=touching(limit + 1)), None)
+    assert (refused.value.subjects, refused.value.limit) == (limit + 1, limit)
 
 
 def test_invariant_14_a_limit_by_name_raises_and_lowers_it():
-    [step, *_] = planned().steps
-    plan = replace(planned(), steps=(step,) * 30)
+    plan = replace(planned(), steps=touching(30))
     refuse_too_large(plan, 30)
     with pytest.raises(LimitExceeded):
         refuse_too_large(plan, 29)

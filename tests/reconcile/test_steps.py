@@ -1,14 +1,52 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Steps carry what guards them."""
+"""Steps are values: what they change, what guards them, and their inverse."""
 
 from dataclasses import replace
 
+import msgspec
 import pytest
 
 from tests.reconcile.planning import facts_of
 from tests.scenarios.drafting import OWNER, uuid_of
 from trueup.reconcile.facts import Allocations, Migration
-from trueup.reconcile.steps import gains, mark, step_on
+from trueup.reconcile.steps import (
+    Aggregates,
+    AggregatesOf,
+    AllocationsOf,
+    CellFresh,
+    Change,
+    DomainDefinition,
+    DomainIs,
+    DomainText,
+    Held,
+    InstanceState,
+    Inventories,
+    InventoriesOf,
+    InventoryFields,
+    MigrationState,
+    PortBinding,
+    Profile,
+    ProviderFields,
+    ProviderNode,
+    ServiceDown,
+    ServiceFields,
+    ServiceRecord,
+    Step,
+    Traits,
+    TraitsOf,
+    Tree,
+    TreeContents,
+    VersionIs,
+    allocations_step,
+    at_versions,
+    gains,
+    growth,
+    instance_state,
+    step_growth,
+    step_of,
+    step_on,
+    swapped,
+)  # fmt: skip
 
 CLOUD = """
 cell1
@@ -46,32 +84,51 @@ def test_another_class_of_the_same_provider_is_a_gain():
     assert gains(held(("a", 1)), more) == ("a",)
 
 
-def test_a_step_guards_its_consumer_its_gains_and_its_instance():
+def test_how_much_more_is_held_by_provider_and_class():
+    before = Allocations(amounts={"a": {"VCPU": 2, "DISK_GB": 1}, "b": {"VCPU": 1}}, **OWNER)
+    after = Allocations(amounts={"a": {"VCPU": 3}, "b": {"VCPU": 1}}, **OWNER)
+    assert growth(before, after) == {("a", "DISK_GB"): -1, ("a", "VCPU"): 1}
+    assert growth(None, None) == {}
+
+
+def test_a_step_goes_from_what_is_held_and_carries_its_version_and_guard():
     facts = facts_of(CLOUD)
     web = facts.alive[uuid_of("web")]
-    after = held((uuid_of("h1"), 2))
+    after = held(("h1", 2))
     step = step_on(web.uuid, facts, after, "a reason", web)
-    assert step.before == held((uuid_of("h2"), 2))
-    assert step.after == after
-    assert step.guard.consumer_generation == 1
-    assert step.guard.provider_generations == {uuid_of("h1"): 1}
-    assert step.guard.instance == mark(web, moving=False)
-    assert step.because == ("a reason",)
-    assert step.id == f"allocations:{web.uuid}"
+    [change] = step.changes
+    assert change.target == AllocationsOf((web.uuid,))
+    assert change.before == Held({web.uuid: facts.holdings[web.uuid].allocations})
+    assert change.after == Held({web.uuid: after})
+    assert change.version == {web.uuid: 1}
+    assert step.guards == (instance_state(web, moving=False),)
+    assert (step.id, step.because, step.consumers) == (
+        f"allocations:{web.uuid}", ("a reason",), (web.uuid,)
+    )  # fmt: skip
+    assert step.subjects == {web.uuid}
 
 
 def test_a_step_on_a_consumer_that_holds_nothing_wants_it_not_to_exist():
     facts = facts_of(CLOUD)
     db = facts.alive[uuid_of("db")]
-    step = step_on(db.uuid, facts, held((uuid_of("h1"), 2)), "a reason", db)
-    assert step.before is None
-    assert step.guard.consumer_generation is None
+    [change] = step_on(db.uuid, facts, held(("h1", 2)), "a reason", db).changes
+    assert change.before == Held({db.uuid: None})
+    assert change.version == {db.uuid: None}
 
 
-def test_a_mark_is_the_instance_as_it_was_read_and_whether_it_moves():
+def test_a_step_on_several_consumers_changes_them_at_once():
+    facts = facts_of(CLOUD)
+    web, db = uuid_of("web"), uuid_of("db")
+    step = allocations_step({web: None, db: held((uuid_of("h1"), 3))}, facts, ("a",), ())
+    assert step.consumers == tuple(sorted((web, db)))
+    assert step.subjects == {web, db}
+    assert step_growth(step) == {(uuid_of("h1"), "VCPU"): 3, (uuid_of("h2"), "VCPU"): -2}
+
+
+def test_the_state_of_an_instance_is_as_it_was_read_and_whether_it_moves():
     facts = facts_of(CLOUD)
     web = replace(facts.alive[uuid_of("web")], task_state="migrating", node="another")
-    found = mark(web, moving=True)
+    found = instance_state(web, moving=True)
     assert (found.uuid, found.cell, found.host, found.node) == (
         web.uuid, uuid_of("cell1"), "h1", "another"
     )  # fmt: skip
@@ -86,4 +143,62 @@ def test_a_move_that_was_read_with_the_facts_is_in_the_guard():
     web = facts.alive[uuid_of("web")]
     moves = (Migration("m", web.cell, web.uuid, "resize", "running", "h2", "h2"),)
     step = step_on(web.uuid, replace(facts, migrations=moves), None, "a reason", web)
-    assert step.guard.instance.moving
+    assert step.guards[0].moving
+
+
+INVENTORY = InventoryFields(8, 0, 1, 8, 1, 4.0)
+BOTH = {"c": held(("a", 1)), "d": None}
+CHANGES = {
+    "allocations": (AllocationsOf(("c", "d")), Held(BOTH)),
+    "provider": (ProviderNode("p"), ProviderFields("name")),
+    "inventories": (InventoriesOf("p"), Inventories({"VCPU": INVENTORY})),
+    "traits": (TraitsOf("p"), Traits(("CUSTOM_A", "CUSTOM_B"))),
+    "aggregates": (AggregatesOf("p"), Aggregates(("x",))),
+    "tree": (Tree(("p", "q"), ("c", "d")), TreeContents({"p": {"VCPU": INVENTORY}}, BOTH)),
+    "port-binding": (PortBinding("t"), Profile({"allocation": {"group": "p"}, "n": 1})),
+    "compute-service": (ServiceRecord("cell", "h1"), ServiceFields(True, "why", False)),
+    "domain": (DomainDefinition("h1", "i"), DomainText("<domain/>")),
+}
+GUARDS = (
+    InstanceState("cell", "i", "h1", "h1", "active", None, False, False, None),
+    MigrationState("cell", "i", "m", "error"),
+    VersionIs(TraitsOf("p"), {"p": 3}),
+    ServiceDown("cell", "h1"),
+    CellFresh("cell", 60),
+    DomainIs("h1", "i", None),
+)
+
+
+@pytest.mark.parametrize("kind", CHANGES)
+def test_steps_of_every_kind_come_back_from_a_file_as_they_were(kind):
+    target, state = CHANGES[kind]
+    change = Change(target, None, state, {"p": 3, "c": None, "t": "digest"})
+    step = step_of((change,), GUARDS, ("a finding",), needs=("another",))
+    assert step.id.startswith(f"{kind}:")
+    assert msgspec.json.decode(msgspec.json.encode(step), type=Step) == step
+
+
+def test_a_swapped_step_is_its_inverse_last_change_first():
+    changes = tuple(Change(*CHANGES[kind], None, {"p": 1}) for kind in ("traits", "aggregates"))
+    step = step_of(changes, GUARDS, ("a finding",), needs=("another",))
+    back = swapped(step, [{"p": 2}, {"p": 3}])
+    assert [(one.target, one.before, one.after, one.version) for one in back.changes] == [
+        (changes[1].target, None, changes[1].before, {"p": 3}),
+        (changes[0].target, None, changes[0].before, {"p": 2}),
+    ]
+    assert back.guards == (GUARDS[0],)
+    assert back.needs == ()
+    assert back.id == step.id
+
+
+def test_a_reshape_counts_all_its_consumers():
+    target, state = CHANGES["tree"]
+    step = step_of((Change(target, state, state, {}),), (), ())
+    assert step.subjects == {"c", "d"}
+    assert step.consumers == ("c", "d")
+
+
+def test_the_same_step_for_other_versions():
+    target, state = CHANGES["traits"]
+    step = step_of((Change(target, None, state, {"p": 1}),), (), ())
+    assert at_versions(step, [{"p": 5}]).changes[0].version == {"p": 5}

@@ -1,57 +1,80 @@
 # SPDX-License-Identifier: Apache-2.0
 """Undo is apply of the inverse: it restores what was, and refuses by name what changed since."""
 
-from dataclasses import replace
 from datetime import datetime
+
+import pytest
+from msgspec import structs
 
 from tests.clouds.ledger import ledger_at
 from tests.reconcile.planning import planned
 from tests.reconcile.small import Small
-from trueup.reconcile.apply import settle_interrupted
-from trueup.reconcile.journal import Settled, opened, read
-from trueup.reconcile.plan import Plan
-from trueup.reconcile.undo import inverse
+from trueup.reconcile.journal import Origin, Settled
+from trueup.reconcile.journals import applying, reopened, runs
+from trueup.reconcile.runs import undone
+from trueup.reconcile.steps import Step, Version
+from trueup.reconcile.undo import StepUnknown, inverse
 
 WRONG, MISSING = "wrong-provider", "missing-allocation"
 ORPHANED, RESIDUE = "orphaned-allocation", "evacuation-residue"
 
 
-def inverse_of(small: Small, plan: Plan) -> Plan:
-    return inverse(read(plan.id, small.folder / "journal"))
+def versions_of(step: Step, number: int | None) -> tuple[Version, ...]:
+    return (dict.fromkeys(step.consumers, number),)
 
 
-def test_the_inverse_swaps_what_was_done_last_first(tmp_path):
+def undo(small: Small, run: str, *only: str) -> dict[str, Settled]:
+    """Take a run back; how each consumer's step was settled."""
+    with undone(run, small.cloud, small.folder / "journal", only) as found:
+        return {step.consumers[0]: settled for step, settled in found.outcomes}
+
+
+def test_the_inverse_swaps_what_is_in_place_last_first(tmp_path):
     plan = planned()
     first, second, third = plan.steps
-    with opened(plan, tmp_path) as journal:
-        journal.settle(Settled(first.id, "done", generation=None))
+    with applying(plan, tmp_path, Origin()) as journal:
+        journal.settle(Settled(first.id, "done", versions=versions_of(first, None)))
         journal.settle(Settled(second.id, "refused", "it moved"))
-        journal.settle(Settled(third.id, "done", generation=4, provider_generations={"p": 9}))
-        undo = inverse(journal)
-    assert [step.consumer for step in undo.steps] == [third.consumer, first.consumer]
-    assert [(step.before, step.after) for step in undo.steps] == [
-        (third.after, third.before),
-        (first.after, first.before),
+        journal.settle(Settled(third.id, "done", versions=versions_of(third, 4)))
+        back = inverse(journal)
+    assert [step.id for step in back.steps] == [third.id, first.id]
+    for step, planned_step in zip(back.steps, (third, first), strict=True):
+        [change], [was] = step.changes, planned_step.changes
+        assert (change.target, change.before, change.after) == (was.target, was.after, was.before)
+    assert [change.version for step in back.steps for change in step.changes] == [
+        *versions_of(third, 4),
+        *versions_of(first, None),
     ]
-    assert [step.guard.consumer_generation for step in undo.steps] == [4, None]
-    assert undo.undoes == plan.id
-    assert undo.cells == plan.cells
+    assert back.undoes == journal.run
+    assert back.cells == plan.cells
+
+
+def test_only_the_steps_that_are_named_are_inverted(tmp_path):
+    plan = planned()
+    with applying(plan, tmp_path, Origin()) as journal:
+        for step in plan.steps[:2]:
+            journal.settle(Settled(step.id, "done", versions=versions_of(step, 1)))
+        ids = [step.id for step in plan.steps]
+        assert [step.id for step in inverse(journal, ["2"]).steps] == [ids[1]]
+        assert [step.id for step in inverse(journal, [ids[0]]).steps] == [ids[0]]
+        for name in ("3", "4", "0", ids[2], "nonsense"):
+            with pytest.raises(StepUnknown):
+                inverse(journal, [name])
 
 
 def test_an_undo_may_come_long_after(tmp_path):
-    """Other consumers move the providers' generations, and an instance changes all the time."""
+    """An instance changes all the time."""
     plan = planned()
-    with opened(plan, tmp_path) as journal:
+    with applying(plan, tmp_path, Origin()) as journal:
         for step in plan.steps:
-            journal.settle(Settled(step.id, "done", generation=1))
-        undo = inverse(journal)
-    for step, undone in zip(reversed(plan.steps), undo.steps, strict=True):
-        assert undone.guard.provider_generations == {}
-        assert undone.guard.instance == replace(step.guard.instance, updated_at=None)
+            journal.settle(Settled(step.id, "done", versions=versions_of(step, 1)))
+        back = inverse(journal)
+    for step, inverted in zip(reversed(plan.steps), back.steps, strict=True):
+        assert inverted.guards == (structs.replace(step.guards[0], updated_at=None),)
 
 
 def test_nothing_done_is_nothing_to_undo(tmp_path):
-    with opened(planned(), tmp_path) as journal:
+    with applying(planned(), tmp_path, Origin()) as journal:
         assert inverse(journal).steps == ()
 
 
@@ -59,21 +82,47 @@ def test_invariant_10_undo_restores_what_was(on_both):
     before, plan = on_both.ledger(), on_both.plan()
     on_both.apply(plan)
     assert on_both.ledger() != before
-    settled = on_both.apply(inverse_of(on_both, plan))
+    settled = undo(on_both, plan.id)
     assert [one.result for one in settled.values()] == ["done"] * 4
     assert on_both.ledger() == before
+
+
+def test_one_step_is_undone_and_the_others_stay(small):
+    before, plan = small.ledger()["allocations"], small.plan()
+    small.apply(plan)
+    repaired = small.ledger()["allocations"]
+    number = 1 + [step.consumers for step in plan.steps].index((small.consumer(WRONG),))
+    assert undo(small, plan.id, str(number)).keys() == {small.consumer(WRONG)}
+    after = small.ledger()["allocations"]
+    assert after[small.consumer(WRONG)] == before[small.consumer(WRONG)]
+    assert after[small.consumer(MISSING)] == repaired[small.consumer(MISSING)]
+    assert len(undo(small, plan.id)) == 3
+    assert small.ledger()["allocations"] == before
+
+
+def test_the_same_plan_after_its_undo_does_the_work_again_in_a_run_of_its_own(on_both):
+    small = on_both
+    before, plan = small.ledger(), small.plan()
+    small.apply(plan)
+    repaired = small.ledger()
+    undo(small, plan.id)
+    assert {one.result for one in small.apply(plan).values()} == {"done"}
+    assert small.ledger() == repaired
+    undo(small, plan.id)
+    assert small.ledger() == before
+    assert {one.result for one in small.apply(plan).values()} == {"done"}
+    names = [one.run for one in runs(small.folder / "journal") if one.plan.undoes is None]
+    assert names == [f"{plan.id}-{number}" for number in (1, 2, 3)]
 
 
 def test_an_undo_is_undone_like_any_run(small):
     plan = small.plan()
     small.apply(plan)
     repaired = small.ledger()
-    undo = inverse_of(small, plan)
-    small.apply(undo)
+    with undone(plan.id, small.cloud, small.folder / "journal") as found:
+        list(found.outcomes)
     assert small.ledger() != repaired
-    again = inverse_of(small, undo)
-    assert again.undoes == undo.id
-    assert {one.result for one in small.apply(again).values()} == {"done"}
+    assert {one.result for one in undo(small, found.name).values()} == {"done"}
     assert small.ledger() == repaired
 
 
@@ -83,7 +132,7 @@ def test_invariant_10_what_changed_since_is_refused_by_name_and_the_rest_is_undo
     released = small.consumer(WRONG)
     assert small.call("DELETE", f"/allocations/{released}").status_code == 204
     small.change_instance(RESIDUE, host="compute-99")
-    settled = small.apply(inverse_of(small, plan))
+    settled = undo(small, plan.id)
     assert settled[released].reason.startswith("its allocations are not what they were")
     assert settled[small.consumer(RESIDUE)].reason.startswith("the instance's host was")
     for defect in (ORPHANED, MISSING):
@@ -97,36 +146,62 @@ def test_invariant_10_what_changed_since_is_refused_by_name_and_the_rest_is_undo
 def test_a_consumer_written_since_is_refused_though_it_holds_the_same(small):
     plan = small.plan(WRONG)
     consumer = small.consumer(WRONG)
-    generation = small.apply(plan)[consumer].generation
+    [version] = small.apply(plan)[consumer].versions
+    was = version[consumer]
     holding = small.holding(consumer)
     body = {name: holding[name] for name in ("project_id", "user_id", "consumer_generation")}
-    held = {uuid: {"resources": row["resources"]} for uuid, row in holding["allocations"].items()}
-    put = small.call("PUT", f"/allocations/{consumer}", body | {"allocations": held})
+    rows = holding["allocations"].items()
+    body["allocations"] = {uuid: {"resources": row["resources"]} for uuid, row in rows}
+    put = small.call("PUT", f"/allocations/{consumer}", body)
     assert put.status_code == 204
-    [settled] = small.apply(inverse_of(small, plan)).values()
-    assert settled.reason == f"its consumer generation was {generation}, it is {generation + 1}"
+    [settled] = undo(small, plan.id).values()
+    assert settled.reason == f"its allocations were written since: generation {was}, now {was + 1}"
 
 
 def test_an_instance_that_merely_changed_is_undone(small):
     before, plan = small.ledger(), small.plan(WRONG)
     small.apply(plan)
     small.change_instance(WRONG, updated_at=datetime(2030, 1, 1).isoformat(sep=" "))
-    [settled] = small.apply(inverse_of(small, plan)).values()
+    [settled] = undo(small, plan.id).values()
     assert settled.result == "done"
     assert ledger_at(small.placement_url) == before
 
 
-def test_a_run_killed_after_its_write_is_undone_too(small):
-    before, plan = small.ledger(), small.plan(WRONG)
+@pytest.mark.parametrize("defect", [WRONG, MISSING, ORPHANED, RESIDUE])
+def test_a_run_killed_after_its_write_is_undone_too(small, defect):
+    before, plan = small.ledger(), small.plan(defect)
     [step] = plan.steps
-    with opened(plan, small.folder / "journal") as journal:
+    with small.journal(plan) as journal:
         journal.intend(step)
-        small.cloud.placement.replace(
-            step.consumer, step.before, step.after, step.guard.consumer_generation
-        )
-    with opened(plan, small.folder / "journal") as journal:
-        settle_interrupted(small.cloud, journal)
-        undo = inverse(journal)
-    [settled] = small.apply(undo).values()
+        small.write(step)
+    [settled] = undo(small, plan.id).values()
     assert settled.result == "done"
     assert small.ledger() == before
+
+
+def test_a_write_that_comes_after_the_first_undo_is_undone_by_the_next(small):
+    """The request was not answered, and carried out when nobody waited any more."""
+    before, plan = small.ledger(), small.plan(WRONG)
+    [step] = plan.steps
+    with small.journal(plan) as journal:
+        journal.intend(step)
+    assert undo(small, plan.id) == {}
+    small.write(step)
+    [settled] = undo(small, plan.id).values()
+    assert settled.result == "done"
+    assert small.ledger() == before
+
+
+def test_an_undo_that_was_killed_is_gone_on_with(small):
+    before, plan = small.ledger(), small.plan()
+    small.apply(plan)
+    folder = small.folder / "journal"
+    with reopened(plan.id, folder) as journal:
+        back = inverse(journal)
+    with applying(back, folder, Origin()) as journal:
+        journal.intend(back.steps[0])
+        small.write(back.steps[0])
+    settled = undo(small, plan.id)
+    assert [one.result for one in settled.values()] == ["done"] * 3
+    assert small.ledger() == before
+    assert undo(small, plan.id) == {}

@@ -19,7 +19,7 @@ holds web h1 VCPU=2 MEMORY_MB=256               what Placement says
 from collections.abc import Iterator
 from datetime import timedelta
 
-from tests.reconcile.observing import confirmed_by
+from tests.reconcile.observing import confirmed_by, held
 from tests.scenarios.drafting import NOW, Draft, flavor, uuid_of
 from trueup.reconcile.facts import Allocations, Facts
 from trueup.reconcile.findings import Finding, plain_words
@@ -59,7 +59,8 @@ def answer(draft: Draft) -> str:
         *(f"could not check {row.subject}: {row.reason}" for row in result.unchecked),
         *(f"left alone {row.subject}: {row.reason}" for row in result.left_alone),
         *(
-            f"step {step.consumer}: {_held(step.before, facts)} -> {_held(step.after, facts)}"
+            f"step {' '.join(step.consumers)}: "
+            + " -> ".join(_held(side, facts) for side in held(step))
             for step in plan.steps
         ),
     ]

@@ -12,7 +12,7 @@ from pathlib import Path
 from rich.console import Console
 
 from trueup import lab
-from trueup.cli.apply import run
+from trueup.cli.outcomes import follow
 from trueup.cli.progress import progress, wait
 from trueup.cli.verb import Verb
 from trueup.exit_codes import ExitCode
@@ -23,7 +23,7 @@ from trueup.reconcile.plan import Plan
 from trueup.reconcile.plan_file import save
 from trueup.reconcile.report.tables import Cell, Table, plan_table
 from trueup.reconcile.report.words import evidence_in_words
-from trueup.reconcile.runs import Observer, plan
+from trueup.reconcile.runs import Observer, applied, plan
 from trueup.reconcile.sources.cloud import Cloud
 from trueup.reconcile.sources.connect import from_nova_conf
 from trueup.reconcile.steps import Step
@@ -91,7 +91,8 @@ class _Show:
             save(planned.plan, self.place / "plan.json")
             self._title(3, "trueup plan --out plan.json", f"{len(steps)} guarded steps; the first:")
             self.story.print(_one_step(planned.plan, planned.second.facts.provider_names))
-            outcomes = run(planned.plan, self.cloud, self.place / "journal", report)
+            with applied(planned.plan, self.cloud, self.place / "journal") as run:
+                outcomes = follow(run, report)
             done = tuple(step for step, settled in outcomes if settled.result == "done")
             self._title(4, "trueup apply plan.json", f"{len(done)} of {len(outcomes)} steps done.")
             after = observer.observe().audit

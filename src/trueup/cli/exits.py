@@ -10,10 +10,12 @@ from trueup.reconcile import (
     audit_file,
     files,
     journal,
+    journals,
     observation,
     plan,
     plan_file,
     snapshot,
+    undo,
 )
 from trueup.reconcile.collect import selection
 from trueup.reconcile.sources import errors as cloud
@@ -145,18 +147,18 @@ _WORDS: dict[type[Exception], tuple[ExitCode, Callable[[Any], str]]] = {
     plan.LimitExceeded: (
         ExitCode.LIMIT_EXCEEDED,
         lambda e: (
-            f"the plan has {e.steps} steps, and may have {e.limit}. "
-            f"Read it once more, then raise the limit: --limit {e.steps}."
+            f"the plan touches {e.subjects} subjects, and may touch {e.limit}. "
+            f"Read it once more, then raise the limit: --limit {e.subjects}."
         ),
     ),
-    journal.RunUnknown: (
+    journals.RunUnknown: (
         ExitCode.USAGE,
         lambda e: (
             f"there is no run '{e.run}' in {e.folder}. "
             "List the runs with 'trueup journal', or name the folder with --state-dir."
         ),
     ),
-    journal.RunBusy: (
+    journals.RunBusy: (
         ExitCode.USAGE,
         lambda e: f"run '{e.run}' is being applied by another process. Wait for it to end.",
     ),
@@ -167,11 +169,25 @@ _WORDS: dict[type[Exception], tuple[ExitCode, Callable[[Any], str]]] = {
             "Bring the file back from a copy, or move it away and make a new plan."
         ),
     ),
+    journal.JournalFormatUnknown: (
+        ExitCode.USAGE,
+        lambda e: (
+            f"{e.path} is a journal of format {e.found}, and this version of Trueup reads format "
+            f"{e.known}. Undo that run with the version that wrote it."
+        ),
+    ),
+    undo.StepUnknown: (
+        ExitCode.USAGE,
+        lambda e: (
+            f"step '{e.step}' of run {e.run} is not in place. "
+            f"List its steps with 'trueup journal {e.run}'."
+        ),
+    ),
     journal.JournalUnwritable: (
         ExitCode.USAGE,
         lambda e: (
-            f"the journal cannot be written to {e.folder}: {e.reason}. "
-            "Name another folder with --state-dir."
+            f"the journal cannot be written to {e.folder}: {e.reason}. Nothing more is written "
+            "to the cloud. Make room there, or name another folder with --state-dir."
         ),
     ),
 }

@@ -3,8 +3,9 @@
 
 import argparse
 
+from trueup.cli.progress import say
 from trueup.cli.verb import Verb, add_state_option
-from trueup.reconcile.journal import read, runs
+from trueup.reconcile.journals import read, runs
 from trueup.reconcile.report.tables import Table, run_table, runs_table
 
 
@@ -20,4 +21,7 @@ class JournalCommand(Verb):
     def act(self, arguments: argparse.Namespace) -> Table:
         if arguments.run:
             return run_table(read(arguments.run, arguments.state_dir))
-        return runs_table(runs(arguments.state_dir))
+        found = runs(arguments.state_dir)
+        if not found:
+            say(f"There is no run in {arguments.state_dir}.")
+        return runs_table(found)

@@ -92,6 +92,6 @@ def _announce(plan: Plan, path: Path | None) -> None:
         say(f"No step for {one.finding.id}: {one.reason}.")
     if not plan.steps:
         return
-    if len(plan.steps) > plan.steps_max:
-        say(f"That is more than the limit of {plan.steps_max}: apply will need --limit.")
+    if len(plan.subjects) > plan.limit:
+        say(f"That is more than the limit of {plan.limit}: apply will need --limit.")
     say(f"Next: trueup apply {path}" if path else "Next: trueup plan --out plan.json")

@@ -3,14 +3,12 @@
 
 import argparse
 
-from trueup.cli.apply import add_limit_option, conclude, run
-from trueup.cli.progress import progress
+from trueup.cli.outcomes import add_limit_option, conclude, follow
+from trueup.cli.progress import progress, say
 from trueup.cli.verb import CloudVerb, add_state_option
-from trueup.reconcile.apply import settle_interrupted
-from trueup.reconcile.journal import opened, read
-from trueup.reconcile.plan import refuse_foreign, refuse_too_large
+from trueup.reconcile.journals import read
 from trueup.reconcile.report.tables import Table, outcome_table
-from trueup.reconcile.undo import inverse
+from trueup.reconcile.runs import undone
 
 
 class UndoCommand(CloudVerb):
@@ -21,18 +19,28 @@ class UndoCommand(CloudVerb):
     def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
         parser = super().get_parser(prog_name)
         parser.add_argument("run", metavar="RUN", help="the name 'trueup apply' printed")
+        parser.add_argument(
+            "--step",
+            metavar="STEP",
+            action="append",
+            default=[],
+            help="only this step, by its number or id in 'trueup journal RUN'",
+        )
         add_state_option(parser)
         add_limit_option(parser)
         return parser
 
     def act(self, arguments: argparse.Namespace) -> Table:
-        undone = read(arguments.run, arguments.state_dir).plan
-        with self.cloud(arguments) as cloud, progress() as report:
-            refuse_foreign(undone, [cell.uuid for cell in cloud.nova.cells()])
-            with opened(undone, arguments.state_dir) as journal:
-                settle_interrupted(cloud, journal)
-                plan = inverse(journal)
-            refuse_too_large(plan, arguments.limit)
-            outcomes = run(plan, cloud, arguments.state_dir, report)
-        self.exit_code = conclude(plan, outcomes)
+        folder = arguments.state_dir
+        read(arguments.run, folder)
+        with (
+            self.cloud(arguments) as cloud,
+            progress() as report,
+            undone(arguments.run, cloud, folder, arguments.step, arguments.limit) as run,
+        ):
+            outcomes = follow(run, report)
+        if run.name:
+            self.exit_code = conclude(run, outcomes)
+        else:
+            say(f"Nothing of run {arguments.run} is in place; nothing is written.")
         return outcome_table(outcomes)

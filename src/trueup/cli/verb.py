@@ -30,6 +30,7 @@ from trueup.reconcile.sources.libvirt import PATTERN, Hypervisors
 from trueup.reconcile.sources.nova.databases import CellOptions
 
 NOVA_CONF = "/etc/nova/nova.conf"
+_PLAIN_FORMATS = ("csv", "value")
 
 
 class Labelled(FormattableColumn[Mapping[str, Any]]):
@@ -46,10 +47,17 @@ class Labelled(FormattableColumn[Mapping[str, Any]]):
         return dict(self._value)
 
 
-def _shown(cell: Cell) -> Any:
+def _shown(cell: Cell, plain: bool) -> Any:
+    """A cell for cliff; `plain` formats (csv, value) have text only."""
     if isinstance(cell, EvidenceCell):
-        return Labelled(cell.evidence, cell.words)
-    return Labelled(cell, cell) if isinstance(cell, Mapping) else cell
+        value, words = cell.evidence, cell.words
+    elif isinstance(cell, Mapping):
+        value = words = cell
+    else:
+        return cell
+    if plain:
+        return "; ".join(f"{label}: {text}" for label, text in words.items())
+    return Labelled(value, words)
 
 
 class Verb(Lister):
@@ -78,7 +86,8 @@ class Verb(Lister):
 
     def take_action(self, parsed_args: argparse.Namespace) -> tuple[Any, Any]:
         columns, rows = self.act(parsed_args)
-        return columns, [tuple(map(_shown, row)) for row in rows]
+        plain = parsed_args.formatter in _PLAIN_FORMATS
+        return columns, [tuple(_shown(cell, plain) for cell in row) for row in rows]
 
     def produce_output(self, parsed_args: argparse.Namespace, column_names: Any, rows: Any) -> int:
         """Print the table, or say that it has none of the columns asked for."""

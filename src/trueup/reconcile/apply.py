@@ -1,14 +1,26 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Apply: a plan → the cloud. Each step: re-read its guard, journal the intent, write, settle."""
+"""Apply: a plan → the cloud. Each step: read its targets and guards, journal the intent, write."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from datetime import timedelta
 
-from trueup.reconcile.facts import Holding
+from trueup.reconcile import changes
+from trueup.reconcile.changes import Fate, Found, Reply
+from trueup.reconcile.clock import now
+from trueup.reconcile.guards import broken
 from trueup.reconcile.journal import Journal, Settled
 from trueup.reconcile.plan import Plan
 from trueup.reconcile.sources.cloud import Cloud
-from trueup.reconcile.sources.placement.client import WriteRefused
-from trueup.reconcile.steps import InstanceMark, Step
+from trueup.reconcile.sources.errors import AccessDenied, Unreachable
+from trueup.reconcile.steps import Change, InstanceState, Step, Version, parts_of
+
+# How often a write is tried that was refused because another one came in between.
+ATTEMPTS = 4
+# A request that was sent may be carried out late. Twice as long as one may take, it no longer is.
+LATE = timedelta(seconds=120)
+
+Outcome = tuple[Step, Settled]
 
 
 def require_answers(plan: Plan, cloud: Cloud) -> None:
@@ -16,102 +28,209 @@ def require_answers(plan: Plan, cloud: Cloud) -> None:
 
     Raises Unreachable, so that a plan is not left half applied for a reason known beforehand.
     """
-    marks = (step.guard.instance for step in plan.steps if step.guard.instance)
-    for planned in {mark.cell: mark for mark in marks}.values():
-        cloud.nova.mark(planned.cell, planned.uuid)
+    guards = [guard for step in plan.steps for guard in step.guards]
+    instances = (guard for guard in guards if isinstance(guard, InstanceState))
+    for guard in {one.cell: one for one in instances}.values():
+        cloud.nova.instance_state(guard.cell, guard.uuid)
     for step in plan.steps[:1]:
-        cloud.placement.holding(step.consumer)
+        _read(step, cloud)
 
 
-def apply(plan: Plan, cloud: Cloud, journal: Journal) -> Iterator[tuple[Step, Settled]]:
-    """Settle each step in turn, going on where an earlier, killed run of the same plan stopped.
+def apply(cloud: Cloud, journal: Journal) -> Iterator[Outcome]:
+    """Settle each step of a journal's plan in turn, going on where an earlier attempt stopped.
 
-    Raises what the cloud raises when a source stops answering: the step at hand stays unsettled,
-    and applying the plan again decides it.
+    Raises what the cloud raises when a source stops answering, after the step at hand is settled:
+    `unknown` if it may have been written. Applying the plan again decides it.
     """
-    for step in plan.steps:
+    for step in journal.plan.steps:
         settled = journal.settled(step)
         # Only what is done is final: a guard that moved may have moved back.
-        if settled is None or settled.result != "done":
-            settled = _attempt(step, cloud, journal)
-            journal.settle(settled)
-        yield step, settled
+        if settled is not None and settled.result == "done":
+            yield step, settled
+            continue
+        ended = _attempt(step, cloud, journal)
+        journal.settle(ended.settled)
+        yield step, ended.settled
+        if ended.stop is not None:
+            raise ended.stop
 
 
 def settle_interrupted(cloud: Cloud, journal: Journal) -> None:
-    """Settle what a killed run intended and never settled, by what the cloud holds now."""
+    """Settle what a run intended and could not settle, by what the cloud holds now.
+
+    A step of several changes that was written in part is taken back.
+    """
     for step in journal.plan.steps:
-        if not journal.was_intended(step) or journal.settled(step):
+        if not journal.fate_open(step):
             continue
-        holding = cloud.placement.holding(step.consumer)
-        if holding.allocations == step.after:
-            journal.settle(_done(step, holding, cloud, journal))
+        found = _read(step, cloud)
+        if Fate.WRITTEN in (fates := _fates(step, found)):
+            complete = all(one is Fate.WRITTEN for one in fates)
+            journal.settle(
+                _done(step, found) if complete else _taken_back(step, found, cloud, "interrupted")
+            )
         else:
-            journal.settle(Settled(step.id, "refused", "interrupted before it was written"))
+            journal.settle(_not_written(step, journal, "interrupted before it was written"))
 
 
-def _attempt(step: Step, cloud: Cloud, journal: Journal) -> Settled:
-    holding = cloud.placement.holding(step.consumer)
-    if journal.was_intended(step) and holding.allocations == step.after:
-        # The process died between the write and its settling: it is done, once.
-        return _done(step, holding, cloud, journal)
-    moved = [*_moved_in_placement(step, holding, cloud, journal), *_moved_in_nova(step, cloud)]
-    if moved:
-        return Settled(step.id, "refused", "; ".join(moved))
+@dataclass(frozen=True, slots=True)
+class _Ended:
+    """How an attempt ended; `stop` is why no other step can be attempted."""
+
+    settled: Settled
+    stop: Exception | None = None
+
+
+def _attempt(step: Step, cloud: Cloud, journal: Journal) -> _Ended:
+    missing = [one for one in step.needs if not journal.is_done(one)]
+    if missing:
+        return _Ended(Settled(step.id, "refused", f"it needs {missing[0]}, which is not done"))
+    found = _read(step, cloud)
+    fates = _fates(step, found)
+    if journal.fate_open(step):
+        # An earlier attempt may have been written: what it left tells.
+        if all(one is Fate.WRITTEN for one in fates):
+            return _Ended(_done(step, found))
+        foreign = [change for change, one in _with(step, fates) if one is Fate.FOREIGN]
+    else:
+        foreign = [change for change, one in _with(step, fates) if one is not Fate.UNWRITTEN]
+    reasons = [words for change in foreign for words in _moved(change, found[change_key(change)])]
+    reasons += [words for guard in step.guards for words in broken(guard, cloud)]
+    if reasons:
+        reason = "; ".join(reasons)
+        if journal.fate_open(step) and Fate.WRITTEN in fates:
+            return _Ended(_taken_back(step, found, cloud, reason))
+        return _Ended(_not_written(step, journal, reason, foreign=bool(foreign)))
     journal.intend(step)
-    try:
-        cloud.placement.replace(step.consumer, step.before, step.after, holding.generation)
-    except WriteRefused as refusal:
-        return Settled(step.id, "refused", refusal.reason)
-    return _done(step, cloud.placement.holding(step.consumer), cloud, journal)
+    return _write_all(step, found, cloud)
 
 
-def _done(step: Step, holding: Holding, cloud: Cloud, journal: Journal) -> Settled:
-    """Settle a written step, with the new generations of the providers that other steps guard."""
-    touched = {uuid for side in (step.before, step.after) if side for uuid in side.amounts}
-    guarded = {uuid for other in journal.plan.steps for uuid in other.guard.provider_generations}
-    generations = {uuid: cloud.placement.provider_generation(uuid) for uuid in touched & guarded}
+def change_key(change: Change) -> tuple[str, ...]:
+    """What tells the targets of one step apart."""
+    return (type(change.target).__name__, *parts_of(change.target))
+
+
+def _read(step: Step, cloud: Cloud) -> dict[tuple[str, ...], Found]:
+    return {change_key(one): changes.read(one.target, cloud) for one in step.changes}
+
+
+def _fates(step: Step, found: dict[tuple[str, ...], Found]) -> list[Fate]:
+    return [changes.fate(change, found[change_key(change)]) for change in step.changes]
+
+
+def _with(step: Step, fates: Sequence[Fate]) -> Iterator[tuple[Change, Fate]]:
+    yield from zip(step.changes, fates, strict=True)
+
+
+def _moved(change: Change, found: Found) -> Iterator[str]:
+    """Why a target is not as it was planned."""
+    noun = changes.noun(change)
+    if found.state != change.before:
+        yield f"its {noun} are not what they were"
+    elif found.version != change.version:
+        yield f"its {noun} were written since: {_versions(change.version, found.version)}"
+
+
+def _versions(was: Version, found: Version) -> str:
+    moved = (
+        f"generation {was.get(part)}, now {found.get(part)}"
+        for part in sorted(was.keys() | found.keys())
+        if was.get(part) != found.get(part)
+    )
+    return ", ".join(moved)
+
+
+def _done(step: Step, found: dict[tuple[str, ...], Found]) -> Settled:
+    versions = tuple(found[change_key(change)].version for change in step.changes)
+    return Settled(step.id, "done", versions=versions)
+
+
+def _not_written(step: Step, journal: Journal, reason: str, foreign: bool = False) -> Settled:
+    """Refused; or unknown, while a write that went out without an answer may still arrive.
+
+    Once somebody else has written, it cannot: its version has passed.
+    """
+    intended = journal.intended_at(step) if journal.fate_open(step) else None
+    if intended is None or foreign or now() - intended > LATE:
+        return Settled(step.id, "refused", reason)
     return Settled(
-        step.id,
-        "done",
-        generation=holding.generation,
-        provider_generations={uuid: gen for uuid, gen in generations.items() if gen is not None},
+        step.id, "unknown", f"{reason}; an earlier write of it was not answered and may still come"
     )
 
 
-def _moved_in_placement(
-    step: Step, holding: Holding, cloud: Cloud, journal: Journal
-) -> Iterator[str]:
-    if holding.allocations != step.before:
-        yield "its allocations are not what they were"
-    elif holding.generation != step.guard.consumer_generation:
-        yield (
-            f"its consumer generation was {step.guard.consumer_generation}, "
-            f"it is {holding.generation}"
-        )
-    for uuid, planned in step.guard.provider_generations.items():
-        # Our own steps move a provider's generation too: what this run left is expected.
-        expected = journal.provider_generations.get(uuid, planned)
-        found = cloud.placement.provider_generation(uuid)
-        if found is None:
-            yield f"provider {uuid} is gone"
-        elif found != expected:
-            yield f"the generation of provider {uuid} was {expected}, it is {found}"
+@dataclass(frozen=True, slots=True)
+class _Written:
+    """How the write of one change ended: its result, and the version that it left."""
+
+    result: str  # as journal.Result
+    reason: str = ""
+    version: Version | None = None
+    request_id: str = ""
+    stop: Exception | None = None
 
 
-def _moved_in_nova(step: Step, cloud: Cloud) -> Iterator[str]:
-    planned = step.guard.instance
-    if planned is None:
-        return
-    found = cloud.nova.mark(planned.cell, planned.uuid)
-    if found is None:
-        yield f"instance {planned.uuid} is gone from its cell"
-        return
-    for name in ("host", "node", "vm_state", "task_state", "deleted", "moving", "updated_at"):
-        was, now = getattr(planned, name), getattr(found, name)
-        if was != now and not _not_compared(planned, name):
-            yield f"the instance's {name} was {was}, it is {now}"
+def _write_all(step: Step, found: dict[tuple[str, ...], Found], cloud: Cloud) -> _Ended:
+    """Write every change that is not written yet; if one is refused, take the others back."""
+    after: dict[tuple[str, ...], Found] = dict(found)
+    requests: list[str] = []
+    for change in step.changes:
+        if changes.fate(change, found[change_key(change)]) is Fate.WRITTEN:
+            continue
+        written = _write(change, cloud)
+        requests += [written.request_id] if written.request_id else []
+        if written.result == "unknown":
+            unknown = Settled(step.id, "unknown", written.reason, request_ids=tuple(requests))
+            return _Ended(unknown, written.stop)
+        if written.result == "refused":
+            return _Ended(_taken_back(step, after, cloud, written.reason), written.stop)
+        after[change_key(change)] = Found(change.after, written.version or {})
+    versions = tuple(after[change_key(change)].version for change in step.changes)
+    return _Ended(Settled(step.id, "done", versions=versions, request_ids=tuple(requests)))
 
 
-def _not_compared(planned: InstanceMark, name: str) -> bool:
-    return name == "updated_at" and planned.updated_at is None
+def _write(change: Change, cloud: Cloud) -> _Written:
+    """Write one change. After any answer but success the target is read again: it tells."""
+    written = _Written("refused")
+    for _ in range(ATTEMPTS):
+        try:
+            reply = changes.write(change, cloud)
+        except Unreachable as silence:
+            reply = Reply(False, definite=False, reason=f"{silence.source}: {silence.reason}")
+        except AccessDenied as denied:
+            return _Written("refused", f"{denied.source}: {denied.reason}", stop=denied)
+        if reply.accepted:
+            return _Written("done", version=reply.version, request_id=reply.request_id)
+        written = _judged(change, reply, cloud)
+        if written.result != "refused" or not reply.conflict or written.version is None:
+            break
+    return written
+
+
+def _judged(change: Change, reply: Reply, cloud: Cloud) -> _Written:
+    """How a write ended that was not accepted. A version: the target is as it was before."""
+    try:
+        found = changes.read(change.target, cloud)
+    except (Unreachable, AccessDenied) as silence:
+        result = "refused" if reply.definite else "unknown"
+        return _Written(result, reply.reason, request_id=reply.request_id, stop=silence)
+    fate = changes.fate(change, found)
+    if fate is Fate.WRITTEN:
+        return _Written("done", version=found.version, request_id=reply.request_id)
+    if fate is Fate.FOREIGN:
+        return _Written("refused", reply.reason, request_id=reply.request_id)
+    result = "refused" if reply.definite else "unknown"
+    return _Written(result, reply.reason, found.version, reply.request_id)
+
+
+def _taken_back(
+    step: Step, found: dict[tuple[str, ...], Found], cloud: Cloud, reason: str
+) -> Settled:
+    """Take back, last first, what of a step is written; refused, if that can be done."""
+    for change in reversed(step.changes):
+        state = found[change_key(change)]
+        if changes.fate(change, state) is not Fate.WRITTEN:
+            continue
+        back = Change(change.target, change.after, change.before, state.version)
+        if _write(back, cloud).result != "done":
+            return Settled(step.id, "unknown", f"{reason}; written in part, and not taken back")
+    return Settled(step.id, "refused", reason)

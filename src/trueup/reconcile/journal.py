@@ -1,42 +1,26 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Journal: the append-only record of one run of a plan, on disk before anything is written.
+"""Journal: the append-only record of one run, on disk before anything is written.
 
-A file of JSON lines: the plan, then for each step what was intended and how it was settled. A run
-has the name of its plan, so that applying the same plan again goes on where it stopped.
+A file of JSON lines: the plan and who applies it; for each step what was intended, how it was
+settled, and by which run it was taken back. Folders of journals: `journals`.
 """
 
-import fcntl
 import os
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
+from threading import Lock
 from typing import IO, Literal
 
 import msgspec
 
 from trueup.reconcile.clock import now
-from trueup.reconcile.files import sync_folder
 from trueup.reconcile.plan import Plan
-from trueup.reconcile.steps import Step
+from trueup.reconcile.steps import Step, Version, at_versions
 
-Result = Literal["done", "refused"]
-
-
-@dataclass(eq=False)
-class RunUnknown(Exception):
-    """There is no journal of that name."""
-
-    run: str
-    folder: str
-
-
-@dataclass(eq=False)
-class RunBusy(Exception):
-    """Another process is applying the same run."""
-
-    run: str
+FORMAT = 2
+# unknown: whether the write was made cannot be told yet; a later run or an undo settles it.
+Result = Literal["done", "refused", "unknown"]
 
 
 @dataclass(eq=False)
@@ -49,6 +33,15 @@ class JournalDamaged(Exception):
 
 
 @dataclass(eq=False)
+class JournalFormatUnknown(Exception):
+    """The journal was written by another version of Trueup."""
+
+    path: str
+    found: int
+    known: int
+
+
+@dataclass(eq=False)
 class JournalUnwritable(Exception):
     """The journal's folder cannot be written; without a journal nothing is applied."""
 
@@ -57,18 +50,30 @@ class JournalUnwritable(Exception):
 
 
 @dataclass(frozen=True, slots=True)
+class Origin:
+    """Who began a run, on which host, and against which endpoint of Placement."""
+
+    user: str = ""
+    host: str = ""
+    endpoint: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class Settled:
-    """How a step ended. `generation` is the consumer's afterwards (None: it is gone)."""
+    """How a step ended. `versions` are those that each of its changes left behind."""
 
     step: str
     result: Result
     reason: str = ""
-    generation: int | None = None
-    provider_generations: dict[str, int] = field(default_factory=dict)
+    versions: tuple[Version, ...] = ()
+    request_ids: tuple[str, ...] = ()
 
 
 class _Opened(msgspec.Struct, tag="plan"):
+    format: int
     at: datetime
+    run: str
+    origin: Origin
     plan: Plan
 
 
@@ -82,127 +87,149 @@ class _Settled(msgspec.Struct, tag="settled"):
     settled: Settled
 
 
-_Entry = _Opened | _Intended | _Settled
+class _TakenBack(msgspec.Struct, tag="taken-back"):
+    at: datetime
+    step: str
+    by: str
+    versions: tuple[Version, ...]
+
+
+class _Header(msgspec.Struct):
+    type: str
+    format: int = 1
+
+
+_Entry = _Opened | _Intended | _Settled | _TakenBack
 
 
 class Journal:
-    """One run's journal, open for appending; also what it said before."""
+    """One run's journal, open for appending or only for looking; what it says so far."""
 
-    def __init__(self, plan: Plan, file: IO[bytes], entries: tuple[_Entry, ...]) -> None:
-        self.plan = plan
-        self.run = plan.id
-        self.began_at = entries[0].at if entries else now()
+    def __init__(self, file: IO[bytes], opened: _Opened) -> None:
+        self.plan = opened.plan
+        self.run = opened.run
+        self.origin = opened.origin
+        self.began_at = opened.at
+        self.ended_at = opened.at
         self._file = file
-        self._intended = {entry.step for entry in entries if isinstance(entry, _Intended)}
-        self._settled = {
-            entry.settled.step: entry.settled for entry in entries if isinstance(entry, _Settled)
-        }
-        # The newest generation of each provider that this run itself has written to.
-        self.provider_generations: dict[str, int] = {}
-        for settled in self._settled.values():
-            self.provider_generations.update(settled.provider_generations)
+        self._lock = Lock()
+        self._intended: dict[str, datetime] = {}
+        self._settled: dict[str, Settled] = {}
+        self._settled_at: dict[str, datetime] = {}
+        self._taken_back: dict[str, _TakenBack] = {}
 
     def settled(self, step: Step) -> Settled | None:
         return self._settled.get(step.id)
 
-    def was_intended(self, step: Step) -> bool:
-        return step.id in self._intended
+    def settled_at(self, step: Step) -> datetime | None:
+        return self._settled_at.get(step.id)
+
+    def intended_at(self, step: Step) -> datetime | None:
+        """When the step was last about to be written; None: it never was."""
+        return self._intended.get(step.id)
+
+    def fate_open(self, step: Step) -> bool:
+        """Whether the step may have been written, and nothing that is known says so or not."""
+        settled = self.settled(step)
+        return step.id in self._intended and (settled is None or settled.result == "unknown")
+
+    def taken_back_by(self, step: Step) -> str | None:
+        """The run that took the step back."""
+        entry = self._taken_back.get(step.id)
+        return entry.by if entry else None
+
+    def as_left(self, step: Step) -> Step:
+        """The same step for what its undo left behind; as it is, if it was not taken back."""
+        entry = self._taken_back.get(step.id)
+        return at_versions(step, entry.versions) if entry else step
+
+    def is_done(self, step_id: str) -> bool:
+        settled = self._settled.get(step_id)
+        return settled is not None and settled.result == "done"
 
     @property
     def finished(self) -> bool:
         """Whether every step is done already."""
-        return len(self.done) == len(self.plan.steps)
+        return all(self.is_done(step.id) for step in self.plan.steps)
 
     @property
-    def done(self) -> tuple[tuple[Step, Settled], ...]:
-        """The steps that were written, in order, each with how it was settled."""
-        pairs = ((step, self._settled.get(step.id)) for step in self.plan.steps)
-        return tuple((step, ended) for step, ended in pairs if ended and ended.result == "done")
+    def in_place(self) -> tuple[tuple[Step, Settled], ...]:
+        """The steps that were written and not taken back, in order, each with its settling."""
+        return tuple(
+            (step, self._settled[step.id])
+            for step in self.plan.steps
+            if self.is_done(step.id) and step.id not in self._taken_back
+        )
 
     def intend(self, step: Step) -> None:
         """Put on disk that this step is about to be written."""
         self._append(_Intended(at=now(), step=step.id))
-        self._intended.add(step.id)
 
     def settle(self, settled: Settled) -> None:
         """Put on disk how a step ended."""
         self._append(_Settled(at=now(), settled=settled))
-        self._settled[settled.step] = settled
-        self.provider_generations.update(settled.provider_generations)
+
+    def take_back(self, step_id: str, by: str, versions: tuple[Version, ...]) -> None:
+        """Put on disk that another run took this step back, and which versions it left."""
+        self._append(_TakenBack(at=now(), step=step_id, by=by, versions=versions))
+
+    def take(self, entry: _Entry) -> None:
+        """Learn from an entry that is on disk."""
+        self.ended_at = entry.at
+        match entry:
+            case _Intended():
+                self._intended[entry.step] = entry.at
+            case _Settled():
+                self._settled[entry.settled.step] = entry.settled
+                self._settled_at[entry.settled.step] = entry.at
+            case _TakenBack():
+                self._taken_back[entry.step] = entry
 
     def _append(self, entry: _Entry) -> None:
-        _write(self._file, entry)
+        with self._lock:
+            _write(self._file, entry)
+            self.take(entry)
 
 
-@contextmanager
-def opened(plan: Plan, folder: Path) -> Iterator[Journal]:
-    """The journal of this plan's run, begun or gone on with, for one process at a time.
-
-    Raises RunBusy, JournalUnwritable, JournalDamaged.
-    """
-    path = _path(folder, plan.id)
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        # Unbuffered: nothing is left to be written when the disk is full and the file is closed.
-        file = path.open("a+b", buffering=0)
-    except OSError as error:
-        raise JournalUnwritable(str(folder), error.strerror or str(error)) from error
-    with file:
-        try:
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError as error:
-            raise RunBusy(plan.id) from error
-        entries = _entries(file, path)
-        if not entries:
-            _write(file, _Opened(at=now(), plan=plan))
-            sync_folder(folder)
-        yield Journal(plan, file, entries)
+def begun(plan: Plan, run: str, origin: Origin, file: IO[bytes]) -> Journal:
+    """A new journal in an empty file. Raises JournalUnwritable."""
+    opened = _Opened(format=FORMAT, at=now(), run=run, origin=origin, plan=plan)
+    _write(file, opened)
+    return Journal(file, opened)
 
 
-def read(run: str, folder: Path) -> Journal:
-    """What the journal of a run says, for looking at. Raises RunUnknown, JournalDamaged."""
-    path = _path(folder, run)
-    if not path.is_file():
-        raise RunUnknown(run, str(folder))
-    with path.open("rb") as file:
-        try:
-            entries = _entries(file, path)
-        except JournalDamaged as damaged:
-            if damaged.line > 1:
-                raise
-            # What does not begin with a plan never was a journal.
-            raise RunUnknown(run, str(folder)) from damaged
-        if not entries or not isinstance(entries[0], _Opened):
-            raise RunUnknown(run, str(folder))
-        return Journal(entries[0].plan, file, entries)
+def continued(file: IO[bytes], path: Path) -> Journal | None:
+    """What a file says; None: it has no whole first line, and its run has done nothing.
 
-
-def runs(folder: Path) -> tuple[Journal, ...]:
-    """Every run there is a journal of, in the order they began. Raises JournalDamaged."""
-    found = []
-    for path in folder.glob("*.jsonl"):
-        # A run that was killed before its first line was written has done nothing.
-        with suppress(RunUnknown):
-            found.append(read(path.stem, folder))
-    return tuple(sorted(found, key=lambda journal: journal.began_at))
-
-
-def _path(folder: Path, run: str) -> Path:
-    return folder / f"{run}.jsonl"
-
-
-def _entries(file: IO[bytes], path: Path) -> tuple[_Entry, ...]:
-    """The entries; a last line without its end was being written when the process died: no entry.
-
-    It is cut off, so that what is appended next stands on a line of its own.
+    A last line without its end was being written when the process died: it is no entry, and is cut
+    off if the file is open for writing, so that the next one stands on a line of its own. Raises
+    JournalDamaged, JournalFormatUnknown.
     """
     file.seek(0)
     content = file.read()
     whole, _, half = content.rpartition(b"\n")
     if half and file.writable():
         file.truncate(len(content) - len(half))
-    lines = whole.split(b"\n") if whole else []
-    return tuple(_entry(line, path, number) for number, line in enumerate(lines, 1))
+    if not whole:
+        return None
+    first, *rest = whole.split(b"\n")
+    _refuse_other_formats(first, path)
+    opened = _entry(first, path, 1)
+    if not isinstance(opened, _Opened):
+        raise JournalDamaged(str(path), 1, "it does not begin with a plan")
+    journal = Journal(file, opened)
+    for number, line in enumerate(rest, 2):
+        journal.take(_entry(line, path, number))
+    return journal
+
+
+def _refuse_other_formats(first: bytes, path: Path) -> None:
+    try:
+        header = msgspec.json.decode(first, type=_Header)
+    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        raise JournalDamaged(str(path), 1, str(error)) from error
+    if header.type == "plan" and header.format != FORMAT:
+        raise JournalFormatUnknown(str(path), header.format, FORMAT)
 
 
 def _entry(line: bytes, path: Path, number: int) -> _Entry:

@@ -12,12 +12,12 @@ from trueup.reconcile.defects import DEFECTS
 from trueup.reconcile.facts import Facts, Holding
 from trueup.reconcile.findings import Declined, Finding
 from trueup.reconcile.observation import Confirmed
-from trueup.reconcile.steps import Step
+from trueup.reconcile.steps import Step, step_growth
 
 FORMAT = 2
 
 # Design, invariant 14: a plan that changes more is stopped until the limit is raised by name.
-STEPS_MAX = 25
+SUBJECTS_MAX = 25
 CONSUMERS_SHARE_MAX = 0.01
 
 _CONSUMERS = frozenset({"instance", "consumer", "migration", "build"})
@@ -43,9 +43,9 @@ class PlanForeign(Exception):
 
 @dataclass(eq=False)
 class LimitExceeded(Exception):
-    """The plan has more steps than it may change at once."""
+    """The plan touches more consumers, providers, ports … than one plan may."""
 
-    steps: int
+    subjects: int
     limit: int
 
 
@@ -81,9 +81,14 @@ class Plan:
         return f"{self.made_at:%Y%m%dT%H%M%S}-{digest[:8]}"
 
     @property
-    def steps_max(self) -> int:
-        """How many steps may be applied without raising the limit by name."""
-        return max(STEPS_MAX, int(self.consumers * CONSUMERS_SHARE_MAX))
+    def subjects(self) -> frozenset[str]:
+        """Everything that its steps change, by uuid or name; of a reshape all consumers."""
+        return frozenset(one for step in self.steps for one in step.subjects)
+
+    @property
+    def limit(self) -> int:
+        """How many subjects may be touched without raising the limit by name."""
+        return max(SUBJECTS_MAX, int(self.consumers * CONSUMERS_SHARE_MAX))
 
 
 def consumers_of(findings: Sequence[Finding]) -> tuple[str, ...]:
@@ -99,15 +104,18 @@ def make_plan(confirmed: Confirmed, holdings: Mapping[str, Holding]) -> Plan:
     `holdings` are what `consumers_of` the findings hold, read after the second observation.
     """
     facts = replace(confirmed.second.facts, holdings=holdings)
-    planned: dict[str, tuple[Finding, Step]] = {}
-    found, declined = [], []
+    planned: dict[str, Finding] = {}
+    found: list[Finding] = []
+    declined: list[NotPlanned] = []
+    steps: list[Step] = []
     for finding in confirmed.findings:
-        steps = _remedied(finding, facts, planned)
-        if isinstance(steps, Declined):
-            declined.append(NotPlanned(finding, steps.reason))
-        else:
-            found.append(finding)
-            planned |= {step.consumer: (finding, step) for step in steps}
+        remedy = _remedied(finding, facts, planned)
+        if isinstance(remedy, Declined):
+            declined.append(NotPlanned(finding, remedy.reason))
+            continue
+        found.append(finding)
+        steps += remedy
+        planned |= {part: finding for step in remedy for part in step.subjects}
     return Plan(
         made_at=facts.taken_at,
         first_at=confirmed.first_at,
@@ -115,12 +123,12 @@ def make_plan(confirmed: Confirmed, holdings: Mapping[str, Holding]) -> Plan:
         consumers=len(facts.consumers),
         findings=tuple(found),
         declined=tuple(declined),
-        steps=_ordered(step for _, step in planned.values()),
+        steps=_ordered(steps),
     )
 
 
 def _remedied(
-    finding: Finding, facts: Facts, planned: Mapping[str, tuple[Finding, Step]]
+    finding: Finding, facts: Facts, planned: Mapping[str, Finding]
 ) -> tuple[Step, ...] | Declined:
     for consumer in consumers_of([finding]):
         if consumer not in facts.holdings:
@@ -131,11 +139,11 @@ def _remedied(
     steps = _REMEDIES[finding.defect](finding, facts)
     if isinstance(steps, Declined):
         return steps
-    # SAFETY: two steps for one consumer would each undo the other's replace.
-    for step in steps:
-        if step.consumer in planned:
-            other, _ = planned[step.consumer]
-            return Declined(f"it conflicts with {other.id}; audit again after that is repaired")
+    # SAFETY: two steps for one subject would each undo what the other writes.
+    for part in sorted(part for step in steps for part in step.subjects):
+        if part in planned:
+            other = planned[part].id
+            return Declined(f"it conflicts with {other}; audit again after that is repaired")
     return steps
 
 
@@ -154,18 +162,22 @@ def refuse_foreign(plan: Plan, cells: Iterable[str]) -> None:
         raise PlanForeign(plan.cells, found)
 
 
-def refuse_too_large(plan: Plan, steps_max: int | None) -> None:
-    """Raise LimitExceeded when the plan has more steps than its own limit, or the one named."""
-    limit = plan.steps_max if steps_max is None else steps_max
-    if len(plan.steps) > limit:
-        raise LimitExceeded(len(plan.steps), limit)
+def refuse_too_large(plan: Plan, limit: int | None) -> None:
+    """Raise LimitExceeded if the plan touches more than its own limit, or than the one named."""
+    allowed = plan.limit if limit is None else limit
+    if len(plan.subjects) > allowed:
+        raise LimitExceeded(len(plan.subjects), allowed)
 
 
-def in_reverse(plan: Plan, steps: Iterable[Step]) -> Plan:
-    """A plan of these steps for the same cloud, that undoes `plan`."""
-    return replace(plan, steps=tuple(steps), declined=(), undoes=plan.id)
+def in_reverse(plan: Plan, steps: Iterable[Step], run: str) -> Plan:
+    """A plan of these steps for the same cloud, that undoes a run of `plan`."""
+    return replace(plan, steps=tuple(steps), declined=(), undoes=run)
 
 
 def _ordered(steps: Iterable[Step]) -> tuple[Step, ...]:
     """What releases first, then what needs room."""
-    return tuple(sorted(steps, key=lambda step: (bool(step.guard.provider_generations), step.id)))
+    return tuple(sorted(steps, key=lambda step: (_grows(step), step.id)))
+
+
+def _grows(step: Step) -> bool:
+    return any(amount > 0 for amount in step_growth(step).values())

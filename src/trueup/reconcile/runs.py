@@ -1,16 +1,24 @@
 # SPDX-License-Identifier: Apache-2.0
 """Runs: what a command calls. Observe, confirm, plan; apply and undo with their journals."""
 
-from collections.abc import Callable
-from dataclasses import dataclass
+import getpass
+import socket
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
 from datetime import timedelta
+from pathlib import Path
 
+from trueup.reconcile.apply import Outcome, apply, require_answers, settle_interrupted
 from trueup.reconcile.audit import Audit
 from trueup.reconcile.clock import now
 from trueup.reconcile.collect import collect
 from trueup.reconcile.collect.coverage import Progress
 from trueup.reconcile.collect.selection import EVERYTHING, Selection
 from trueup.reconcile.facts import Facts
+from trueup.reconcile.journal import Journal, Origin
+from trueup.reconcile.journals import applying, reopened
+from trueup.reconcile.journals import runs as runs_in
 from trueup.reconcile.observation import (
     Confirmed,
     Observation,
@@ -18,8 +26,15 @@ from trueup.reconcile.observation import (
     refuse_interval,
 )
 from trueup.reconcile.options import AuditOptions
-from trueup.reconcile.plan import Plan, consumers_of, make_plan
+from trueup.reconcile.plan import (
+    Plan,
+    consumers_of,
+    make_plan,
+    refuse_foreign,
+    refuse_too_large,
+)
 from trueup.reconcile.sources.cloud import Cloud
+from trueup.reconcile.undo import inverse
 
 # Lets so many seconds pass, and may show that.
 Wait = Callable[[float], None]
@@ -70,3 +85,74 @@ def plan_of_facts(
     """
     confirmed = Confirmed(first, observation(facts, options), interval)
     return Planned(make_plan(confirmed, facts.holdings), confirmed.second)
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """A run in progress: each outcome is a step that was attempted, as the iterator goes on.
+
+    `finished` says that it was finished before; `name` is "" where there is nothing to do.
+    """
+
+    name: str
+    steps: int
+    finished: bool
+    outcomes: Iterator[Outcome]
+
+
+@contextmanager
+def applied(plan: Plan, cloud: Cloud, folder: Path) -> Iterator[Run]:
+    """A run of a plan, with its journal in a folder.
+
+    Raises Unreachable, RunBusy, JournalUnwritable, JournalDamaged, JournalFormatUnknown; the
+    outcomes raise Unreachable, AccessDenied, JournalUnwritable.
+    """
+    require_answers(plan, cloud)
+    with applying(plan, folder, origin(cloud)) as journal:
+        outcomes = apply(cloud, journal)
+        yield Run(journal.run, len(plan.steps), journal.finished, outcomes)
+
+
+@contextmanager
+def undone(
+    run: str, cloud: Cloud, folder: Path, only: Sequence[str] = (), limit: int | None = None
+) -> Iterator[Run]:
+    """A run that takes back what is in place of another one, or only some steps of it.
+
+    Raises as `applied`, and RunUnknown, StepUnknown, PlanForeign, LimitExceeded.
+    """
+    with reopened(run, folder) as original:
+        refuse_foreign(original.plan, [cell.uuid for cell in cloud.nova.cells()])
+        settle_interrupted(cloud, original)
+        _settle_earlier_undos(original, cloud, folder)
+        plan = inverse(original, only)
+        refuse_too_large(plan, limit)
+        if not plan.steps:
+            yield Run("", 0, True, iter(()))
+            return
+        with applied(plan, cloud, folder) as undo:
+            yield replace(undo, outcomes=_marking(undo, original))
+
+
+def origin(cloud: Cloud) -> Origin:
+    """Who we are, where we run, and which Placement we write to."""
+    return Origin(getpass.getuser(), socket.gethostname(), cloud.placement.endpoint())
+
+
+def _marking(undo: Run, original: Journal) -> Iterator[Outcome]:
+    """The outcomes of an undo; what is done is noted in the journal of the run it undoes."""
+    for step, settled in undo.outcomes:
+        if settled.result == "done":
+            original.take_back(step.id, undo.name, settled.versions[::-1])
+        yield step, settled
+
+
+def _settle_earlier_undos(original: Journal, cloud: Cloud, folder: Path) -> None:
+    """Note what undos of the same run wrote that were interrupted before they could say so."""
+    journals = (one for one in runs_in(folder) if isinstance(one, Journal))
+    for name in [one.run for one in journals if one.plan.undoes == original.run]:
+        with reopened(name, folder) as undo:
+            settle_interrupted(cloud, undo)
+            in_place = [pair for pair in undo.in_place if not original.taken_back_by(pair[0])]
+        for step, settled in in_place:
+            original.take_back(step.id, name, settled.versions[::-1])

@@ -1,16 +1,178 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Steps: one guarded, reversible change each, as a frozen value."""
+"""Steps: guarded, reversible changes of targets, as frozen values that files can hold.
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+A change is (target, before, after, version), and its inverse is a swap. Each kind of target has a
+state of its own, and one file in changes/ that reads and writes it.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
+from typing import Any
 
-from trueup.reconcile.facts import Allocations, Facts, Instance
+import msgspec
+
+from trueup.reconcile.facts import Allocations, Amounts, Facts, Instance
+
+# A version for each part of a target, by uuid: a generation, a revision number, or a digest.
+# None: the part does not exist.
+Version = Mapping[str, int | str | None]
 
 
-@dataclass(frozen=True, slots=True)
-class InstanceMark:
-    """What must still be true of an instance when a step about it is written."""
+class AllocationsOf(msgspec.Struct, frozen=True, tag="allocations"):
+    """All that these consumers hold. Several of them are written at once or not at all."""
+
+    consumers: tuple[str, ...]
+
+
+class ProviderNode(msgspec.Struct, frozen=True, tag="provider"):
+    """A resource provider itself: whether it exists, its name and its parent."""
+
+    provider: str
+
+
+class InventoriesOf(msgspec.Struct, frozen=True, tag="inventories"):
+    """All inventories of a provider."""
+
+    provider: str
+
+
+class TraitsOf(msgspec.Struct, frozen=True, tag="traits"):
+    """All traits of a provider."""
+
+    provider: str
+
+
+class AggregatesOf(msgspec.Struct, frozen=True, tag="aggregates"):
+    """All aggregates of a provider."""
+
+    provider: str
+
+
+class Tree(msgspec.Struct, frozen=True, tag="tree"):
+    """Inventories of several providers and the allocations of all their consumers: a reshape."""
+
+    providers: tuple[str, ...]
+    consumers: tuple[str, ...]
+
+
+class PortBinding(msgspec.Struct, frozen=True, tag="port-binding"):
+    """The binding profile of a Neutron port."""
+
+    port: str
+
+
+class ServiceRecord(msgspec.Struct, frozen=True, tag="compute-service"):
+    """Nova's record of the compute service of a host: disabled, or forced down."""
+
+    cell: str
+    host: str
+
+
+class DomainDefinition(msgspec.Struct, frozen=True, tag="domain"):
+    """The definition of a libvirt domain on a host."""
+
+    host: str
+    domain: str
+
+
+Target = (
+    AllocationsOf | ProviderNode | InventoriesOf | TraitsOf | AggregatesOf | Tree | PortBinding
+    | ServiceRecord | DomainDefinition
+)  # fmt: skip
+
+
+class Held(msgspec.Struct, frozen=True, tag="allocations"):
+    """What each consumer holds; None: nothing."""
+
+    by_consumer: Mapping[str, Allocations | None]
+
+
+class ProviderFields(msgspec.Struct, frozen=True, tag="provider"):
+    """What a provider is called, and what it is part of; a root has no parent."""
+
+    name: str
+    parent: str | None = None
+
+
+class InventoryFields(msgspec.Struct, frozen=True):
+    """One inventory as Placement keeps it."""
+
+    total: int
+    reserved: int
+    min_unit: int
+    max_unit: int
+    step_size: int
+    allocation_ratio: float
+
+
+class Inventories(msgspec.Struct, frozen=True, tag="inventories"):
+    """A provider's inventories by resource class."""
+
+    by_class: Mapping[str, InventoryFields]
+
+
+class Traits(msgspec.Struct, frozen=True, tag="traits"):
+    """A provider's traits, in order."""
+
+    names: tuple[str, ...]
+
+
+class Aggregates(msgspec.Struct, frozen=True, tag="aggregates"):
+    """A provider's aggregates, in order."""
+
+    uuids: tuple[str, ...]
+
+
+class TreeContents(msgspec.Struct, frozen=True, tag="tree"):
+    """Inventories by provider and class, and what each consumer holds."""
+
+    inventories: Mapping[str, Mapping[str, InventoryFields]]
+    by_consumer: Mapping[str, Allocations | None]
+
+
+class Profile(msgspec.Struct, frozen=True, tag="port-binding"):
+    """A port's binding profile."""
+
+    content: Mapping[str, Any]
+
+
+class ServiceFields(msgspec.Struct, frozen=True, tag="compute-service"):
+    """What an operator may set of a compute service."""
+
+    disabled: bool
+    disabled_reason: str
+    forced_down: bool
+
+
+class DomainText(msgspec.Struct, frozen=True, tag="domain"):
+    """A domain's inactive definition, as libvirt prints it."""
+
+    xml: str
+
+
+State = (
+    Held | ProviderFields | Inventories | Traits | Aggregates | TreeContents | Profile
+    | ServiceFields | DomainText
+)  # fmt: skip
+
+
+class Change(msgspec.Struct, frozen=True):
+    """Take a target from `before` to `after`, if its version still is this one.
+
+    None on either side: the target does not exist then.
+    """
+
+    target: Target
+    before: State | None
+    after: State | None
+    version: Version
+
+
+class InstanceState(msgspec.Struct, frozen=True, tag="instance"):
+    """Guard: an instance is where it was, in the state it was in.
+
+    Without `updated_at` that is not compared, as in an undo, which may come long after.
+    """
 
     cell: str
     uuid: str
@@ -20,64 +182,171 @@ class InstanceMark:
     task_state: str | None
     deleted: bool
     moving: bool
-    # None: not compared, as in an undo, which may come long after.
     updated_at: datetime | None
 
 
-@dataclass(frozen=True, slots=True)
-class Guard:
-    """What must still hold when a step is written, besides the target being `before`.
+class MigrationState(msgspec.Struct, frozen=True, tag="migration"):
+    """Guard: a migration of this instance still has this status."""
 
-    `consumer_generation` is None for a consumer that must not exist. `provider_generations` are
-    those of the providers that are to hold more than before.
+    cell: str
+    instance: str
+    migration: str
+    status: str
+
+
+class VersionIs(msgspec.Struct, frozen=True, tag="version"):
+    """Guard: another target, which the step does not change, still has this version."""
+
+    target: Target
+    version: Version
+
+
+class ServiceDown(msgspec.Struct, frozen=True, tag="service-down"):
+    """Guard: the compute service of a host does not report, or is forced down."""
+
+    cell: str
+    host: str
+
+
+class CellFresh(msgspec.Struct, frozen=True, tag="cell-fresh"):
+    """Guard: some service of a cell has reported within so many seconds."""
+
+    cell: str
+    seconds: int
+
+
+class DomainIs(msgspec.Struct, frozen=True, tag="domain-is"):
+    """Guard: a host's hypervisor has the domain in this state; None: it has no such domain."""
+
+    host: str
+    domain: str
+    state: str | None
+
+
+Guard = InstanceState | MigrationState | VersionIs | ServiceDown | CellFresh | DomainIs
+
+
+class Step(msgspec.Struct, frozen=True):
+    """Changes that are all written or all taken back, while every guard holds.
+
+    `because` are the ids of the findings that it remedies; `needs` the ids of earlier steps that
+    must be done before.
     """
 
-    consumer_generation: int | None
-    provider_generations: Mapping[str, int] = field(default_factory=dict)
-    instance: InstanceMark | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Step:
-    """Change the allocations of `consumer` from `before` to `after`, if they still are `before`.
-
-    None on either side: the consumer holds nothing then.
-    """
-
-    consumer: str
-    before: Allocations | None
-    after: Allocations | None
-    guard: Guard
+    id: str
+    changes: tuple[Change, ...]
+    guards: tuple[Guard, ...]
     because: tuple[str, ...]
+    needs: tuple[str, ...] = ()
 
     @property
-    def id(self) -> str:
-        """Unique in its plan: a plan has one step for each consumer."""
-        return f"allocations:{self.consumer}"
+    def consumers(self) -> tuple[str, ...]:
+        """The consumers whose allocations it changes, in order."""
+        return tuple(sorted({one for change in self.changes for one in consumers_in(change)}))
+
+    @property
+    def subjects(self) -> frozenset[str]:
+        """Everything it changes, by uuid or name: what the limit of a plan counts."""
+        return frozenset(part for change in self.changes for part in parts_of(change.target))
+
+
+def parts_of(target: Target) -> tuple[str, ...]:
+    """What a target consists of, by uuid or name. A reshape counts by its consumers."""
+    match target:
+        case AllocationsOf(consumers):
+            return consumers
+        case Tree(providers, consumers):
+            return consumers or providers
+        case ServiceRecord(_, host):
+            return (host,)
+        case PortBinding(uuid) | DomainDefinition(_, uuid):
+            return (uuid,)
+    return (target.provider,)
+
+
+def consumers_in(change: Change) -> tuple[str, ...]:
+    """The consumers whose allocations a change replaces."""
+    match change.target:
+        case AllocationsOf(consumers) | Tree(_, consumers):
+            return consumers
+    return ()
+
+
+def held_in(state: State | None) -> Mapping[str, Allocations | None]:
+    """What a state says that consumers hold; nothing, if it is about something else."""
+    return state.by_consumer if isinstance(state, Held | TreeContents) else {}
 
 
 def step_on(
     consumer: str, facts: Facts, after: Allocations | None, because: str, instance: Instance
 ) -> Step:
     """The step that takes a consumer from what it holds in these facts to `after`."""
-    holding = facts.holdings[consumer]
-    gaining = gains(holding.allocations, after)
-    return Step(
-        consumer=consumer,
-        before=holding.allocations,
-        after=after,
-        guard=Guard(
-            consumer_generation=holding.generation,
-            provider_generations={uuid: facts.providers[uuid].generation for uuid in gaining},
-            instance=mark(instance, moving=instance.uuid in facts.moving),
-        ),
-        because=(because,),
+    guard = instance_state(instance, moving=instance.uuid in facts.moving)
+    return allocations_step({consumer: after}, facts, (because,), (guard,))
+
+
+def allocations_step(
+    after: Mapping[str, Allocations | None],
+    facts: Facts,
+    because: tuple[str, ...],
+    guards: tuple[Guard, ...],
+) -> Step:
+    """The step that takes consumers, all at once, from what they hold in these facts to `after`.
+
+    `facts.holdings` has each of them. The consumers' generations are the version: the generations
+    of providers are no guard, for on a busy host they never stand still, and Placement itself
+    checks the capacity.
+    """
+    consumers = tuple(sorted(after))
+    holdings = {one: facts.holdings[one] for one in consumers}
+    change = Change(
+        target=AllocationsOf(consumers),
+        before=Held({one: row.allocations for one, row in holdings.items()}),
+        after=Held({one: after[one] for one in consumers}),
+        version={one: row.generation for one, row in holdings.items()},
     )
+    return step_of((change,), guards, because)
 
 
-def mark(instance: Instance, moving: bool) -> InstanceMark:
-    """The mark of an instance as it was read."""
-    return InstanceMark(
+def step_of(
+    changes: tuple[Change, ...],
+    guards: tuple[Guard, ...],
+    because: tuple[str, ...],
+    needs: tuple[str, ...] = (),
+) -> Step:
+    """A step with an id made from what it changes first."""
+    target = changes[0].target
+    kind = target.__struct_config__.tag
+    first, *others = parts_of(target)
+    more = f"+{len(others)}" if others else ""
+    return Step(f"{kind}:{first}{more}", changes, guards, because, needs)
+
+
+def swapped(step: Step, versions: Sequence[Version]) -> Step:
+    """The step back, for changes that left these versions behind.
+
+    Of the guards only the instance's state is kept, without the time of its last update: it may
+    have changed rightly since, and an undo may come long after.
+    """
+    pairs = zip(step.changes, versions, strict=True)
+    changes = tuple(
+        Change(change.target, change.after, change.before, version) for change, version in pairs
+    )
+    kept = (guard for guard in step.guards if isinstance(guard, InstanceState))
+    guards = tuple(msgspec.structs.replace(guard, updated_at=None) for guard in kept)
+    return msgspec.structs.replace(step, changes=tuple(reversed(changes)), guards=guards, needs=())
+
+
+def at_versions(step: Step, versions: Sequence[Version]) -> Step:
+    """The same step, for targets that are at these versions."""
+    pairs = zip(step.changes, versions, strict=True)
+    changes = tuple(msgspec.structs.replace(change, version=version) for change, version in pairs)
+    return msgspec.structs.replace(step, changes=changes)
+
+
+def instance_state(instance: Instance, moving: bool) -> InstanceState:
+    """The guard that an instance stays as it was read."""
+    return InstanceState(
         cell=instance.cell,
         uuid=instance.uuid,
         host=instance.host,
@@ -90,14 +359,35 @@ def mark(instance: Instance, moving: bool) -> InstanceMark:
     )
 
 
+def growth(before: Allocations | None, after: Allocations | None) -> dict[tuple[str, str], int]:
+    """How much more is held afterwards (negative: less), by provider and resource class."""
+    old, new = _flat(before.amounts if before else {}), _flat(after.amounts if after else {})
+    changes = {key: new.get(key, 0) - old.get(key, 0) for key in old.keys() | new.keys()}
+    return {key: amount for key, amount in sorted(changes.items()) if amount}
+
+
+def step_growth(step: Step) -> dict[tuple[str, str], int]:
+    """How much more all consumers of a step hold afterwards, by provider and resource class."""
+    total: dict[tuple[str, str], int] = {}
+    for before, after in _sides(step.changes):
+        for key, amount in growth(before, after).items():
+            total[key] = total.get(key, 0) + amount
+    return {key: amount for key, amount in sorted(total.items()) if amount}
+
+
 def gains(before: Allocations | None, after: Allocations | None) -> tuple[str, ...]:
     """The providers that hold more of some class afterwards, in order."""
-    old = before.amounts if before else {}
-    new = after.amounts if after else {}
-    return tuple(
-        sorted(
-            uuid
-            for uuid, held in new.items()
-            if any(amount > old.get(uuid, {}).get(name, 0) for name, amount in held.items())
-        )
-    )
+    more = (uuid for (uuid, _), amount in growth(before, after).items() if amount > 0)
+    return tuple(dict.fromkeys(more))
+
+
+def _sides(changes: Iterable[Change]) -> list[tuple[Allocations | None, Allocations | None]]:
+    return [
+        (held_in(change.before).get(one), held_in(change.after).get(one))
+        for change in changes
+        for one in consumers_in(change)
+    ]
+
+
+def _flat(amounts: Amounts) -> dict[tuple[str, str], int]:
+    return {(uuid, name): held for uuid, row in amounts.items() for name, held in row.items()}

@@ -1,33 +1,33 @@
 # SPDX-License-Identifier: Apache-2.0
 """Undo: a journal → the inverse plan, which is applied like any other."""
 
-from dataclasses import replace
+from collections.abc import Iterable
+from dataclasses import dataclass
 
-from trueup.reconcile.journal import Journal, Settled
+from trueup.reconcile.journal import Journal
 from trueup.reconcile.plan import Plan, in_reverse
-from trueup.reconcile.steps import Guard, Step
+from trueup.reconcile.steps import swapped
 
 
-def inverse(journal: Journal) -> Plan:
-    """The steps that were written, swapped, last first."""
-    return in_reverse(
-        journal.plan, (_swapped(step, settled) for step, settled in reversed(journal.done))
-    )
+@dataclass(eq=False)
+class StepUnknown(Exception):
+    """The run has no such step, or it is not in place."""
+
+    run: str
+    step: str
 
 
-def _swapped(step: Step, settled: Settled) -> Step:
-    """From `after` back to `before`, if the consumer is still as this run left it.
+def inverse(journal: Journal, only: Iterable[str] = ()) -> Plan:
+    """The steps that are in place, swapped, last first; or only those with these ids or numbers.
 
-    The generations of providers are not guarded: every other consumer moves them, and an undo may
-    come long after. For the same reason `updated_at` of the instance is not.
+    Raises StepUnknown.
     """
-    mark = step.guard.instance
-    return replace(
-        step,
-        before=step.after,
-        after=step.before,
-        guard=Guard(
-            consumer_generation=settled.generation,
-            instance=replace(mark, updated_at=None) if mark else None,
-        ),
-    )
+    in_place = {step.id: (step, settled) for step, settled in journal.in_place}
+    numbers = {str(number): step.id for number, step in enumerate(journal.plan.steps, 1)}
+    wanted = [numbers.get(name, name) for name in only]
+    for name in wanted:
+        if name not in in_place:
+            raise StepUnknown(journal.run, name)
+    chosen = [pair for one, pair in in_place.items() if not wanted or one in wanted]
+    steps = (swapped(step, settled.versions) for step, settled in reversed(chosen))
+    return in_reverse(journal.plan, steps, journal.run)

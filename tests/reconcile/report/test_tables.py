@@ -8,7 +8,8 @@ from datetime import timedelta
 from tests.reconcile.planning import BROKEN, audited, facts_of, planned
 from tests.scenarios.drafting import uuid_of
 from trueup.reconcile.defects import DEFECTS
-from trueup.reconcile.journal import Settled, opened, runs
+from trueup.reconcile.journal import Origin, Settled
+from trueup.reconcile.journals import Unreadable, applying, runs
 from trueup.reconcile.report.tables import (
     EvidenceCell,
     Table,
@@ -22,6 +23,8 @@ from trueup.reconcile.report.tables import (
 
 MIXED = f"{BROKEN}  server busy on h1 task=migrating\n  server lost on h9\ncell2 silent\n"
 NAMES = {uuid: provider.name for uuid, provider in facts_of(BROKEN).providers.items()}
+
+OPERATOR = Origin("operator", "controller", "http://placement")
 
 
 def checked(table: Table) -> Table:
@@ -81,12 +84,12 @@ def test_a_plan_is_told_step_by_step_with_names_where_known():
     assert [step["Step"] for step in steps] == [1, 2, 3]
     assert steps[0] == {
         "Step": 1,
-        "Consumer": uuid_of("old"),
+        "Subject": uuid_of("old"),
         "Before": {"h1": "VCPU=2 MEMORY_MB=256 DISK_GB=6"},
         "After": {},
         "Because": "orphaned-allocation",
     }
-    [db] = [step for step in steps if step["Consumer"] == uuid_of("db")]
+    [db] = [step for step in steps if step["Subject"] == uuid_of("db")]
     assert db["Before"] == {"h2": "VCPU=1 MEMORY_MB=128"}
     assert db["After"] == {"h1": "VCPU=1 MEMORY_MB=128"}
 
@@ -104,33 +107,34 @@ def test_outcomes_are_told_in_their_order():
     ]
     _, rows = checked(outcome_table(outcomes))
     assert rows == [
-        (second.consumer, "refused", "missing-allocation", "it moved"),
-        (first.consumer, "done", "orphaned-allocation", ""),
+        (second.consumers[0], "refused", "missing-allocation", "it moved"),
+        (first.consumers[0], "done", "orphaned-allocation", ""),
     ]
 
 
 def test_runs_are_told_with_what_became_of_their_steps(tmp_path):
     plan = planned()
     first, second, _ = plan.steps
-    with opened(plan, tmp_path) as journal:
+    with applying(plan, tmp_path, OPERATOR) as journal:
         journal.settle(Settled(first.id, "done"))
         journal.settle(Settled(second.id, "refused", "it moved"))
         _, rows = checked(run_table(journal))
-    assert [row[1] for row in rows] == ["done", "refused", "open"]
-    assert [row[3] for row in rows] == ["", "it moved", ""]
+    assert [row[2] for row in rows] == ["done", "refused", "open"]
+    assert [row[5] for row in rows] == ["", "it moved", ""]
     undo = replace(plan, made_at=plan.made_at + timedelta(hours=1), undoes=plan.id, steps=(first,))
-    with opened(undo, tmp_path):
-        columns, rows = checked(runs_table(runs(tmp_path)))
-    assert [dict(zip(columns, row, strict=True)) for row in rows] == [
-        {
-            "Run": plan.id, "Made at": "2026-11-21 12:00:00", "Undoes": "",
-            "Steps": 3, "Done": 1, "Refused": 1, "Open": 1,
-        },
-        {
-            "Run": undo.id, "Made at": "2026-11-21 13:00:00", "Undoes": plan.id,
-            "Steps": 1, "Done": 0, "Refused": 0, "Open": 1,
-        },
-    ]  # fmt: skip
+    with applying(undo, tmp_path, OPERATOR):
+        columns, rows = checked(runs_table((*runs(tmp_path), Unreadable("other", "damaged"))))
+    told = [dict(zip(columns, row, strict=True)) for row in rows]
+    counts = ("Steps", "Done", "Refused", "Unknown", "Open", "Taken back")
+    assert [tuple(row[name] for name in counts) for row in told] == [
+        (3, 1, 1, 0, 1, 0),
+        (1, 0, 0, 0, 1, 0),
+        ("",) * 6,
+    ]
+    assert [row["Undoes"] for row in told] == ["", plan.id, ""]
+    assert {row["By"] for row in told} == {"operator@controller", ""}
+    assert told[0]["Endpoint"] == "http://placement"
+    assert told[2]["Note"] == "cannot be read: damaged"
 
 
 def test_every_defect_is_listed():

@@ -5,15 +5,18 @@ One report for every output: the commands print it as text or JSON, others may s
 A cell is a string, a number, or a mapping that text flattens.
 """
 
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from datetime import datetime
 
 from trueup.reconcile.audit import Audit
 from trueup.reconcile.defects import DEFECTS
-from trueup.reconcile.facts import Allocations
-from trueup.reconcile.findings import Evidence, LeftAlone, Unchecked, plain_words
+from trueup.reconcile.findings import Evidence, LeftAlone, Unchecked
 from trueup.reconcile.journal import Journal, Settled
+from trueup.reconcile.journals import Unreadable
 from trueup.reconcile.plan import Plan
+from trueup.reconcile.report.states import before_and_after
 from trueup.reconcile.report.words import evidence_in_words
 from trueup.reconcile.steps import Step
 
@@ -68,60 +71,83 @@ def audit_table(audit: Audit, everything: bool) -> Table:
 
 def plan_table(plan: Plan, names: Mapping[str, str]) -> Table:
     """The steps in order; `names` are the providers' names by uuid, where known."""
-    columns = ("Step", "Consumer", "Before", "After", "Because")
+    columns = ("Step", "Subject", "Before", "After", "Because")
     return columns, [
-        (
-            number,
-            step.consumer,
-            _held(step.before, names),
-            _held(step.after, names),
-            _defects(step),
-        )
+        (number, _subjects(step), *before_and_after(step, names), _defects(step))
         for number, step in enumerate(plan.steps, 1)
     ]
 
 
 def outcome_table(outcomes: Iterable[tuple[Step, Settled]]) -> Table:
     """How each step of a run ended."""
-    columns = ("Consumer", "Result", "Because", "Reason")
+    columns = ("Subject", "Result", "Because", "Reason")
     return columns, [
-        (step.consumer, settled.result, _defects(step), settled.reason)
+        (_subjects(step), settled.result, _defects(step), settled.reason)
         for step, settled in outcomes
     ]
 
 
-def runs_table(journals: Iterable[Journal]) -> Table:
-    """Every run there is a journal of."""
-    columns = ("Run", "Made at", "Undoes", "Steps", "Done", "Refused", "Open")
+def runs_table(journals: Iterable[Journal | Unreadable]) -> Table:
+    """Every run there is a journal of; of one that cannot be read, why."""
+    columns = (
+        "Run", "Began at", "By", "Endpoint", "Undoes", "Steps", "Done", "Refused", "Unknown",
+        "Open", "Taken back", "Note",
+    )  # fmt: skip
+    return columns, [_run_row(journal) for journal in journals]
+
+
+def _run_row(journal: Journal | Unreadable) -> tuple[Cell, ...]:
+    if isinstance(journal, Unreadable):
+        return journal.run, *([""] * 10), f"cannot be read: {journal.reason}"
+    steps, origin = journal.plan.steps, journal.origin
+    results = Counter(_result(step, journal) for step in steps)
+    counts = (results[name] for name in ("done", "refused", "unknown", "open", "taken back"))
+    return (
+        journal.run,
+        _moment(journal.began_at),
+        "@".join(filter(None, (origin.user, origin.host))),
+        origin.endpoint,
+        journal.plan.undoes or "",
+        len(steps),
+        *counts,
+        "",
+    )
+
+
+def run_table(journal: Journal) -> Table:
+    """The steps of one run, also those that were never settled."""
+    columns = ("Step", "Subject", "Result", "At", "Because", "Reason", "Requests")
     rows: list[tuple[Cell, ...]] = []
-    for journal in journals:
-        ended = [journal.settled(step) for step in journal.plan.steps]
-        done = sum(1 for settled in ended if settled and settled.result == "done")
-        open_steps = sum(1 for settled in ended if settled is None)
+    for number, step in enumerate(journal.plan.steps, 1):
+        settled, moment = journal.settled(step), journal.settled_at(step)
+        undo = journal.taken_back_by(step)
         rows.append(
             (
-                journal.run,
-                journal.plan.made_at.isoformat(sep=" ", timespec="seconds"),
-                journal.plan.undoes or "",
-                len(ended),
-                done,
-                len(ended) - done - open_steps,
-                open_steps,
+                number,
+                _subjects(step),
+                _result(step, journal),
+                _moment(moment) if moment else "",
+                _defects(step),
+                f"taken back by {undo}" if undo else settled.reason if settled else "",
+                " ".join(settled.request_ids) if settled else "",
             )
         )
     return columns, rows
 
 
-def run_table(journal: Journal) -> Table:
-    """The steps of one run, also those that were never settled."""
-    columns = ("Consumer", "Result", "Because", "Reason")
-    rows: list[tuple[Cell, ...]] = []
-    for step in journal.plan.steps:
-        settled = journal.settled(step)
-        result = settled.result if settled else "open"
-        reason = settled.reason if settled else ""
-        rows.append((step.consumer, result, _defects(step), reason))
-    return columns, rows
+def _result(step: Step, journal: Journal) -> str:
+    settled = journal.settled(step)
+    if journal.taken_back_by(step):
+        return "taken back"
+    return settled.result if settled else "open"
+
+
+def _subjects(step: Step) -> str:
+    return " ".join(sorted(step.subjects))
+
+
+def _moment(moment: datetime) -> str:
+    return moment.isoformat(sep=" ", timespec="seconds")
 
 
 def defects_table() -> Table:
@@ -136,15 +162,6 @@ def _reasoned(verdict: str, row: Unchecked | LeftAlone) -> tuple[Cell, ...]:
     return verdict, "", "", subject.kind, subject.uuid, row.where, {"reason": row.reason}
 
 
-def _held(allocations: Allocations | None, names: Mapping[str, str]) -> Mapping[str, str]:
-    if allocations is None:
-        return {}
-    return {
-        names.get(uuid, uuid): plain_words(amounts)
-        for uuid, amounts in sorted(allocations.amounts.items())
-    }
-
-
 def _defects(step: Step) -> str:
-    """The defects a step remedies; its consumer is their subject, so that the ids say no more."""
+    """The defects that a step remedies."""
     return ", ".join(reason.partition(":")[0] for reason in step.because)

@@ -14,10 +14,14 @@ from trueup.reconcile.sources.errors import AccessDenied, Unreachable
 # (uWSGI after each answer): whatever only reads is sent again, after so many seconds.
 _SENT_AGAIN: dict[str, Any] = {"connect_retries": 2, "connect_retry_delay": 0.05}
 
+# SAFETY: a write is sent once, whatever a nova.conf says of retries: sent again after it was made,
+# it would be answered "conflict".
+_SENT_ONCE: dict[str, Any] = {"connect_retries": 0, "status_code_retries": 0}
+
 
 def sent(source: str, adapter: Adapter, method: str, path: str, **options: Any) -> Any:
     """The response, whatever its status."""
-    again = _SENT_AGAIN if method == "GET" else {}
+    again = _SENT_AGAIN if method == "GET" else _SENT_ONCE
     accepted = {"Accept": "application/json"}
     try:
         return adapter.request(path, method, raise_exc=False, headers=accepted, **again, **options)
@@ -45,6 +49,14 @@ def understood(source: str) -> Iterator[None]:
         yield
     except (LookupError, TypeError, AttributeError, ValueError) as error:
         raise Unreachable(source, f"what answers there is not {source}") from error
+
+
+def error_code(response: Any) -> str:
+    """The code of an error document of Placement, or "" where it has none."""
+    try:
+        return str(response.json()["errors"][0].get("code", ""))
+    except (ValueError, LookupError, TypeError, AttributeError):
+        return ""
 
 
 def detail(response: Any) -> str:

@@ -104,12 +104,12 @@ def test_what_nova_never_knew_is_nowhere(nova):
     assert nova.lookup(DOWN, [MOVE]).instances == ()
 
 
-def test_marks_are_read_from_the_living(nova):
-    assert nova.mark(TOLD.uuid, MOVING).moving
-    there = nova.mark(TOLD.uuid, THERE)
+def test_states_are_read_from_the_living(nova):
+    assert nova.instance_state(TOLD.uuid, MOVING).moving
+    there = nova.instance_state(TOLD.uuid, THERE)
     assert (there.host, there.moving, there.deleted) == ("devstack3", False, False)
-    assert nova.mark(TOLD.uuid, GONE).deleted
-    assert nova.mark(TOLD.uuid, MOVE) is None
+    assert nova.instance_state(TOLD.uuid, GONE).deleted
+    assert nova.instance_state(TOLD.uuid, MOVE) is None
 
 
 def test_what_the_api_does_not_tell_is_named(nova):

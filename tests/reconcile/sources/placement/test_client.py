@@ -1,21 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
 """The client of Placement: what it reads and writes, and servers that are no good."""
 
-from dataclasses import replace
-
 import pytest
 
 from tests.reconcile.sources.broken_server import VERSIONS, Reply, answering, client
 from tests.servers.processes import free_port
-from trueup.reconcile.facts import Allocations, Holding
 from trueup.reconcile.sources.errors import AccessDenied, MicroversionTooOld, Unreachable
-from trueup.reconcile.sources.placement.client import WriteRefused
 
 ROOT = {"GET /": Reply(200, VERSIONS)}
 PROVIDERS = "GET /resource_providers"
 SHARING = "GET /resource_providers?required=MISC_SHARES_VIA_AGGREGATE"
 NONE = Reply(200, {"resource_providers": []})
-HELD = Allocations({"p": {"VCPU": 1}}, project="a-project", user="a-user")
 
 
 def provider(uuid: str) -> dict:
@@ -58,36 +53,6 @@ def test_nested_and_sharing_providers_are_told_apart(small):
     assert providers[pool].inventories == {}
 
 
-def test_a_replace_keeps_owner_and_type(on_both):
-    consumer = on_both.consumer("wrong-provider")
-    placement = on_both.cloud.placement
-    before = placement.holding(consumer)
-    assert before.allocations.consumer_type is None, "as Nova writes it"
-    for kind in (None, "INSTANCE", "MIGRATION"):
-        wanted = replace(before.allocations, consumer_type=kind)
-        placement.replace(consumer, before.allocations, wanted, before.generation)
-        after = placement.holding(consumer)
-        assert after == Holding(wanted, before.generation + 1)
-        placement.replace(consumer, wanted, None, after.generation)
-        assert placement.holding(consumer) == Holding(None, None)
-        placement.replace(consumer, None, wanted, None)
-        before = placement.holding(consumer)
-        assert before.allocations == wanted
-
-
-def test_a_replace_with_another_generation_is_refused(small):
-    consumer = small.consumer("wrong-provider")
-    placement = small.cloud.placement
-    holding = placement.holding(consumer)
-    before = small.rows()
-    for generation in (holding.generation + 1, None):
-        with pytest.raises(WriteRefused) as refused:
-            placement.replace(consumer, holding.allocations, None, generation)
-        assert refused.value.status == 409
-        assert "generation" in refused.value.reason
-    assert small.rows() == before
-
-
 def test_the_generation_of_a_provider_that_is_not_there_is_none(small):
     [uuid, *_] = (
         row["uuid"] for row in small.sql("placement", "SELECT uuid FROM resource_providers")
@@ -127,7 +92,7 @@ def test_a_microversion_too_old_to_guard_a_write_is_refused(newest):
         with pytest.raises(MicroversionTooOld) as refused:
             client(url).ledger(lambda *_: None)
         with pytest.raises(MicroversionTooOld):
-            client(url).replace("c", None, HELD, None)
+            client(url).parts(0, 0, lambda *_: None)
     assert (refused.value.newest, refused.value.needed) == (newest, "1.28")
     assert {request.line for request in asked} == {"GET /"}
 
@@ -217,42 +182,17 @@ def test_refused_credentials_are_told_apart_from_silence(status):
     assert refused.value.source == "Placement"
 
 
-@pytest.mark.parametrize(
-    ("reply", "reason"),
-    [
-        (Reply(409, {"errors": [{"detail": "No room."}]}), "No room."),
-        (Reply(409, {}), "HTTP 409"),
-        (Reply(400, "<html>no</html>"), "HTTP 400"),
-        (Reply(200, {}), "HTTP 200"),
-    ],
-)
-def test_a_write_that_is_not_taken_is_refused_with_its_reason(reply, reason):
+@pytest.mark.parametrize("status", [200, 204, 409, 500, 503])
+def test_a_write_is_sent_once_whatever_is_answered(status):
     asked = []
-    replies = ROOT | {"PUT /allocations/c": reply}
-    with answering(replies, asked) as url, pytest.raises(WriteRefused) as refused:
-        client(url).replace("c", HELD, None, 4)
-    assert (refused.value.status, refused.value.reason) == (reply.status, reason)
-    [put] = [request for request in asked if request.line.startswith("PUT")]
-    assert put.body == {
-        "allocations": {},
-        "project_id": "a-project",
-        "user_id": "a-user",
-        "consumer_generation": 4,
-    }
+    with answering(ROOT | {"PUT /allocations/c": Reply(status, {})}, asked) as url:
+        assert client(url).send("PUT", "/allocations/c", {}, 37).status_code == status
+    assert [request.line for request in asked].count("PUT /allocations/c") == 1
 
 
-@pytest.mark.parametrize("status", [401, 403])
-def test_credentials_that_are_refused_at_a_write_stop_the_run(status):
-    reply = Reply(status, {"errors": [{"detail": "Go away."}]})
-    with answering(ROOT | {"PUT /allocations/c": reply}) as url, pytest.raises(AccessDenied):
-        client(url).replace("c", None, HELD, None)
-
-
-@pytest.mark.parametrize("status", [500, 502, 503])
-def test_a_server_that_breaks_at_a_write_leaves_it_open(status):
-    """It may have written: only a look at the consumer can tell, so the step is not refused."""
-    with answering(ROOT | {"PUT /allocations/c": Reply(status)}) as url, pytest.raises(Unreachable):
-        client(url).replace("c", None, HELD, None)
+def test_the_endpoint_is_told():
+    with answering(ROOT) as url:
+        assert client(url).endpoint() == url
 
 
 def test_nobody_listens():

@@ -29,7 +29,7 @@ from trueup.reconcile.sources.nova.contract import (
     Registry,
 )
 from trueup.reconcile.sources.nova.documents import UNKNOWN, Document
-from trueup.reconcile.steps import InstanceMark, mark
+from trueup.reconcile.steps import InstanceState, instance_state
 
 NOVA_API = "Nova's API"
 # Migrations have a uuid since 2.59; nothing newer than a server's image properties is asked for.
@@ -161,12 +161,14 @@ class NovaApi:
             moves = [row for rows in pool.map(self._migrations, sorted(moves_of)) for row in rows]
         return CellContents(instances=tuple(servers), migrations=tuple(moves))
 
-    def mark(self, cell: str, uuid: str) -> InstanceMark | None:
-        """The mark of a server as it is now; None: Nova knows none."""
+    def instance_state(self, cell: str, uuid: str) -> InstanceState | None:
+        """The state of a server as it is now; None: Nova knows none."""
         found = self.lookup(TOLD, [uuid], [uuid])
         if not found.instances:
             return None
-        return mark(found.instances[0], moving=any(one.under_way for one in found.migrations))
+        return instance_state(
+            found.instances[0], moving=any(one.under_way for one in found.migrations)
+        )
 
     def close(self) -> None:
         """There is nothing to release."""

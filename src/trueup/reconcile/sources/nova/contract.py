@@ -19,7 +19,7 @@ from trueup.reconcile.facts import (
     RequestSpec,
 )
 from trueup.reconcile.sources.notes import NOTHING_NOTED, Noted
-from trueup.reconcile.steps import InstanceMark
+from trueup.reconcile.steps import InstanceState
 
 # Is called with the number of instances that have been read so far.
 CountInstances = Callable[[int], None]
@@ -141,7 +141,7 @@ class Nova(Protocol):
     ) -> CellContents:
         """All rows of these instances, alive, deleted or archived; migrations of `moves_of`."""
 
-    def mark(self, cell: str, uuid: str) -> InstanceMark | None:
-        """The mark of an instance now, in the cell with this uuid; None if it has no row there."""
+    def instance_state(self, cell: str, uuid: str) -> InstanceState | None:
+        """The state of an instance now, in the cell with this uuid; None if it has no row there."""
 
     def close(self) -> None: ...

@@ -22,7 +22,7 @@ from trueup.reconcile.sources.nova.contract import (
     Registry,
 )
 from trueup.reconcile.sources.nova.registry import read_registry
-from trueup.reconcile.steps import InstanceMark, mark
+from trueup.reconcile.steps import InstanceState, instance_state
 
 API_DATABASE = "Nova's API database"
 Fetched = TypeVar("Fetched")
@@ -117,8 +117,8 @@ class NovaDatabases:
         wanted, movers = sorted(uuids), sorted(moves_of)
         return self._ask_cell(cell, lambda reading: reading.lookup(wanted, movers))
 
-    def mark(self, cell: str, uuid: str) -> InstanceMark | None:
-        """The mark of an instance as it is now in the cell with this uuid; None: no row."""
+    def instance_state(self, cell: str, uuid: str) -> InstanceState | None:
+        """The state of an instance as it is now in the cell with this uuid; None: no row."""
         if cell not in self._cells:
             self.cells()
         if cell not in self._cells:
@@ -129,7 +129,7 @@ class NovaDatabases:
         # Beside a row that is not archived, an archived one is of an earlier instance.
         row = min(found.instances, key=lambda row: row.archived)
         moves = (one for one in found.migrations if one.instance == uuid)
-        return mark(row, moving=any(one.under_way for one in moves))
+        return instance_state(row, moving=any(one.under_way for one in moves))
 
     def close(self) -> None:
         for database in self._databases.values():

@@ -8,14 +8,15 @@ database where one is named, else from the export where the service offers one, 
 from collections.abc import Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 from keystoneauth1.adapter import Adapter
+from keystoneauth1.exceptions import ClientException
 
-from trueup.reconcile.facts import Allocations, Amounts, Holding, Inventory, Provider
+from trueup.reconcile.facts import Amounts, Holding, Inventory, Provider
 from trueup.reconcile.sources.errors import MicroversionTooOld, Unreachable
-from trueup.reconcile.sources.http import checked, detail, sent, understood
+from trueup.reconcile.sources.http import checked, sent, understood
 from trueup.reconcile.sources.placement import documents, export
 from trueup.reconcile.sources.placement.api import API, PARALLEL_REQUESTS, LedgerApi
 from trueup.reconcile.sources.placement.contract import (
@@ -34,14 +35,6 @@ NEEDED = 28
 # Consumer types came with 1.38; nothing newer is asked for.
 NEWEST_USED = 38
 EXPORT_CHUNK_BYTES = 1 << 18
-
-
-@dataclass(eq=False)
-class WriteRefused(Exception):
-    """Placement refused a write and nothing was changed."""
-
-    status: int
-    reason: str
 
 
 class Placement:
@@ -146,52 +139,19 @@ class Placement:
         with understood(PLACEMENT):
             return None if provider is None else int(provider["generation"])
 
-    def replace(
-        self,
-        consumer: str,
-        before: Allocations | None,
-        after: Allocations | None,
-        generation: int | None,
-    ) -> None:
-        """Replace all that a consumer holds, if its generation still is this one.
+    def send(self, method: str, path: str, body: Any, minor: int | None = None) -> Any:
+        """The response to a write, whatever its status. It is sent once and never again.
 
-        Raises WriteRefused. Unreachable leaves it open whether the write was made.
+        Unreachable leaves open whether the write was made.
         """
-        response = self._put(consumer, before, after, generation)
-        if response.status_code == 409 and before is None and generation is None:
-            # A refused write of upstream leaves a consumer that holds nothing, at generation 0, and
-            # says "no such consumer" when asked (nova-facts, Placement 4). A consumer that someone
-            # else has meanwhile filled is past 0, so this stays guarded.
-            retried = self._put(consumer, before, after, 0)
-            response = retried if retried.status_code == 204 else response
-        if response.status_code in (401, 403) or response.status_code >= 500:
-            checked(PLACEMENT, response)
-        if response.status_code != 204:
-            raise WriteRefused(response.status_code, detail(response))
+        return self._request(method, path, minor=minor, json=body)
 
-    def _put(
-        self,
-        consumer: str,
-        before: Allocations | None,
-        after: Allocations | None,
-        generation: int | None,
-    ) -> Any:
-        owner = after or before
-        assert owner is not None, "a step changes something"
-        body: dict[str, Any] = {
-            "allocations": {
-                uuid: {"resources": dict(held)}
-                for uuid, held in (after.amounts if after else {}).items()
-            },
-            "project_id": owner.project,
-            "user_id": owner.user,
-            "consumer_generation": generation,
-        }
-        # Up to 1.37 the type of a consumer is kept as it is, and a new one has none.
-        minor = min(self.newest_minor(), 37)
-        if owner.consumer_type is not None and self.newest_minor() >= 38:
-            minor, body["consumer_type"] = 38, owner.consumer_type
-        return self._request("PUT", f"/allocations/{consumer}", minor=minor, json=body)
+    def endpoint(self) -> str:
+        """The address that requests go to, or "" while that cannot be told."""
+        try:
+            return str(self._adapter.get_endpoint() or "")
+        except ClientException:
+            return ""
 
     def _providers(self, path: str) -> list[Provider]:
         """The providers that a path lists, without what they have."""

@@ -1,0 +1,61 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Changes: the targets that a step may change, one file each. Nothing else writes to a cloud."""
+
+from enum import Enum
+
+from trueup.reconcile.changes import allocations
+from trueup.reconcile.changes.target import Found, Reply, TargetKind
+from trueup.reconcile.sources.cloud import Cloud
+from trueup.reconcile.steps import AllocationsOf, Change, Target, Version
+
+__all__ = ["Fate", "Found", "Reply", "fate", "noun", "read", "version_after", "write"]
+
+_KINDS: dict[type[Target], TargetKind] = {
+    AllocationsOf: allocations,
+}
+
+_NOUNS: dict[type[Target], str] = {
+    AllocationsOf: "allocations",
+}
+
+
+class Fate(Enum):
+    """What a target says about a change of it."""
+
+    UNWRITTEN = "it is as it was before"
+    WRITTEN = "it is as the change leaves it, at the version that the change leaves"
+    FOREIGN = "somebody else has written to it"
+
+
+def read(target: Target, cloud: Cloud) -> Found:
+    """A target as it is now. Raises Unreachable and AccessDenied."""
+    return _KINDS[type(target)].read(target, cloud)
+
+
+def write(change: Change, cloud: Cloud) -> Reply:
+    """Write a change once. Raises AccessDenied, and Unreachable if there was no answer."""
+    return _KINDS[type(change.target)].write(change, cloud)
+
+
+def version_after(change: Change) -> Version | None:
+    """The version that only this change leaves behind; None: that cannot be said."""
+    return _KINDS[type(change.target)].version_after(change)
+
+
+def noun(change: Change) -> str:
+    """What a change replaces, in the plural."""
+    return _NOUNS[type(change.target)]
+
+
+def fate(change: Change, found: Found) -> Fate:
+    """Whether a target is as before a change or as after it.
+
+    SAFETY: what looks like `after` at another version was written by somebody else. Taken for ours,
+    an undo would destroy it.
+    """
+    if found.state == change.before and found.version == change.version:
+        return Fate.UNWRITTEN
+    version = version_after(change)
+    if found.state == change.after and (version is None or found.version == version):
+        return Fate.WRITTEN
+    return Fate.FOREIGN

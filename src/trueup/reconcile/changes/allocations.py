@@ -1,0 +1,89 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Allocations of one or several consumers: written with their generations, in one request."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from trueup.reconcile.changes.target import Found, Reply, reply_of
+from trueup.reconcile.facts import Allocations
+from trueup.reconcile.sources.cloud import Cloud
+from trueup.reconcile.steps import AllocationsOf, Change, Held, Version, held_in
+
+# Up to 1.37 the type of a consumer is kept as it is, and a new one has none.
+WITHOUT_TYPES = 37
+WITH_TYPES = 38
+NO_CONTENT = 204
+
+
+def read(target: AllocationsOf, cloud: Cloud) -> Found:
+    """What each consumer holds; the version are their generations."""
+    holdings = {one: cloud.placement.holding(one) for one in target.consumers}
+    return Found(
+        Held({one: row.allocations for one, row in holdings.items()}),
+        {one: row.generation for one, row in holdings.items()},
+    )
+
+
+def write(change: Change, cloud: Cloud) -> Reply:
+    """Replace all that the consumers hold, at once."""
+    reply = _send(change, cloud, change.version)
+    if reply.accepted or not reply.definite or not _may_be_stuck(change):
+        return reply
+    [consumer] = change.version
+    if cloud.placement.holding(consumer).allocations is not None:
+        return reply
+    # A refused write of upstream leaves a consumer that holds nothing, at generation 0, and says
+    # "no such consumer" when asked (nova-facts, Placement 4). A consumer that someone else has
+    # meanwhile filled is past 0, so this stays guarded.
+    retried = _send(change, cloud, dict.fromkeys(change.version, 0))
+    return retried if retried.accepted or not retried.definite else reply
+
+
+def version_after(change: Change) -> Version:
+    """A write moves the generation by one; a consumer that is left with nothing is gone."""
+    after = held_in(change.after)
+    return {
+        one: None if after[one] is None else (_number(generation) or 0) + 1
+        for one, generation in change.version.items()
+    }
+
+
+def _number(generation: int | str | None) -> int | None:
+    return generation if isinstance(generation, int) else None
+
+
+def _may_be_stuck(change: Change) -> bool:
+    return len(change.version) == 1 and set(change.version.values()) == {None}
+
+
+def _send(change: Change, cloud: Cloud, generations: Version) -> Reply:
+    before, after = held_in(change.before), held_in(change.after)
+    owners = {one: after[one] or before[one] for one in change.version}
+    types = [owner.consumer_type for owner in owners.values() if owner]
+    newest = cloud.placement.newest_minor()
+    typed = newest >= WITH_TYPES and None not in types
+    minor = WITH_TYPES if typed else min(newest, WITHOUT_TYPES)
+    bodies = {
+        one: _body(owner, after[one], generations[one], typed)
+        for one, owner in owners.items()
+        if owner
+    }
+    if len(bodies) == 1:
+        [(consumer, body)] = bodies.items()
+        response = cloud.placement.send("PUT", f"/allocations/{consumer}", body, minor)
+    else:
+        response = cloud.placement.send("POST", "/allocations", bodies, minor)
+    return reply_of(response, NO_CONTENT, version_after(change))
+
+
+def _body(
+    owner: Allocations, after: Allocations | None, generation: int | str | None, typed: bool
+) -> dict[str, Any]:
+    held: Mapping[str, Mapping[str, int]] = after.amounts if after else {}
+    body: dict[str, Any] = {
+        "allocations": {uuid: {"resources": dict(row)} for uuid, row in held.items()},
+        "project_id": owner.project,
+        "user_id": owner.user,
+        "consumer_generation": generation,
+    }
+    return body | {"consumer_type": owner.consumer_type} if typed else body

@@ -1,0 +1,72 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What each file of this folder offers, and the values that go in and out."""
+
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from trueup.reconcile.sources.cloud import Cloud
+from trueup.reconcile.sources.errors import AccessDenied
+from trueup.reconcile.sources.http import detail, error_code
+from trueup.reconcile.steps import Change, State, Version
+
+# Placement's code for a generation that moved meanwhile, of a consumer or of a provider.
+CONCURRENT_UPDATE = "placement.concurrent_update"
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """A target as it is now; without a state it does not exist."""
+
+    state: State | None
+    version: Version
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """What a service answered to a write.
+
+    `definite`: if the write was not accepted, nothing of it was or will be done. Else only the
+    target itself can tell. `version` is the one that an accepted write left. `conflict`: another
+    write came in between, which need not have been to this target.
+    """
+
+    accepted: bool
+    definite: bool = True
+    reason: str = ""
+    request_id: str = ""
+    version: Version | None = None
+    conflict: bool = False
+
+
+def reply_of(response: Any, success: int, version: Version | None = None) -> Reply:
+    """A service's response to a write. Raises AccessDenied.
+
+    Whatever is neither the `success` status nor an error of ours (4xx), as that of a server that
+    fails or of a proxy before it, does not say whether the write was made.
+    """
+    status = response.status_code
+    request_id = response.headers.get("x-openstack-request-id", "")
+    if status in (401, 403):
+        raise AccessDenied(response.url, detail(response))
+    if status == success:
+        return Reply(True, request_id=request_id, version=version)
+    return Reply(
+        False,
+        definite=400 <= status < 500,
+        reason=detail(response),
+        request_id=request_id,
+        conflict=status == 409 and error_code(response) == CONCURRENT_UPDATE,
+    )
+
+
+class TargetKind(Protocol):
+    """How targets of one kind are read and written. Both raise Unreachable and AccessDenied."""
+
+    def read(self, target: Any, cloud: Cloud) -> Found:
+        """The state of a target, and its version."""
+
+    def write(self, change: Change, cloud: Cloud) -> Reply:
+        """Write `after` if the target still has the change's version. Is never sent twice."""
+
+    def version_after(self, change: Change) -> Version | None:
+        """The version that only this change leaves behind; None: that cannot be said."""

@@ -1,0 +1,107 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Guards: each is read again right before a write, and says by name what no longer holds."""
+
+from collections.abc import Iterator
+
+from trueup.reconcile import changes
+from trueup.reconcile.clock import now
+from trueup.reconcile.facts import ComputeService
+from trueup.reconcile.sources.cloud import Cloud
+from trueup.reconcile.sources.nova.contract import NovaCell
+from trueup.reconcile.steps import (
+    CellFresh,
+    DomainIs,
+    Guard,
+    InstanceState,
+    MigrationState,
+    ServiceDown,
+    VersionIs,
+)
+
+_OF_INSTANCE = ("host", "node", "vm_state", "task_state", "deleted", "moving", "updated_at")
+
+
+def broken(guard: Guard, cloud: Cloud) -> Iterator[str]:
+    """Why a guard does not hold, in words. Raises Unreachable and AccessDenied."""
+    match guard:
+        case InstanceState():
+            yield from _instance(guard, cloud)
+        case MigrationState():
+            yield from _migration(guard, cloud)
+        case VersionIs(target, version):
+            found = changes.read(target, cloud).version
+            if found != version:
+                yield f"the version of {_named(target)} was {version}, it is {found}"
+        case ServiceDown():
+            yield from _service(guard, cloud)
+        case CellFresh():
+            yield from _cell(guard, cloud)
+        case DomainIs():
+            yield from _domain(guard, cloud)
+
+
+def _named(target: object) -> str:
+    return repr(target)
+
+
+def _instance(guard: InstanceState, cloud: Cloud) -> Iterator[str]:
+    found = cloud.nova.instance_state(guard.cell, guard.uuid)
+    if found is None:
+        yield f"instance {guard.uuid} is gone from its cell"
+        return
+    for name in _OF_INSTANCE:
+        was, is_now = getattr(guard, name), getattr(found, name)
+        compared = name != "updated_at" or guard.updated_at is not None
+        if compared and was != is_now:
+            yield f"the instance's {name} was {was}, it is {is_now}"
+
+
+def _migration(guard: MigrationState, cloud: Cloud) -> Iterator[str]:
+    cell = _cell_of(guard.cell, cloud)
+    rows = cloud.nova.lookup(cell, [], moves_of=[guard.instance]).migrations if cell else ()
+    found = [row.status for row in rows if row.uuid == guard.migration]
+    if not found:
+        yield f"migration {guard.migration} is gone from its cell"
+    elif found[0] != guard.status:
+        yield f"the migration's status was {guard.status}, it is {found[0]}"
+
+
+def _service(guard: ServiceDown, cloud: Cloud) -> Iterator[str]:
+    services = [row for row in _services(guard.cell, cloud) if row.host == guard.host]
+    if any(row.is_up(now()) for row in services):
+        yield f"the nova-compute of {guard.host} was down, it is up"
+
+
+def _cell(guard: CellFresh, cloud: Cloud) -> Iterator[str]:
+    seen = [row.last_seen for row in _services(guard.cell, cloud) if row.last_seen]
+    age = (now() - max(seen)).total_seconds() if seen else None
+    if age is None:
+        yield "no service of the cell has ever reported"
+    elif age > guard.seconds:
+        yield (
+            f"no service of the cell has reported for {age:.0f} s: its database may be a copy that "
+            "lags behind"
+        )
+
+
+def _domain(guard: DomainIs, cloud: Cloud) -> Iterator[str]:
+    if cloud.hypervisors is None:
+        yield f"the hypervisor of {guard.host} is not asked; name it with --libvirt"
+        return
+    [answer] = cloud.hypervisors.domains([guard.host])
+    if answer.reason:
+        yield f"the hypervisor of {guard.host} does not answer: {answer.reason}"
+        return
+    states = [row.state for row in answer.domains if row.uuid == guard.domain]
+    found = states[0] if states else None
+    if found != guard.state:
+        yield f"the domain on {guard.host} was {guard.state}, it is {found}"
+
+
+def _services(cell: str, cloud: Cloud) -> tuple[ComputeService, ...]:
+    known = _cell_of(cell, cloud)
+    return cloud.nova.hosts(known).services if known else ()
+
+
+def _cell_of(uuid: str, cloud: Cloud) -> NovaCell | None:
+    return next((cell for cell in cloud.nova.cells() if cell.uuid == uuid), None)

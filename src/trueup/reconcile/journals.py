@@ -1,0 +1,167 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Journals: the folder of all runs. A run has the name of its plan and a number.
+
+Applying a plan again goes on with its last run, unless something of that was taken back: then a new
+run begins, which does again what was taken back; what is still in place counts as done.
+"""
+
+import fcntl
+import os
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import IO
+
+from trueup.reconcile.files import PRIVATE, sync_folder
+from trueup.reconcile.journal import (
+    Journal,
+    JournalDamaged,
+    JournalFormatUnknown,
+    JournalUnwritable,
+    Origin,
+    begun,
+    continued,
+)
+from trueup.reconcile.plan import Plan
+
+_FOLDER_MODE = 0o700
+
+
+@dataclass(eq=False)
+class RunUnknown(Exception):
+    """There is no journal of that name."""
+
+    run: str
+    folder: str
+
+
+@dataclass(eq=False)
+class RunBusy(Exception):
+    """Another process is applying the same run."""
+
+    run: str
+
+
+@dataclass(frozen=True, slots=True)
+class Unreadable:
+    """A journal that cannot be read, and why: it must not hide the others."""
+
+    run: str
+    reason: str
+
+
+@contextmanager
+def applying(plan: Plan, folder: Path, origin: Origin) -> Iterator[Journal]:
+    """The journal of this plan's run, begun or gone on with, for one process at a time.
+
+    Its own plan is the one to apply. Raises RunBusy, JournalUnwritable, JournalDamaged,
+    JournalFormatUnknown.
+    """
+    numbers = _numbers(plan.id, folder)
+    last = _read(_path(folder, f"{plan.id}-{numbers[-1]}")) if numbers else None
+    undone = last is not None and any(last.taken_back_by(step) for step in plan.steps)
+    number = numbers[-1] + undone if numbers else 1
+    with _locked(f"{plan.id}-{number}", folder) as (file, path):
+        journal = continued(file, path)
+        if journal is None:
+            journal = begun(_as_left(plan, last), path.stem, origin, file)
+            sync_folder(folder)
+            for _, settled in last.in_place if last else ():
+                journal.settle(settled)
+        yield journal
+
+
+def _as_left(plan: Plan, last: Journal | None) -> Plan:
+    """The plan as its last run and the undo of that left its targets."""
+    return replace(plan, steps=tuple(map(last.as_left, plan.steps))) if last else plan
+
+
+@contextmanager
+def reopened(run: str, folder: Path) -> Iterator[Journal]:
+    """The journal of a run that there is, for appending.
+
+    Raises RunUnknown, RunBusy, JournalUnwritable, JournalDamaged, JournalFormatUnknown.
+    """
+    name = find(run, folder)
+    with _locked(name, folder) as (file, path):
+        journal = continued(file, path)
+        if journal is None:
+            raise RunUnknown(run, str(folder))
+        yield journal
+
+
+def read(run: str, folder: Path) -> Journal:
+    """What the journal of a run says. Raises RunUnknown, JournalDamaged, JournalFormatUnknown."""
+    journal = _read(_path(folder, find(run, folder)))
+    if journal is None:
+        raise RunUnknown(run, str(folder))
+    return journal
+
+
+def find(run: str, folder: Path) -> str:
+    """The name of a run; of a plan's name, that of its last run. Raises RunUnknown."""
+    if _path(folder, run).is_file():
+        return run
+    numbers = _numbers(run, folder)
+    if not numbers:
+        raise RunUnknown(run, str(folder))
+    return f"{run}-{numbers[-1]}"
+
+
+def runs(folder: Path) -> tuple[Journal | Unreadable, ...]:
+    """Every run there is a journal of, in the order they began; what is unreadable comes last."""
+    found: list[Journal] = []
+    unreadable: list[Unreadable] = []
+    for path in sorted(folder.glob("*.jsonl")):
+        try:
+            journal = _read(path)
+        except JournalFormatUnknown as other:
+            reason = f"its format is {other.found}, this Trueup reads {other.known}"
+            unreadable.append(Unreadable(path.stem, reason))
+        except JournalDamaged as damaged:
+            reason = f"line {damaged.line} is damaged: {damaged.reason}"
+            unreadable.append(Unreadable(path.stem, reason))
+        except OSError as error:
+            unreadable.append(Unreadable(path.stem, error.strerror or str(error)))
+        else:
+            found += [journal] if journal else []
+    return (*sorted(found, key=lambda journal: journal.began_at), *unreadable)
+
+
+def _path(folder: Path, run: str) -> Path:
+    return folder / f"{run}.jsonl"
+
+
+def _numbers(plan: str, folder: Path) -> list[int]:
+    """The numbers of the runs of a plan, in order."""
+    names = (path.stem for path in folder.glob("*.jsonl"))
+    matches = (re.fullmatch(rf"{re.escape(plan)}-(\d+)", name) for name in names)
+    return sorted(int(match[1]) for match in matches if match)
+
+
+def _read(path: Path) -> Journal | None:
+    with path.open("rb") as file:
+        return continued(file, path)
+
+
+@contextmanager
+def _locked(run: str, folder: Path) -> Iterator[tuple[IO[bytes], Path]]:
+    path = _path(folder, run)
+    try:
+        folder.mkdir(mode=_FOLDER_MODE, parents=True, exist_ok=True)
+        # Unbuffered: nothing is left to be written when the disk is full and the file is closed.
+        file = open(path, "a+b", buffering=0, opener=_private)  # noqa: SIM115 - closed below
+    except OSError as error:
+        raise JournalUnwritable(str(folder), error.strerror or str(error)) from error
+    with file:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError as error:
+            raise RunBusy(run) from error
+        yield file, path
+
+
+def _private(path: str, flags: int) -> int:
+    return os.open(path, flags, PRIVATE)

@@ -1,0 +1,74 @@
+# SPDX-License-Identifier: Apache-2.0
+"""States of targets in words, by label: what a plan shows before and after a change."""
+
+from collections.abc import Mapping
+
+import msgspec
+
+from trueup.reconcile.facts import Allocations
+from trueup.reconcile.findings import plain_words
+from trueup.reconcile.steps import (
+    Aggregates,
+    Held,
+    Inventories,
+    InventoryFields,
+    Profile,
+    State,
+    Step,
+    Traits,
+    TreeContents,
+)
+
+Words = dict[str, str]
+
+
+def before_and_after(step: Step, names: Mapping[str, str]) -> tuple[Words, Words]:
+    """All that a step changes, before and after; `names` are providers' names by uuid."""
+    before: dict[str, str] = {}
+    after: dict[str, str] = {}
+    for change in step.changes:
+        before |= state_in_words(change.before, names)
+        after |= state_in_words(change.after, names)
+    return before, after
+
+
+def state_in_words(state: State | None, names: Mapping[str, str]) -> Words:
+    """The parts of a state; nothing for a target that does not exist."""
+    match state:
+        case None:
+            return {}
+        case Held(by_consumer):
+            return _held(by_consumer, names)
+        case TreeContents(inventories, by_consumer):
+            rows = {
+                f"{names.get(provider, provider)} {name}": _inventory(row)
+                for provider, found in sorted(inventories.items())
+                for name, row in sorted(found.items())
+            }
+            return rows | _held(by_consumer, names)
+        case Inventories(by_class):
+            return {name: _inventory(row) for name, row in sorted(by_class.items())}
+        case Traits(listed):
+            return {"traits": " ".join(listed)}
+        case Aggregates(uuids):
+            return {"aggregates": " ".join(uuids)}
+        case Profile(content):
+            return {str(name): str(value) for name, value in sorted(content.items())}
+    fields = msgspec.structs.asdict(state)
+    return {label.replace("_", " "): str(value) for label, value in fields.items()}
+
+
+def _held(by_consumer: Mapping[str, Allocations | None], names: Mapping[str, str]) -> Words:
+    several = len(by_consumer) > 1
+    return {
+        f"{consumer} on {names.get(uuid, uuid)}" if several else names.get(uuid, uuid): plain_words(
+            amounts
+        )
+        for consumer, held in sorted(by_consumer.items())
+        for uuid, amounts in sorted(held.amounts.items() if held else ())
+    }
+
+
+def _inventory(row: InventoryFields) -> str:
+    fields = msgspec.structs.asdict(row)
+    return " ".join(f"{label}={value}" for label, value in fields.items())

@@ -1,0 +1,259 @@
+# SPDX-License-Identifier: Apache-2.0
+"""After any answer but success the target is read again, and that decides what became of a write.
+
+Placement is real; what is changed is only the answer on its way back.
+"""
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from msgspec import structs
+
+from tests.reconcile.small import Small
+from tests.reconcile.test_undo import undo
+from trueup.reconcile import apply as apply_module
+from trueup.reconcile import changes
+from trueup.reconcile.changes.target import CONCURRENT_UPDATE
+from trueup.reconcile.journal import Settled
+from trueup.reconcile.journals import read
+from trueup.reconcile.plan import Plan
+from trueup.reconcile.sources.errors import AccessDenied, Unreachable
+from trueup.reconcile.sources.placement.client import Placement
+
+WRONG, MISSING = "wrong-provider", "missing-allocation"
+ORPHANED, RESIDUE = "orphaned-allocation", "evacuation-residue"
+EVERY = (ORPHANED, RESIDUE, MISSING, WRONG)
+Send = Callable[..., Any]
+
+
+class Answer:
+    """A response as a service might have given it."""
+
+    def __init__(self, status: int, code: str = "") -> None:
+        self.status_code = status
+        self.url = "http://placement"
+        self.headers = {"x-openstack-request-id": "req-changed"}
+        self._document = {"errors": [{"detail": f"answered {status}", "code": code}]}
+
+    def json(self) -> Any:
+        return self._document
+
+
+def lost(*_: Any) -> Any:
+    raise Unreachable("Placement", "the connection was lost")
+
+
+def answering(monkeypatch, written: bool, answer: Callable[[], Any], times: int = 1) -> list[str]:
+    """The first writes are made or not, and answered so; returns the paths that were written to."""
+    send, sent = Placement.send, []
+
+    def changed(self: Placement, *request: Any) -> Any:
+        sent.append(request[1])
+        if len(sent) > times:
+            return send(self, *request)
+        if written:
+            assert send(self, *request).status_code == 204
+        return answer()
+
+    monkeypatch.setattr(Placement, "send", changed)
+    return sent
+
+
+ANSWERS = {
+    "409": lambda: Answer(409, CONCURRENT_UPDATE),
+    "500": lambda: Answer(500),
+    "503": lambda: Answer(503),
+    "200": lambda: Answer(200),
+    "lost": lost,
+}
+
+
+@pytest.mark.parametrize("defect", EVERY)
+@pytest.mark.parametrize("answer", ANSWERS)
+def test_a_committed_write_is_done_whatever_was_answered(small, monkeypatch, answer, defect):
+    before, plan = small.ledger(), small.plan(defect)
+    sent = answering(monkeypatch, True, ANSWERS[answer])
+    [settled] = small.apply(plan).values()
+    assert settled.result == "done", settled.reason
+    assert len(sent) == 1, "it is not sent again"
+    assert small.plan(defect).steps == ()
+    [undone] = undo(small, plan.id).values()
+    assert undone.result == "done"
+    assert small.ledger() == before
+
+
+@pytest.mark.parametrize("defect", EVERY)
+@pytest.mark.parametrize("answer", ["500", "503", "lost"])
+def test_a_write_that_was_not_made_is_unknown_and_not_refused(small, monkeypatch, answer, defect):
+    plan, before = small.plan(defect), small.rows()
+    answering(monkeypatch, False, ANSWERS[answer])
+    [settled] = small.apply(plan).values()
+    assert settled.result == "unknown"
+    assert small.rows() == before
+    [settled] = small.apply(plan).values()
+    assert settled.result == "done", "the next run writes it"
+
+
+def test_a_slow_write_that_comes_later_is_settled_by_undo(small, monkeypatch):
+    before, plan = small.ledger(), small.plan(WRONG)
+    with monkeypatch.context() as patched:
+        answering(patched, False, lost)
+        [settled] = small.apply(plan).values()
+    assert settled.result == "unknown"
+    small.write(plan.steps[0])
+    [settled] = undo(small, plan.id).values()
+    assert settled.result == "done"
+    assert small.ledger() == before
+
+
+def test_one_consumers_500_does_not_stop_the_others(small, monkeypatch):
+    plan = small.plan()
+    answering(monkeypatch, False, ANSWERS["500"])
+    results = [settled.result for settled in small.apply(plan).values()]
+    assert results == ["unknown", "done", "done", "done"]
+
+
+def test_what_came_in_between_is_tried_again(small, monkeypatch):
+    """Upstream answers so when the provider moved while it wrote: on a busy host, often."""
+    plan = small.plan(WRONG)
+    sent = answering(monkeypatch, False, ANSWERS["409"], times=3)
+    [settled] = small.apply(plan).values()
+    assert settled.result == "done"
+    assert len(sent) == 4
+
+
+def test_a_conflict_that_does_not_end_is_refused(small, monkeypatch):
+    plan = small.plan(WRONG)
+    sent = answering(monkeypatch, False, ANSWERS["409"], times=100)
+    [settled] = small.apply(plan).values()
+    assert (settled.result, settled.reason) == ("refused", "answered 409")
+    assert len(sent) == apply_module.ATTEMPTS
+
+
+def test_when_placement_is_gone_the_step_is_unknown_and_the_run_stops(small, monkeypatch):
+    plan = small.plan()
+    answering(monkeypatch, True, lost, times=100)
+    holding = Placement.holding
+    calls = []
+
+    def gone_after(self: Placement, consumer: str) -> Any:
+        calls.append(consumer)
+        return holding(self, consumer) if len(calls) == 1 else lost()
+
+    with monkeypatch.context() as patched:
+        patched.setattr(Placement, "holding", gone_after)
+        with pytest.raises(Unreachable):
+            small.apply(plan)
+    journal = read(plan.id, small.folder / "journal")
+    assert journal.settled(plan.steps[0]).result == "unknown"
+    assert journal.settled(plan.steps[1]) is None
+
+
+def test_credentials_that_are_refused_stop_the_run_with_the_step_refused(small, monkeypatch):
+    plan, before = small.plan(), small.rows()
+    answering(monkeypatch, False, lambda: Answer(403), times=100)
+    with pytest.raises(AccessDenied):
+        small.apply(plan)
+    assert read(plan.id, small.folder / "journal").settled(plan.steps[0]).result == "refused"
+    assert small.rows() == before
+
+
+def test_a_foreign_write_right_after_ours_is_not_taken_for_ours(small, monkeypatch):
+    """Accepted is done; the version that is kept is ours, so that an undo refuses the other's."""
+    plan, consumer = small.plan(WRONG), small.consumer(WRONG)
+    send = Placement.send
+
+    def overtaken(self: Placement, *request: Any) -> Any:
+        response = send(self, *request)
+        rewritten(small, consumer)
+        return response
+
+    with monkeypatch.context() as patched:
+        patched.setattr(Placement, "send", overtaken)
+        [settled] = small.apply(plan).values()
+    assert settled.result == "done"
+    [undone] = undo(small, plan.id).values()
+    assert undone.result == "refused"
+    assert "written since" in undone.reason
+
+
+def rewritten(small: Small, consumer: str) -> None:
+    holding = small.holding(consumer)
+    rows = holding["allocations"].items()
+    body = {name: holding[name] for name in ("project_id", "user_id", "consumer_generation")}
+    body["allocations"] = {uuid: {"resources": row["resources"]} for uuid, row in rows}
+    assert small.call("PUT", f"/allocations/{consumer}", body).status_code == 204
+
+
+def test_an_answer_has_its_request_id_in_the_journal(small):
+    plan = small.plan(WRONG)
+    [settled] = small.apply(plan).values()
+    [request_id] = settled.request_ids
+    assert request_id.startswith("req-")
+
+
+def two_in_one(plan: Plan) -> Plan:
+    """One step with the changes of two."""
+    first, second = plan.steps
+    merged = structs.replace(
+        first, changes=first.changes + second.changes, guards=first.guards + second.guards
+    )
+    return replace(plan, steps=(merged,))
+
+
+def test_changes_of_one_step_are_all_written(small):
+    before, plan = small.ledger(), two_in_one(small.plan(WRONG, ORPHANED))
+    [settled] = small.apply(plan).values()
+    assert settled.result == "done"
+    assert len(settled.versions) == 2
+    assert small.plan(WRONG, ORPHANED).steps == ()
+    [undone] = undo(small, plan.id).values()
+    assert undone.result == "done"
+    assert small.ledger() == before
+
+
+def test_changes_of_one_step_are_all_taken_back_when_one_is_refused(small, monkeypatch):
+    before, plan = small.ledger(), two_in_one(small.plan(WRONG, ORPHANED))
+    send, sent = Placement.send, []
+
+    def second_refused(self: Placement, *request: Any) -> Any:
+        sent.append(request)
+        return Answer(409) if len(sent) == 2 else send(self, *request)
+
+    monkeypatch.setattr(Placement, "send", second_refused)
+    [settled] = small.apply(plan).values()
+    assert (settled.result, settled.reason) == ("refused", "answered 409")
+    assert small.ledger() == before
+
+
+def test_a_step_that_was_killed_half_way_is_completed(small):
+    plan = two_in_one(small.plan(WRONG, ORPHANED))
+    [step] = plan.steps
+    with small.journal(plan) as journal:
+        journal.intend(step)
+        assert changes.write(step.changes[0], small.cloud).accepted
+    [settled] = small.apply(plan).values()
+    assert settled.result == "done"
+    assert small.plan(WRONG, ORPHANED).steps == ()
+
+
+def test_a_step_that_was_killed_half_way_is_taken_back_by_undo(small):
+    before, plan = small.ledger(), two_in_one(small.plan(WRONG, ORPHANED))
+    [step] = plan.steps
+    with small.journal(plan) as journal:
+        journal.intend(step)
+        assert changes.write(step.changes[0], small.cloud).accepted
+    assert undo(small, plan.id) == {}
+    assert small.ledger() == before
+
+
+def test_nothing_is_written_without_an_intent(small):
+    plan = small.plan(WRONG)
+    small.change_instance(WRONG, task_state="migrating")
+    [settled] = small.apply(plan).values()
+    assert settled == Settled(
+        plan.steps[0].id, "refused", "the instance's task_state was None, it is migrating"
+    )
+    assert read(plan.id, small.folder / "journal").intended_at(plan.steps[0]) is None

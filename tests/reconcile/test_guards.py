@@ -1,0 +1,131 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Each guard says by name what no longer holds, and nothing while it does."""
+
+from datetime import timedelta
+
+import pytest
+
+from tests.reconcile.small import Small
+from trueup.reconcile.clock import now
+from trueup.reconcile.facts import Domain
+from trueup.reconcile.guards import broken
+from trueup.reconcile.sources.cloud import Cloud
+from trueup.reconcile.sources.libvirt import HostDomains
+from trueup.reconcile.steps import (
+    AllocationsOf,
+    CellFresh,
+    DomainIs,
+    Guard,
+    MigrationState,
+    ServiceDown,
+    VersionIs,
+)
+
+WRONG = "wrong-provider"
+MIGRATION = "11111111-2222-4333-8444-555555555555"
+
+
+def reasons(guard: Guard, cloud: Cloud) -> list[str]:
+    return list(broken(guard, cloud))
+
+
+def cell_of(small: Small) -> str:
+    name = small.planted[WRONG].cell
+    [cell] = [one for one in small.cloud.nova.cells() if one.name == name]
+    return cell.uuid
+
+
+def host_of(small: Small) -> str:
+    cell = f"nova_{small.planted[WRONG].cell}"
+    rows = small.sql(cell, "SELECT host FROM instances WHERE uuid = ?", small.consumer(WRONG))
+    return rows[0]["host"]
+
+
+def reported(small: Small, seconds_ago: int, forced_down: int = 0) -> None:
+    """Every compute service of the cell last reported so long ago."""
+    small.sql(
+        f"nova_{small.planted[WRONG].cell}",
+        "UPDATE services SET last_seen_up = ?, forced_down = ?",
+        (now() - timedelta(seconds=seconds_ago)).isoformat(sep=" "),
+        forced_down,
+    )
+
+
+@pytest.mark.parametrize(
+    ("seconds_ago", "forced_down", "up"), [(3600, 0, False), (1, 1, False), (1, 0, True)]
+)
+def test_a_service_that_came_back_is_named(small, seconds_ago, forced_down, up):
+    reported(small, seconds_ago, forced_down)
+    host = host_of(small)
+    words = [f"the nova-compute of {host} was down, it is up"] if up else []
+    assert reasons(ServiceDown(cell_of(small), host), small.cloud) == words
+    assert reasons(ServiceDown(cell_of(small), "another"), small.cloud) == []
+
+
+def test_a_cell_whose_services_do_not_report_is_no_fresh_evidence(small):
+    guard = CellFresh(cell_of(small), 60)
+    reported(small, 1)
+    assert reasons(guard, small.cloud) == []
+    reported(small, 600)
+    [reason] = reasons(guard, small.cloud)
+    assert reason.startswith("no service of the cell has reported for 60")
+    small.sql(f"nova_{small.planted[WRONG].cell}", "DELETE FROM services")
+    assert reasons(guard, small.cloud) == ["no service of the cell has ever reported"]
+
+
+def test_a_migration_that_changed_or_is_gone_is_named(small):
+    guard = MigrationState(cell_of(small), small.consumer(WRONG), MIGRATION, "error")
+    assert reasons(guard, small.cloud) == [f"migration {MIGRATION} is gone from its cell"]
+    small.sql(
+        f"nova_{small.planted[WRONG].cell}",
+        "INSERT INTO migrations (uuid, instance_uuid, migration_type, status, deleted, hidden)"
+        " VALUES (?, ?, 'resize', 'error', 0, 0)",
+        MIGRATION,
+        small.consumer(WRONG),
+    )
+    assert reasons(guard, small.cloud) == []
+    small.sql(f"nova_{small.planted[WRONG].cell}", "UPDATE migrations SET status = 'confirmed'")
+    assert reasons(guard, small.cloud) == ["the migration's status was error, it is confirmed"]
+
+
+def test_another_target_that_was_written_is_named(small):
+    consumer = small.consumer(WRONG)
+    target = AllocationsOf((consumer,))
+    found = small.cloud.placement.holding(consumer).generation
+    assert reasons(VersionIs(target, {consumer: found}), small.cloud) == []
+    [reason] = reasons(VersionIs(target, {consumer: found + 1}), small.cloud)
+    assert consumer in reason
+
+
+class OneDomain:
+    """A hypervisor with one domain."""
+
+    def domains(self, hosts):
+        for host in hosts:
+            if host == "silent":
+                yield HostDomains(host, reason="no route")
+            else:
+                yield HostDomains(host, (Domain("i", host, "instance-1", "running", ours=True),))
+
+
+@pytest.mark.parametrize(
+    ("guard", "words"),
+    [
+        (DomainIs("h1", "i", "running"), []),
+        (DomainIs("h1", "other", None), []),
+        (DomainIs("h1", "i", None), ["the domain on h1 was None, it is running"]),
+        (DomainIs("h1", "other", "running"), ["the domain on h1 was running, it is None"]),
+        (
+            DomainIs("silent", "i", None),
+            ["the hypervisor of silent does not answer: no route"],
+        ),
+    ],
+)
+def test_a_domain_in_another_state_is_named(guard, words):
+    cloud = Cloud(nova=None, placement=None, hypervisors=OneDomain())
+    assert reasons(guard, cloud) == words
+
+
+def test_a_domain_that_cannot_be_asked_for_is_no_evidence():
+    [reason] = reasons(DomainIs("h1", "i", None), Cloud(nova=None, placement=None))
+    assert "--libvirt" in reason
