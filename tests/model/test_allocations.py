@@ -4,7 +4,7 @@ import pytest
 from trueup.model.allocations import (
     Consumer,
     ConsumerAllocations,
-    Place,
+    ProviderResource,
     refuse_overcommit,
     refuse_stale_consumers,
     refuse_unknown_names,
@@ -17,22 +17,24 @@ from trueup.model.errors import (
     ResourceClassNotFound,
     StaleConsumer,
 )
-from trueup.model.generations import UNCHECKED, Expected
-from trueup.model.inventories import Inventory, Stock
+from trueup.model.generations import UNCHECKED, ExpectedGeneration
+from trueup.model.inventories import Inventory, InventoryWithUsage
 from trueup.model.providers import Provider
 
-CPU: Place = ("host", "VCPU")
-DISK: Place = ("pool", "DISK_GB")
+CPU: ProviderResource = ("host", "VCPU")
+DISK: ProviderResource = ("pool", "DISK_GB")
 
 
 def wants(
-    amounts: dict[Place, int], consumer: str = "server", expected: Expected = UNCHECKED
+    amounts: dict[ProviderResource, int],
+    consumer: str = "server",
+    expected: ExpectedGeneration = UNCHECKED,
 ) -> ConsumerAllocations:
     return ConsumerAllocations(consumer, "project", "user", amounts, expected_generation=expected)
 
 
-def stock(total: int, used: int, **limits: int) -> Stock:
-    return Stock(Inventory("VCPU", total=total, **limits), used)
+def stock(total: int, used: int, **limits: int) -> InventoryWithUsage:
+    return InventoryWithUsage(Inventory("VCPU", total=total, **limits), used)
 
 
 @pytest.mark.parametrize(
@@ -48,7 +50,7 @@ def stock(total: int, used: int, **limits: int) -> Stock:
     ],
 )
 def test_a_generation_must_be_the_present_one(
-    expected: Expected, known: int | None, refused: bool
+    expected: ExpectedGeneration, known: int | None, refused: bool
 ) -> None:
     consumers = {"server": Consumer(1, "server", "p", "u", known)} if known is not None else {}
     wanted = [wants({}, expected=expected)]

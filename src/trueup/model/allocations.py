@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Consumers, what they hold, and the rule that usage never grows above capacity."""
+"""Consumers, their allocations, and the rule that usage never grows above capacity."""
 
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -15,16 +15,16 @@ from trueup.model.errors import (
     ResourceClassNotFound,
     StaleConsumer,
 )
-from trueup.model.generations import UNCHECKED, Expected
-from trueup.model.inventories import Stock
+from trueup.model.generations import UNCHECKED, ExpectedGeneration
+from trueup.model.inventories import InventoryWithUsage
 
-Place = tuple[str, str]
-"""The UUID of a provider and the name of a resource class."""
+ProviderResource = tuple[str, str]
+"""What an amount is allocated of: the UUID of a provider and the name of a resource class."""
 
 
 @dataclass(frozen=True, slots=True)
 class Consumer:
-    """Who holds allocations; `type` is None when it was never stated."""
+    """Whoever holds allocations; `type` is None if no client ever gave one."""
 
     id: int
     uuid: str
@@ -34,8 +34,8 @@ class Consumer:
     type: str | None = None
 
 
-class KnownConsumer(NamedTuple):
-    """What a change of a consumer needs of the one that is there."""
+class ConsumerRef(NamedTuple):
+    """Identity and generation of a consumer: what a write needs of the one that exists."""
 
     id: int
     uuid: str
@@ -55,23 +55,23 @@ class Allocation:
 
 @dataclass(frozen=True, slots=True)
 class ConsumerAllocations:
-    """All that a consumer shall hold; without amounts it shall hold nothing and cease to exist.
+    """All allocations that a consumer is to have. Without amounts the consumer is deleted.
 
-    A `type` of None leaves the type of a known consumer as it is.
+    A `type` of None keeps the type of a consumer that exists.
     """
 
     consumer_uuid: str
     project_id: str
     user_id: str
-    amounts: Mapping[Place, int] = field(default_factory=dict)
+    amounts: Mapping[ProviderResource, int] = field(default_factory=dict)
     type: str | None = None
-    expected_generation: Expected = UNCHECKED
+    expected_generation: ExpectedGeneration = UNCHECKED
 
 
 def refuse_stale_consumers(
-    wanted: Iterable[ConsumerAllocations], consumers: Mapping[str, KnownConsumer]
+    wanted: Iterable[ConsumerAllocations], consumers: Mapping[str, ConsumerRef]
 ) -> None:
-    """Raise StaleConsumer for the first consumer that is not as the client saw it."""
+    """Raise StaleConsumer for the first consumer whose generation is not the expected one."""
     for one in wanted:
         known = consumers.get(one.consumer_uuid)
         actual = known.generation if known else None
@@ -80,55 +80,61 @@ def refuse_stale_consumers(
 
 
 def refuse_unknown_names(
-    places: Collection[Place], providers: Collection[str], class_ids: Collection[str]
+    wanted: Collection[ProviderResource], providers: Collection[str], class_ids: Collection[str]
 ) -> None:
-    """Raise AllocationToUnknownProvider, or else ResourceClassNotFound, for the first there is."""
-    for uuid, _ in places:
+    """Raise AllocationToUnknownProvider, or else ResourceClassNotFound, for the first unknown name.
+
+    `providers` and `class_ids` contain the UUIDs and the names of those that exist.
+    """
+    for uuid, _ in wanted:
         if uuid not in providers:
             raise AllocationToUnknownProvider(uuid)
-    for _, resource_class in places:
+    for _, resource_class in wanted:
         if resource_class not in class_ids:
             raise ResourceClassNotFound(resource_class)
 
 
 def refuse_overcommit(
     wanted: Sequence[ConsumerAllocations],
-    held: Mapping[str, Mapping[Place, int]],
-    stocks: Mapping[Place, Stock],
+    held: Mapping[str, Mapping[ProviderResource, int]],
+    inventories: Mapping[ProviderResource, InventoryWithUsage],
 ) -> None:
-    """Raise a NotAllocatable if an amount has no place, the wrong size, or no room.
+    """Raise NotAllocatable, or a subclass, for an amount without inventory, or that does not fit.
 
-    `held` is what these consumers hold now, `stocks` counts it as used. A provider that is over
-    capacity already may stay so, as long as the change does not make it worse.
+    `held` is what these consumers hold now; it is part of the usage in `inventories`. The usage of
+    an inventory that is above its capacity already may stay as it is, but not grow.
     """
-    stocked = {provider for provider, _ in stocks}
-    if not all(provider in stocked for one in wanted for provider, _ in one.amounts):
-        raise _no_inventories(wanted, stocked)
-    freed: Counter[Place] = Counter()
+    with_inventory = {provider for provider, _ in inventories}
+    if not all(provider in with_inventory for one in wanted for provider, _ in one.amounts):
+        raise _no_inventories(wanted, with_inventory)
+    freed: Counter[ProviderResource] = Counter()
     for one in wanted:
         freed.update(held.get(one.consumer_uuid, {}))
-    added: Counter[Place] = Counter()
+    added: Counter[ProviderResource] = Counter()
     for one in wanted:
-        for place, amount in one.amounts.items():
-            stock = stocks.get(place)
-            if stock is None:
-                raise NotAllocatable(*place)
-            inventory = stock.inventory
+        for resource, amount in one.amounts.items():
+            present = inventories.get(resource)
+            if present is None:
+                raise NotAllocatable(*resource)
+            inventory = present.inventory
             fits = inventory.min_unit <= amount <= inventory.max_unit
             if not fits or amount % inventory.step_size:
-                raise ConstraintsViolated(*place)
-            added[place] += amount
-            after = stock.used - freed[place] + added[place]
+                raise ConstraintsViolated(*resource)
+            added[resource] += amount
+            after = present.used - freed[resource] + added[resource]
             limit = (inventory.total - inventory.reserved) * inventory.allocation_ratio
-            if after > limit and after > stock.used:
-                raise CapacityExceeded(*place)
+            if after > limit and after > present.used:
+                raise CapacityExceeded(*resource)
 
 
 def _no_inventories(
-    wanted: Sequence[ConsumerAllocations], stocked: Collection[str]
+    wanted: Sequence[ConsumerAllocations], with_inventory: Collection[str]
 ) -> NotAllocatable:
-    """A provider without any of the classes asked for anywhere is refused first, as upstream."""
-    places = [place for one in wanted for place in one.amounts]
-    bare = dict.fromkeys(provider for provider, _ in places if provider not in stocked)
-    classes = dict.fromkeys(resource_class for _, resource_class in places)
-    return NotAllocatable(", ".join(bare), ", ".join(classes))
+    """The error that names all providers without an inventory of any wanted class.
+
+    PARITY: upstream looks for such providers before it looks at amounts.
+    """
+    resources = [resource for one in wanted for resource in one.amounts]
+    without = dict.fromkeys(uuid for uuid, _ in resources if uuid not in with_inventory)
+    classes = dict.fromkeys(resource_class for _, resource_class in resources)
+    return NotAllocatable(", ".join(without), ", ".join(classes))

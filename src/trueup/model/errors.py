@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Every way Placement says no: one class each, with fields instead of prose.
+"""Every reason for which Placement refuses a request: one class each, with fields.
 
-The words a client reads, the HTTP status and the error code are added once, in the API.
-They are values, but not frozen: Python writes the traceback onto an exception that is raised.
+The text, the HTTP status and the error code are added in one place, the API.
+The classes are values, but not frozen: Python writes the traceback into an exception.
 """
 
 from dataclasses import dataclass
@@ -12,7 +12,7 @@ class PlacementError(Exception):
     """The request is understood and refused; nothing was changed."""
 
 
-# Not there
+# It does not exist
 
 
 @dataclass(unsafe_hash=True)
@@ -31,7 +31,7 @@ class AllocationToUnknownProvider(PlacementError):
 
 @dataclass(unsafe_hash=True)
 class ReshapeOfUnknownProvider(PlacementError):
-    """A reshape brings inventories for a provider that does not exist."""
+    """A reshape has inventories for a provider that does not exist."""
 
     uuid: str
 
@@ -71,12 +71,12 @@ class NothingAllocated(PlacementError):
     consumer: str
 
 
-# Somebody else was first
+# Another client was first
 
 
 @dataclass(unsafe_hash=True)
 class StaleProvider(PlacementError):
-    """The client saw an older generation of the provider."""
+    """The generation of the provider is not the one that the client expects."""
 
     uuid: str
     actual: int
@@ -85,7 +85,7 @@ class StaleProvider(PlacementError):
 
 @dataclass(unsafe_hash=True)
 class StaleConsumer(PlacementError):
-    """The client saw another generation of the consumer; None means "does not exist"."""
+    """The generation of the consumer is not the expected one. None is: it does not exist."""
 
     uuid: str
     actual: int | None
@@ -94,7 +94,7 @@ class StaleConsumer(PlacementError):
 
 @dataclass(unsafe_hash=True)
 class ConcurrentUpdate(PlacementError):
-    """Other writers kept winning, for as often as the transaction was started again."""
+    """Other writers were first, each time that the transaction was started again."""
 
 
 # It exists already
@@ -102,7 +102,7 @@ class ConcurrentUpdate(PlacementError):
 
 @dataclass(unsafe_hash=True)
 class ProviderExists(PlacementError):
-    """Another provider has this UUID or name; `field` says which of the two."""
+    """Another provider has this value in `field`, which is `uuid` or `name`."""
 
     field: str
     value: str
@@ -128,21 +128,21 @@ class ResourceClassExists(PlacementError):
 
 @dataclass(unsafe_hash=True)
 class ProviderHasAllocations(PlacementError):
-    """Consumers still hold something of the provider."""
+    """Consumers have allocations of the provider."""
 
     uuid: str
 
 
 @dataclass(unsafe_hash=True)
 class ProviderHasChildren(PlacementError):
-    """Other providers are below this one."""
+    """The provider is the parent of others."""
 
     uuid: str
 
 
 @dataclass(unsafe_hash=True)
 class InventoryInUse(PlacementError):
-    """Consumers still hold something of these classes of the provider."""
+    """Consumers have allocations of these resource classes of the provider."""
 
     provider: str
     resource_classes: tuple[str, ...]
@@ -150,19 +150,19 @@ class InventoryInUse(PlacementError):
 
 @dataclass(unsafe_hash=True)
 class ResourceClassInUse(PlacementError):
-    """Some provider still has an inventory of the class."""
+    """A provider has an inventory of the class."""
 
     name: str
 
 
 @dataclass(unsafe_hash=True)
 class TraitInUse(PlacementError):
-    """Some provider still has the trait."""
+    """A provider has the trait."""
 
     name: str
 
 
-# It may not be done
+# It is not allowed
 
 
 @dataclass(unsafe_hash=True)
@@ -181,7 +181,7 @@ class StandardTrait(PlacementError):
 
 @dataclass(unsafe_hash=True)
 class BadProvider(PlacementError):
-    """A provider may not be created or changed like this; `action` is create or update."""
+    """A provider may not be created or updated like this; `action` is which of the two."""
 
     name: str
     uuid: str
@@ -191,7 +191,7 @@ class BadProvider(PlacementError):
 
 @dataclass(unsafe_hash=True)
 class BadCapacity(PlacementError):
-    """More is reserved of an inventory than may be."""
+    """Too much of an inventory is reserved."""
 
     provider: str
     resource_class: str
@@ -211,9 +211,9 @@ class NotAllocatable(PlacementError):
 
 @dataclass(unsafe_hash=True)
 class CapacityExceeded(NotAllocatable):
-    """The amount would bring usage above capacity, or further above it."""
+    """With the amount, usage would grow above the capacity, or further above it."""
 
 
 @dataclass(unsafe_hash=True)
 class ConstraintsViolated(NotAllocatable):
-    """The amount is outside of min_unit and max_unit, or no multiple of step_size."""
+    """The amount is not between min_unit and max_unit, or no multiple of step_size."""

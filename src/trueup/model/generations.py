@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Generations: the counter a client quotes to prove that it saw the present state."""
+"""Generations: the counter that a client sends to show that it saw the present state."""
 
 from enum import Enum
 from typing import Final, Literal
@@ -10,7 +10,7 @@ class _Unchecked(Enum):
 
 
 UNCHECKED: Final = _Unchecked.UNCHECKED
-"""The client has no way to say which generation it saw, so none is compared."""
+"""The microversion of the client sends no generation, so none is compared."""
 
-Expected = int | None | Literal[_Unchecked.UNCHECKED]
-"""What the client saw: a generation, None for "it does not exist yet", or UNCHECKED."""
+ExpectedGeneration = int | None | Literal[_Unchecked.UNCHECKED]
+"""The generation that a client expects: None for "it does not exist yet", or UNCHECKED."""

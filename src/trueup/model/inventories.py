@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Inventories: how much there is of one class on one provider, and what may be taken of it."""
+"""Inventories: how much a provider has of a resource class, and how it may be allocated."""
 
 from dataclasses import dataclass
 from datetime import datetime
@@ -23,20 +23,20 @@ class Inventory:
 
     @property
     def capacity(self) -> int:
-        """What usage may grow to, in whole units."""
+        """The most that may be allocated, in whole units."""
         return int((self.total - self.reserved) * self.allocation_ratio)
 
 
 @dataclass(frozen=True, slots=True)
-class Stock:
-    """An inventory together with what consumers hold of it."""
+class InventoryWithUsage:
+    """An inventory, and how much of it is allocated."""
 
     inventory: Inventory
     used: int
 
 
 def refuse_bad_capacity(provider: str, inventory: Inventory, *, may_reserve_all: bool) -> None:
-    """Raise BadCapacity if too much is reserved; all of it only where that is allowed."""
+    """Raise BadCapacity if more is reserved than there is, or all of it where that is refused."""
     least = 0 if may_reserve_all else 1
     if inventory.capacity < least:
         raise BadCapacity(provider, inventory.resource_class, may_reserve_all)

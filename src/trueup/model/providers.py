@@ -7,11 +7,11 @@ from datetime import datetime
 from typing import NamedTuple
 
 from trueup.model.errors import BadProvider, StaleProvider
-from trueup.model.generations import UNCHECKED, Expected
+from trueup.model.generations import UNCHECKED, ExpectedGeneration
 
 
-class KnownProvider(NamedTuple):
-    """What most requests need to know of a provider itself."""
+class ProviderRef(NamedTuple):
+    """Identity and generation of a provider: what most requests need of it."""
 
     id: int
     uuid: str
@@ -19,7 +19,7 @@ class KnownProvider(NamedTuple):
 
 
 class ListedProvider(NamedTuple):
-    """What a list says of a provider. There may be many thousands of them."""
+    """What a list shows of a provider. A list may have many thousands of them."""
 
     uuid: str
     name: str
@@ -30,7 +30,7 @@ class ListedProvider(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Provider:
-    """A resource provider. `id` and the other ids are the store's keys, opaque elsewhere."""
+    """A resource provider. `id` and `root_id` are keys of the store, without meaning elsewhere."""
 
     id: int
     uuid: str
@@ -42,12 +42,12 @@ class Provider:
     modified_at: datetime | None = None
 
 
-AnyProvider = Provider | KnownProvider
+AnyProvider = Provider | ProviderRef
 ShownProvider = Provider | ListedProvider
 
 
-def refuse_stale_provider(provider: AnyProvider, expected: Expected) -> None:
-    """Raise StaleProvider unless the client saw the present generation, or may not say."""
+def refuse_stale_provider(provider: AnyProvider, expected: ExpectedGeneration) -> None:
+    """Raise StaleProvider if the client expects another generation than the present one."""
     if expected is UNCHECKED or expected == provider.generation:
         return
     given = expected if isinstance(expected, int) else -1

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Sums of what is held, grouped as clients ask for them."""
+"""Sums of allocations, in the groups that clients ask for."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class TypeUsage:
-    """What consumers of one type hold together, by resource class, and how many they are."""
+    """The sum of what consumers of one type hold, by resource class, and how many they are."""
 
     consumer_type: str
     consumers: int

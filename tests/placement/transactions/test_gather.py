@@ -9,7 +9,7 @@ from tests.placement.client import UUID, Client
 from trueup.model.errors import ProviderNotFound
 from trueup.placement.store import schema, tables
 from trueup.placement.store.engine.database import Transaction, in_transaction
-from trueup.placement.transactions.gather import provider_to_change, whole_provider_to_change
+from trueup.placement.transactions.gather import locked_provider, locked_provider_details
 
 WRITERS = 12
 
@@ -24,7 +24,7 @@ def test_nobody_writes_between_reading_a_provider_and_changing_it(
 
     @in_transaction
     def count_on(tx: Transaction) -> int:
-        seen = provider_to_change(tx, UUID(1))
+        seen = locked_provider(tx, UUID(1))
         row = update(tables.providers).where(tables.providers.c.id == seen.id)
         tx.execute(row.values(generation=seen.generation + 1))
         return seen.generation
@@ -38,8 +38,8 @@ def test_nobody_writes_between_reading_a_provider_and_changing_it(
 def test_a_provider_that_does_not_exist_is_refused_by_its_uuid(client: Client) -> None:
     client.make_provider(1)
     with client.application.database.transaction() as tx:
-        few, whole = provider_to_change(tx, UUID(1)), whole_provider_to_change(tx, UUID(1))
+        few, whole = locked_provider(tx, UUID(1)), locked_provider_details(tx, UUID(1))
         assert (few.id, few.generation, whole.name) == (whole.id, whole.generation, "provider 1")
-        for read in (provider_to_change, whole_provider_to_change):
+        for read in (locked_provider, locked_provider_details):
             with pytest.raises(ProviderNotFound, match=UUID(99)):
                 read(tx, UUID(99))

@@ -96,7 +96,7 @@ def enforcer_of(settings: Settings) -> Policies:
     return enforcer
 
 
-class Door:
+class Authenticator:
     """Lets callers in, one application's way."""
 
     def __init__(self, settings: Settings):

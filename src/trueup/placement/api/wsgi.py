@@ -15,7 +15,7 @@ from falcon.constants import COMBINED_METHODS
 from falcon.routing import CompiledRouter
 
 from trueup.model.errors import PlacementError
-from trueup.placement.api.access import Door
+from trueup.placement.api.access import Authenticator
 from trueup.placement.api.errors import (
     ErrorContext,
     Refused,
@@ -57,8 +57,8 @@ _log = logging.getLogger(__name__)
 
 def make_api(database: Database, settings: Settings) -> Any:
     """The application that answers requests, without anything around it."""
-    entrance = _Entrance(database, settings)
-    api: Any = falcon.App(middleware=[entrance], router=_Router(), request_type=Request)
+    middleware = _RequestMiddleware(database, settings)
+    api: Any = falcon.App(middleware=[middleware], router=_Router(), request_type=Request)
     api.resp_options.default_media_type = None
     # Falcon has an answer of its own for its errors; ours replaces both.
     for error in (Exception, falcon.HTTPError):
@@ -69,13 +69,13 @@ def make_api(database: Database, settings: Settings) -> Any:
     return api
 
 
-class _Entrance:
+class _RequestMiddleware:
     """What every request passes before its URL is looked at."""
 
     def __init__(self, database: Database, settings: Settings):
         self._database, self._settings = database, settings
         self._index = Index(database)
-        self._door = Door(settings)
+        self._door = Authenticator(settings)
 
     def process_request(self, request: Request, response: falcon.Response) -> None:
         request.database, request.settings = self._database, self._settings

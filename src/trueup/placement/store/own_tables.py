@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The tables that we add to upstream's: which they are, and what a missing one looks like."""
+"""The tables that Trueup adds to upstream's schema, and the error for a missing one."""
 
 from secrets import randbits
 from typing import Any
@@ -19,7 +19,7 @@ from sqlalchemy.exc import DBAPIError
 
 PREFIX = "trueup_"
 OWN = MetaData()
-"""The tables of our own. Each has a name with the prefix."""
+"""The metadata of these tables. The name of each begins with the prefix."""
 
 RECENT_LENGTH_MAX = 1400
 
@@ -34,7 +34,7 @@ changes = Table(
     Column("recent", String(RECENT_LENGTH_MAX), nullable=False),
     Column("touched_at", BigInteger, nullable=False),
 )
-"""One row for each writer; `store.changes` says what the columns mean."""
+"""One row for each writer; `store.engine.changes` explains the columns."""
 
 locks = Table(
     f"{PREFIX}locks",
@@ -52,19 +52,23 @@ _POSTGRESQL_UNDEFINED_TABLE = "42P01"
 
 @event.listens_for(changes, "after_create")
 def _begin(_table: Table, connection: Connection, **_options: Any) -> None:
-    """A row that only this table has: who knew another one knows that nothing can be followed."""
+    """Insert a writer that only this table has.
+
+    A reader that knows a writer of an earlier table misses it here, and reads the whole ledger.
+    """
     number = randbits(44)
     numbers = dict.fromkeys(("first", "sequence", "reaches", "shaped"), number)
     row = {"writer": randbits(63), "recent": "", "touched_at": _NEVER_UNUSED, **numbers}
     connection.execute(insert(changes), row)
     if connection.dialect.name == "postgresql":
-        # PERF: rows are written over and over; with room beside them it does so in place. As an
-        # option of Table this would load all drivers for PostgreSQL, 30 ms of every start.
+        # PERF: these rows are updated all the time; with free space in its page, PostgreSQL updates
+        # a row in place. As an option of Table, SQLAlchemy would load every driver for
+        # PostgreSQL, which takes 30 ms of each start.
         connection.exec_driver_sql(f"ALTER TABLE {changes.name} SET (fillfactor = 25)")
 
 
 def is_missing(error: BaseException) -> bool:
-    """Whether a statement failed because somebody dropped a table of our own."""
+    """Whether a statement failed because one of these tables was dropped."""
     original = error.orig if isinstance(error, DBAPIError) else None
     if original is None or not any(name in str(original) for name in OWN.tables):
         return False
@@ -77,9 +81,9 @@ def is_missing(error: BaseException) -> bool:
 
 
 def add(engine: Engine) -> None:
-    """Make those that are missing, while others may do the same."""
+    """Create the tables that are missing; other processes may do so at the same time."""
     try:
         OWN.create_all(engine)
     except DBAPIError:
-        # Somebody else was faster, or nobody may: then this says so again.
+        # Another process was first, or the user may not create tables: then this raises again.
         OWN.create_all(engine)

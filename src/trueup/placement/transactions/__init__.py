@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The verbs. One function is one transaction: gather, decide, write."""
+"""The writes of the API. One function is one transaction: it gathers, decides, writes."""
 
 from trueup.placement.transactions import (
     aggregates,

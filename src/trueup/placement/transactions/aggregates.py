@@ -3,21 +3,23 @@
 
 from collections.abc import Collection
 
-from trueup.model.generations import UNCHECKED, Expected
+from trueup.model.generations import UNCHECKED, ExpectedGeneration
 from trueup.model.providers import refuse_stale_provider
 from trueup.placement import store
 from trueup.placement.store.engine.database import Transaction, in_transaction
-from trueup.placement.transactions.gather import provider_to_change
+from trueup.placement.transactions.gather import locked_provider
 
 
 @in_transaction
-def replace(tx: Transaction, uuid: str, aggregates: Collection[str], expected: Expected) -> int:
+def replace(
+    tx: Transaction, uuid: str, aggregates: Collection[str], expected: ExpectedGeneration
+) -> int:
     """Let the provider be a member of exactly these aggregates; its generation.
 
     Raises ProviderNotFound or StaleProvider.
     PARITY: clients that cannot quote a generation do not change it either.
     """
-    provider = provider_to_change(tx, uuid)
+    provider = locked_provider(tx, uuid)
     refuse_stale_provider(provider, expected)
     present = store.aggregates.of_provider(tx, provider)
     wanted = set(store.aggregates.ids_of(tx, [a for a in aggregates if a not in present]))

@@ -10,13 +10,13 @@ from trueup.model.errors import (
     InventoryNotFound,
     ResourceClassNotFound,
 )
-from trueup.model.generations import UNCHECKED, Expected
-from trueup.model.inventories import Inventory, Stock
+from trueup.model.generations import UNCHECKED, ExpectedGeneration
+from trueup.model.inventories import Inventory, InventoryWithUsage
 from trueup.model.names import is_custom
 from trueup.model.providers import AnyProvider, refuse_stale_provider
 from trueup.placement import store
 from trueup.placement.store.engine.database import Transaction, in_transaction
-from trueup.placement.transactions.gather import provider_to_change
+from trueup.placement.transactions.gather import locked_provider
 
 _log = logging.getLogger(__name__)
 
@@ -27,7 +27,7 @@ def create(tx: Transaction, uuid: str, wanted: Inventory) -> int:
 
     Raises ProviderNotFound, ResourceClassNotFound or InventoryExists.
     """
-    provider = provider_to_change(tx, uuid)
+    provider = locked_provider(tx, uuid)
     class_ids = _class_ids(tx, [wanted.resource_class])
     existing = store.inventories.of_provider(tx, provider)
 
@@ -39,12 +39,12 @@ def create(tx: Transaction, uuid: str, wanted: Inventory) -> int:
 
 
 @in_transaction
-def replace(tx: Transaction, uuid: str, wanted: Inventory, expected: Expected) -> int:
+def replace(tx: Transaction, uuid: str, wanted: Inventory, expected: ExpectedGeneration) -> int:
     """Change one inventory; the new generation of the provider.
 
     Raises ProviderNotFound, StaleProvider, ResourceClassNotFound or InventoryNotFound.
     """
-    provider = provider_to_change(tx, uuid)
+    provider = locked_provider(tx, uuid)
     refuse_stale_provider(provider, expected)
     class_ids = _class_ids(tx, [wanted.resource_class])
     stocks, _ = store.inventories.with_usage(tx, [provider], class_ids)
@@ -59,13 +59,16 @@ def replace(tx: Transaction, uuid: str, wanted: Inventory, expected: Expected) -
 
 @in_transaction
 def replace_all(
-    tx: Transaction, uuid: str, wanted: Iterable[Inventory], expected: Expected = UNCHECKED
+    tx: Transaction,
+    uuid: str,
+    wanted: Iterable[Inventory],
+    expected: ExpectedGeneration = UNCHECKED,
 ) -> int:
     """Let the provider have exactly these inventories; its new generation.
 
     Raises ProviderNotFound, StaleProvider, ResourceClassNotFound or InventoryInUse.
     """
-    provider = provider_to_change(tx, uuid)
+    provider = locked_provider(tx, uuid)
     refuse_stale_provider(provider, expected)
     replace_all_within(tx, provider, wanted)
     return _bumped(tx, provider)
@@ -94,7 +97,7 @@ def delete(tx: Transaction, uuid: str, resource_class: str) -> None:
 
     Raises ProviderNotFound, ResourceClassNotFound, InventoryInUse or InventoryNotFound.
     """
-    provider = provider_to_change(tx, uuid)
+    provider = locked_provider(tx, uuid)
     class_ids = _class_ids(tx, [resource_class])
 
     _refuse_used(tx, provider, list(class_ids.values()))
@@ -131,7 +134,7 @@ def _refuse_used(tx: Transaction, provider: AnyProvider, class_ids: list[int]) -
         raise InventoryInUse(provider.uuid, tuple(used))
 
 
-def _used(stocks: Mapping[tuple[str, str], Stock]) -> dict[str, int]:
+def _used(stocks: Mapping[tuple[str, str], InventoryWithUsage]) -> dict[str, int]:
     return {resource_class: stock.used for (_, resource_class), stock in stocks.items()}
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Making, renaming, moving and deleting providers."""
+"""Creating, renaming, moving and deleting providers."""
 
 from dataclasses import dataclass
 
@@ -13,12 +13,12 @@ from trueup.model.errors import (
 from trueup.model.providers import Provider, refuse_bad_parent
 from trueup.placement import store
 from trueup.placement.store.engine.database import Transaction, in_transaction
-from trueup.placement.transactions.gather import whole_provider_to_change
+from trueup.placement.transactions.gather import locked_provider_details
 
 
 @dataclass(frozen=True, slots=True)
 class WantedProvider:
-    """How a provider shall be. Without `sets_parent` its place in the tree stays."""
+    """The state that a provider is to have. Without `sets_parent` it keeps its parent."""
 
     uuid: str
     name: str
@@ -40,14 +40,14 @@ def create(tx: Transaction, wanted: WantedProvider) -> Provider:
 
 @in_transaction
 def update(tx: Transaction, wanted: WantedProvider, *, may_reparent: bool) -> Provider:
-    """Rename a provider, or move it with all that is below it.
+    """Rename a provider, or move it together with the providers below it.
 
     Raises ProviderNotFound, BadProvider or ProviderExists.
     """
     if wanted.sets_parent:
         own_and_new = [wanted.uuid, *([wanted.parent_uuid] if wanted.parent_uuid else [])]
         store.providers.keep_trees(tx, own_and_new)
-    provider = whole_provider_to_change(tx, wanted.uuid)
+    provider = locked_provider_details(tx, wanted.uuid)
     parent_uuid = wanted.parent_uuid if wanted.sets_parent else provider.parent_uuid
     below = store.providers.subtree(tx, provider)
     parent = store.providers.lock_one(tx, parent_uuid) if parent_uuid else None
@@ -65,11 +65,11 @@ def update(tx: Transaction, wanted: WantedProvider, *, may_reparent: bool) -> Pr
 
 @in_transaction
 def delete(tx: Transaction, uuid: str) -> None:
-    """Delete a provider that is not used.
+    """Delete a provider without children and allocations.
 
     Raises ProviderNotFound, ProviderHasChildren or ProviderHasAllocations.
     """
-    provider = whole_provider_to_change(tx, uuid)
+    provider = locked_provider_details(tx, uuid)
 
     if store.providers.has_children(tx, provider):
         raise ProviderHasChildren(uuid)

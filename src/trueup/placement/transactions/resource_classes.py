@@ -43,7 +43,7 @@ def delete(tx: Transaction, name: str) -> None:
     """
     word = _class_to_change(tx, name)
 
-    if store.class_and_trait_names.is_class_stocked(tx, word):
+    if store.class_and_trait_names.is_class_used(tx, word):
         raise ResourceClassInUse(name)
 
     store.class_and_trait_names.delete_resource_class(tx, word)

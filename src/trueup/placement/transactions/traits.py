@@ -5,13 +5,13 @@ from collections.abc import Sequence
 from datetime import datetime
 
 from trueup.model.errors import StandardTrait, TraitInUse, TraitNotFound, TraitsNotFound
-from trueup.model.generations import UNCHECKED, Expected
+from trueup.model.generations import UNCHECKED, ExpectedGeneration
 from trueup.model.names import is_custom
 from trueup.model.providers import refuse_stale_provider
 from trueup.placement import store
 from trueup.placement.store.engine.database import Transaction, in_transaction
 from trueup.placement.store.rows.class_and_trait_names import NamedRow
-from trueup.placement.transactions.gather import provider_to_change
+from trueup.placement.transactions.gather import locked_provider
 
 
 @in_transaction
@@ -40,13 +40,13 @@ def delete(tx: Transaction, name: str) -> None:
 
 @in_transaction
 def replace(
-    tx: Transaction, uuid: str, names: Sequence[str], expected: Expected = UNCHECKED
+    tx: Transaction, uuid: str, names: Sequence[str], expected: ExpectedGeneration = UNCHECKED
 ) -> tuple[int, list[NamedRow]]:
     """Let the provider have exactly these traits: its generation, and the traits.
 
     Raises ProviderNotFound, StaleProvider or TraitsNotFound. Without a change the generation stays.
     """
-    provider = provider_to_change(tx, uuid)
+    provider = locked_provider(tx, uuid)
     known = store.class_and_trait_names.traits_named(tx, names)
     present = store.traits.ids_of_provider(tx, provider)
 

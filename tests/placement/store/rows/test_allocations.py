@@ -8,6 +8,8 @@ from tests.placement.client import UUID, Client
 from tests.placement.store.numbered import provider
 from trueup.model.allocations import ConsumerAllocations
 from trueup.placement.store import tables
+from trueup.placement.store.engine import changes
+from trueup.placement.store.engine.changes import Changed
 from trueup.placement.store.engine.database import Transaction
 from trueup.placement.store.rows import allocations
 
@@ -52,11 +54,14 @@ def test_a_provider_is_found_with_all_who_hold_it(tx: Transaction) -> None:
 
 
 def test_several_consumers_are_asked_for_at_once(tx: Transaction) -> None:
-    assert allocations.held_by(tx, [MOVE, SERVER, NOBODY]) == {
-        SERVER: {(UUID(1), "VCPU"): 2, (UUID(1), "DISK_GB"): 3, (UUID(2), "VCPU"): 1},
-        MOVE: {(UUID(1), "VCPU"): 4},
-    }
-    assert allocations.held_by(tx, []) == {}
+    assert allocations.held_by(tx, [MOVE, SERVER, NOBODY]) == (
+        {
+            SERVER: {(UUID(1), "VCPU"): 2, (UUID(1), "DISK_GB"): 3, (UUID(2), "VCPU"): 1},
+            MOVE: {(UUID(1), "VCPU"): 4},
+        },
+        {provider(tx, 1).id, provider(tx, 2).id},
+    )
+    assert allocations.held_by(tx, []) == ({}, set())
 
 
 def test_what_is_held_counts_however_it_came_there(tx: Transaction) -> None:
@@ -64,20 +69,42 @@ def test_what_is_held_counts_however_it_came_there(tx: Transaction) -> None:
     for amount in (1, 2):
         row = {"consumer_id": NOBODY, "resource_class_id": 0, "used": amount}
         tx.execute(insert(tables.allocations), row | {"resource_provider_id": provider(tx, 2).id})
-    assert allocations.held_by(tx, [NOBODY]) == {NOBODY: {(UUID(2), "VCPU"): 3}}
+    held, _ = allocations.held_by(tx, [NOBODY])
+    assert held == {NOBODY: {(UUID(2), "VCPU"): 3}}
     assert [uuid for uuid, _, _ in allocations.of_provider(tx, provider(tx, 2))] == [SERVER]
 
 
 def test_one_loses_everything_and_the_others_nothing(tx: Transaction) -> None:
-    allocations.delete_of(tx, [])
-    allocations.delete_of(tx, [SERVER, NOBODY])
-    assert allocations.held_by(tx, [SERVER, MOVE]) == {MOVE: {(UUID(1), "VCPU"): 4}}
+    allocations.delete_of(tx, [], [])
+    allocations.delete_of(tx, [SERVER, NOBODY], [provider(tx, 1).id, provider(tx, 2).id])
+    held, _ = allocations.held_by(tx, [SERVER, MOVE])
+    assert held == {MOVE: {(UUID(1), "VCPU"): 4}}
+
+
+def test_reading_what_consumers_hold_publishes_nothing_and_deleting_it_does(
+    client: Client,
+) -> None:
+    client.make_provider(1, inventories={"VCPU": 8})
+    client.claim(100, {1: {"VCPU": 2}})
+    database = client.application.database
+    with database.reading() as tx:
+        known = changes.vector(tx)
+    with database.transaction() as tx:
+        _, provider_ids = allocations.held_by(tx, [SERVER])
+    with database.reading() as tx:
+        assert changes.vector(tx) == known
+    with database.transaction() as tx:
+        allocations.delete_of(tx, [SERVER], provider_ids)
+    with database.reading() as tx:
+        changed = changes.since(tx, known, changes.vector(tx))
+        assert changed == Changed(usage_of=frozenset({provider(tx, 1).id}))
 
 
 def test_what_is_written_is_held(tx: Transaction) -> None:
     wanted = ConsumerAllocations(MOVE, "p", "u", {(UUID(2), "DISK_GB"): 5, (UUID(2), "VCPU"): 6})
-    allocations.delete_of(tx, [MOVE])
+    allocations.delete_of(tx, [MOVE], [provider(tx, 1).id])
     ids = {UUID(2): provider(tx, 2).id}
     allocations.insert_allocations(tx, [wanted], ids, {"VCPU": 0, "DISK_GB": 2})
     allocations.insert_allocations(tx, [ConsumerAllocations(NOBODY, "p", "u")], ids, {})
-    assert allocations.held_by(tx, [MOVE, NOBODY]) == {MOVE: wanted.amounts}
+    held, _ = allocations.held_by(tx, [MOVE, NOBODY])
+    assert held == {MOVE: wanted.amounts}

@@ -6,7 +6,7 @@ from sqlalchemy import insert
 
 from tests.placement.client import UUID, Client
 from tests.placement.store.numbered import provider
-from trueup.model.inventories import Inventory, Stock
+from trueup.model.inventories import Inventory, InventoryWithUsage
 from trueup.placement.store import tables
 from trueup.placement.store.engine.database import Transaction
 from trueup.placement.store.rows import inventories
@@ -30,7 +30,7 @@ def totals(tx: Transaction, number: int) -> dict[str, int]:
     return {name: one.total for name, one in found.items()}
 
 
-def used(stocks: dict[tuple[str, str], Stock]) -> dict[tuple[str, str], int]:
+def used(stocks: dict[tuple[str, str], InventoryWithUsage]) -> dict[tuple[str, str], int]:
     return {place: stock.used for place, stock in stocks.items()}
 
 

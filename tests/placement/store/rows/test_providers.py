@@ -131,9 +131,9 @@ def test_a_claim_locks_with_less_to_read(client: Client) -> None:
     client.make_provider(1)
     client.make_provider(2)
     with client.application.database.transaction() as tx:
-        locked = providers.lock_known(tx, {UUID(1), UUID(2), UUID(3)})
+        locked = providers.lock_refs(tx, {UUID(1), UUID(2), UUID(3)})
         whole = providers.lock(tx, {UUID(1), UUID(2), UUID(3)})
         assert {uuid: one.id for uuid, one in locked.items()} == {
             uuid: one.id for uuid, one in whole.items()
         }
-        assert providers.lock_known(tx, set()) == {}
+        assert providers.lock_refs(tx, set()) == {}

@@ -5,16 +5,16 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from trueup.model.errors import BadCapacity, ProviderNotFound
-from trueup.model.providers import KnownProvider, refuse_stale_provider
+from trueup.model.providers import ProviderRef, refuse_stale_provider
 from trueup.placement import store
 from trueup.placement.api.errors import Refused
 from trueup.placement.api.http import Request
 from trueup.placement.store.engine.database import Transaction
 
 
-def existing_provider(tx: Transaction, uuid: str) -> KnownProvider:
+def existing_provider(tx: Transaction, uuid: str) -> ProviderRef:
     """The provider with this UUID. Raises ProviderNotFound."""
-    provider = store.providers.known(tx, uuid)
+    provider = store.providers.find_ref(tx, uuid)
     if provider is None:
         raise ProviderNotFound(uuid)
     return provider

@@ -4,7 +4,7 @@
 from collections.abc import Iterable
 from typing import Any
 
-from trueup.model.generations import UNCHECKED, Expected
+from trueup.model.generations import UNCHECKED, ExpectedGeneration
 from trueup.placement.api.http import Request
 from trueup.placement.api.versions import V
 from trueup.placement.api.wire.schema import INTEGER, UUID, Checked, Field, Object, list_of
@@ -20,7 +20,7 @@ PUT_AGGREGATES = Checked(
 )
 
 
-def parse(request: Request) -> tuple[list[str], Expected]:
+def parse(request: Request) -> tuple[list[str], ExpectedGeneration]:
     """The body of PUT …/aggregates: the aggregates, and the generation seen. Raises Refused."""
     if request.version < V.AGGREGATE_GENERATION:
         return PUT_LIST.parse(request), UNCHECKED

@@ -8,7 +8,7 @@ from typing import Any
 from oslo_utils.uuidutils import is_uuid_like
 
 from trueup.model.allocations import Allocation, Consumer, ConsumerAllocations
-from trueup.model.generations import UNCHECKED, Expected
+from trueup.model.generations import UNCHECKED, ExpectedGeneration
 from trueup.model.names import UNKNOWN_CONSUMER_TYPE
 from trueup.placement.api.errors import bad_request
 from trueup.placement.api.http import Request
@@ -116,7 +116,7 @@ def from_wire(
     by_provider = given["allocations"]
     if isinstance(by_provider, list):
         by_provider = {one["resource_provider"]["uuid"]: one for one in by_provider}
-    expected: Expected = UNCHECKED
+    expected: ExpectedGeneration = UNCHECKED
     if version >= V.CONSUMER_GENERATION:
         expected = given["consumer_generation"]
     return ConsumerAllocations(

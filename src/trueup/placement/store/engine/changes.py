@@ -1,19 +1,22 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What changed lately, told by those who changed it: so indexes learn what to read again.
+"""The recent changes of the ledger, so that an index knows what to read again.
 
-Generations cannot tell: they stay when a consumer leaves, and ids are given out in another order
-than transactions commit. So there are *writers*. A writer has one row and belongs to one
-transaction at a time, which numbers its change and writes it into the row, as its last statement
-and all or nothing with the rest. The changes of one writer therefore commit in the order of their
-numbers, without gaps, and no writer waits for another.
+Every transaction that writes publishes what it changed. Generations do not show it: they stay the
+same when a consumer is deleted. Ids do not show it either: they are not in the order of commits.
 
-Whoever knows the number of each writer at some moment (a *vector*) finds in the rows what happened
-since. A row keeps only the latest changes: it is complete for those who know `reaches` or more.
-Who knows less than `shaped`, the last change that was not one of usage only, starts from nothing.
-A row that vanished says the same. The sum of all numbers grows with each change; equal sums are
-equal vectors, because each writer begins at a random number.
+A *writer* is one row of the table of changes, and belongs to one transaction at a time. As its last
+statement, the transaction gives its change the next number of the writer, and writes it into the
+row. So the changes of one writer commit in the order of their numbers, without gaps, and no writer
+waits for another one.
 
-Upstream's service writes none of this, see `store.fingerprint`.
+A *vector* is the latest number of each writer. A reader that has the vector of an earlier moment
+finds the changes since then in the rows. A row keeps only the most recent changes: it is complete
+for readers whose number is `reaches` or more. A reader whose number is less than `shaped`, the
+last change of more than usage, has to read the whole ledger again, and so has a reader that knows
+a writer whose row is gone. The *clock* is the sum of all numbers. It grows with each change; equal
+clocks mean equal vectors, because each writer starts at a random number.
+
+Upstream's service publishes nothing; `store.reads.fingerprint` finds its writes.
 """
 
 import time
@@ -27,16 +30,17 @@ from sqlalchemy import Connection, bindparam, delete, func, insert, select, upda
 from trueup.placement.store.own_tables import RECENT_LENGTH_MAX, changes
 
 NOTED = "trueup_noted"
-"""Where a connection keeps the set of what its transaction changed, in the words below."""
+"""The key in `Connection.info` of the set of what a transaction changed. Only for `note`."""
 
 USAGE_OF, PROVIDER = "u", "p"
-"""What is used of the provider with the id that follows; anything else of it, or all of it."""
+"""The usage, or anything else, of the provider whose id follows."""
 NAMES, ALL_USAGE, EVERYTHING = "n", "U", "*"
+"""The names of classes or traits; the usage of all providers; the whole ledger."""
 
 _SECONDS_UNUSED_MAX = 24 * 3600
 _FIRST_BITS = 44
 
-# PERF: making a statement costs more than sending it, so those of each request are made once.
+# PERF: building a statement costs more than sending it, so frequent ones are built once.
 _UPDATED = (
     update(changes)
     .where(changes.c.writer == bindparam("key"))
@@ -56,7 +60,7 @@ Vector = Mapping[int, int]
 
 @dataclass(slots=True)
 class Writer:
-    """What the next transaction has to know of those that had the same row."""
+    """What a transaction has to know of the earlier ones that used the same row."""
 
     key: int = field(default_factory=lambda: randbits(63))
     first: int = field(default_factory=lambda: randbits(_FIRST_BITS))
@@ -71,20 +75,23 @@ class Writer:
 
 @dataclass(frozen=True, slots=True)
 class Changed:
-    """What may be different. With `everything`, the rest does not matter."""
+    """What may have changed. With `everything`, the other fields have no meaning."""
 
     usage_of: frozenset[int] = frozenset()
-    """Ids of providers of which less or more is used."""
+    """Ids of providers whose usage or generation changed."""
     providers: frozenset[int] = frozenset()
-    """Ids of providers that came, went, or are different in any other way."""
+    """Ids of providers that were created, deleted, or changed in another way."""
     names: bool = False
-    """Resource classes or traits came, went or have another name."""
+    """Whether resource classes or traits were created, deleted or renamed."""
     all_usage: bool = False
     everything: bool = False
 
 
 def note(tx: Connection, kind: str, ids: Iterable[int] | None = None) -> None:
-    """Remember until the end of the transaction what it changes."""
+    """Add to what this transaction will publish; every write of the ledger calls this.
+
+    `kind` is one of the words above, `ids` are of the providers that it is about.
+    """
     tx.info[NOTED].update([kind] if ids is None else [f"{kind}{one}" for one in ids])
 
 
@@ -121,17 +128,17 @@ def publish(tx: Connection, noted: Collection[str], writer: Writer) -> None:
 
 
 def clock(tx: Connection) -> int:
-    """A number that is another one whenever anything was published."""
+    """A number that is different after anything was published."""
     return int(tx.scalar(_SUM) or 0)
 
 
 def vector(tx: Connection) -> Vector:
-    """How far each writer is. The clock of the same moment is the sum of it."""
+    """The latest number of each writer. Their sum is the clock of the same moment."""
     return {row.writer: row.sequence for row in tx.execute(_VECTOR)}
 
 
 def since(tx: Connection, known: Vector, now: Vector) -> Changed:
-    """What was published between two vectors; `now` is that of this snapshot."""
+    """What was published between two vectors; `now` is the vector of this snapshot."""
     if not known.keys() <= now.keys():
         return Changed(everything=True)
     moved = [writer for writer, sequence in now.items() if known.get(writer) != sequence]
@@ -151,17 +158,17 @@ def since(tx: Connection, known: Vector, now: Vector) -> Changed:
 
 
 def forget_unused(tx: Connection) -> None:
-    """Drop the rows of writers that wrote nothing for a day; their processes have ended, or slept.
+    """Delete the rows of writers that published nothing for a day.
 
-    SAFETY: whoever knew one of them starts from nothing. A writer that wakes up makes its row
-    again, with the numbers it had.
+    SAFETY: a reader that knows one of them reads the whole ledger again. A writer whose process
+    is still there inserts its row again, with the numbers that it had.
     """
     unused = changes.c.touched_at < int(time.time()) - _SECONDS_UNUSED_MAX
     tx.execute(delete(changes).where(unused))
 
 
 def _words(row: Any, known: int) -> set[str]:
-    """What the row of a writer says of its changes after a number."""
+    """What the row of a writer contains of its changes after a number."""
     if known < row.reaches:
         return {ALL_USAGE if known >= row.shaped else EVERYTHING}
     words: set[str] = set()

@@ -5,9 +5,9 @@ from collections.abc import Collection, Iterable, Mapping
 
 from sqlalchemy import bindparam, delete, insert, select
 
-from trueup.model.allocations import Allocation, Consumer, ConsumerAllocations, Place
+from trueup.model.allocations import Allocation, Consumer, ConsumerAllocations, ProviderResource
 from trueup.model.providers import AnyProvider
-from trueup.placement.store.engine.changes import NOTED, USAGE_OF
+from trueup.placement.store.engine.changes import USAGE_OF, note
 from trueup.placement.store.engine.database import Transaction
 from trueup.placement.store.packed_rows import joined, rows_of, time_of
 from trueup.placement.store.rows.consumers import columns as consumer_columns
@@ -69,7 +69,7 @@ _DELETED = delete(allocations).where(
 
 
 def of_consumer(tx: Transaction, consumer_uuid: str) -> tuple[Consumer | None, list[Allocation]]:
-    """A consumer and what it holds; None and nothing if it holds nothing."""
+    """A consumer and its allocations; None and an empty list if it holds nothing."""
     rows = tx.execute(_OF_CONSUMER, {"uuid": consumer_uuid}).all()
     held = [
         Allocation(
@@ -85,7 +85,7 @@ def of_consumer(tx: Transaction, consumer_uuid: str) -> tuple[Consumer | None, l
 
 
 def of_provider(tx: Transaction, provider: AnyProvider) -> list[tuple[str, int, Allocation]]:
-    """What is held of a provider: UUID and generation of each consumer, and its allocation."""
+    """The allocations of a provider, each with the UUID and the generation of its consumer."""
     texts = tx.scalars(_OF_PROVIDER, {"provider": provider.id})
     return [
         (
@@ -101,27 +101,33 @@ def of_provider(tx: Transaction, provider: AnyProvider) -> list[tuple[str, int, 
     ]
 
 
-def held_by(tx: Transaction, consumer_uuids: Collection[str]) -> dict[str, dict[Place, int]]:
-    """What these consumers hold, also when there is no row for the consumer itself.
+def held_by(
+    tx: Transaction, consumer_uuids: Collection[str]
+) -> tuple[dict[str, dict[ProviderResource, int]], set[int]]:
+    """The amounts that these consumers hold, also of consumers that have no row of their own.
 
-    Noted as about to change: nobody else than a transaction that takes it away asks this.
+    Also the ids of the providers that these are allocations of.
     """
+    held: dict[str, dict[ProviderResource, int]] = {}
+    provider_ids: set[int] = set()
     if not consumer_uuids:
-        return {}
-    held: dict[str, dict[Place, int]] = {}
+        return held, provider_ids
     for row in tx.execute(_HELD, {"uuids": list(consumer_uuids)}):
-        tx.info[NOTED].add(f"{USAGE_OF}{row.resource_provider_id}")
-        places = held.setdefault(row.consumer_id, {})
-        place = (row.provider_uuid, row.resource_class)
-        # By hand a consumer may have two rows for one place; both count as used.
-        places[place] = places.get(place, 0) + row.used
-    return held
+        provider_ids.add(row.resource_provider_id)
+        amounts = held.setdefault(row.consumer_id, {})
+        resource = (row.provider_uuid, row.resource_class)
+        # Rows written by hand may name the same resource twice; both count as used.
+        amounts[resource] = amounts.get(resource, 0) + row.used
+    return held, provider_ids
 
 
-def delete_of(tx: Transaction, consumer_uuids: Collection[str]) -> None:
-    """Take everything from these consumers."""
+def delete_of(
+    tx: Transaction, consumer_uuids: Collection[str], provider_ids: Collection[int]
+) -> None:
+    """Delete all allocations of these consumers; they are of these providers."""
     if consumer_uuids:
         tx.execute(_DELETED, {"uuids": list(consumer_uuids)})
+        note(tx, USAGE_OF, provider_ids)
 
 
 def insert_allocations(
@@ -130,7 +136,7 @@ def insert_allocations(
     provider_ids: Mapping[str, int],
     class_ids: Mapping[str, int],
 ) -> None:
-    """Give these consumers what they shall hold."""
+    """Add the allocations that these consumers are to have."""
     rows = [
         {
             "consumer_id": one.consumer_uuid,
@@ -143,4 +149,4 @@ def insert_allocations(
     ]
     if rows:
         tx.execute(_INSERTED, rows)
-        tx.info[NOTED].update([f"{USAGE_OF}{row['resource_provider_id']}" for row in rows])
+        note(tx, USAGE_OF, provider_ids.values())

@@ -95,7 +95,7 @@ def lock_resource_class(tx: Transaction, word: NamedRow) -> bool:
     return True
 
 
-def is_class_stocked(tx: Transaction, word: NamedRow) -> bool:
+def is_class_used(tx: Transaction, word: NamedRow) -> bool:
     """Whether some provider has an inventory of the class."""
     query = select(inventories.c.id).where(inventories.c.resource_class_id == word.id)
     return tx.execute(query.limit(1)).first() is not None

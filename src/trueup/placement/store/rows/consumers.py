@@ -21,7 +21,7 @@ from sqlalchemy import (
     update,
 )
 
-from trueup.model.allocations import Consumer, ConsumerAllocations, KnownConsumer
+from trueup.model.allocations import Consumer, ConsumerAllocations, ConsumerRef
 from trueup.placement.store.engine.database import Transaction
 from trueup.placement.store.tables import consumer_types, consumers, projects, users
 
@@ -65,10 +65,10 @@ def _named(column: Column[str]) -> Select[Any]:
 _OWNERS = union_all(*(_named(column) for column in _NAMES.values()))
 
 
-def lock(tx: Transaction, uuids: Collection[str]) -> dict[str, KnownConsumer]:
+def lock(tx: Transaction, uuids: Collection[str]) -> dict[str, ConsumerRef]:
     """Those of these consumers that exist, locked until the end, in the order of their ids."""
     found = tx.execute(_LOCKED, {"uuids": list(uuids)})
-    return {row.uuid: KnownConsumer(*row) for row in found}
+    return {row.uuid: ConsumerRef(*row) for row in found}
 
 
 def columns() -> Select[Any]:
@@ -82,7 +82,7 @@ def read_consumer(row: Row[Any]) -> Consumer:
 
 
 def save(
-    tx: Transaction, wanted: Collection[ConsumerAllocations], known: Mapping[str, KnownConsumer]
+    tx: Transaction, wanted: Collection[ConsumerAllocations], known: Mapping[str, ConsumerRef]
 ) -> None:
     """Write the consumers that shall hold something: new ones, and each with a new generation.
 

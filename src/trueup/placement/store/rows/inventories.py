@@ -15,8 +15,8 @@ from sqlalchemy import (
     update,
 )
 
-from trueup.model.allocations import Place
-from trueup.model.inventories import Inventory, Stock
+from trueup.model.allocations import ProviderResource
+from trueup.model.inventories import Inventory, InventoryWithUsage
 from trueup.model.providers import AnyProvider
 from trueup.placement.store.engine.changes import PROVIDER, note
 from trueup.placement.store.engine.database import Transaction
@@ -84,7 +84,7 @@ def of_provider(tx: Transaction, provider: AnyProvider) -> dict[str, Inventory]:
 
 def with_usage(
     tx: Transaction, providers: Iterable[AnyProvider], names: Collection[str] | None = None
-) -> tuple[dict[Place, Stock], dict[str, int]]:
+) -> tuple[dict[ProviderResource, InventoryWithUsage], dict[str, int]]:
     """The inventories of these classes, or of all, on these providers; what is used of each.
 
     Also the ids of those classes that any of these providers has an inventory of.
@@ -98,7 +98,7 @@ def with_usage(
     query = _ALL_STOCKS if names is None else _STOCKS
     found = tx.execute(query, {"providers": list(uuids), "names": list(names or ())})
     for provider_id, class_id, used, name, *amounts in found:
-        stocks[uuids[provider_id], name] = Stock(Inventory(name, *amounts), int(used))
+        stocks[uuids[provider_id], name] = InventoryWithUsage(Inventory(name, *amounts), int(used))
         class_ids[name] = class_id
     return stocks, class_ids
 

@@ -7,9 +7,9 @@ from typing import Any, TypeVar
 from oslo_utils.timeutils import utcnow
 from sqlalchemy import Select, bindparam, delete, func, insert, select, update
 
-from trueup.model.providers import KnownProvider, Provider
+from trueup.model.providers import Provider, ProviderRef
 from trueup.placement.store.engine import lock_rows
-from trueup.placement.store.engine.changes import NOTED, PROVIDER, USAGE_OF, note
+from trueup.placement.store.engine.changes import PROVIDER, USAGE_OF, note
 from trueup.placement.store.engine.database import Transaction
 from trueup.placement.store.tables import (
     allocations,
@@ -19,12 +19,12 @@ from trueup.placement.store.tables import (
     providers,
 )
 
-_Row = TypeVar("_Row", Provider, KnownProvider)
+_Row = TypeVar("_Row", Provider, ProviderRef)
 
 _parent = providers.alias("parent")
 _root = providers.alias("root")
 
-# Subqueries, not joins: a query that locks providers must not lock their parents and roots.
+# Subqueries and not joins, because a query that locks providers must not lock parents and roots.
 _root_uuid = (
     select(_root.c.uuid)
     .where(_root.c.id == providers.c.root_provider_id)
@@ -39,7 +39,7 @@ _parent_uuid = (
 )
 
 
-# PERF: making a statement costs more than sending it, so those of each request are made once.
+# PERF: building a statement costs more than sending it, so frequent ones are built once.
 # The columns are the fields of a Provider, in their order.
 _COLUMNS: Select[Any] = select(
     providers.c.id,
@@ -81,37 +81,38 @@ def of_uuid(tx: Transaction, uuid: str) -> Provider | None:
     return found[0] if found else None
 
 
-def known(tx: Transaction, uuid: str) -> KnownProvider | None:
-    """The provider with this UUID, if there is one, with less to read."""
+def find_ref(tx: Transaction, uuid: str) -> ProviderRef | None:
+    """Identity and generation of the provider with this UUID, if there is one."""
     row = tx.execute(_KNOWN, {"uuid": uuid}).first()
-    return KnownProvider(*row) if row else None
+    return ProviderRef(*row) if row else None
 
 
 def lock(tx: Transaction, uuids: Collection[str]) -> dict[str, Provider]:
-    """Those of these providers that exist, locked in the order of their ids until the end.
+    """Those of these providers that exist, locked until the end of the transaction.
 
-    SAFETY: locking comes before anything else is read of them, and always in the same order, so
-    that no two writers wait for each other. The keys are the UUIDs as they were asked for.
+    The keys are the UUIDs as the caller spells them. SAFETY: a transaction locks providers before
+    it reads anything else of them, and in the order of their ids, so that no two transactions
+    wait for each other.
     """
     if not uuids:
         return {}
     found = [Provider(*row) for row in tx.execute(_LOCKED, {"uuids": list(uuids)})]
-    return _as_asked(uuids, found)
+    return _by_given_uuid(uuids, found)
 
 
-def lock_known(tx: Transaction, uuids: Collection[str]) -> dict[str, KnownProvider]:
-    """The same, with less to read."""
+def lock_refs(tx: Transaction, uuids: Collection[str]) -> dict[str, ProviderRef]:
+    """The same, with identity and generation only."""
     if not uuids:
         return {}
-    found = [KnownProvider(*row) for row in tx.execute(_LOCKED_KNOWN, {"uuids": list(uuids)})]
+    found = [ProviderRef(*row) for row in tx.execute(_LOCKED_KNOWN, {"uuids": list(uuids)})]
     if all(one.uuid in uuids for one in found):
         return {one.uuid: one for one in found}
-    return _as_asked(uuids, found)
+    return _by_given_uuid(uuids, found)
 
 
-def _as_asked(uuids: Collection[str], found: Collection[_Row]) -> dict[str, _Row]:
+def _by_given_uuid(uuids: Collection[str], found: Collection[_Row]) -> dict[str, _Row]:
     exact = {provider.uuid: provider for provider in found}
-    # MariaDB finds a UUID also in the other case.
+    # MariaDB ignores case: it finds a UUID in capital letters too.
     folded = {provider.uuid.lower(): provider for provider in found}
     return {
         uuid: exact.get(uuid) or folded[uuid.lower()] for uuid in uuids if uuid.lower() in folded
@@ -136,7 +137,7 @@ def keep_trees(tx: Transaction, uuids: Collection[str]) -> None:
 
 
 def subtree(tx: Transaction, provider: Provider) -> list[Provider]:
-    """The provider and all that are below it, whatever their depth."""
+    """The provider and all providers below it, at any depth."""
     tree = read(tx, columns().where(providers.c.root_provider_id == provider.root_id))
     children: dict[str | None, list[Provider]] = {}
     for one in tree:
@@ -164,7 +165,7 @@ def insert_provider(tx: Transaction, uuid: str, name: str, parent: Provider | No
     note(tx, PROVIDER, made.inserted_primary_key)
     if parent is None:
         change = update(providers).where(providers.c.uuid == uuid)
-        # A provider that was only made carries no time of change.
+        # A new provider has no time of change.
         tx.execute(change.values(root_provider_id=providers.c.id, updated_at=None))
 
 
@@ -176,7 +177,7 @@ def rename(tx: Transaction, provider: Provider, name: str) -> None:
 def move(
     tx: Transaction, provider: Provider, below: Iterable[Provider], parent: Provider | None
 ) -> None:
-    """Put a provider under `parent`, or make it a root; `below` is its subtree."""
+    """Give a provider another parent, or make it a root; `below` is its subtree."""
     root_id = parent.root_id if parent else provider.id
     moved = [one.id for one in below]
     note(tx, PROVIDER, moved)
@@ -187,47 +188,46 @@ def move(
 
 
 def bump_generations(tx: Transaction, ids: Collection[int], by: int = 1) -> None:
-    """Let everyone see that these providers changed.
+    """Raise the generations of these providers, so that clients see that they changed.
 
-    Noted as a change of usage, which is read again together with generations; whoever changes
-    more notes more.
+    This is noted as a change of usage, because an index reads usage and generations together.
     """
     if ids:
         tx.execute(_BUMPED, {"ids": sorted(ids), "by": by})
-        tx.info[NOTED].update([f"{USAGE_OF}{one}" for one in ids])
+        note(tx, USAGE_OF, ids)
 
 
 def has_children(tx: Transaction, provider: Provider) -> bool:
-    """Whether any provider is directly below this one."""
+    """Whether this provider is the parent of another."""
     query = select(providers.c.id).where(providers.c.parent_provider_id == provider.id)
     return tx.execute(query.limit(1)).first() is not None
 
 
 def has_allocations(tx: Transaction, provider: Provider) -> bool:
-    """Whether anything of this provider is held, by a known consumer or not."""
+    """Whether this provider has allocations, of any consumer, even of one without a row."""
     query = select(allocations.c.id).where(allocations.c.resource_provider_id == provider.id)
     return tx.execute(query.limit(1)).first() is not None
 
 
 def delete_provider(tx: Transaction, provider: Provider) -> None:
-    """Forget a provider and all that is said about it, except allocations."""
+    """Delete a provider with its inventories, traits and aggregates, but not allocations."""
     lock_rows.take(tx, lock_rows.PROVIDER, [provider.id])
     note(tx, PROVIDER, [provider.id])
     for table in (inventories, provider_aggregates, provider_traits):
         tx.execute(delete(table).where(table.c.resource_provider_id == provider.id))
-    # A root points to itself, which some databases count as a reference that forbids deletion.
+    # A root refers to itself, and some databases refuse to delete a row that is referred to.
     change = update(providers).where(providers.c.id == provider.id)
     tx.execute(change.values(root_provider_id=None, updated_at=utcnow()))
     tx.execute(delete(providers).where(providers.c.id == provider.id))
 
 
 def columns() -> Select[Any]:
-    """The query that `read` understands; callers add their conditions."""
+    """The query whose rows `read` takes; callers add conditions."""
     return _COLUMNS
 
 
 def read(
     tx: Transaction, query: Select[Any], values: Mapping[str, Any] | None = None
 ) -> list[Provider]:
-    """The providers that a query made from `columns` finds."""
+    """The providers that a query built from `columns` finds."""
     return [Provider(*row) for row in tx.execute(query, values or {})]
