@@ -45,7 +45,7 @@ def picture_of(cloud: Cloud) -> LedgerRows:
             ProviderRow(key, uuid, root, parent, generation)
             for key, uuid, _, generation, root, parent in rows["resource_providers"]
         ],
-        stocks=[
+        inventories=[
             StockRow(provider, kind, total, reserved, ratio, least, most, step)
             for _, provider, kind, total, reserved, least, most, step, ratio in rows["inventories"]
         ],
@@ -97,7 +97,7 @@ class _Draft:
         return LedgerRows(
             names=Names(_CLASSES, _TRAITS),
             providers=self._providers,
-            stocks=self._stocks,
+            inventories=self._stocks,
             trait_sets=dict.fromkeys(self._sharing, tuple(kind)),
             aggregate_pairs=[(member, 1) for member in members],
             aggregate_uuids={1: _EVERYBODY},

@@ -355,6 +355,38 @@ def test_every_module_has_its_test_file():
     )
 
 
+def test_a_class_name_means_one_thing_within_a_half():
+    """A half is its package with the modules of the model that it imports."""
+
+    def repeated(half: str) -> Iterator[str]:
+        own = [one for one in PRODUCT if is_within(one.module, [half])]
+        asked = {module for one in own for _, module, _ in one.imports()}
+        model = [one for one in PRODUCT if is_within(one.module, ["trueup.model"])]
+        places: dict[str, list[str]] = {}
+        for one in own + [one for one in model if one.module in asked]:
+            for name, node in tree.public_definitions(one):
+                if isinstance(node, ast.ClassDef):
+                    places.setdefault(name, []).append(one.at(node))
+        yield from (f"{name}: {' and '.join(at)}" for name, at in places.items() if at[1:])
+
+    keep(
+        (place for half in ("trueup.placement", "trueup.reconcile") for place in repeated(half)),
+        "two classes of one half have this name: give one of them another name",
+    )
+
+
+def test_changes_of_the_ledger_are_noted_by_one_function():
+    keep(
+        (
+            one.name
+            for one in PRODUCT
+            if re.search(r"\bNOTED\b", one.text)
+            and not is_within(one.module, ["trueup.placement.store.engine"])
+        ),
+        "call changes.note instead of writing into the connection's set",
+    )
+
+
 def test_every_exemption_from_the_mirror_is_needed():
     there = {one.module: one for one in PRODUCT}
     keep(

@@ -37,7 +37,7 @@ class ServeCommand(Command):
         """Serve until SIGTERM or SIGINT."""
         words = [f"--config-file={path}" for path in parsed_args.config_file]
         words += [f"--config-dir={path}" for path in parsed_args.config_dir]
-        place = serving.Place(
+        listen = serving.ListenOptions(
             host=parsed_args.host,
             port=parsed_args.port,
             workers=parsed_args.workers,
@@ -46,7 +46,7 @@ class ServeCommand(Command):
         )
         try:
             service = serving.choose(words, parsed_args.database, parsed_args.state_dir)
-            serving.serve(service, place, lambda line: say(f"trueup: {line}"))
+            serving.serve(service, listen, lambda line: say(f"trueup: {line}"))
         except serving.Unusable as error:
             say(f"trueup: {error}")
             return ExitCode.USAGE

@@ -61,7 +61,7 @@ class Service:
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class ListenOptions:
     """Where to listen, and with how many workers of how many threads each."""
 
     host: str
@@ -97,15 +97,15 @@ def choose(words: Sequence[str], database_url: str | None, folder: Path) -> Serv
     return Service((), f"sqlite:///{folder.absolute() / 'placement.sqlite'}")
 
 
-def serve(service: Service, place: Place, say: Callable[[str], None]) -> None:
+def serve(service: Service, listen: ListenOptions, say: Callable[[str], None]) -> None:
     """Serve until SIGTERM or SIGINT; requests that are under way are answered first.
 
     Raises Unusable and DatabaseAway before anything listens.
     """
-    address = _address(place.host)
-    _try(service, address, place)
-    server = _server(place, address)
-    server.on_startup(functools.partial(say, _greeting(service, address, place.port)))
+    address = _address(listen.host)
+    _try(service, address, listen)
+    server = _server(listen, address)
+    server.on_startup(functools.partial(say, _greeting(service, address, listen.port)))
     # By reference and not as a closure: workers may be started without a copy of our memory.
     server.serve(target_loader=functools.partial(_build_in_worker, service), wrap_loader=False)
 
@@ -118,14 +118,14 @@ def _build_in_worker(service: Service) -> PlacementApplication:
     return service.build()
 
 
-def _try(service: Service, address: str, place: Place) -> None:
+def _try(service: Service, address: str, listen: ListenOptions) -> None:
     """What is wrong shows here, in one line, and not as a traceback of each worker."""
     try:
         settings = config.read(service.source())
         guarded = service.embedded_url is None and settings.auth_strategy == "keystone"
-        if not guarded and not place.insecure:
+        if not guarded and not listen.insecure:
             _require_loopback(address)
-        _require_free(address, place.port)
+        _require_free(address, listen.port)
         if service.embedded_url is not None:
             _prepare(settings)
         service.build().close()
@@ -180,16 +180,16 @@ def _require_free(address: str, port: int) -> None:
             ) from error
 
 
-def _server(place: Place, address: str) -> Any:
+def _server(listen: ListenOptions, address: str) -> Any:
     return Server(
         target="trueup.wsgi:application",
         address=address,
-        port=place.port,
+        port=listen.port,
         interface=Interfaces.WSGI,
         http=HTTPModes.http1,
         websockets=False,
-        workers=place.workers,
-        blocking_threads=place.threads,
+        workers=listen.workers,
+        blocking_threads=listen.threads,
         workers_kill_timeout=_SECONDS_TO_STOP,
         log_level=LogLevels.error,
     )

@@ -11,11 +11,11 @@ from trueup.placement.index.search.candidates import find_candidates
 from trueup.placement.index.view.build import build
 from trueup.placement.index.view.columns import View
 from trueup.placement.store.reads.ledger_rows import (
+    InventoryRow,
     LedgerRows,
     Names,
     ProviderRow,
-    StockRow,
-    UsedRow,
+    UsageRow,
 )
 
 CLASSES = {"VCPU": 0, "MEMORY_MB": 1, "DISK_GB": 2, "SRIOV_NET_VF": 3, "PGPU": 4}
@@ -52,9 +52,9 @@ def view_of(hosts: Iterable[Host]) -> View:
                 ProviderRow(ids[h.name], h.name, roots[h.name], ids[h.parent] if h.parent else None)
                 for h in hosts
             ],
-            stocks=[_stock(ids[h.name], h, name) for h in hosts for name in h.totals],
+            inventories=[_stock(ids[h.name], h, name) for h in hosts for name in h.totals],
             used=[
-                UsedRow(ids[h.name], CLASSES[name], amount)
+                UsageRow(ids[h.name], CLASSES[name], amount)
                 for h in hosts
                 for name, amount in h.used.items()
             ],
@@ -98,8 +98,8 @@ def ask(
     return find_candidates(request, view_of(hosts), options or GenerationOptions())
 
 
-def _stock(provider_id: int, host: Host, name: str) -> StockRow:
-    return StockRow(
+def _stock(provider_id: int, host: Host, name: str) -> InventoryRow:
+    return InventoryRow(
         provider_id,
         CLASSES[name],
         host.totals[name],

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The columns. A derived picture of the ledger that answers candidates."""
+"""The index: the ledger as columns in memory, from which allocation candidates come."""

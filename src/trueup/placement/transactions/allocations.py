@@ -29,11 +29,12 @@ def replace_within(tx: Transaction, wanted: Sequence[ConsumerAllocations]) -> No
     held, held_of = store.allocations.held_by(tx, consumer_uuids)
     names = {resource_class for _, resource_class in resources}
     inventories, class_ids = store.inventories.with_usage(tx, providers.values(), names)
-    if names - class_ids.keys():
-        class_ids |= store.class_and_trait_names.class_ids(tx, names - class_ids.keys())
 
     refuse_stale_consumers(wanted, consumers)
-    refuse_unknown_names(resources, providers, class_ids)
+    if not inventories.keys() >= set(resources):
+        # Only a name without an inventory may be unknown.
+        class_ids |= store.class_and_trait_names.class_ids(tx, names - class_ids.keys())
+        refuse_unknown_names(resources, providers, class_ids)
     if any(uuid != provider.uuid for uuid, provider in providers.items()):
         wanted = _as_stored(wanted, providers)
     refuse_overcommit(wanted, held, inventories)

@@ -47,12 +47,12 @@ def replace(tx: Transaction, uuid: str, wanted: Inventory, expected: ExpectedGen
     provider = locked_provider(tx, uuid)
     refuse_stale_provider(provider, expected)
     class_ids = _class_ids(tx, [wanted.resource_class])
-    stocks, _ = store.inventories.with_usage(tx, [provider], class_ids)
+    inventories, _ = store.inventories.with_usage(tx, [provider], class_ids)
 
-    if (provider.uuid, wanted.resource_class) not in stocks:
+    if (provider.uuid, wanted.resource_class) not in inventories:
         raise InventoryNotFound(wanted.resource_class)
 
-    _warn_of_overcommit(provider, [wanted], _used(stocks))
+    _warn_of_overcommit(provider, [wanted], _used(inventories))
     store.inventories.update_inventories(tx, provider, [wanted], class_ids)
     return _bumped(tx, provider)
 
@@ -77,7 +77,7 @@ def replace_all(
 def replace_all_within(tx: Transaction, provider: AnyProvider, wanted: Iterable[Inventory]) -> None:
     """The same as a part of a larger transaction, which bumps the generation itself."""
     by_class = {inventory.resource_class: inventory for inventory in wanted}
-    stocks, present = store.inventories.with_usage(tx, [provider])
+    inventories, present = store.inventories.with_usage(tx, [provider])
     class_ids = _class_ids(tx, by_class)
     gone = [present[name] for name in present if name not in by_class]
 
@@ -87,7 +87,7 @@ def replace_all_within(tx: Transaction, provider: AnyProvider, wanted: Iterable[
     new = [one for name, one in by_class.items() if name not in present]
     _add(tx, provider, new, class_ids)
     changed = [one for name, one in by_class.items() if name in present]
-    _warn_of_overcommit(provider, changed, _used(stocks))
+    _warn_of_overcommit(provider, changed, _used(inventories))
     store.inventories.update_inventories(tx, provider, changed, class_ids)
 
 
@@ -134,8 +134,8 @@ def _refuse_used(tx: Transaction, provider: AnyProvider, class_ids: list[int]) -
         raise InventoryInUse(provider.uuid, tuple(used))
 
 
-def _used(stocks: Mapping[tuple[str, str], InventoryWithUsage]) -> dict[str, int]:
-    return {resource_class: stock.used for (_, resource_class), stock in stocks.items()}
+def _used(inventories: Mapping[tuple[str, str], InventoryWithUsage]) -> dict[str, int]:
+    return {resource_class: stock.used for (_, resource_class), stock in inventories.items()}
 
 
 def _warn_of_overcommit(

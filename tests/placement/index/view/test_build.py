@@ -6,12 +6,12 @@ from trueup.placement.index.view.build import EMPTY_VIEW, build, with_names, wit
 from trueup.placement.index.view.columns import View
 from trueup.placement.index.view.differences import differences
 from trueup.placement.store.reads.ledger_rows import (
+    InventoryRow,
     LedgerRows,
     Names,
     ProviderRow,
-    StockRow,
     Usage,
-    UsedRow,
+    UsageRow,
 )
 
 NAMES = Names({"VCPU": 0, "DISK_GB": 2}, {SHARES: 1, "FAST": 2})
@@ -25,8 +25,8 @@ CLOUD = view_of(
 KNOWN = Names(CLOUD.class_ids, CLOUD.trait_ids)
 
 
-def stock(provider: int, class_id: int, total: int) -> StockRow:
-    return StockRow(provider, class_id, total, 0, 1.0, 1, 1000, 1)
+def stock(provider: int, class_id: int, total: int) -> InventoryRow:
+    return InventoryRow(provider, class_id, total, 0, 1.0, 1, 1000, 1)
 
 
 def test_no_rows_make_the_empty_view() -> None:
@@ -34,11 +34,11 @@ def test_no_rows_make_the_empty_view() -> None:
 
 
 def test_only_columns_of_these_providers_are_built_again() -> None:
-    picture = LedgerRows(
-        KNOWN, providers=[ProviderRow(2, "numa", 1, 1)], stocks=[stock(2, 0, 6)],
+    rows = LedgerRows(
+        KNOWN, providers=[ProviderRow(2, "numa", 1, 1)], inventories=[stock(2, 0, 6)],
         trait_sets={2: (2, 4)},
     )  # fmt: skip
-    view = build(picture, CLOUD, [2])
+    view = build(rows, CLOUD, [2])
     assert view.forest is CLOUD.forest
     assert view.inventories["DISK_GB"] is CLOUD.inventories["DISK_GB"]
     assert (view.providers_by_aggregate, view.shared_with) == (
@@ -52,8 +52,8 @@ def test_only_columns_of_these_providers_are_built_again() -> None:
 
 def test_positions_move_when_the_forest_does() -> None:
     """A child of the host gets a position before the pool."""
-    picture = LedgerRows(KNOWN, providers=[ProviderRow(9, "card", 1, 2)], stocks=[stock(9, 3, 5)])
-    view = build(picture, CLOUD, [9])
+    rows = LedgerRows(KNOWN, providers=[ProviderRow(9, "card", 1, 2)], inventories=[stock(9, 3, 5)])
+    view = build(rows, CLOUD, [9])
     assert view.forest.uuids == ("host", "numa", "card", "pool")
     assert view.inventories["DISK_GB"].positions.tolist() == [3]
     assert view.sharing.tolist() == [3]
@@ -64,7 +64,7 @@ def test_positions_move_when_the_forest_does() -> None:
 
 
 def test_usage_is_of_all_or_of_some() -> None:
-    used = [UsedRow(1, 0, 3), UsedRow(2, 0, 2), UsedRow(2, 77, 1), UsedRow(99, 0, 1)]
+    used = [UsageRow(1, 0, 3), UsageRow(2, 0, 2), UsageRow(2, 77, 1), UsageRow(99, 0, 1)]
     everything = with_usage(CLOUD, Usage([(1, 5), (99, 1)], used), None)
     assert everything.inventories["VCPU"].used.tolist() == [3, 2]
     assert everything.inventories["DISK_GB"] is CLOUD.inventories["DISK_GB"]
@@ -93,7 +93,7 @@ def test_a_provider_gets_a_new_revision_with_each_change_of_its_summary() -> Non
     def kept(view: View) -> list[bool]:
         return (view.revisions == CLOUD.revisions).tolist()
 
-    usage = Usage([(1, 5)], [UsedRow(2, 0, 1)])
+    usage = Usage([(1, 5)], [UsageRow(2, 0, 1)])
     assert kept(with_usage(CLOUD, usage, [1, 2])) == [True, False, True]
     same_tree = LedgerRows(KNOWN, providers=[ProviderRow(2, "numa", 1, 1)], trait_sets={2: (2,)})
     assert kept(build(same_tree, CLOUD, [2])) == [True, False, True]

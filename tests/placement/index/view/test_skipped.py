@@ -2,22 +2,25 @@
 import pytest
 
 from trueup.placement.index.view.build import build
-from trueup.placement.store.reads.ledger_rows import LedgerRows, Names, ProviderRow, StockRow
+from trueup.placement.store.reads.ledger_rows import InventoryRow, LedgerRows, Names, ProviderRow
 
 NAMES = Names({"VCPU": 0}, {"FAST": 1})
 HOST = ProviderRow(1, "host", 1, None)
 
 
-def stock(provider: int, class_id: int) -> StockRow:
-    return StockRow(provider, class_id, 8, 0, 1.0, 1, 8, 1)
+def stock(provider: int, class_id: int) -> InventoryRow:
+    return InventoryRow(provider, class_id, 8, 0, 1.0, 1, 8, 1)
 
 
 @pytest.mark.parametrize(
     ("rows", "expected"),
     [
-        ({"stocks": [stock(1, 9)]}, "an inventory of provider row 1: there is no resource class 9"),
         (
-            {"stocks": [stock(2, 0)]},
+            {"inventories": [stock(1, 9)]},
+            "an inventory of provider row 1: there is no resource class 9",
+        ),
+        (
+            {"inventories": [stock(2, 0)]},
             "an inventory of provider row 2: there is no such provider, or it has no root",
         ),
         ({"trait_sets": {1: (1, 7)}}, "a trait of provider row 1: there is no trait 7"),
@@ -44,8 +47,8 @@ def test_a_broken_row_is_left_out_and_named(rows: dict, expected: str) -> None:
 
 
 def test_a_repaired_row_is_not_named_any_more() -> None:
-    broken = build(LedgerRows(NAMES, providers=[HOST], stocks=[stock(1, 9), stock(2, 0)]))
+    broken = build(LedgerRows(NAMES, providers=[HOST], inventories=[stock(1, 9), stock(2, 0)]))
     assert len(broken.skipped) == 2
-    mended = build(LedgerRows(NAMES, providers=[HOST], stocks=[stock(1, 0)]), broken, [1])
+    mended = build(LedgerRows(NAMES, providers=[HOST], inventories=[stock(1, 0)]), broken, [1])
     assert [row.provider_id for row in mended.skipped] == [2]
     assert list(mended.inventories) == ["VCPU"]

@@ -21,13 +21,13 @@ def filled(serve: Callable[..., Client], empty_ledger: str) -> str:
     return empty_ledger
 
 
-def exported(url: str) -> tuple[dict[str, export.Stocked], dict[str, dict]]:
+def exported(url: str) -> tuple[dict[str, export.ProviderRecord], dict[str, dict]]:
     database = Database(url)
     with database.reading(snapshot=True) as tx:
         classes = export.class_names(tx)
         providers = list(export.all_providers(tx, classes))
         uuids = {row.provider.id: row.provider.uuid for row in providers}
-        holders = list(export.all_holders(tx, classes, uuids))
+        holders = list(export.all_consumers(tx, classes, uuids))
     database.close()
     return (
         {row.provider.uuid: row for row in providers},

@@ -9,11 +9,11 @@ from tests.placement.client import UUID, Client
 from trueup.placement.store import schema, tables
 from trueup.placement.store.reads import ledger_rows
 from trueup.placement.store.reads.ledger_rows import (
+    InventoryRow,
     LedgerRows,
     ProviderRow,
-    StockRow,
     Usage,
-    UsedRow,
+    UsageRow,
 )
 
 FAST, SLOW = "HW_CPU_X86_SSE", "HW_CPU_X86_AVX"
@@ -24,7 +24,7 @@ def take(client: Client) -> LedgerRows:
         return ledger_rows.whole(tx)
 
 
-def test_everything_is_in_the_picture(client: Client) -> None:
+def test_the_rows_contain_the_whole_ledger(client: Client) -> None:
     amounts = {"total": 10, "reserved": 2, "allocation_ratio": 1.5, "min_unit": 2, "max_unit": 6}
     client.make_provider(
         1, inventories={"VCPU": amounts | {"step_size": 2}}, traits=(SLOW, FAST), aggregates=(50,)
@@ -41,11 +41,11 @@ def test_everything_is_in_the_picture(client: Client) -> None:
         ProviderRow(two, UUID(2), one, one, 1),
     ]
     vcpu, disk = found.names.class_ids["VCPU"], found.names.class_ids["DISK_GB"]
-    assert set(found.stocks) == {
-        StockRow(one, vcpu, 10, 2, 1.5, 2, 6, 2),
-        StockRow(two, disk, 5, 0, 1.0, 1, 2**31 - 1, 1),
+    assert set(found.inventories) == {
+        InventoryRow(one, vcpu, 10, 2, 1.5, 2, 6, 2),
+        InventoryRow(two, disk, 5, 0, 1.0, 1, 2**31 - 1, 1),
     }
-    assert list(found.used) == [UsedRow(one, vcpu, 6)]
+    assert list(found.used) == [UsageRow(one, vcpu, 6)]
     trait_ids = found.names.trait_ids
     assert found.trait_sets == {one: tuple(sorted([trait_ids[FAST], trait_ids[SLOW]]))}
     ((provider, aggregate),) = found.aggregate_pairs
@@ -65,19 +65,19 @@ def test_of_some_providers_there_is_the_same(client: Client) -> None:
         names = everything.names
         found = ledger_rows.of_providers(tx, names, [two, 99])
         assert ledger_rows.of_providers(tx, names, []) == LedgerRows(names, [], [], [], {}, [], {})
-        assert ledger_rows.usage(tx, [one, 99]) == Usage([(one, 4)], [UsedRow(one, vcpu, 1)])
+        assert ledger_rows.usage(tx, [one, 99]) == Usage([(one, 4)], [UsageRow(one, vcpu, 1)])
         assert len(ledger_rows.usage(tx).used) == len(ledger_rows.usage(tx).generations) == 2
-        assert ledger_rows.speaking(tx, [vcpu], []) == {one, two}
-        assert ledger_rows.speaking(tx, [], [names.trait_ids[FAST]]) == {one, two}
-        assert ledger_rows.speaking(tx, [], []) == set()
+        assert ledger_rows.providers_with(tx, [vcpu], []) == {one, two}
+        assert ledger_rows.providers_with(tx, [], [names.trait_ids[FAST]]) == {one, two}
+        assert ledger_rows.providers_with(tx, [], []) == set()
         assert ledger_rows.all_providers(tx) == everything.providers
         assert ledger_rows.all_members(tx) == everything.aggregate_pairs
     assert found.providers == everything.providers[1:]
-    assert list(found.used) == [UsedRow(two, vcpu, 2)]
+    assert list(found.used) == [UsageRow(two, vcpu, 2)]
     assert list(found.aggregate_uuids.values()) == [UUID(52)]
 
 
-def test_a_picture_is_of_one_moment(serve: Callable[..., Client], database_url: str) -> None:
+def test_the_rows_are_of_one_moment(serve: Callable[..., Client], database_url: str) -> None:
     """Somebody else writes after its first statement, and nothing of that is in it."""
     schema.create(database_url)
     client, other = serve(database_url), serve(database_url)
@@ -99,7 +99,7 @@ def test_a_picture_is_of_one_moment(serve: Callable[..., Client], database_url: 
     assert written == [1, 204]
     after = take(client)
     assert {row.uuid for row in after.providers} == {UUID(1), UUID(2)}
-    assert sorted(row.total for row in after.stocks) == [4, 8]
+    assert sorted(row.total for row in after.inventories) == [4, 8]
     # Some databases sum to decimals.
     assert [(row[2], type(row[2])) for row in after.used] == [(2, int)]
     assert len(after.trait_sets) == len(after.aggregate_pairs) == 1

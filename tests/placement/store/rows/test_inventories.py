@@ -30,8 +30,8 @@ def totals(tx: Transaction, number: int) -> dict[str, int]:
     return {name: one.total for name, one in found.items()}
 
 
-def used(stocks: dict[tuple[str, str], InventoryWithUsage]) -> dict[tuple[str, str], int]:
-    return {place: stock.used for place, stock in stocks.items()}
+def used(found: dict[tuple[str, str], InventoryWithUsage]) -> dict[tuple[str, str], int]:
+    return {place: stock.used for place, stock in found.items()}
 
 
 def test_what_is_written_is_read(tx: Transaction) -> None:
@@ -57,14 +57,14 @@ def test_a_change_is_of_one_inventory(tx: Transaction) -> None:
 
 def test_usage_is_the_sum_of_what_consumers_hold(tx: Transaction) -> None:
     both = [provider(tx, 1), provider(tx, 2)]
-    stocks, class_ids = inventories.with_usage(tx, both, ["VCPU", "DISK_GB", "MEMORY_MB"])
+    found, class_ids = inventories.with_usage(tx, both, ["VCPU", "DISK_GB", "MEMORY_MB"])
     assert class_ids == {"VCPU": IDS["VCPU"], "DISK_GB": IDS["DISK_GB"]}
-    assert used(stocks) == {
+    assert used(found) == {
         (UUID(1), "VCPU"): 6,
         (UUID(1), "DISK_GB"): 3,
         (UUID(2), "VCPU"): 0,
     }
-    assert stocks[UUID(2), "VCPU"].inventory.total == 4
+    assert found[UUID(2), "VCPU"].inventory.total == 4
 
 
 def test_only_what_is_asked_for_is_summed(tx: Transaction) -> None:
@@ -79,8 +79,8 @@ def test_what_nobody_owns_is_used_as_well(tx: Transaction) -> None:
     row = {"resource_class_id": IDS["VCPU"], "consumer_id": UUID(199), "used": 1}
     two = provider(tx, 2)
     tx.execute(insert(tables.allocations), row | {"resource_provider_id": two.id})
-    stocks, _ = inventories.with_usage(tx, [two], ["VCPU"])
-    assert used(stocks) == {(UUID(2), "VCPU"): 1}
+    found, _ = inventories.with_usage(tx, [two], ["VCPU"])
+    assert used(found) == {(UUID(2), "VCPU"): 1}
     assert inventories.used_classes(tx, two, [0]) == ["VCPU"]
 
 

@@ -36,7 +36,7 @@ def _lines(database: Database) -> Iterator[bytes]:
         for stocked in export.all_providers(tx, classes):
             uuids[stocked.provider.id] = stocked.provider.uuid
             yield wire.provider(stocked)
-        for holder in export.all_holders(tx, classes, uuids):
+        for holder in export.all_consumers(tx, classes, uuids):
             consumers += 1
             yield wire.consumer(holder)
         yield wire.end(len(uuids), consumers)

@@ -9,7 +9,7 @@ from typing import Any
 
 import orjson
 
-from trueup.placement.store.reads.export import Holder, Stocked
+from trueup.placement.store.reads.export import ConsumerRecord, ProviderRecord
 
 LINES = "application/x-ndjson"
 FORM = 1
@@ -21,7 +21,7 @@ def head() -> bytes:
     return _line({"trueup_export": FORM})
 
 
-def provider(row: Stocked) -> bytes:
+def provider(row: ProviderRecord) -> bytes:
     """A line of a provider."""
     known = row.provider
     body = {
@@ -37,7 +37,7 @@ def provider(row: Stocked) -> bytes:
     return _line({"provider": body})
 
 
-def consumer(row: Holder) -> bytes:
+def consumer(row: ConsumerRecord) -> bytes:
     """A line of a consumer."""
     known = row.consumer
     body = {

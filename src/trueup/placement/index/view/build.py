@@ -266,7 +266,7 @@ def _inventories(
     old: View, relocation: _Relocation, rows: LedgerRows
 ) -> dict[str, InventoryColumns]:
     forest = relocation.forest
-    values = itertools.chain.from_iterable(rows.stocks)
+    values = itertools.chain.from_iterable(rows.inventories)
     table = np.fromiter(values, dtype=np.float64).reshape(-1, _INVENTORY_WIDTH)
     positions = forest.positions_of(table[:, 0].astype(np.int64))
     used = _table(rows.used, _USED_WIDTH)

@@ -58,4 +58,4 @@ def _users_of_new_names(tx: Transaction, names: Names, view: View) -> set[int]:
     """The ids of the providers that have inventories or traits whose names are new."""
     class_ids = set(names.class_ids.values()) - set(view.class_ids.values())
     trait_ids = set(names.trait_ids.values()) - set(view.trait_ids.values())
-    return store.ledger_rows.speaking(tx, class_ids, trait_ids)
+    return store.ledger_rows.providers_with(tx, class_ids, trait_ids)

@@ -32,7 +32,7 @@ def skipped_rows(rows: LedgerRows, forest: Forest) -> frozenset[SkippedRow]:
         (
             *_own_ancestors(rows, forest),
             *_broken_trees(rows, forest),
-            *_without_provider(forest, _column(rows.stocks, 0), "an inventory"),
+            *_without_provider(forest, _column(rows.inventories, 0), "an inventory"),
             *_without_provider(forest, _column(list(rows.trait_sets), None), "traits"),
             *_without_provider(forest, _column(rows.aggregate_pairs, 0), "an aggregate"),
             *_without_name(rows),
@@ -72,8 +72,8 @@ def _without_provider(forest: Forest, ids: Any, row: str) -> Iterator[SkippedRow
 def _without_name(rows: LedgerRows) -> Iterator[SkippedRow]:
     """Rows of a resource class, trait or aggregate that does not exist."""
     classes = set(rows.names.class_ids.values())
-    unknown = set(np.unique(_column(rows.stocks, 1)).tolist()) - classes
-    for one in rows.stocks if unknown else ():
+    unknown = set(np.unique(_column(rows.inventories, 1)).tolist()) - classes
+    for one in rows.inventories if unknown else ():
         if one[1] in unknown:
             reason = f"there is no resource class {one[1]}"
             yield SkippedRow(one[0], "an inventory", reason)

@@ -31,7 +31,7 @@ BATCH_ROWS = 2000
 _Amounts = dict[str, dict[str, Any]]
 
 
-class ProviderRow(NamedTuple):
+class ExportedProvider(NamedTuple):
     """A provider, and all that is said of it."""
 
     id: int
@@ -42,7 +42,7 @@ class ProviderRow(NamedTuple):
     parent_uuid: str | None
 
 
-class ConsumerRow(NamedTuple):
+class ExportedConsumer(NamedTuple):
     """A consumer that holds something, or did; the rows of its owner may be gone."""
 
     id: int
@@ -53,19 +53,19 @@ class ConsumerRow(NamedTuple):
     consumer_type: str | None
 
 
-class Stocked(NamedTuple):
+class ProviderRecord(NamedTuple):
     """A provider with its inventories by class, its traits and its aggregates."""
 
-    provider: ProviderRow
+    provider: ExportedProvider
     inventories: _Amounts
     traits: list[str]
     aggregates: list[str]
 
 
-class Holder(NamedTuple):
+class ConsumerRecord(NamedTuple):
     """A consumer with what it holds: provider uuid → class → amount."""
 
-    consumer: ConsumerRow
+    consumer: ExportedConsumer
     allocations: _Amounts
 
 
@@ -93,7 +93,7 @@ _PROVIDERS = (
     .order_by(providers.c.id)
     .limit(BATCH_ROWS)
 )
-_STOCK = (
+_AMOUNTS = (
     inventories.c.total,
     inventories.c.reserved,
     inventories.c.min_unit,
@@ -101,9 +101,9 @@ _STOCK = (
     inventories.c.step_size,
     inventories.c.allocation_ratio,
 )
-_STOCK_NAMES = tuple(str(column.name) for column in _STOCK)
+_AMOUNT_NAMES = tuple(str(column.name) for column in _AMOUNTS)
 _INVENTORIES = _between(
-    select(inventories.c.resource_provider_id, inventories.c.resource_class_id, *_STOCK),
+    select(inventories.c.resource_provider_id, inventories.c.resource_class_id, *_AMOUNTS),
     inventories.c.resource_provider_id,
 )
 _TRAITS = _between(
@@ -151,26 +151,26 @@ def class_names(tx: Transaction) -> dict[int, str]:
     return {row[0]: row[1] for row in found}
 
 
-def all_providers(tx: Transaction, classes: Mapping[int, str]) -> Iterator[Stocked]:
+def all_providers(tx: Transaction, classes: Mapping[int, str]) -> Iterator[ProviderRecord]:
     """Every provider; `tx` must be a snapshot, or the rows will not fit each other."""
     for batch, span in _batches(tx, _PROVIDERS):
-        stocks: dict[int, _Amounts] = {}
+        inventories_of: dict[int, _Amounts] = {}
         for provider_id, class_id, *stock in tx.execute(_INVENTORIES, span):
-            named = dict(zip(_STOCK_NAMES, stock, strict=True))
-            stocks.setdefault(provider_id, {})[classes[class_id]] = named
+            named = dict(zip(_AMOUNT_NAMES, stock, strict=True))
+            inventories_of.setdefault(provider_id, {})[classes[class_id]] = named
         of_traits, of_aggregates = _lists(tx, _TRAITS, span), _lists(tx, _AGGREGATES, span)
         for row in batch:
-            yield Stocked(
-                ProviderRow(*row),
-                stocks.get(row[0], {}),
+            yield ProviderRecord(
+                ExportedProvider(*row),
+                inventories_of.get(row[0], {}),
                 of_traits.get(row[0], []),
                 of_aggregates.get(row[0], []),
             )
 
 
-def all_holders(
+def all_consumers(
     tx: Transaction, classes: Mapping[int, str], provider_uuids: Mapping[int, str]
-) -> Iterator[Holder]:
+) -> Iterator[ConsumerRecord]:
     """Every consumer that holds something of these providers."""
     for batch, span in _batches(tx, _CONSUMERS):
         held: dict[int, _Amounts] = {}
@@ -180,7 +180,7 @@ def all_holders(
                 of_provider[classes[class_id]] = used
         for row in batch:
             if row[0] in held:
-                yield Holder(ConsumerRow(*row), held[row[0]])
+                yield ConsumerRecord(ExportedConsumer(*row), held[row[0]])
 
 
 def _batches(tx: Transaction, query: Select[Any]) -> Iterator[tuple[Any, dict[str, int]]]:

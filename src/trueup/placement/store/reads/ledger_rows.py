@@ -47,7 +47,7 @@ class ProviderRow(NamedTuple):
     generation: int = 0
 
 
-class StockRow(NamedTuple):
+class InventoryRow(NamedTuple):
     """An inventory."""
 
     provider_id: int
@@ -60,7 +60,7 @@ class StockRow(NamedTuple):
     step_size: int
 
 
-class UsedRow(NamedTuple):
+class UsageRow(NamedTuple):
     """What is used of one class of a provider, whether it has an inventory of it or not."""
 
     provider_id: int
@@ -82,8 +82,8 @@ class LedgerRows(NamedTuple):
 
     names: Names
     providers: Sequence[ProviderRow] = ()
-    stocks: Sequence[StockRow] = ()
-    used: Sequence[UsedRow] = ()
+    inventories: Sequence[InventoryRow] = ()
+    used: Sequence[UsageRow] = ()
     trait_sets: Mapping[int, tuple[int, ...]] = {}
     """By the id of a provider: the ids of its traits, in their order. Equal ones are one object."""
     aggregate_pairs: Sequence[tuple[int, int]] = ()
@@ -101,7 +101,7 @@ class Usage(NamedTuple):
 
     generations: Sequence[tuple[int, int]]
     """The id of a provider, and its generation."""
-    used: Sequence[UsedRow]
+    used: Sequence[UsageRow]
 
 
 class _Query(NamedTuple):
@@ -148,7 +148,7 @@ _PROVIDERS = _query(
     .group_by(providers.c.id // _PROVIDERS_IN_ROW),
     providers.c.id,
 )
-_kind_of_stock = (
+_kind_of_inventory = (
     inventories.c.resource_class_id,
     inventories.c.total,
     inventories.c.reserved,
@@ -157,8 +157,10 @@ _kind_of_stock = (
     inventories.c.max_unit,
     inventories.c.step_size,
 )
-_STOCKS = _query(
-    select(*_listed(inventories.c.resource_provider_id), *_kind_of_stock).group_by(*_kind_of_stock),
+_INVENTORIES = _query(
+    select(*_listed(inventories.c.resource_provider_id), *_kind_of_inventory).group_by(
+        *_kind_of_inventory
+    ),
     inventories.c.resource_provider_id,
 )
 _used = select(
@@ -236,7 +238,9 @@ def names(tx: Transaction) -> Names:
     return Names(_pairs(tx.execute(_CLASSES)), _pairs(tx.execute(_TRAITS)))
 
 
-def speaking(tx: Transaction, class_ids: Collection[int], trait_ids: Collection[int]) -> set[int]:
+def providers_with(
+    tx: Transaction, class_ids: Collection[int], trait_ids: Collection[int]
+) -> set[int]:
     """The ids of the providers that have an inventory of these classes, or one of these traits."""
     found: set[int] = set()
     if class_ids:
@@ -264,7 +268,7 @@ def usage(tx: Transaction, ids: Collection[int] | None = None) -> Usage:
     found = tx.execute(_USAGE_OF, {"ids": list(ids)}).all()
     return Usage(
         list({row[0]: row[1] for row in found}.items()),
-        [UsedRow(row[0], row[2], row[3]) for row in found if row[2] is not None],
+        [UsageRow(row[0], row[2], row[3]) for row in found if row[2] is not None],
     )
 
 
@@ -273,9 +277,9 @@ def _ledger_rows(tx: Transaction, known: Names, ids: Collection[int] | None) -> 
     return LedgerRows(
         names=known,
         providers=_provider_rows(_PROVIDERS.rows(tx, ids)),
-        stocks=[
-            StockRow(provider, *kind)
-            for total, listed, *kind in _STOCKS.rows(tx, ids)
+        inventories=[
+            InventoryRow(provider, *kind)
+            for total, listed, *kind in _INVENTORIES.rows(tx, ids)
             for provider in _numbers(listed, total)
         ],
         used=_used_rows(tx, ids),
@@ -319,12 +323,12 @@ def _aggregate_uuids(tx: Transaction, pairs: Iterable[Any], of_all: bool) -> dic
     return {row.id: row.uuid for row in found if row.id in wanted}
 
 
-def _used_rows(tx: Transaction, ids: Collection[int] | None) -> list[UsedRow]:
+def _used_rows(tx: Transaction, ids: Collection[int] | None) -> list[UsageRow]:
     rows = []
     for total, listed, class_id in _USED.rows(tx, ids):
         numbers = _numbers(listed, total)
         for provider, used in zip(numbers[::2], numbers[1::2], strict=True):
-            rows.append(UsedRow(provider, class_id, used))
+            rows.append(UsageRow(provider, class_id, used))
     return rows
 
 

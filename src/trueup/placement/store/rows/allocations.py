@@ -136,7 +136,10 @@ def insert_allocations(
     provider_ids: Mapping[str, int],
     class_ids: Mapping[str, int],
 ) -> None:
-    """Add the allocations that these consumers are to have."""
+    """Add the allocations that these consumers are to have.
+
+    The caller bumps the generations of the providers, which notes their change.
+    """
     rows = [
         {
             "consumer_id": one.consumer_uuid,
@@ -149,4 +152,3 @@ def insert_allocations(
     ]
     if rows:
         tx.execute(_INSERTED, rows)
-        note(tx, USAGE_OF, provider_ids.values())

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Inventory rows, alone or together with what is used of them."""
+"""Inventory rows, alone or with their usage."""
 
 from collections.abc import Collection, Iterable, Mapping
 from typing import Any
@@ -25,7 +25,7 @@ from trueup.placement.store.tables import allocations, inventories, resource_cla
 _AMOUNTS = ("total", "reserved", "min_unit", "max_unit", "step_size", "allocation_ratio")
 
 
-# PERF: making a statement costs more than sending it, so those of each claim are made once.
+# PERF: building a statement costs more than sending it, so frequent ones are built once.
 # After the provider, the columns are the fields of an Inventory, in their order.
 _COLUMNS: Select[Any] = select(
     inventories.c.resource_provider_id,
@@ -45,7 +45,7 @@ _used = (
     .correlate(inventories)
     .scalar_subquery()
 )
-_ALL_STOCKS = (
+_ALL_WITH_USAGE = (
     select(
         inventories.c.resource_provider_id,
         resource_classes.c.id,
@@ -56,7 +56,7 @@ _ALL_STOCKS = (
     .join(resource_classes, inventories.c.resource_class_id == resource_classes.c.id)
     .where(inventories.c.resource_provider_id.in_(_providers))
 )
-_STOCKS = _ALL_STOCKS.where(resource_classes.c.name.in_(bindparam("names", expanding=True)))
+_WITH_USAGE = _ALL_WITH_USAGE.where(resource_classes.c.name.in_(bindparam("names", expanding=True)))
 _of_provider = inventories.c.resource_provider_id == bindparam("provider")
 _OF_PROVIDER = _COLUMNS.where(_of_provider).order_by(inventories.c.id)
 _USED_CLASSES = (
@@ -85,26 +85,27 @@ def of_provider(tx: Transaction, provider: AnyProvider) -> dict[str, Inventory]:
 def with_usage(
     tx: Transaction, providers: Iterable[AnyProvider], names: Collection[str] | None = None
 ) -> tuple[dict[ProviderResource, InventoryWithUsage], dict[str, int]]:
-    """The inventories of these classes, or of all, on these providers; what is used of each.
+    """The inventories of these classes, or of all, on these providers, with their usage.
 
     Also the ids of those classes that any of these providers has an inventory of.
 
-    SAFETY: the providers must be locked, else the sums may be of yesterday.
+    SAFETY: the caller has locked the providers, otherwise the usage may change at any time.
     """
     uuids = {provider.id: provider.uuid for provider in providers}
     if not uuids or (names is not None and not names):
         return {}, {}
-    stocks, class_ids = {}, {}
-    query = _ALL_STOCKS if names is None else _STOCKS
-    found = tx.execute(query, {"providers": list(uuids), "names": list(names or ())})
-    for provider_id, class_id, used, name, *amounts in found:
-        stocks[uuids[provider_id], name] = InventoryWithUsage(Inventory(name, *amounts), int(used))
+    present, class_ids = {}, {}
+    query = _ALL_WITH_USAGE if names is None else _WITH_USAGE
+    rows = tx.execute(query, {"providers": list(uuids), "names": list(names or ())})
+    for provider_id, class_id, used, name, *amounts in rows:
+        inventory = Inventory(name, *amounts)
+        present[uuids[provider_id], name] = InventoryWithUsage(inventory, int(used))
         class_ids[name] = class_id
-    return stocks, class_ids
+    return present, class_ids
 
 
 def used_classes(tx: Transaction, provider: AnyProvider, class_ids: Collection[int]) -> list[str]:
-    """Those of these classes of which consumers hold something on the provider."""
+    """Those of these classes that consumers have allocations of on the provider."""
     if not class_ids:
         return []
     values = {"provider": provider.id, "classes": list(class_ids)}
@@ -114,7 +115,7 @@ def used_classes(tx: Transaction, provider: AnyProvider, class_ids: Collection[i
 def insert_inventories(
     tx: Transaction, provider: AnyProvider, wanted: Iterable[Inventory], ids: Mapping[str, int]
 ) -> None:
-    """Add inventories of classes that the provider has none of."""
+    """Add inventories of classes of which the provider has none."""
     rows = [
         _amounts(inventory)
         | {
@@ -131,7 +132,7 @@ def insert_inventories(
 def update_inventories(
     tx: Transaction, provider: AnyProvider, wanted: Iterable[Inventory], ids: Mapping[str, int]
 ) -> None:
-    """Change the amounts of inventories that the provider has."""
+    """Change the amounts of existing inventories of the provider."""
     rows = [
         _amounts(inventory) | {"provider": provider.id, "class_id": ids[inventory.resource_class]}
         for inventory in wanted
@@ -142,7 +143,7 @@ def update_inventories(
 
 
 def delete_inventories(tx: Transaction, provider: AnyProvider, class_ids: Collection[int]) -> None:
-    """Remove the inventories of these classes."""
+    """Delete the inventories of these classes from the provider."""
     if class_ids:
         tx.execute(_DELETED, {"provider": provider.id, "classes": list(class_ids)})
         note(tx, PROVIDER, [provider.id])
