@@ -74,6 +74,7 @@ DOORS = {
     "platformdirs": ("trueup.cli.state",),
     "rich": ("trueup.cli",),
     "sqlalchemy": ("trueup.lab", "trueup.placement.store", "trueup.reconcile.sources"),
+    "webob": ("trueup.placement.api.accept",),
     "werkzeug": ("trueup.lab",),
 }
 
