@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from tests import tree
+from tests.doors import DOORS
 from tests.tree import REPOSITORY, Source
 
 FILE_LINES_MAX = 400
@@ -39,44 +40,6 @@ LEFTOVERS = re.compile("|".join(("TO" + "DO", "FIX" + "ME", "X" + "XX")))
 MACHINE_WORDS = ("/wo" + "rk/", "pypi" + ".org", "files.python" + "hosted", "deb." + "debian")
 SILENCERS = re.compile(r"#\s*(" + "no" + r"qa|ty" + r"pe:\s*ignore)(?P<rest>.*)")
 SILENCER_WITH_REASON = re.compile(r"(:\s*[A-Z]\w*(, ?[A-Z]\w*)*|\[[\w, -]+\])\s+(-|#|\()\s*\w+")
-
-DOORS = {
-    "alembic": ("trueup.placement.store", "trueup.placement.manage"),
-    "cliff": ("trueup.cli",),
-    "falcon": ("trueup.placement.api", "trueup.placement.app"),
-    "jsonschema": ("trueup.placement.api.wire",),
-    "keystoneauth1": ("trueup.reconcile.sources", "trueup.placement.keystone"),
-    "keystonemiddleware": ("trueup.placement.keystone",),
-    "libvirt": ("trueup.reconcile.sources.libvirt",),
-    "microversion_parse": ("trueup.placement.api.versions",),
-    "numpy": ("trueup.placement.index",),
-    "openstack": ("trueup.reconcile.sources",),
-    "os_resource_classes": ("trueup.placement.store", "trueup.model.names"),
-    "os_traits": ("trueup.placement.store", "trueup.model.names"),
-    "oslo_config": (
-        "trueup.placement.config",
-        "trueup.placement.options",
-        "trueup.reconcile.sources.connect",
-    ),
-    "oslo_context": ("trueup.placement.api.access", "trueup.placement.api.request_ids"),
-    "oslo_middleware": (
-        "trueup.placement.app",
-        "trueup.placement.health",
-        "trueup.placement.options",
-    ),
-    "oslo_policy": (
-        "trueup.placement.api.access",
-        "trueup.placement.api.policies",
-        "trueup.placement.config",  # registers the library's own options
-        "trueup.placement.options",
-    ),
-    "oslo_utils": ("trueup.placement.api.wire", "trueup.placement.store"),
-    "platformdirs": ("trueup.cli.state",),
-    "rich": ("trueup.cli",),
-    "sqlalchemy": ("trueup.lab", "trueup.placement.store", "trueup.reconcile.sources"),
-    "webob": ("trueup.placement.api.accept",),
-    "werkzeug": ("trueup.lab",),
-}
 
 # Modules with functions, or folders of them, and yet no test file of their own.
 FOLDERS_WITHOUT_MIRROR = {

@@ -1,0 +1,40 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Doors: the modules that may import a library. Every other module goes through them."""
+
+DOORS = {
+    "alembic": ("trueup.placement.store", "trueup.placement.manage"),
+    "cliff": ("trueup.cli",),
+    "falcon": ("trueup.placement.api", "trueup.placement.app"),
+    "jsonschema": ("trueup.placement.api.wire",),
+    "keystoneauth1": ("trueup.reconcile.sources", "trueup.placement.keystone"),
+    "keystonemiddleware": ("trueup.placement.keystone",),
+    "libvirt": ("trueup.reconcile.sources.libvirt",),
+    "microversion_parse": ("trueup.placement.api.versions",),
+    "numpy": ("trueup.placement.index",),
+    "openstack": ("trueup.reconcile.sources",),
+    "os_resource_classes": ("trueup.placement.store", "trueup.model.names"),
+    "os_traits": ("trueup.placement.store", "trueup.model.names"),
+    "oslo_config": (
+        "trueup.placement.config",
+        "trueup.placement.options",
+        "trueup.reconcile.sources.connect",
+    ),
+    "oslo_context": ("trueup.placement.api.access", "trueup.placement.api.request_ids"),
+    "oslo_middleware": (
+        "trueup.placement.app",
+        "trueup.placement.health",
+        "trueup.placement.options",
+    ),
+    "oslo_policy": (
+        "trueup.placement.api.access",
+        "trueup.placement.api.policies",
+        "trueup.placement.config",  # registers the library's own options
+        "trueup.placement.options",
+    ),
+    "oslo_utils": ("trueup.placement.api.wire", "trueup.placement.store"),
+    "platformdirs": ("trueup.cli.state",),
+    "rich": ("trueup.cli",),
+    "sqlalchemy": ("trueup.lab", "trueup.placement.store", "trueup.reconcile.sources"),
+    "webob": ("trueup.placement.api.accept",),
+    "werkzeug": ("trueup.lab",),
+}
