@@ -3,7 +3,7 @@
 
 DOORS = {
     "alembic": ("trueup.placement.store", "trueup.placement.manage"),
-    "cliff": ("trueup.cli",),
+    "cliff": ("trueup.cli", "trueup.placement.manage"),
     "falcon": ("trueup.placement.api", "trueup.placement.app"),
     "jsonschema": ("trueup.placement.api.wire",),
     "keystoneauth1": ("trueup.reconcile.sources", "trueup.placement.keystone"),

@@ -2,9 +2,11 @@
 """trueup-manage and trueup-status, beside upstream's commands on databases of the same rows."""
 
 import json
+import subprocess
 import sys
 
 import pytest
+from oslo_config import cfg
 
 from tests.deployment.schemas import rows_of, schema_of, upstream_command
 from trueup.placement.index.view.differences import Difference
@@ -165,8 +167,47 @@ def test_fsck_says_what_cannot_be_repaired(fresh_database, manage):
     code, out, _ = manage(url, "db", "fsck", "--repair", "-f", "csv")
     assert code == 4
     head, line = out.splitlines()
-    assert head == "Defect,Subject,Evidence,Remedy,State"
-    assert line.endswith(",cannot be repaired")
+    assert head == '"Defect","Subject","Evidence","Remedy","State"'
+    assert line.endswith(',"cannot be repaired"')
+
+
+def test_fsck_prints_the_columns_that_are_asked_for(fresh_database, manage):
+    url = filled(fresh_database("sqlite"), providers=1)
+    _, out, _ = manage(url, "db", "fsck", "-f", "yaml", "-c", "subject", "-c", "State")
+    assert out == "- State: found\n  Subject: provider p0\n"
+
+
+def test_fsck_repairs_nothing_if_a_column_does_not_exist(fresh_database, manage, capsys):
+    url = filled(fresh_database("sqlite"), providers=1)
+    with pytest.raises(SystemExit, match="2"):
+        manage(url, "db", "fsck", "--repair", "-c", "Colour")
+    assert "there is no column 'Colour'; there are: Defect, Subject" in capsys.readouterr().err
+    assert manage(url, "db", "fsck")[0] == 3
+
+
+@pytest.mark.parametrize("program", ["manage", "status"])
+def test_without_the_service_a_program_says_how_to_install_it(program):
+    missing = "import sys; sys.modules['oslo_log'] = None; sys.argv = ['trueup-manage', 'db'];"
+    started = f"from trueup.placement.manage import start; sys.exit(start.{program}())"
+    ran = subprocess.run(
+        [sys.executable, "-c", f"{missing} {started}"], capture_output=True, text=True, check=False
+    )
+    said = "trueup-manage: this command needs 'oslo_log': pip install 'trueup[service]'.\n"
+    assert (ran.returncode, ran.stdout, ran.stderr) == (2, "", said)
+
+
+def test_a_completion_that_oslo_config_lacks_is_one_line(manage, monkeypatch):
+    """Whether its templates are installed is not ours to say: here they are not."""
+
+    def print_completion(*_: object) -> None:
+        raise FileNotFoundError(2, "No such file", "bash-completion.template")
+
+    monkeypatch.setattr(cfg.ConfigOpts, "_print_shell_completion", print_completion)
+    _, _, error = manage(None, "--shell_completion", "bash")
+    assert error == (
+        "trueup-manage: --shell_completion needs bash-completion.template, "
+        "which oslo.config did not install\n"
+    )
 
 
 def test_fsck_wants_the_newest_schema(fresh_database, manage):
@@ -243,9 +284,9 @@ def test_index_verify_shows_every_difference(fresh_database, manage, monkeypatch
     code, out, error = manage(fresh_database("sqlite"), "index", "verify", "-f", "csv")
     assert (code, error) == (3, "")
     assert out == (
-        "What,Subject,Followed,Loaded,State\n"
-        "inventory,host VCPU,1 of 8,0 of 8,wrong\n"
-        "trait,CUSTOM_RED,nothing,id 7,written by another service\n"
+        '"What","Subject","In memory","In the database","State"\n'
+        '"inventory","host VCPU","1 of 8","0 of 8","wrong"\n'
+        '"trait","CUSTOM_RED","nothing","id 7","written by another service"\n'
     )
 
 

@@ -105,6 +105,11 @@ def load(
         )
     except cfg.Error as error:
         raise ConfigurationUnusable(str(error)) from error
+    except FileNotFoundError as error:
+        # oslo.config's wheels lack the templates that its --shell_completion reads.
+        raise ConfigurationUnusable(
+            f"--shell_completion needs {error.filename}, which oslo.config did not install"
+        ) from error
     return source
 
 

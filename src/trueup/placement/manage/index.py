@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""index verify: is what workers keep in memory what the database has?"""
+"""index verify: compare the view that workers keep in memory with the database."""
 
 import argparse
 from collections.abc import Sequence
@@ -9,10 +9,10 @@ from trueup.exit_codes import ExitCode
 from trueup.placement.config import Settings
 from trueup.placement.index.view.differences import Difference
 from trueup.placement.index.view.verify import verify as verify_index
-from trueup.placement.manage import tables
+from trueup.placement.manage import listing
 from trueup.placement.store.engine.database import Database
 
-COLUMNS = ("What", "Subject", "Followed", "Loaded", "State")
+COLUMNS = ("What", "Subject", "In memory", "In the database", "State")
 
 _WRONG, _LATE = "wrong", "written by another service"
 
@@ -23,21 +23,20 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         "--seconds",
         type=float,
         default=10,
-        help="how long to follow what is written (default: %(default)s)",
+        help="how long to refresh the view before the comparison (default: %(default)s)",
     )
-    tables.add_format(parser)
 
 
 def verify(database: Database, _settings: Settings, said: Any) -> int:
-    """Follow the ledger as a worker does, and print what a fresh look at it has otherwise.
+    """Refresh a view as a worker does, and print how it differs from a new view.
 
-    0: nothing, or only what another service wrote past us a moment ago; 3: there are differences.
+    0: no difference, or only what another service wrote a moment ago; 3: there are differences.
     """
     found = verify_index(database, max(0.0, said.seconds))
     rows = [*_rows(found.wrong, _WRONG), *_rows(found.late, _LATE)]
-    tables.write(COLUMNS, rows, said.format)
+    listing.write(COLUMNS, rows, said)
     return int(ExitCode.FINDINGS if found.wrong else ExitCode.CLEAN)
 
 
-def _rows(found: Sequence[Difference], state: str) -> list[tables.Row]:
+def _rows(found: Sequence[Difference], state: str) -> list[listing.Row]:
     return [(*one, state) for one in found]

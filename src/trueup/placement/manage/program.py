@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""trueup-manage: its command line, and one line for everything that goes wrong."""
+"""trueup-manage: its command line, and one line for each kind of failure."""
 
 import argparse
 import sys
@@ -11,15 +11,18 @@ from typing import Any
 from trueup.exit_codes import ExitCode
 from trueup.placement import config
 from trueup.placement.config import ConfigurationUnusable, Settings
-from trueup.placement.manage import fsck, index, online_migrations, schema
+from trueup.placement.manage import fsck, index, listing, online_migrations, schema
 from trueup.placement.store import migrations
 from trueup.placement.store.engine import availability
 from trueup.placement.store.engine.database import Database
 
-_GROUPS = {"db": "database commands", "index": "commands for what workers keep in memory"}
+_GROUPS = {
+    "db": "database commands",
+    "index": "commands for the view that workers keep in memory",
+}
 
 Action = Callable[[Database, Settings, Any], int]
-"""Takes what the command line says, and gives the exit code."""
+"""Takes the options of the command line, returns the exit code."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,8 +34,10 @@ class Command:
     run: Action
     add_options: Callable[[argparse.ArgumentParser], None] = lambda parser: None
     group: str = "db"
+    columns: Sequence[str] = ()
+    """Of the list that it prints, if it prints one."""
     is_upstreams: bool = True
-    """PARITY: upstream's commands end with 1 whatever fails: scripts take 2 for something else."""
+    """PARITY: upstream's commands end with 1 for every failure; 2 means something else there."""
 
 
 COMMANDS = (
@@ -52,23 +57,25 @@ COMMANDS = (
     ),
     Command(
         "detach",
-        "Drop Trueup's own tables; upstream's service goes on with the rest.",
+        "Drop Trueup's own tables; upstream's service keeps the others.",
         schema.detach,
         is_upstreams=False,
     ),
     Command(
         "fsck",
-        "Find, and repair, rows that are wrong in themselves.",
+        "Find, and repair, inconsistent rows.",
         fsck.run,
         fsck.add_options,
+        columns=fsck.COLUMNS,
         is_upstreams=False,
     ),
     Command(
         "verify",
-        "Hold what workers keep in memory against the database.",
+        "Compare the view that workers keep in memory with the database.",
         index.verify,
         index.add_options,
         group="index",
+        columns=index.COLUMNS,
         is_upstreams=False,
     ),
 )
@@ -117,7 +124,7 @@ def _run(words: list[str]) -> int:
 
 
 def _add_parsers(groups: Any) -> None:
-    # Without a command, help is of more use than a complaint.
+    # Without a command, the program prints its help and not an error.
     groups.required = False
     for name, description in _GROUPS.items():
         group = groups.add_parser(name)
@@ -129,7 +136,14 @@ def _add_parsers(groups: Any) -> None:
 
 
 def _add_parser(commands: Any, command: Command) -> None:
-    parser = commands.add_parser(command.name, help=command.help, description=command.help)
+    parents = [listing.options(command.columns)] if command.columns else []
+    parser = commands.add_parser(
+        command.name,
+        help=command.help,
+        description=command.help,
+        parents=parents,
+        add_help=not parents,
+    )
     command.add_options(parser)
     parser.set_defaults(run=command.run)
 

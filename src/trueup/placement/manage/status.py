@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""trueup-status upgrade check: may this release run on this database?
+"""trueup-status upgrade check: whether this release can run on this database.
 
 PARITY: the checks, their texts and the exit codes are upstream's: 0 all is well, 1 warnings,
-2 failures, 255 for what nobody foresaw.
+2 failures, 255 if the check itself fails.
 """
 
 import sys
@@ -18,7 +18,7 @@ from trueup.placement.store.engine import availability
 from trueup.placement.store.engine.database import Database
 from trueup.placement.store.fsck import broken_root, ownerless_allocation
 
-_UNFORESEEN = 255
+_CHECK_FAILED = 255
 
 
 class Checks(upgradecheck.UpgradeCommands):
@@ -71,7 +71,7 @@ def main(arguments: list[str] | None = None) -> int:
         return _run(words, opened)
     except (ConfigurationUnusable, availability.DatabaseError) as error:
         sys.stderr.write(f"{Path(sys.argv[0]).name}: {availability.reason(error)}\n")
-        return _UNFORESEEN
+        return _CHECK_FAILED
     finally:
         for database in opened:
             database.close()

@@ -1,0 +1,33 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Where trueup-manage and trueup-status start. Needs only the standard library.
+
+Without the extra of the service they end with a sentence that says how to install it.
+"""
+
+import sys
+from importlib import import_module
+from pathlib import Path
+
+from trueup.exit_codes import ExitCode
+
+
+def manage() -> int:
+    """Run trueup-manage; the return value is its exit code."""
+    return _start("program")
+
+
+def status() -> int:
+    """Run trueup-status; the return value is its exit code."""
+    return _start("status")
+
+
+def _start(module: str) -> int:
+    try:
+        program = import_module(f"trueup.placement.manage.{module}")
+    except ModuleNotFoundError as missing:
+        sys.stderr.write(
+            f"{Path(sys.argv[0]).name}: this command needs '{missing.name}': "
+            "pip install 'trueup[service]'.\n"
+        )
+        return int(ExitCode.USAGE)
+    return int(program.main())
