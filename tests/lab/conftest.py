@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""One healthy cloud that tests read, and small ones that they may break."""
+"""Fixtures: one healthy cloud that tests only read, and small clouds that they may change."""
 
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
@@ -10,7 +10,7 @@ import pytest
 
 from trueup.lab import SmallCloud, small_cloud
 from trueup.lab.blueprint import Blueprint
-from trueup.lab.draft import Shape, draft
+from trueup.lab.generate import BlueprintOptions, generate_blueprint
 
 NOW = datetime(2026, 11, 21, 12, 0, 0)
 HOSTS, INSTANCES = 8, 80
@@ -20,12 +20,12 @@ CloudMaker = Callable[..., AbstractContextManager[SmallCloud]]
 
 @pytest.fixture(scope="session")
 def blueprint() -> Blueprint:
-    return draft(Shape(seed=7, hosts=HOSTS, instances=INSTANCES, now=NOW))
+    return generate_blueprint(BlueprintOptions(seed=7, hosts=HOSTS, instances=INSTANCES, now=NOW))
 
 
 @pytest.fixture(scope="session")
 def make_cloud(tmp_path_factory: pytest.TempPathFactory) -> CloudMaker:
-    """Makes a cloud of the tests' size and moment in a folder of its own."""
+    """A function that makes a cloud of the tests' size and time in a new folder."""
 
     def make(**changes: Any) -> AbstractContextManager[SmallCloud]:
         wanted = {"seed": 7, "hosts": HOSTS, "instances": INSTANCES, "now": NOW} | changes

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Reads a lab cloud the long way: by plain SQL and by Placement's API, not by the lab's words."""
+"""Reads a lab cloud with plain SQL and over Placement's API, independently of the lab's code."""
 
 import json
 import sqlite3
@@ -24,7 +24,7 @@ def rows(cloud: SmallCloud, database: str, query: str) -> list[dict[str, Any]]:
 
 
 def instances(cloud: SmallCloud) -> dict[str, dict[str, Any]]:
-    """Every row of `instances` in the cells that have hosts, by uuid, with its cell's name."""
+    """By UUID, every row of `instances` in the cells with hosts, with the name of its cell."""
     return {
         row["uuid"]: row | {"cell": cell}
         for cell in HOST_CELLS
@@ -52,7 +52,7 @@ def held(cloud: SmallCloud) -> Held:
 
 
 def expected(cloud: SmallCloud, instance: dict[str, Any], age: str = "cur") -> dict[str, int]:
-    """What the flavor kept with an instance asks for: `cur` or, during a resize, `old`."""
+    """What the flavor stored with an instance requests: `cur` or, during a resize, `old`."""
     database, uuid = f"nova_{instance['cell']}", instance["uuid"]
     [extra] = rows(cloud, database, f"SELECT * FROM instance_extra WHERE instance_uuid = '{uuid}'")
     [root] = rows(

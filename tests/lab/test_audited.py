@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The lab and the reconciler hold each other to account: what is planted is what is found."""
+"""An audit finds exactly the drift that the lab planted."""
 
 from collections.abc import Iterator
 
@@ -23,20 +23,20 @@ def look(cloud: SmallCloud) -> Audit:
 
 @pytest.fixture(scope="module")
 def looks(make_cloud) -> Iterator[tuple[SmallCloud, Audit, tuple[Planted, ...], Audit]]:
-    """A cloud of this moment, looked at before and after drift was planted."""
+    """Audits of one cloud, before and after drift was planted."""
     with make_cloud(now=None) as cloud:
         before = look(cloud)
         planted = cloud.plant(Drift(3, 3, 3, 3))
         yield cloud, before, planted, look(cloud)
 
 
-def test_a_healthy_cloud_has_no_finding_and_everything_can_be_told(looks):
+def test_a_healthy_cloud_has_no_finding_and_nothing_unchecked(looks):
     _, before, _, _ = looks
     assert before.findings == ()
     assert not before.incomplete
 
 
-def test_exactly_what_was_planted_is_found(looks):
+def test_an_audit_finds_exactly_the_planted_drift(looks):
     _, _, planted, after = looks
     assert {(one.defect, one.subject.uuid) for one in after.findings} == {
         (one.kind, one.consumer_uuid) for one in planted
@@ -44,7 +44,7 @@ def test_exactly_what_was_planted_is_found(looks):
     assert not after.incomplete
 
 
-def test_the_container_and_what_is_in_motion_are_in_no_finding(looks):
+def test_containers_and_instances_in_motion_have_no_finding(looks):
     cloud, _, _, after = looks
     hands_off = {claim.consumer_uuid for claim in cloud.blueprint.containers}
     hands_off |= {claim.consumer_uuid for claim in cloud.blueprint.boots}

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What is held in Placement follows from where an instance is in its life."""
+"""The state of an instance determines what it holds in Placement."""
 
 from datetime import datetime
 
@@ -12,8 +12,8 @@ from trueup.lab.blueprint import (
     Hardware,
     Host,
     Instance,
+    LifecycleState,
     Move,
-    Standing,
     Tenant,
 )
 from trueup.lab.flavors import FLAVORS, Flavor
@@ -33,13 +33,13 @@ SOURCE, TARGET = host(1), host(2)
 
 
 def instance(
-    standing: Standing, place: Host | None = SOURCE, flavor: Flavor = SMALL, **changes: bool
+    state: LifecycleState, place: Host | None = SOURCE, flavor: Flavor = SMALL, **changes: bool
 ) -> Instance:
     return Instance(
         number=1,
         uuid="server",
         name="web",
-        standing=standing,
+        state=state,
         flavor=flavor,
         volume_backed=changes.get("volume_backed", False),
         tenant=TENANT,
@@ -74,35 +74,41 @@ def cloud(
     )
 
 
-def test_only_processors_are_given_out_more_than_once_and_the_host_keeps_some_memory():
+def test_only_vcpus_are_overcommitted_and_memory_is_reserved_for_the_host():
     assert HARDWARE.capacity() == {"VCPU": 64, "MEMORY_MB": 3584, "DISK_GB": 100}
 
 
 @pytest.mark.parametrize(
-    "standing", [Standing.ACTIVE, Standing.STOPPED, Standing.SOFT_DELETED, Standing.RESIZED]
+    "state",
+    [
+        LifecycleState.ACTIVE,
+        LifecycleState.STOPPED,
+        LifecycleState.SOFT_DELETED,
+        LifecycleState.RESIZED,
+    ],
 )
-def test_what_is_on_a_host_holds_its_flavor_there(standing):
-    assert cloud(instance(standing)).claims() == (
+def test_an_instance_on_a_host_holds_its_flavor_there(state):
+    assert cloud(instance(state)).claims() == (
         Claim("server", TENANT, SOURCE, {"VCPU": 1, "MEMORY_MB": 2048, "DISK_GB": 20}),
     )
 
 
 @pytest.mark.parametrize(
-    ("standing", "place"),
+    ("state", "place"),
     [
-        (Standing.SHELVED, None),
-        (Standing.FAILED, None),
-        (Standing.BOOTING, None),
-        (Standing.DELETED, SOURCE),
-        (Standing.ARCHIVED, SOURCE),
+        (LifecycleState.SHELVED, None),
+        (LifecycleState.FAILED, None),
+        (LifecycleState.BOOTING, None),
+        (LifecycleState.DELETED, SOURCE),
+        (LifecycleState.ARCHIVED, SOURCE),
     ],
 )
-def test_what_is_gone_or_nowhere_holds_nothing(standing, place):
-    assert cloud(instance(standing, place)).claims() == ()
+def test_an_instance_that_is_deleted_or_on_no_host_holds_nothing(state, place):
+    assert cloud(instance(state, place)).claims() == ()
 
 
-def test_a_volume_takes_no_disk_of_the_host():
-    active = instance(Standing.ACTIVE, volume_backed=True)
+def test_a_volume_backed_instance_holds_no_root_disk():
+    active = instance(LifecycleState.ACTIVE, volume_backed=True)
     assert active.resources() == {"VCPU": 1, "MEMORY_MB": 2048}
     assert move("resize", active, TINY).resources_at_source() == {
         "VCPU": 1,
@@ -111,8 +117,8 @@ def test_a_volume_takes_no_disk_of_the_host():
     }
 
 
-def test_what_migrates_holds_the_target_while_its_move_holds_the_source():
-    migrating = instance(Standing.MIGRATING, SOURCE)
+def test_during_a_live_migration_the_instance_holds_the_target_and_the_migration_the_source():
+    migrating = instance(LifecycleState.MIGRATING, SOURCE)
     claims = cloud(migrating, open_moves=(move("live-migration", migrating, SMALL),)).claims()
     held = SMALL.resources(volume_backed=False)
     assert len(claims) == 2
@@ -123,7 +129,7 @@ def test_what_migrates_holds_the_target_while_its_move_holds_the_source():
 
 
 def test_an_unconfirmed_resize_holds_the_old_flavor_at_its_source():
-    resized = instance(Standing.RESIZED, TARGET, SMALL)
+    resized = instance(LifecycleState.RESIZED, TARGET, SMALL)
     claims = cloud(resized, open_moves=(move("resize", resized, TINY),)).nova_claims()
     assert {one.consumer_uuid: (one.host, one.resources) for one in claims} == {
         "server": (TARGET, SMALL.resources(volume_backed=False)),
@@ -131,13 +137,13 @@ def test_an_unconfirmed_resize_holds_the_old_flavor_at_its_source():
     }
 
 
-def test_a_move_that_is_over_holds_nothing():
-    active = instance(Standing.ACTIVE, SOURCE)
+def test_a_completed_move_holds_nothing():
+    active = instance(LifecycleState.ACTIVE, SOURCE)
     claims = cloud(active, past_moves=(move("resize", active, TINY),)).claims()
     assert [(one.consumer_uuid, one.host) for one in claims] == [("server", SOURCE)]
 
 
-def test_boots_are_novas_claims_and_containers_are_not():
+def test_novas_claims_include_boots_but_not_containers():
     boot = Claim("booting", TENANT, SOURCE, {"VCPU": 1})
     container = Claim("container", Tenant("zun", "zun"), TARGET, {"VCPU": 2})
     blueprint = cloud(boots=(boot,), containers=(container,))

@@ -24,7 +24,7 @@ def test_the_same_seed_and_moment_give_the_same_rows(healthy, make_cloud):
             assert files[0] == files[1]
 
 
-def test_placement_answers_where_the_cloud_says(healthy):
+def test_placement_answers_at_the_url_of_the_cloud(healthy):
     request = Request(
         f"{healthy.placement_url}/resource_providers", headers={"X-Auth-Token": "admin"}
     )
@@ -33,7 +33,7 @@ def test_placement_answers_where_the_cloud_says(healthy):
     assert len(listed) == len(healthy.blueprint.hosts)
 
 
-def test_keystoneauth_reaches_placement_by_nova_conf(healthy):
+def test_keystoneauth_reaches_placement_with_the_generated_nova_conf(healthy):
     settings = cfg.ConfigOpts()
     loading.register_session_conf_options(settings, "placement")
     loading.register_auth_conf_options(settings, "placement")
@@ -46,7 +46,7 @@ def test_keystoneauth_reaches_placement_by_nova_conf(healthy):
     assert settings.api_database.connection == healthy.databases.api_url
 
 
-def test_a_folder_with_something_in_it_is_refused(tmp_path):
+def test_a_folder_that_is_not_empty_is_refused(tmp_path):
     (tmp_path / "mine").touch()
     with pytest.raises(FileExistsError), small_cloud(tmp_path, hosts=4, instances=20):
         pass
@@ -58,7 +58,7 @@ def upstreams(database_url: str):
     return make_app(database_url, NOAUTH)
 
 
-def test_it_stands_on_upstreams_placement_as_well(make_cloud):
+def test_the_cloud_also_works_with_upstreams_placement(make_cloud):
     with make_cloud(hosts=4, instances=20, placement=upstreams) as cloud:
         planted = cloud.plant(Drift(1, 1, 1, 1))
         assert len(planted) == 4

@@ -11,7 +11,7 @@ COUNT = 4
 
 @pytest.fixture(scope="module")
 def broken(make_cloud):
-    """A cloud with drift in it, what was planted, and what was held before."""
+    """A cloud with drift, what was planted, and the allocations before."""
     with make_cloud() as cloud:
         before = held(cloud)
         planted = cloud.plant(Drift(COUNT, COUNT, COUNT, COUNT))
@@ -22,7 +22,7 @@ def of_kind(planted, kind):
     return [one for one in planted if one.kind is kind]
 
 
-def test_as_many_as_asked_each_in_another_instance(broken):
+def test_as_much_drift_as_requested_each_in_a_different_instance(broken):
     _, planted, _ = broken
     assert Counter(one.kind for one in planted) == dict.fromkeys(Kind, COUNT)
     assert len({one.consumer_uuid for one in planted}) == len(planted)
@@ -35,7 +35,7 @@ def test_nothing_else_changes_in_placement(broken):
     assert untouched == {uuid: one for uuid, one in before.items() if uuid not in touched}
 
 
-def test_orphans_are_deleted_in_both_ways_and_keep_their_allocation(broken):
+def test_orphans_are_deleted_by_nova_or_by_hand_and_keep_their_allocation(broken):
     cloud, planted, before = broken
     alive_or_dead, allocations = instances(cloud), held(cloud)
     ways = set()
@@ -50,7 +50,7 @@ def test_orphans_are_deleted_in_both_ways_and_keep_their_allocation(broken):
     assert ways == {"as nova", "by hand"}
 
 
-def test_an_evacuation_leaves_both_hosts_held(broken):
+def test_an_evacuated_instance_holds_both_hosts(broken):
     cloud, planted, _ = broken
     rows_now, allocations, by_place = instances(cloud), held(cloud), providers(cloud)
     for one in of_kind(planted, Kind.EVACUATION_RESIDUE):
@@ -80,7 +80,7 @@ def test_one_host_died_and_is_forced_down(broken):
     assert dead[0] not in {one.host for one in planted}
 
 
-def test_missing_ones_hold_nothing(broken):
+def test_instances_with_a_missing_allocation_hold_nothing(broken):
     cloud, planted, before = broken
     allocations, rows_now = held(cloud), instances(cloud)
     for one in of_kind(planted, Kind.MISSING_ALLOCATION):
@@ -89,7 +89,7 @@ def test_missing_ones_hold_nothing(broken):
         assert rows_now[one.consumer_uuid]["deleted"] == 0
 
 
-def test_misplaced_ones_hold_their_share_of_another_host(broken):
+def test_misplaced_instances_hold_their_resources_on_another_host(broken):
     cloud, planted, before = broken
     allocations, rows_now, by_place = held(cloud), instances(cloud), providers(cloud)
     for one in of_kind(planted, Kind.WRONG_PROVIDER):
@@ -100,7 +100,7 @@ def test_misplaced_ones_hold_their_share_of_another_host(broken):
         assert allocations[one.consumer_uuid] == {one.provider_uuid: before[one.consumer_uuid][own]}
 
 
-def test_the_same_seed_plants_the_same(broken, make_cloud):
+def test_the_same_seed_plants_the_same_drift(broken, make_cloud):
     cloud, planted, _ = broken
     with make_cloud() as twin:
         assert twin.plant(Drift(COUNT, COUNT, COUNT, COUNT)) == planted
@@ -111,14 +111,14 @@ def test_the_same_seed_plants_the_same(broken, make_cloud):
             assert ours == theirs
 
 
-def test_planting_again_finds_other_instances(make_cloud):
+def test_planting_again_uses_other_instances(make_cloud):
     with make_cloud() as cloud:
         first = cloud.plant(Drift(2, 2, 2, 2))
         second = cloud.plant(Drift(2, 2, 2, 2))
     assert {one.consumer_uuid for one in first}.isdisjoint(one.consumer_uuid for one in second)
 
 
-def test_too_much_is_refused_before_anything_is_written(make_cloud):
+def test_too_much_drift_is_refused_before_anything_is_written(make_cloud):
     with make_cloud() as cloud:
         before = held(cloud)
         with pytest.raises(NotEnoughInstances, match="missing-allocation"):

@@ -8,7 +8,7 @@ def test_disk_is_root_and_ephemeral_and_swap_in_whole_gibibytes():
     assert flavor.resources(volume_backed=True) == {"VCPU": 2, "MEMORY_MB": 256, "DISK_GB": 2}
 
 
-def test_a_class_of_which_nothing_is_asked_is_not_claimed():
+def test_a_class_with_amount_zero_is_left_out():
     flavor = Flavor(9, "diskless", vcpus=1, memory_mb=64, root_gb=5)
     assert flavor.resources(volume_backed=True) == {"VCPU": 1, "MEMORY_MB": 64}
 

@@ -8,7 +8,7 @@ from trueup.lab.survey import survey
 WHEN = datetime(2026, 11, 21, 3, 0, 0)
 
 
-def test_nova_marks_every_row_and_the_mapping_while_a_hand_marks_one(make_cloud):
+def test_nova_marks_every_row_and_the_mapping_but_a_deletion_by_hand_marks_one_row(make_cloud):
     with make_cloud() as cloud:
         by_nova, by_hand = survey(cloud.databases, cloud.placement).instances[:2]
         delete_as_nova(cloud.databases, by_nova, WHEN)

@@ -8,7 +8,7 @@ def test_providers_are_the_compute_nodes(healthy):
     assert {(one["uuid"], one["name"]) for one in listed} == wanted
 
 
-def test_inventories_have_novas_ratios_and_nothing_exceeds_them(healthy):
+def test_inventories_have_novas_ratios_and_usage_is_within_capacity(healthy):
     for host in healthy.blueprint.hosts:
         url = f"/resource_providers/{host.uuid}"
         inventories = healthy.placement.get(f"{url}/inventories")["inventories"]
@@ -19,7 +19,7 @@ def test_inventories_have_novas_ratios_and_nothing_exceeds_them(healthy):
             assert usages[name] <= (one["total"] - one["reserved"]) * one["allocation_ratio"]
 
 
-def test_hosts_carry_novas_traits_and_aggregates(healthy):
+def test_hosts_have_novas_traits_and_aggregates(healthy):
     for host in healthy.blueprint.hosts:
         url = f"/resource_providers/{host.uuid}"
         assert {"COMPUTE_NODE", "OWNER_NOVA"} <= set(
@@ -29,7 +29,7 @@ def test_hosts_carry_novas_traits_and_aggregates(healthy):
         assert set(healthy.placement.get(f"{url}/aggregates")["aggregates"]) == memberships
 
 
-def test_allocations_are_exactly_the_claims(healthy):
+def test_allocations_are_exactly_the_claims_of_the_blueprint(healthy):
     claims = {
         claim.consumer_uuid: {claim.host.uuid: claim.resources}
         for claim in healthy.blueprint.claims()
@@ -37,7 +37,7 @@ def test_allocations_are_exactly_the_claims(healthy):
     assert held(healthy) == claims
 
 
-def test_the_container_is_of_no_tenant_of_nova(healthy):
+def test_the_container_belongs_to_a_project_without_instances(healthy):
     [container] = healthy.blueprint.containers
     owner = healthy.placement.get(f"/allocations/{container.consumer_uuid}")
     tenants = {one.tenant.project_id for one in healthy.blueprint.instances}

@@ -12,7 +12,7 @@ from sqlalchemy.dialects import mysql
 from sqlalchemy.exc import IntegrityError
 from sqlalchemy.schema import CreateTable
 
-from trueup.lab.blueprint import Blueprint, Instance, Standing
+from trueup.lab.blueprint import Blueprint, Instance, LifecycleState
 from trueup.lab.flavors import FLAVORS
 from trueup.lab.nova import columns, objects
 from trueup.reconcile.sources.nova.instance_rows import parse_flavors
@@ -30,7 +30,7 @@ def connection() -> Iterator[Connection]:
         yield connection
 
 
-def test_a_row_is_not_deleted_until_somebody_deletes_it(connection: Connection) -> None:
+def test_a_new_row_is_not_deleted(connection: Connection) -> None:
     some = table(*columns.written_and_deleted(), columns.flag("hidden"))
     some.create(connection)
     connection.execute(insert(some).values(created_at=datetime(2026, 1, 2), hidden=True))
@@ -45,23 +45,21 @@ def test_a_row_is_not_deleted_until_somebody_deletes_it(connection: Connection) 
     }
 
 
-def test_the_api_database_deletes_rows_for_good() -> None:
+def test_the_api_database_has_no_soft_deletion() -> None:
     assert [one.name for one in columns.written()] == ["created_at", "updated_at"]
 
 
 @pytest.mark.parametrize(
     "required", [columns.required_string("one"), columns.required_integer("one")]
 )
-def test_what_must_be_filled_is_refused_empty(
-    connection: Connection, required: Column[Any]
-) -> None:
+def test_required_columns_refuse_null(connection: Connection, required: Column[Any]) -> None:
     some = table(required)
     some.create(connection)
     with pytest.raises(IntegrityError, match="NOT NULL"):
         connection.execute(insert(some).values(one=None))
 
 
-def test_columns_are_those_of_novas_own_engine() -> None:
+def test_column_types_are_those_of_mariadb() -> None:
     some = table(
         columns.string("short", 36),
         columns.string("name"),
@@ -91,12 +89,11 @@ def fields_of(text: str, name: str) -> dict[str, Any]:
     return read["nova_object.data"]
 
 
-def one_of(blueprint: Blueprint, standing: Standing, **wanted: bool) -> Instance:
+def one_of(blueprint: Blueprint, state: LifecycleState, **wanted: bool) -> Instance:
     return next(
         one
         for one in blueprint.instances
-        if one.standing is standing
-        and all(getattr(one, name) == value for name, value in wanted.items())
+        if one.state is state and all(getattr(one, name) == value for name, value in wanted.items())
     )
 
 
@@ -118,7 +115,7 @@ def test_during_a_resize_the_current_flavor_is_already_the_new_one() -> None:
 
 def test_a_request_for_a_volume_names_no_image(blueprint: Blueprint) -> None:
     for backed in (True, False):
-        instance = one_of(blueprint, Standing.ACTIVE, volume_backed=backed)
+        instance = one_of(blueprint, LifecycleState.ACTIVE, volume_backed=backed)
         asked = fields_of(objects.request_spec(instance), "RequestSpec")
         assert asked["is_bfv"] is backed
         image = asked["image"]["nova_object.data"]
@@ -128,7 +125,7 @@ def test_a_request_for_a_volume_names_no_image(blueprint: Blueprint) -> None:
         assert asked["flavor"]["nova_object.data"]["name"] == instance.flavor.name
 
 
-def test_a_resize_that_waits_names_its_move(blueprint: Blueprint) -> None:
+def test_an_unconfirmed_resize_names_its_migration(blueprint: Blueprint) -> None:
     move = next(one for one in blueprint.open_moves if one.kind == "resize")
     context = fields_of(objects.migration_context(move), "MigrationContext")
     assert context["instance_uuid"] == move.instance.uuid
@@ -137,8 +134,8 @@ def test_a_resize_that_waits_names_its_move(blueprint: Blueprint) -> None:
     assert requests == {"instance_uuid": move.instance.uuid, "requests": []}
 
 
-def test_a_boot_is_on_no_host(blueprint: Blueprint) -> None:
-    instance = one_of(blueprint, Standing.BOOTING)
+def test_a_booting_instance_has_no_host(blueprint: Blueprint) -> None:
+    instance = one_of(blueprint, LifecycleState.BOOTING)
     booting = fields_of(objects.booting_instance(instance), "Instance")
     assert (booting["uuid"], booting["vm_state"]) == (instance.uuid, "building")
     assert (booting["host"], booting["node"]) == (None, None)
@@ -152,5 +149,5 @@ def test_a_boot_is_on_no_host(blueprint: Blueprint) -> None:
         (objects.no_pci_pools(), "PciDevicePoolList"),
     ],
 )
-def test_nothing_is_an_empty_list(text: str, name: str) -> None:
+def test_an_empty_list_has_no_objects(text: str, name: str) -> None:
     assert fields_of(text, name) == {"objects": []}

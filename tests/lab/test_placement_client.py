@@ -4,14 +4,14 @@ import pytest
 from trueup.lab.placement_client import PlacementClient, PlacementRefused
 
 
-def test_a_refusal_carries_request_status_and_text(healthy):
+def test_a_refusal_has_request_status_and_text(healthy):
     with pytest.raises(PlacementRefused) as refused:
         healthy.placement.get("/resource_providers/11111111-1111-4111-8111-111111111111")
     assert refused.value.status.startswith("404")
     assert "GET /resource_providers/" in str(refused.value)
 
 
-def test_it_speaks_one_microversion_as_an_administrator():
+def test_it_sends_one_microversion_as_an_administrator():
     seen = {}
 
     def application(environ, start_response):

@@ -10,7 +10,7 @@ from trueup.lab.serving import serve
 
 
 def echo(environ, start_response):
-    """Answers with what arrived."""
+    """A WSGI application that answers with the request it received."""
     if environ["PATH_INFO"] == "/broken":
         raise RuntimeError("broken on purpose")
     said = {
@@ -59,7 +59,7 @@ def test_an_application_that_raises_is_answered_with_500():
         connection.close()
 
 
-def test_requests_run_side_by_side():
+def test_requests_run_in_parallel():
     together = Barrier(4, timeout=10)
 
     def application(environ, start_response):
@@ -74,7 +74,7 @@ def test_requests_run_side_by_side():
             connection.close()
 
 
-def test_when_the_block_ends_the_port_is_free():
+def test_the_port_is_free_after_the_block():
     with serve(echo) as url:
         connection = connect(url)
         ask(connection)

@@ -1,20 +1,20 @@
 # SPDX-License-Identifier: Apache-2.0
-from trueup.lab.blueprint import SETTLED, Standing
+from trueup.lab.blueprint import SETTLED_STATES, LifecycleState
 from trueup.lab.survey import survey
 
 
-def test_it_finds_what_is_settled_and_holds_right(healthy):
+def test_it_finds_settled_instances_with_correct_allocations(healthy):
     found = survey(healthy.databases, healthy.placement)
     wanted = {
         one.uuid
         for one in healthy.blueprint.instances
-        if one.standing in SETTLED - {Standing.SOFT_DELETED}
+        if one.state in SETTLED_STATES - {LifecycleState.SOFT_DELETED}
     }
     assert {one.uuid for one in found.instances} == wanted
     assert {node.uuid for node in found.nodes} == {host.uuid for host in healthy.blueprint.hosts}
 
 
-def test_it_tells_what_is_free(healthy):
+def test_it_reports_free_capacity(healthy):
     claims = list(healthy.blueprint.claims())
     hardware = {host.uuid: host.hardware for host in healthy.blueprint.hosts}
     for node in survey(healthy.databases, healthy.placement).nodes:

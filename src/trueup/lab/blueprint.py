@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The blueprint of a lab cloud: what is where, before any row of it is written.
 
-Frozen values only. `draft` decides them; `nova` and `ledger` write them down, so that the two
-databases of a healthy cloud agree because they come from one page.
+Frozen values only. `generate` makes them, and `nova` and `ledger` write them. In a healthy cloud
+Nova's databases and Placement agree because both are written from one blueprint.
 """
 
 from collections.abc import Iterator
@@ -25,13 +25,13 @@ class Cell:
     name: str
 
 
-# Where boots go that found no host; Nova knows it by this uuid.
+# The cell of instances for which Nova found no host. Nova gives it this fixed UUID.
 CELL_ZERO = Cell(1, "00000000-0000-0000-0000-000000000000", "cell0")
 
 
 @dataclass(frozen=True, slots=True)
 class Hardware:
-    """What a host has in it, before allocation ratios."""
+    """The hardware of a host, before allocation ratios."""
 
     vcpus: int
     memory_mb: int
@@ -50,8 +50,8 @@ class Hardware:
 class Host:
     """A compute host with one compute node.
 
-    `number` is the row's id in its cell, `node` the hypervisor's name and so the provider's, and
-    `uuid` that of the compute node and so of the provider.
+    `number` is the id of its row in the cell's database. `node` is the name of the hypervisor and
+    of its resource provider; `uuid` is the UUID of the compute node and of its provider.
     """
 
     number: int
@@ -71,8 +71,8 @@ class Tenant:
     user_id: str
 
 
-class Standing(StrEnum):
-    """Where an instance is in its life; what is held in Placement follows from it."""
+class LifecycleState(StrEnum):
+    """The state of an instance, which determines what it holds in Placement."""
 
     ACTIVE = "active"
     STOPPED = "stopped"
@@ -86,18 +86,20 @@ class Standing(StrEnum):
     ARCHIVED = "archived"
 
 
-# On one host, nothing under way: what they hold is exactly their flavor.
-SETTLED = frozenset({Standing.ACTIVE, Standing.STOPPED, Standing.SOFT_DELETED})
+# Instances on one host without an operation in progress hold exactly their flavor.
+SETTLED_STATES = frozenset(
+    {LifecycleState.ACTIVE, LifecycleState.STOPPED, LifecycleState.SOFT_DELETED}
+)
 
 
 @dataclass(frozen=True, slots=True)
 class Instance:
-    """A server. `host` is where Nova says it is: None before a boot ends and once shelved."""
+    """A server. `host` is None until Nova has chosen a host, and after shelving."""
 
     number: int
     uuid: str
     name: str
-    standing: Standing
+    state: LifecycleState
     flavor: Flavor
     volume_backed: bool
     tenant: Tenant
@@ -107,13 +109,13 @@ class Instance:
     updated_at: datetime
 
     def resources(self) -> dict[str, int]:
-        """What Nova claims for it by its present flavor."""
+        """What Nova allocates for it according to its current flavor."""
         return self.flavor.resources(volume_backed=self.volume_backed)
 
 
 @dataclass(frozen=True, slots=True)
 class Move:
-    """A row of `migrations`: an instance going, or gone, from `source` to `target`."""
+    """A row of `migrations`: the instance moves, or has moved, from `source` to `target`."""
 
     number: int
     uuid: str
@@ -127,13 +129,13 @@ class Move:
     updated_at: datetime
 
     def resources_at_source(self) -> dict[str, int]:
-        """What the move itself holds on its source until it is over."""
+        """What the migration holds on its source host while it is in progress."""
         return self.old_flavor.resources(volume_backed=self.instance.volume_backed)
 
 
 @dataclass(frozen=True, slots=True)
 class HostAggregate:
-    """A Nova host aggregate, mirrored in Placement under the same uuid."""
+    """A Nova host aggregate; Placement has it under the same UUID."""
 
     number: int
     uuid: str
@@ -153,7 +155,11 @@ class Claim:
 
 @dataclass(frozen=True, slots=True)
 class Blueprint:
-    """The whole cloud. `open_moves` hold allocations, `past_moves` are history."""
+    """The whole cloud.
+
+    `open_moves` are in progress and hold allocations; `past_moves` have ended and hold nothing.
+    `boots` are the allocations of instances that are being built, `containers` those of Zun.
+    """
 
     now: datetime
     cells: tuple[Cell, ...]
@@ -175,10 +181,12 @@ class Blueprint:
         on_target = {move.instance.uuid: move.target for move in self.open_moves}
         for instance in self.instances:
             host = on_target.get(instance.uuid, instance.host)
-            if host is not None and instance.standing not in _HOLDS_NOTHING:
+            if host is not None and instance.state not in _STATES_WITHOUT_ALLOCATION:
                 yield Claim(instance.uuid, instance.tenant, host, instance.resources())
         for move in self.open_moves:
             yield Claim(move.uuid, move.instance.tenant, move.source, move.resources_at_source())
 
 
-_HOLDS_NOTHING = frozenset({Standing.DELETED, Standing.ARCHIVED, Standing.BOOTING})
+_STATES_WITHOUT_ALLOCATION = frozenset(
+    {LifecycleState.DELETED, LifecycleState.ARCHIVED, LifecycleState.BOOTING}
+)

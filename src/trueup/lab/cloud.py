@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A small cloud in a box: built in a folder, served on a free port, configured as Nova would be."""
+"""A small cloud in a box: databases in a folder, Placement on a free port, and a nova.conf."""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -9,8 +9,8 @@ from pathlib import Path
 from wsgiref.types import WSGIApplication
 
 from trueup.lab.blueprint import CELL_ZERO, Blueprint
-from trueup.lab.draft import Shape, draft
-from trueup.lab.drift import Drift, Ground, Planted, plant
+from trueup.lab.drift import Drift, DriftTarget, Planted, plant
+from trueup.lab.generate import BlueprintOptions, generate_blueprint
 from trueup.lab.ledger import fill_ledger
 from trueup.lab.nova.api_rows import api_rows
 from trueup.lab.nova.cell_rows import cell_rows
@@ -20,11 +20,11 @@ from trueup.lab.serving import serve
 from trueup.placement.app import make_app
 from trueup.placement.store import schema
 
-# Gives a Placement service over an empty database at this URL, its tables made.
+# Creates the tables in the empty database at this URL, and returns a Placement service for it.
 PlacementMaker = Callable[[str], WSGIApplication]
 
 _NOVA_CONF = """\
-# The part of nova.conf that tells where Nova's databases and Placement are.
+# The part of nova.conf that names Nova's databases and Placement.
 [api_database]
 connection = {api_database}
 
@@ -40,7 +40,7 @@ token = {token}
 
 @dataclass(frozen=True, slots=True)
 class SmallCloud:
-    """A cloud that runs until the block of `small_cloud` ends; its files stay."""
+    """A cloud that runs until the block of `small_cloud` ends. Its files are kept."""
 
     folder: Path
     nova_conf: Path
@@ -51,16 +51,16 @@ class SmallCloud:
     placement: PlacementClient
 
     def plant(self, drift: Drift | None = None, *, seed: int | None = None) -> tuple[Planted, ...]:
-        """Make things go wrong: five of each kind unless `drift` says otherwise.
+        """Plant drift: five of each kind, or as many as `drift` says.
 
-        Raises `NotEnoughInstances`, before anything is changed.
+        Raises `NotEnoughInstances` before anything is changed.
         """
-        ground = Ground(self.databases, self.placement, self.blueprint.now)
-        return plant(ground, drift or Drift(), self.seed if seed is None else seed)
+        target = DriftTarget(self.databases, self.placement, self.blueprint.now)
+        return plant(target, drift or Drift(), self.seed if seed is None else seed)
 
 
 def trueup_placement(database_url: str) -> WSGIApplication:
-    """Trueup's own Placement service, for clients without keystone."""
+    """Trueup's own Placement service, without authentication by keystone."""
     schema.create(database_url)
     application: WSGIApplication = make_app(database_url, {"api": {"auth_strategy": "noauth2"}})
     return application
@@ -78,12 +78,12 @@ def small_cloud(
 ) -> Iterator[SmallCloud]:
     """Build a healthy cloud in an empty or new folder; its Placement answers while the block runs.
 
-    The same seed, size and `now` (UTC without a zone; else this moment) give the same cloud.
-    Raises `FileExistsError` when the folder holds anything, `ValueError` below 4 hosts or 20
-    instances, `CloudTooFull` when the instances do not fit.
+    The same seed, size and `now` give the same cloud. `now` is in UTC without a zone; the default
+    is the current time. Raises `FileExistsError` if the folder is not empty, `ValueError` below 4
+    hosts or 20 instances, and `CloudTooFull` if the instances do not fit.
     """
     moment = now or datetime.now(UTC).replace(tzinfo=None, microsecond=0)
-    blueprint = draft(Shape(seed, hosts, instances, moment))
+    blueprint = generate_blueprint(BlueprintOptions(seed, hosts, instances, moment))
     databases = _build_nova(_empty(folder), blueprint)
     application = placement(sqlite_url(folder / "placement.sqlite"))
     try:
@@ -124,12 +124,12 @@ def _build_nova(folder: Path, blueprint: Blueprint) -> NovaDatabases:
 def _write_nova_conf(databases: NovaDatabases, placement_url: str) -> Path:
     values = {
         "api_database": databases.api_url,
-        # As on a controller: the cell of nova.conf itself is cell0.
+        # As on a controller: [database] is the database of cell0.
         "cell_database": databases.cell_url(CELL_ZERO.name),
         "placement_url": placement_url,
         "token": ADMIN_TOKEN,
     }
-    # oslo.config takes `$` for a reference to another option.
+    # oslo.config reads `$` as a reference to another option, and `$$` as a dollar sign.
     written = {name: value.replace("$", "$$") for name, value in values.items()}
     path = databases.folder / "nova.conf"
     path.write_text(_NOVA_CONF.format(**written), encoding="utf-8")

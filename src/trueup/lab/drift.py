@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Plants drift into a healthy lab cloud, and says what it planted.
+"""Plants drift in a lab cloud, and returns what it planted.
 
-Nova's side goes wrong by SQL (`incidents`), Placement's side over its API.
+It changes Nova's databases with SQL (`incidents`), and Placement over its API.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -15,13 +15,13 @@ from uuid import UUID
 from trueup.lab.incidents import Evacuation, delete_as_nova, delete_by_hand, lose_host
 from trueup.lab.nova.databases import NovaDatabases
 from trueup.lab.placement_client import PlacementClient
-from trueup.lab.survey import ComputeNode, OrderlyInstance, Survey, survey
+from trueup.lab.survey import ComputeNode, ConsistentInstance, Survey, survey
 
 _DIED_HOURS_AGO = 9
 
 
 class Kind(StrEnum):
-    """The kinds of drift, by the names of the defects that find them."""
+    """The kinds of drift, named after the defects that find them."""
 
     ORPHANED_ALLOCATION = "orphaned-allocation"
     EVACUATION_RESIDUE = "evacuation-residue"
@@ -41,10 +41,10 @@ class Drift:
 
 @dataclass(frozen=True, slots=True)
 class Planted:
-    """One thing that is now wrong.
+    """One instance whose allocation is now wrong.
 
-    `host` is where Nova has the instance (or had it, when it is deleted); `provider_uuid` is the
-    provider that holds too much, or, where an allocation is missing, too little.
+    `host` is the instance's host in Nova's database (its last host, if it is deleted).
+    `provider_uuid` is the provider with an allocation too many, or with a missing one.
     """
 
     kind: Kind
@@ -53,11 +53,11 @@ class Planted:
     cell: str
     host: str
     provider_uuid: str
-    story: str
+    description: str
 
 
 class NotEnoughInstances(Exception):
-    """Too few instances in perfect order, or too little room, for the drift asked for."""
+    """Too few consistent instances, or too little free capacity, for the requested drift."""
 
     def __init__(self, kind: Kind, wanted: int) -> None:
         super().__init__(
@@ -68,8 +68,8 @@ class NotEnoughInstances(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Ground:
-    """The cloud that drift is planted into; `now` is its moment, in UTC without a zone."""
+class DriftTarget:
+    """The cloud in which drift is planted. `now` is its current time, in UTC without a zone."""
 
     databases: NovaDatabases
     placement: PlacementClient
@@ -78,52 +78,53 @@ class Ground:
 
 @dataclass(frozen=True, slots=True)
 class _Orphan:
-    instance: OrderlyInstance
+    instance: ConsistentInstance
     deleted_at: datetime
     by_hand: bool
 
 
 @dataclass(frozen=True, slots=True)
 class _Misplaced:
-    instance: OrderlyInstance
+    instance: ConsistentInstance
     elsewhere: ComputeNode
 
 
 @dataclass(frozen=True, slots=True)
-class _Plot:
-    """Everything that will be planted, decided before anything is written."""
+class _DriftPlan:
+    """Everything that will be planted; it is decided before anything is written."""
 
     orphans: tuple[_Orphan, ...]
     dead: ComputeNode | None
     evacuations: tuple[Evacuation, ...]
-    missing: tuple[OrderlyInstance, ...]
+    missing: tuple[ConsistentInstance, ...]
     misplaced: tuple[_Misplaced, ...]
 
 
-def plant(ground: Ground, drift: Drift, seed: int) -> tuple[Planted, ...]:
-    """Plant all of `drift`, each in another instance; raises `NotEnoughInstances` before writing.
+def plant(target: DriftTarget, drift: Drift, seed: int) -> tuple[Planted, ...]:
+    """Plant all of `drift`, each in a different instance, and return what was planted.
 
-    The same cloud and seed give the same drift; planting again adds to it.
+    The same cloud and seed give the same drift. A second call adds more drift. Raises
+    `NotEnoughInstances` before anything is written.
     """
-    plot = _Plotter(survey(ground.databases, ground.placement), seed, ground.now).plot(drift)
+    plan = _DriftPlanner(survey(target.databases, target.placement), seed, target.now).plan(drift)
 
-    allocations = dict(_allocations(plot))
+    allocations = dict(_allocations(plan))
     if allocations:
-        ground.placement.post("/allocations", allocations)
-    for orphan in plot.orphans:
+        target.placement.post("/allocations", allocations)
+    for orphan in plan.orphans:
         if orphan.by_hand:
             delete_by_hand(orphan.instance, orphan.deleted_at)
         else:
-            delete_as_nova(ground.databases, orphan.instance, orphan.deleted_at)
-    if plot.dead is not None:
-        died_at = ground.now - timedelta(hours=_DIED_HOURS_AGO)
-        lose_host(plot.dead, plot.evacuations, died_at)
+            delete_as_nova(target.databases, orphan.instance, orphan.deleted_at)
+    if plan.dead is not None:
+        died_at = target.now - timedelta(hours=_DIED_HOURS_AGO)
+        lose_host(plan.dead, plan.evacuations, died_at)
 
-    return tuple(_planted(plot))
+    return tuple(_planted(plan))
 
 
-class _Plotter:
-    """Draws victims by lot, none twice, and keeps count of the room that targets have left."""
+class _DriftPlanner:
+    """Chooses random instances, none twice, and tracks the free capacity of target hosts."""
 
     def __init__(self, surveyed: Survey, seed: int, now: datetime) -> None:
         self._rng = Random(seed)
@@ -132,19 +133,19 @@ class _Plotter:
         self._left = list(surveyed.instances)
         self._free = {node.uuid: dict(node.free) for node in surveyed.nodes}
 
-    def plot(self, drift: Drift) -> _Plot:
+    def plan(self, drift: Drift) -> _DriftPlan:
         dead = self._dying(drift.evacuated) if drift.evacuated else None
         evacuations: tuple[Evacuation, ...] = ()
         if dead is not None:
             on_it = [one for one in self._left if one.node == dead]
-            # What stays on the dead host is left alone: one story for each host.
+            # Other instances on the dead host get no drift: one incident for each host.
             self._left = [one for one in self._left if one.node != dead]
             self._nodes = tuple(node for node in self._nodes if node != dead)
             evacuations = tuple(
                 self._evacuated(one) for one in self._rng.sample(on_it, drift.evacuated)
             )
         orphaned = self._draw(Kind.ORPHANED_ALLOCATION, drift.orphaned)
-        return _Plot(
+        return _DriftPlan(
             orphans=tuple(self._orphaned(one, nth) for nth, one in enumerate(orphaned)),
             dead=dead,
             evacuations=evacuations,
@@ -155,7 +156,7 @@ class _Plotter:
             ),
         )
 
-    def _draw(self, kind: Kind, wanted: int) -> list[OrderlyInstance]:
+    def _draw(self, kind: Kind, wanted: int) -> list[ConsistentInstance]:
         if wanted > len(self._left):
             raise NotEnoughInstances(kind, wanted)
         drawn = self._rng.sample(self._left, wanted)
@@ -163,24 +164,24 @@ class _Plotter:
         return drawn
 
     def _dying(self, wanted: int) -> ComputeNode:
-        """A host with enough orderly instances, and with as few other consumers as can be."""
-        orderly = {one.uuid for one in self._left}
-        able = [node for node in self._nodes if len(node.consumers & orderly) >= wanted]
+        """A host with enough consistent instances, and with as few other consumers as possible."""
+        consistent = {one.uuid for one in self._left}
+        able = [node for node in self._nodes if len(node.consumers & consistent) >= wanted]
         if not able:
             raise NotEnoughInstances(Kind.EVACUATION_RESIDUE, wanted)
-        fewest = min(len(node.consumers - orderly) for node in able)
-        return self._rng.choice([n for n in able if len(n.consumers - orderly) == fewest])
+        fewest = min(len(node.consumers - consistent) for node in able)
+        return self._rng.choice([n for n in able if len(n.consumers - consistent) == fewest])
 
-    def _evacuated(self, instance: OrderlyInstance) -> Evacuation:
+    def _evacuated(self, instance: ConsistentInstance) -> Evacuation:
         uuid = str(UUID(int=self._rng.getrandbits(128), version=4))
         return Evacuation(uuid, instance, self._target(Kind.EVACUATION_RESIDUE, instance))
 
-    def _orphaned(self, instance: OrderlyInstance, nth: int) -> _Orphan:
+    def _orphaned(self, instance: ConsistentInstance, nth: int) -> _Orphan:
         deleted_at = self._now - timedelta(minutes=self._rng.randrange(2 * 60, 30 * 60))
         return _Orphan(instance, deleted_at, by_hand=nth % 2 == 1)
 
-    def _target(self, kind: Kind, instance: OrderlyInstance) -> ComputeNode:
-        """Another host of the same cell with room for all that the instance holds."""
+    def _target(self, kind: Kind, instance: ConsistentInstance) -> ComputeNode:
+        """Another host of the same cell with free capacity for all that the instance holds."""
         fitting = [
             node
             for node in self._nodes
@@ -196,19 +197,19 @@ class _Plotter:
         return target
 
 
-def _allocations(plot: _Plot) -> Iterator[tuple[str, Mapping[str, Any]]]:
-    """The body of one POST /allocations that writes Placement's share of the drift."""
-    for evacuation in plot.evacuations:
+def _allocations(plan: _DriftPlan) -> Iterator[tuple[str, Mapping[str, Any]]]:
+    """The body of one POST /allocations that writes all drift in Placement."""
+    for evacuation in plan.evacuations:
         one = evacuation.instance
         yield one.uuid, _consumer(one, (one.node, evacuation.target))
-    for one in plot.missing:
+    for one in plan.missing:
         yield one.uuid, _consumer(one, ())
-    for misplaced in plot.misplaced:
+    for misplaced in plan.misplaced:
         one = misplaced.instance
         yield one.uuid, _consumer(one, (misplaced.elsewhere,))
 
 
-def _consumer(one: OrderlyInstance, nodes: Sequence[ComputeNode]) -> Mapping[str, Any]:
+def _consumer(one: ConsistentInstance, nodes: Sequence[ComputeNode]) -> Mapping[str, Any]:
     return {
         "allocations": {node.uuid: {"resources": one.resources} for node in nodes},
         "project_id": one.project_id,
@@ -217,27 +218,27 @@ def _consumer(one: OrderlyInstance, nodes: Sequence[ComputeNode]) -> Mapping[str
     }
 
 
-def _planted(plot: _Plot) -> Iterator[Planted]:
-    for orphan in plot.orphans:
+def _planted(plan: _DriftPlan) -> Iterator[Planted]:
+    for orphan in plan.orphans:
         home = orphan.instance.node
         how = "by SQL, deleted = 1" if orphan.by_hand else "while its host was down"
-        story = f"deleted {how}, {orphan.deleted_at:%Y-%m-%d %H:%M}; its allocation stayed"
-        yield _entry(Kind.ORPHANED_ALLOCATION, orphan.instance, (home, home), story)
-    for evacuation in plot.evacuations:
+        description = f"deleted {how}, {orphan.deleted_at:%Y-%m-%d %H:%M}; its allocation stayed"
+        yield _entry(Kind.ORPHANED_ALLOCATION, orphan.instance, (home, home), description)
+    for evacuation in plan.evacuations:
         source, target = evacuation.instance.node, evacuation.target
-        story = f"evacuated from dead {source.host} to {target.host}; holds both"
-        yield _entry(Kind.EVACUATION_RESIDUE, evacuation.instance, (target, source), story)
-    for one in plot.missing:
-        story = f"runs on {one.node.host} and holds nothing"
-        yield _entry(Kind.MISSING_ALLOCATION, one, (one.node, one.node), story)
-    for misplaced in plot.misplaced:
+        description = f"evacuated from dead {source.host} to {target.host}; holds both"
+        yield _entry(Kind.EVACUATION_RESIDUE, evacuation.instance, (target, source), description)
+    for one in plan.missing:
+        description = f"runs on {one.node.host} and holds nothing"
+        yield _entry(Kind.MISSING_ALLOCATION, one, (one.node, one.node), description)
+    for misplaced in plan.misplaced:
         home, elsewhere = misplaced.instance.node, misplaced.elsewhere
-        story = f"runs on {home.host} and holds its share of {elsewhere.host}"
-        yield _entry(Kind.WRONG_PROVIDER, misplaced.instance, (home, elsewhere), story)
+        description = f"runs on {home.host} and holds its share of {elsewhere.host}"
+        yield _entry(Kind.WRONG_PROVIDER, misplaced.instance, (home, elsewhere), description)
 
 
 def _entry(
-    kind: Kind, one: OrderlyInstance, places: tuple[ComputeNode, ComputeNode], story: str
+    kind: Kind, one: ConsistentInstance, places: tuple[ComputeNode, ComputeNode], description: str
 ) -> Planted:
     host, provider = places
-    return Planted(kind, one.uuid, one.name, host.cell.name, host.host, provider.uuid, story)
+    return Planted(kind, one.uuid, one.name, host.cell.name, host.host, provider.uuid, description)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The lab's flavors, and what an instance of each holds of its host."""
+"""The lab's flavors, and the resources that an instance of each holds on its host."""
 
 from dataclasses import dataclass
 
@@ -19,9 +19,9 @@ class Flavor:
     swap_mb: int = 0
 
     def resources(self, *, volume_backed: bool) -> dict[str, int]:
-        """What Nova claims for one instance; a class of which nothing is asked is left out."""
+        """What Nova allocates for one instance, without classes whose amount is zero."""
         root_gb = 0 if volume_backed else self.root_gb
-        # Swap is given in MiB and inventories of disk in GiB: Nova rounds up.
+        # Flavors give swap in MiB, and inventories give disk in GiB: Nova rounds up.
         swap_gb = -(-self.swap_mb // _MEBIBYTES_PER_GIBIBYTE)
         claimed = {
             "VCPU": self.vcpus,
@@ -40,11 +40,11 @@ FLAVORS = (
     Flavor(6, "lab.huge", vcpus=8, memory_mb=16384, root_gb=160),
 )
 
-# How often each is asked for: small ones most, as in most clouds.
+# How often each flavor is used, as relative weights: small ones most, as in most clouds.
 POPULARITY = (20, 30, 25, 8, 12, 5)
 
 
 def next_larger(flavor: Flavor) -> Flavor:
-    """The flavor that a resize of `flavor` goes to; the largest goes one down."""
+    """The flavor that a resize of `flavor` leads to; the largest is resized to the one below."""
     position = FLAVORS.index(flavor)
     return FLAVORS[position + 1] if position + 1 < len(FLAVORS) else FLAVORS[position - 1]

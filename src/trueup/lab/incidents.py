@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What happens to rows of Nova when something goes wrong: SQL that leaves Placement alone."""
+"""Incidents: SQL that changes Nova's rows as a real incident would, and leaves Placement alone."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -10,7 +10,7 @@ from sqlalchemy import Table, insert, update
 from trueup.lab.nova import cell_tables as tables
 from trueup.lab.nova.api_tables import INSTANCE_MAPPINGS
 from trueup.lab.nova.databases import NovaDatabases, transaction
-from trueup.lab.survey import ComputeNode, OrderlyInstance
+from trueup.lab.survey import ComputeNode, ConsistentInstance
 
 _NO_POWER = 0
 # Nova deletes these together with the instance.
@@ -25,17 +25,17 @@ _DELETED_WITH_AN_INSTANCE: tuple[Table, ...] = (
 
 @dataclass(frozen=True, slots=True)
 class Evacuation:
-    """An instance rebuilt on `target` after its host died; `uuid` is the migration's."""
+    """An instance that was rebuilt on `target` after its host died; `uuid` is its migration."""
 
     uuid: str
-    instance: OrderlyInstance
+    instance: ConsistentInstance
     target: ComputeNode
 
 
 def delete_as_nova(
-    databases: NovaDatabases, instance: OrderlyInstance, deleted_at: datetime
+    databases: NovaDatabases, instance: ConsistentInstance, deleted_at: datetime
 ) -> None:
-    """Delete as Nova does while the host is down: every row marked with its own id."""
+    """Delete as Nova does while the host is down: `deleted` of each row becomes the row's id."""
     gone = {"deleted_at": deleted_at, "updated_at": deleted_at}
     with transaction(instance.node.cell.url) as connection:
         connection.execute(
@@ -63,8 +63,8 @@ def delete_as_nova(
         )
 
 
-def delete_by_hand(instance: OrderlyInstance, deleted_at: datetime) -> None:
-    """Delete as operators do in a hurry: one row, `deleted = 1`, nothing else."""
+def delete_by_hand(instance: ConsistentInstance, deleted_at: datetime) -> None:
+    """Delete as some operators do with SQL: `deleted = 1` in `instances`, and nothing else."""
     with transaction(instance.node.cell.url) as connection:
         connection.execute(
             update(tables.INSTANCES)
@@ -74,7 +74,7 @@ def delete_by_hand(instance: OrderlyInstance, deleted_at: datetime) -> None:
 
 
 def lose_host(source: ComputeNode, evacuations: Sequence[Evacuation], died_at: datetime) -> None:
-    """A host dies and is forced down; an hour later instances of it are evacuated."""
+    """A host dies and is forced down; an hour later these instances are evacuated from it."""
     moved_at = died_at + timedelta(hours=1)
     with transaction(source.cell.url) as connection:
         connection.execute(
@@ -108,7 +108,7 @@ def lose_host(source: ComputeNode, evacuations: Sequence[Evacuation], died_at: d
 
 
 def _done(source: ComputeNode, evacuation: Evacuation, moved_at: datetime) -> dict[str, object]:
-    """`done` says that the source has not come back to clean up; then it is `completed`."""
+    """A migration `done`. When the source host returns and cleans up, it becomes `completed`."""
     return {
         "created_at": moved_at - timedelta(seconds=30),
         "updated_at": moved_at,

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Placement's side of a lab cloud, written over Placement's own API."""
+"""Writes the providers and allocations of a lab cloud over Placement's API."""
 
 from collections.abc import Iterable, Mapping
 from typing import Any
@@ -15,7 +15,7 @@ from trueup.lab.blueprint import (
 )
 from trueup.lab.placement_client import PlacementClient
 
-# What nova-compute reports for a plain libvirt host, in short.
+# A part of what nova-compute reports for a plain libvirt host.
 _TRAITS = (
     "COMPUTE_DEVICE_TAGGING",
     "COMPUTE_IMAGE_TYPE_QCOW2",
@@ -31,7 +31,7 @@ _TRAITS = (
 
 
 def fill_ledger(placement: PlacementClient, blueprint: Blueprint) -> None:
-    """Write providers and allocations; raises `PlacementRefused` when Placement says no."""
+    """Write providers and allocations. Raises `PlacementRefused`."""
     for host in blueprint.hosts:
         _add_provider(placement, host, blueprint.aggregates)
     placement.post("/allocations", _new_consumers(blueprint.claims()))
@@ -87,7 +87,7 @@ def _inventories(hardware: Hardware) -> dict[str, dict[str, int | float]]:
 
 
 def _new_consumers(claims: Iterable[Claim]) -> Mapping[str, Any]:
-    """One body for all: Placement takes every consumer of it, or none."""
+    """One body for all consumers: Placement accepts all of them or none."""
     return {
         claim.consumer_uuid: {
             "allocations": {claim.host.uuid: {"resources": claim.resources}},

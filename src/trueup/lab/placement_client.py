@@ -11,9 +11,9 @@ from wsgiref.types import WSGIApplication
 
 from werkzeug.test import Client
 
-# Below 1.38 consumers have no type: Nova writes none, and neither does Zun.
+# Below 1.38 consumers have no type. Neither Nova nor Zun writes one.
 MICROVERSION = "1.36"
-# The service's `noauth2` strategy takes this token for an administrator's.
+# With `auth_strategy = noauth2` this token is an administrator's.
 ADMIN_TOKEN = "admin"
 
 _HEADERS = {

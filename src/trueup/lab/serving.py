@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Serves a WSGI application on the loopback interface, in threads, while a block runs."""
+"""Serves a WSGI application on the loopback interface, in threads, while a `with` block runs."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -13,9 +13,9 @@ _POLL_SECONDS = 0.05
 
 
 class _RequestHandler(WSGIRequestHandler):
-    """Logs what fails, not every request."""
+    """Logs only errors, not every request."""
 
-    # PERF: head and body are two segments; the second would wait for an acknowledgement.
+    # PERF: headers and body are sent in two segments; Nagle's algorithm would delay the second.
     disable_nagle_algorithm = True
 
     def log_request(self, code: int | str = "-", size: int | str = "-") -> None:
@@ -24,7 +24,7 @@ class _RequestHandler(WSGIRequestHandler):
 
 @contextmanager
 def serve(application: WSGIApplication) -> Iterator[str]:
-    """Serve on a free port and give its URL. When the block ends, the port is free again."""
+    """Serve on a free port and yield the URL. When the block ends, the port is closed."""
     server = make_server(LOOPBACK, 0, application, threaded=True, request_handler=_RequestHandler)
     thread = Thread(target=server.serve_forever, args=(_POLL_SECONDS,), daemon=True)
     thread.start()

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Reads a lab cloud back: which hosts are up, and which instances are in perfect order.
+"""Reads a lab cloud back: which hosts are up, and which instances are consistent.
 
-Drift is planted only into what is in order, so this asks Nova's databases and Placement each
-time instead of remembering what was built and broken before.
+Drift is planted only in consistent instances. Nova's databases and Placement are read each time,
+because earlier drift has changed them.
 """
 
 from dataclasses import dataclass
@@ -21,7 +21,7 @@ _OPEN_STATUSES = ("finished", "running")
 
 @dataclass(frozen=True, slots=True)
 class CellDatabase:
-    """A cell by name, and where its database is."""
+    """The name of a cell, and the URL of its database."""
 
     name: str
     url: str
@@ -29,7 +29,7 @@ class CellDatabase:
 
 @dataclass(frozen=True, slots=True)
 class ComputeNode:
-    """A host that is up, and what is still free on its provider."""
+    """A host that is up, with the free capacity and the consumers of its provider."""
 
     cell: CellDatabase
     number: int
@@ -41,8 +41,8 @@ class ComputeNode:
 
 
 @dataclass(frozen=True, slots=True)
-class OrderlyInstance:
-    """An instance that rests on one host and holds what it should there, and nowhere else."""
+class ConsistentInstance:
+    """A settled instance that holds resources on its own host, and nowhere else."""
 
     uuid: str
     number: int
@@ -56,10 +56,10 @@ class OrderlyInstance:
 
 @dataclass(frozen=True, slots=True)
 class Survey:
-    """What there is to plant drift into, in the order of uuids."""
+    """The hosts and instances in which drift can be planted, sorted by UUID."""
 
     nodes: tuple[ComputeNode, ...]
-    instances: tuple[OrderlyInstance, ...]
+    instances: tuple[ConsistentInstance, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,11 +81,11 @@ def survey(databases: NovaDatabases, placement: PlacementClient) -> Survey:
             for consumer_uuid, one in held_there.items():
                 held.setdefault(consumer_uuid, []).append(one)
         rows += _settled_instances(cell)
-    orderly = (_orderly(row, held.get(row.uuid, [])) for row in rows)
+    consistent = (_consistent(row, held.get(row.uuid, [])) for row in rows)
     return Survey(
         nodes=tuple(sorted(nodes, key=lambda node: node.uuid)),
         instances=tuple(
-            sorted((one for one in orderly if one is not None), key=lambda one: one.uuid)
+            sorted((one for one in consistent if one is not None), key=lambda one: one.uuid)
         ),
     )
 
@@ -144,11 +144,11 @@ def _with_ledger(
     return node, held
 
 
-def _orderly(row: Any, held: list[_Held]) -> OrderlyInstance | None:
-    """None unless all that it holds is on its own host."""
+def _consistent(row: Any, held: list[_Held]) -> ConsistentInstance | None:
+    """The instance, or None if it holds resources on another host or on none."""
     if len(held) != 1 or (held[0].node.host, held[0].node.node) != (row.host, row.node):
         return None
-    return OrderlyInstance(
+    return ConsistentInstance(
         uuid=row.uuid,
         number=row.id,
         name=row.display_name,

@@ -2,7 +2,7 @@
 import json
 
 from tests.lab.reading import rows
-from trueup.lab.blueprint import Standing
+from trueup.lab.blueprint import LifecycleState
 
 
 def test_cells_are_mapped_to_their_files(healthy):
@@ -26,21 +26,21 @@ def test_every_host_is_mapped_to_its_cell(healthy):
     }
 
 
-def test_every_instance_but_the_archived_is_mapped(healthy):
+def test_every_instance_is_mapped_unless_it_is_archived(healthy):
     mapped = {
         row["instance_uuid"]: row
         for row in rows(healthy, "nova_api", "SELECT * FROM instance_mappings")
     }
     for one in healthy.blueprint.instances:
-        if one.standing is Standing.ARCHIVED:
+        if one.state is LifecycleState.ARCHIVED:
             assert one.uuid not in mapped
         else:
             row = mapped[one.uuid]
             assert row["cell_id"] == (one.cell.number if one.cell else None)
-            assert row["queued_for_delete"] == (one.standing is Standing.DELETED)
+            assert row["queued_for_delete"] == (one.state is LifecycleState.DELETED)
 
 
-def test_a_boot_under_way_has_a_build_request_and_no_cell(healthy):
+def test_a_booting_instance_has_a_build_request_and_no_cell(healthy):
     [request] = rows(healthy, "nova_api", "SELECT * FROM build_requests")
     [boot] = healthy.blueprint.boots
     assert request["instance_uuid"] == boot.consumer_uuid

@@ -22,7 +22,7 @@ def test_each_host_has_a_service_that_is_up_and_a_compute_node(healthy):
             assert datetime.fromisoformat(row["last_seen_up"]) == healthy.blueprint.now
 
 
-def test_cell_zero_has_no_hosts_and_the_boots_that_found_none(healthy):
+def test_cell_zero_has_no_hosts_and_the_instances_that_found_none(healthy):
     assert rows(healthy, "nova_cell0", "SELECT * FROM compute_nodes") == []
     failed = rows(healthy, "nova_cell0", "SELECT * FROM instances")
     assert failed

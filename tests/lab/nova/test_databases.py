@@ -11,7 +11,7 @@ def test_shadow_instances_have_the_columns_of_instances():
     assert SHADOW_INSTANCES.columns.keys() == INSTANCES.columns.keys()
 
 
-def test_tables_have_as_many_columns_as_nova_gives_them():
+def test_tables_have_exactly_the_columns_that_nova_has():
     counted = {
         table.name: len(table.columns)
         for schema in (API_SCHEMA, CELL_SCHEMA)

@@ -2,18 +2,18 @@
 import json
 
 from tests.lab.reading import expected, held, instances, providers, rows
-from trueup.lab.blueprint import SETTLED, Standing
+from trueup.lab.blueprint import SETTLED_STATES, LifecycleState
 
 
-def of_standing(cloud, *standings):
-    """Rows of `instances` whose blueprint has one of these standings."""
-    wanted = {one.uuid for one in cloud.blueprint.instances if one.standing in standings}
+def in_state(cloud, *states):
+    """Rows of `instances` whose blueprint has one of these states."""
+    wanted = {one.uuid for one in cloud.blueprint.instances if one.state in states}
     return [row for uuid, row in instances(cloud).items() if uuid in wanted]
 
 
 def test_each_settled_instance_holds_exactly_its_flavor_on_its_hosts_provider(healthy):
     allocations, by_place = held(healthy), providers(healthy)
-    settled = of_standing(healthy, *SETTLED)
+    settled = in_state(healthy, *SETTLED_STATES)
     assert len(settled) > 60
     for row in settled:
         provider = by_place[row["host"], row["node"]]
@@ -22,7 +22,7 @@ def test_each_settled_instance_holds_exactly_its_flavor_on_its_hosts_provider(he
 
 def test_an_unconfirmed_resize_holds_the_old_flavor_by_its_migration(healthy):
     allocations, by_place = held(healthy), providers(healthy)
-    resized = of_standing(healthy, Standing.RESIZED)
+    resized = in_state(healthy, LifecycleState.RESIZED)
     assert resized
     for row in resized:
         query = f"SELECT * FROM migrations WHERE instance_uuid = '{row['uuid']}'"
@@ -37,7 +37,7 @@ def test_an_unconfirmed_resize_holds_the_old_flavor_by_its_migration(healthy):
 
 def test_a_live_migration_holds_both_ends_and_is_still_at_its_source(healthy):
     allocations, by_place = held(healthy), providers(healthy)
-    [row] = of_standing(healthy, Standing.MIGRATING)
+    [row] = in_state(healthy, LifecycleState.MIGRATING)
     query = f"SELECT * FROM migrations WHERE instance_uuid = '{row['uuid']}' AND status = 'running'"
     [move] = rows(healthy, f"nova_{row['cell']}", query)
     assert row["task_state"] == "migrating"
@@ -48,22 +48,22 @@ def test_a_live_migration_holds_both_ends_and_is_still_at_its_source(healthy):
 
 def test_shelved_instances_are_on_no_host_and_hold_nothing(healthy):
     allocations = held(healthy)
-    for row in of_standing(healthy, Standing.SHELVED):
+    for row in in_state(healthy, LifecycleState.SHELVED):
         assert row["vm_state"] == "shelved_offloaded"
         assert (row["host"], row["node"], row["compute_id"]) == (None, None, None)
         assert row["uuid"] not in allocations
 
 
-def test_soft_deleted_instances_have_a_time_and_are_not_deleted(healthy):
-    for row in of_standing(healthy, Standing.SOFT_DELETED):
+def test_soft_deleted_instances_have_a_deletion_time_but_are_not_deleted(healthy):
+    for row in in_state(healthy, LifecycleState.SOFT_DELETED):
         assert row["vm_state"] == "soft-delete"
         assert row["deleted"] == 0
         assert row["deleted_at"] is not None
 
 
-def test_deleted_instances_carry_their_own_id_and_hold_nothing(healthy):
+def test_deleted_instances_have_their_id_as_deleted_and_hold_nothing(healthy):
     allocations = held(healthy)
-    for row in of_standing(healthy, Standing.DELETED):
+    for row in in_state(healthy, LifecycleState.DELETED):
         assert row["deleted"] == row["id"]
         assert row["uuid"] not in allocations
 

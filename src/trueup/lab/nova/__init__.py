@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Nova's side of the lab: its databases, with its own table and column names, on SQLite.
+"""The lab's Nova: SQLite databases with Nova's table and column names.
 
-Only what a reconciler reads is here; no nova code runs in the lab.
+They have only the tables and columns that reconcile reads. No code of Nova runs in the lab.
 """

@@ -5,12 +5,12 @@ from collections.abc import Callable
 from datetime import timedelta
 from typing import Any
 
-from trueup.lab.blueprint import Blueprint, Cell, Standing
+from trueup.lab.blueprint import Blueprint, Cell, LifecycleState
 from trueup.lab.nova import api_tables as tables
 from trueup.lab.nova import objects
 from trueup.lab.nova.databases import Rows
 
-_DEAD = frozenset({Standing.DELETED, Standing.ARCHIVED})
+_DEAD = frozenset({LifecycleState.DELETED, LifecycleState.ARCHIVED})
 _CLOUD_AGE = timedelta(days=400)
 
 
@@ -49,7 +49,7 @@ def _cell_mapping(cell: Cell, database_url: str) -> dict[str, Any]:
         "id": cell.number,
         "uuid": cell.uuid,
         "name": cell.name,
-        # No message bus runs in the lab: `none` is what Nova itself writes for cell0.
+        # No message bus runs in the lab. Nova writes `none` for cell0.
         "transport_url": "none:///",
         "database_connection": database_url,
         "disabled": False,
@@ -65,12 +65,12 @@ def _instance_mappings(blueprint: Blueprint) -> list[dict[str, Any]]:
             "instance_uuid": one.uuid,
             "cell_id": one.cell.number if one.cell else None,
             "project_id": one.tenant.project_id,
-            "queued_for_delete": one.standing in _DEAD,
+            "queued_for_delete": one.state in _DEAD,
             "user_id": one.tenant.user_id,
         }
         for one in blueprint.instances
-        # Archiving takes the mapping and the request spec away with the instance.
-        if one.standing is not Standing.ARCHIVED
+        # Archiving an instance removes its mapping and its request spec.
+        if one.state is not LifecycleState.ARCHIVED
     ]
 
 
@@ -86,7 +86,7 @@ def _build_requests(blueprint: Blueprint) -> list[dict[str, Any]]:
             "tags": None,
         }
         for one in blueprint.instances
-        if one.standing is Standing.BOOTING
+        if one.state is LifecycleState.BOOTING
     ]
 
 
@@ -100,5 +100,5 @@ def _request_specs(blueprint: Blueprint) -> list[dict[str, Any]]:
             "spec": objects.request_spec(one),
         }
         for one in blueprint.instances
-        if one.standing is not Standing.ARCHIVED
+        if one.state is not LifecycleState.ARCHIVED
     ]

@@ -34,7 +34,7 @@ _CPU = {
     "features": ["pge", "clflush", "avx2", "vmx"],
     "topology": {"cells": 2, "sockets": 1, "cores": 8, "threads": 2},
 }
-# Binary and topic. Nova keeps a conductor in each cell, and the scheduler in cell0.
+# Binary and topic of each service: a conductor in each cell, and the scheduler in cell0.
 _CELL_ZERO_BINARIES = (("nova-scheduler", "scheduler"), ("nova-conductor", "conductor"))
 _CELL_BINARIES = (("nova-conductor", "conductor"),)
 
@@ -139,7 +139,7 @@ def _compute_node(blueprint: Blueprint, host: Host, used: Counter[str]) -> dict[
 
 
 def _address(host: Host) -> str:
-    """An address of the range that is set aside for benchmarks, so that it is nobody's."""
+    """An address of the range that RFC 2544 reserves for benchmarks: it belongs to nobody."""
     return f"198.18.{host.cell.number}.{host.number % 256}"
 
 

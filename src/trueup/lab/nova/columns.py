@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Columns that many of Nova's tables share, in one word each."""
+"""Kinds of columns that many of Nova's tables share."""
 
 from typing import Any
 
@@ -17,12 +17,12 @@ def string(name: str, length: int = 255) -> Column[Any]:
 
 
 def required_string(name: str, length: int = 255) -> Column[Any]:
-    """A VARCHAR that must be filled."""
+    """A VARCHAR that cannot be NULL."""
     return Column(name, String(length), nullable=False)
 
 
 def text(name: str) -> Column[Any]:
-    """A nullable TEXT; MariaDB's `mediumtext` as well."""
+    """A nullable TEXT, also for MariaDB's `mediumtext`."""
     return Column(name, Text)
 
 
@@ -32,12 +32,12 @@ def integer(name: str) -> Column[Any]:
 
 
 def required_integer(name: str) -> Column[Any]:
-    """An INTEGER that must be filled."""
+    """An INTEGER that cannot be NULL."""
     return Column(name, Integer, nullable=False)
 
 
 def flag(name: str) -> Column[Any]:
-    """A nullable BOOLEAN; MariaDB's `tinyint(1)`."""
+    """A nullable BOOLEAN, for MariaDB's `tinyint(1)`."""
     return Column(name, Boolean)
 
 
@@ -47,10 +47,10 @@ def timestamp(name: str) -> Column[Any]:
 
 
 def written() -> tuple[Column[Any], ...]:
-    """When the row was made and last changed: all that the API database keeps."""
+    """The columns with the times of creation and of the last change, as in the API database."""
     return timestamp("created_at"), timestamp("updated_at")
 
 
 def written_and_deleted() -> tuple[Column[Any], ...]:
-    """As `written`, and Nova's soft deletion: `deleted` is 0, or not 0 once the row is gone."""
+    """As `written`, with the columns of soft deletion: `deleted` is not 0 for a deleted row."""
     return (*written(), timestamp("deleted_at"), Column("deleted", Integer, default=0))

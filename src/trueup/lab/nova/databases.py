@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Nova's databases as files of one folder, and how to reach them."""
+"""Nova's databases as SQLite files in one folder."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -23,15 +23,15 @@ class NovaDatabases:
 
     @property
     def api_url(self) -> str:
-        """Where the API database is, as SQLAlchemy writes it."""
+        """The SQLAlchemy URL of the API database."""
         return sqlite_url(self.folder / "nova_api.sqlite")
 
     def cell_url(self, cell_name: str) -> str:
-        """Where the database of a cell is, as its cell mapping has it."""
+        """The SQLAlchemy URL of a cell's database, which its cell mapping also contains."""
         return sqlite_url(self.folder / f"nova_{cell_name}.sqlite")
 
     def create(self, cell_names: Sequence[str]) -> None:
-        """Make the empty tables of the API database and of each cell."""
+        """Create the tables of the API database and of each cell's database."""
         _create_tables(self.api_url, API_SCHEMA)
         for cell_name in cell_names:
             _create_tables(self.cell_url(cell_name), CELL_SCHEMA)
@@ -44,14 +44,14 @@ def sqlite_url(path: Path) -> str:
 
 @contextmanager
 def transaction(url: str) -> Iterator[Connection]:
-    """One transaction: committed at the end, rolled back when something is raised."""
+    """One transaction: committed at the end of the block, rolled back after an exception."""
     engine = create_engine(url, poolclass=NullPool)
     with engine.begin() as connection:
         yield connection
 
 
 def fill(url: str, rows: Rows) -> None:
-    """Insert rows of many tables in one transaction; rows of one table name the same columns."""
+    """Insert rows of many tables in one transaction. All rows of a table have the same columns."""
     with transaction(url) as connection:
         for table, of_table in rows.items():
             if of_table:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The rows of one cell that belong to instances, as Nova fills them in each standing."""
+"""The rows of one cell that belong to instances, as Nova writes them for each state."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -7,7 +7,7 @@ from datetime import datetime, timedelta
 from typing import Any
 from uuid import NAMESPACE_DNS, uuid5
 
-from trueup.lab.blueprint import Blueprint, Cell, Host, Instance, Move, Standing
+from trueup.lab.blueprint import Blueprint, Cell, Host, Instance, LifecycleState, Move
 from trueup.lab.nova import cell_tables as tables
 from trueup.lab.nova import objects
 from trueup.lab.nova.databases import Rows
@@ -16,8 +16,8 @@ _NO_POWER, _RUNNING, _SHUT_DOWN = 0, 1, 4
 
 
 @dataclass(frozen=True, slots=True)
-class _State:
-    """How a standing looks in `instances`."""
+class _StateColumns:
+    """The columns of `instances` that express a state."""
 
     vm_state: str
     power_state: int
@@ -25,29 +25,29 @@ class _State:
 
 
 _STATES = {
-    Standing.ACTIVE: _State("active", _RUNNING),
-    Standing.STOPPED: _State("stopped", _SHUT_DOWN),
-    Standing.SOFT_DELETED: _State("soft-delete", _SHUT_DOWN),
-    Standing.RESIZED: _State("resized", _RUNNING),
-    Standing.MIGRATING: _State("active", _RUNNING, "migrating"),
-    Standing.SHELVED: _State("shelved_offloaded", _SHUT_DOWN),
-    Standing.FAILED: _State("error", _NO_POWER),
-    Standing.DELETED: _State("deleted", _NO_POWER),
-    Standing.ARCHIVED: _State("deleted", _NO_POWER),
+    LifecycleState.ACTIVE: _StateColumns("active", _RUNNING),
+    LifecycleState.STOPPED: _StateColumns("stopped", _SHUT_DOWN),
+    LifecycleState.SOFT_DELETED: _StateColumns("soft-delete", _SHUT_DOWN),
+    LifecycleState.RESIZED: _StateColumns("resized", _RUNNING),
+    LifecycleState.MIGRATING: _StateColumns("active", _RUNNING, "migrating"),
+    LifecycleState.SHELVED: _StateColumns("shelved_offloaded", _SHUT_DOWN),
+    LifecycleState.FAILED: _StateColumns("error", _NO_POWER),
+    LifecycleState.DELETED: _StateColumns("deleted", _NO_POWER),
+    LifecycleState.ARCHIVED: _StateColumns("deleted", _NO_POWER),
 }
-_DEAD = frozenset({Standing.DELETED, Standing.ARCHIVED})
+_DEAD = frozenset({LifecycleState.DELETED, LifecycleState.ARCHIVED})
 
 
 def instance_rows(blueprint: Blueprint, cell: Cell) -> Rows:
-    """Rows of `instances` and of the tables that hang on them."""
+    """Rows of `instances`, and of the tables that refer to them."""
     mine = [one for one in blueprint.instances if one.cell == cell]
-    present = [one for one in mine if one.standing is not Standing.ARCHIVED]
+    present = [one for one in mine if one.state is not LifecycleState.ARCHIVED]
     resizes = {move.instance.uuid: move for move in blueprint.open_moves if move.kind == "resize"}
     on_target = {uuid: move.source for uuid, move in resizes.items()}
     return {
         tables.INSTANCES: [_instance(one, on_target.get(one.uuid)) for one in present],
         tables.SHADOW_INSTANCES: [
-            _instance(one, None) for one in mine if one.standing is Standing.ARCHIVED
+            _instance(one, None) for one in mine if one.state is LifecycleState.ARCHIVED
         ],
         tables.INSTANCE_EXTRA: [_extra(one, resizes.get(one.uuid)) for one in present],
         tables.INSTANCE_INFO_CACHES: [
@@ -64,8 +64,8 @@ def instance_rows(blueprint: Blueprint, cell: Cell) -> Rows:
 
 
 def _times(instance: Instance) -> dict[str, Any]:
-    """When the row was written, and Nova's soft deletion: `deleted` gets the row's own id."""
-    dead = instance.standing in _DEAD
+    """Times of the row, and its soft deletion: `deleted` is the row's id if it is deleted."""
+    dead = instance.state in _DEAD
     return {
         "created_at": instance.created_at,
         "updated_at": instance.updated_at,
@@ -75,12 +75,12 @@ def _times(instance: Instance) -> dict[str, Any]:
 
 
 def _instance(instance: Instance, launched_on: Host | None) -> dict[str, Any]:
-    flavor, host, state = instance.flavor, instance.host, _STATES[instance.standing]
-    dead = instance.standing in _DEAD
+    flavor, host, state = instance.flavor, instance.host, _STATES[instance.state]
+    dead = instance.state in _DEAD
     first_host = launched_on or host
     return {
         **_times(instance),
-        # A soft-deleted instance has a time of deletion and is not deleted: its claim stays.
+        # A SOFT_DELETED instance has `deleted_at`, but `deleted` is 0: it keeps its allocation.
         "deleted_at": _deleted_at(instance),
         "id": instance.number,
         "user_id": instance.tenant.user_id,
@@ -121,14 +121,14 @@ def _instance(instance: Instance, launched_on: Host | None) -> dict[str, Any]:
 
 
 def _deleted_at(instance: Instance) -> datetime | None:
-    gone = instance.standing in _DEAD or instance.standing is Standing.SOFT_DELETED
+    gone = instance.state in _DEAD or instance.state is LifecycleState.SOFT_DELETED
     return instance.updated_at if gone else None
 
 
 def _launched_at(instance: Instance) -> datetime | None:
-    if instance.standing is Standing.FAILED:
+    if instance.state is LifecycleState.FAILED:
         return None
-    if instance.standing is Standing.RESIZED:
+    if instance.state is LifecycleState.RESIZED:
         return instance.updated_at
     return instance.created_at + timedelta(seconds=20)
 
@@ -155,9 +155,9 @@ def _system_metadata(instance: Instance, hosts: tuple[Host, ...]) -> Mapping[str
         "owner_project_name": "lab",
         "boot_roles": "reader,member",
     }
-    if instance.standing is Standing.RESIZED:
+    if instance.state is LifecycleState.RESIZED:
         kept["old_vm_state"] = "active"
-    if instance.standing is Standing.SHELVED:
+    if instance.state is LifecycleState.SHELVED:
         former = next(host for host in hosts if host.cell == instance.cell)
         kept["shelved_at"] = instance.updated_at.isoformat()
         kept["shelved_host"] = former.name
@@ -199,7 +199,7 @@ def _root_disk(instance: Instance) -> dict[str, Any]:
 
 
 def _blank_disk(size: int, *, guest_format: str | None) -> dict[str, Any]:
-    """An ephemeral disk in GiB, or swap in MiB: Nova keeps both under `volume_size`."""
+    """An ephemeral disk (GiB) or swap (MiB): Nova stores the size of both in `volume_size`."""
     return {
         "source_type": "blank",
         "destination_type": "local",
@@ -234,5 +234,5 @@ def _block_device(instance: Instance, device: str, disk: Mapping[str, Any]) -> d
 
 
 def _derived(instance: Instance, purpose: str) -> str:
-    """A uuid of something that belongs to this instance, the same every time."""
+    """The UUID of something that belongs to this instance; the same in every run."""
     return str(uuid5(NAMESPACE_DNS, f"{purpose}.{instance.uuid}"))

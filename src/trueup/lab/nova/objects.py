@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Nova's versioned objects as the JSON that it keeps in text columns."""
+"""Nova's versioned objects, as the JSON that it stores in text columns."""
 
 import json
 from collections.abc import Mapping
@@ -13,7 +13,7 @@ _FLAVORS_MADE_AT = "2025-01-07T09:00:00Z"
 
 
 def versioned(name: str, version: str, fields: Mapping[str, Any]) -> dict[str, Any]:
-    """One object of Nova, as `oslo.versionedobjects` writes it."""
+    """One object of Nova, as `oslo.versionedobjects` serializes it."""
     return {
         "nova_object.name": name,
         "nova_object.namespace": "nova",
@@ -23,7 +23,7 @@ def versioned(name: str, version: str, fields: Mapping[str, Any]) -> dict[str, A
 
 
 def flavor(one: Flavor) -> dict[str, Any]:
-    """A flavor, with the fields that Nova keeps beside each instance."""
+    """A flavor, with the fields that Nova stores with each instance."""
     fields = {
         "id": one.number,
         "name": one.name,
@@ -48,7 +48,7 @@ def flavor(one: Flavor) -> dict[str, Any]:
 
 
 def instance_flavors(present: Flavor, old: Flavor | None) -> str:
-    """`instance_extra.flavor`: during a resize `cur` is already the new one."""
+    """`instance_extra.flavor`. After a resize, before its confirmation, `cur` is the new flavor."""
     kept = {
         "cur": flavor(present),
         "old": flavor(old) if old else None,
@@ -82,7 +82,7 @@ def migration_context(move: Move) -> str:
 
 
 def request_spec(instance: Instance) -> str:
-    """`request_specs.spec`: what the scheduler was asked; says whether a volume is the root."""
+    """`request_specs.spec`: the scheduler's request, and whether a volume is the root disk."""
     fields: dict[str, Any] = {
         "image": _image(instance),
         "numa_topology": None,
@@ -107,7 +107,7 @@ def request_spec(instance: Instance) -> str:
 
 
 def booting_instance(instance: Instance) -> str:
-    """`build_requests.instance`: the server before any cell knows it."""
+    """`build_requests.instance`: the server before any cell has it."""
     fields = {
         "uuid": instance.uuid,
         "display_name": instance.name,
@@ -123,12 +123,12 @@ def booting_instance(instance: Instance) -> str:
 
 
 def no_block_devices() -> str:
-    """`build_requests.block_device_mappings` of a boot that brings no volume."""
+    """`build_requests.block_device_mappings` of a boot without a volume."""
     return json.dumps(versioned("BlockDeviceMappingList", "1.18", {"objects": []}))
 
 
 def no_pci_pools() -> str:
-    """`compute_nodes.pci_stats` of a host that passes no device through."""
+    """`compute_nodes.pci_stats` of a host without PCI passthrough."""
     return json.dumps(versioned("PciDevicePoolList", "1.1", {"objects": []}))
 
 
