@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Anonymize: facts with pseudonyms in place of names and uuids, the same ones every time.
+"""Anonymize: replaces names and UUIDs in facts by pseudonyms.
 
-Who is who cannot be told without the key; that two things are the same can, so that an audit of
-anonymized facts has the same findings. What is no name (amounts, states, times, extra specs) stays;
-reasons in words, which may hold anything, do not.
+The same name always gets the same pseudonym, so an audit of anonymized facts has the same findings.
+Without the key nobody can compute a name's pseudonym. Amounts, states, times and extra specs are
+kept. Reasons in free text are removed, because they may contain anything.
 """
 
 import hashlib
@@ -17,7 +17,7 @@ from typing import Any, TypeVar, cast
 from trueup.reconcile import facts as kinds
 from trueup.reconcile.facts import Facts
 
-# Sources that there is one of in every cloud, whose names tell nothing.
+# Sources that every cloud has: their names identify no cloud.
 KNOWN_SOURCES = frozenset({"Placement", "Nova's API database", "Nova's API", "Neutron", "libvirt"})
 REMOVED = "removed"
 _UUID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
@@ -28,11 +28,11 @@ Rule = Callable[["Pseudonyms", Any], Any]
 
 
 class Pseudonyms:
-    """Another name for each name; `known_hosts` are recognized at the start of longer ones."""
+    """The pseudonym of each name. A name that begins with one of `known_hosts` keeps its rest."""
 
     def __init__(self, key: bytes, known_hosts: Iterable[str] = ()) -> None:
         self._key = key
-        # Nested providers are called by their host, as "host:NIC Switch agent:ens1" and "host_pci".
+        # Names of nested providers begin with the host: "host:NIC Switch agent:ens1", "host_pci".
         hosts = sorted(filter(None, set(known_hosts)), key=len, reverse=True)
         words = "|".join(map(re.escape, hosts)) or r"(?!)"
         self._host = re.compile(rf"(?P<host>{words})(?P<rest>[:_#].*)?", re.DOTALL)
@@ -40,12 +40,12 @@ class Pseudonyms:
         self.name = cache(self._name)
 
     def _uuid(self, text: str) -> str:
-        """A uuid for a uuid; nothing and the all-zero uuid, which is everybody's, stay."""
+        """The pseudonym of a UUID. The empty text and the all-zero UUID are kept."""
         if _NOBODY.issuperset(text):
             return text
         digits = self._digits("uuid", text.lower().replace("-", ""))
         if not _UUID.fullmatch(text):
-            # Another form of the same uuid is another consumer, and stays recognizable as one.
+            # The same UUID in another form is another consumer; its pseudonym has another form too.
             return digits
         return "-".join((digits[:8], digits[8:12], digits[12:16], digits[16:20], digits[20:]))
 
@@ -53,7 +53,7 @@ class Pseudonyms:
         return f"name-{self._digits('name', text)[:12]}" if text else text
 
     def place(self, text: str) -> str:
-        """A host, a node or a provider, which are often called alike."""
+        """The pseudonym of a host, node or provider; these often have the same name."""
         known = self._host.fullmatch(text)
         if known is None:
             return self.uuid(text) if _UUID.fullmatch(text) else self.name(text)
@@ -64,14 +64,14 @@ class Pseudonyms:
 
 
 def anonymized(facts: Facts, key: bytes) -> Facts:
-    """The same facts under pseudonyms; the same key gives the same pseudonyms."""
+    """The same facts with pseudonyms. The same key gives the same pseudonyms."""
     hosts = {row.host for row in (*facts.compute_nodes, *facts.deleted_compute_nodes)}
     nodes = {row.node for row in (*facts.compute_nodes, *facts.deleted_compute_nodes)}
     return _fact(Pseudonyms(key, hosts | nodes), facts)
 
 
 def _fact(names: Pseudonyms, fact: Fact) -> Fact:
-    """One fact with each field as its rule says."""
+    """One fact, with the rule of each field applied."""
     changed: dict[str, Any] = {}
     for name, rule in RULES.get(type(fact), {}).items():
         value = getattr(fact, name)
@@ -119,7 +119,7 @@ _FACTS = _each(_fact)
 _AMOUNTS = _keyed(_uuid, _kept)
 _OWNER = {"project": _uuid, "user": _uuid}
 
-# What is a name, by type and field. A field with text that is not here is in KEPT.
+# The rule of each field that contains a name. Every other field that may contain text is in KEPT.
 RULES: Mapping[type, Mapping[str, Rule]] = {
     kinds.Facts: {
         "coverage": _fact,
@@ -189,7 +189,7 @@ RULES: Mapping[type, Mapping[str, Rule]] = {
     },
 }  # fmt: skip
 
-# Fields with text that tell of no cloud in particular.
+# Fields with text that does not identify a cloud.
 KEPT: Mapping[type, frozenset[str]] = {
     kinds.SourceStatus: frozenset({"read_via"}),
     kinds.Unread: frozenset({"table", "row", "column"}),
@@ -218,7 +218,7 @@ KEPT: Mapping[type, frozenset[str]] = {
 
 
 def undecided_fields() -> list[str]:
-    """Fields of facts that may hold text, and of which it is not said what they are."""
+    """Fields of facts that may contain text and are in neither RULES nor KEPT."""
     said = {kind: {*RULES.get(kind, ()), *KEPT.get(kind, ())} for kind in (*RULES, *KEPT)}
     return [
         f"{kind.__name__}.{field.name}"
@@ -230,6 +230,6 @@ def undecided_fields() -> list[str]:
 
 
 def _may_hold_text(annotation: object) -> bool:
-    """Whether a field is of anything but numbers, flags and times."""
+    """Whether a field may contain anything but numbers, flags and times."""
     words = set(re.findall(r"\w+", f"{getattr(annotation, '__name__', '')} {annotation}"))
     return not words <= {"int", "float", "bool", "datetime", "None", "class", "tuple", "Ellipsis"}

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Snapshot: facts in a file, so that they can be audited without access to the cloud."""
+"""Snapshot: facts in a file, which can be audited without access to the cloud."""
 
 import gzip
 import zlib
@@ -12,13 +12,13 @@ from trueup.reconcile import files
 from trueup.reconcile.facts import Facts
 
 FORMAT = 2
-# PERF: level 6 takes three times as long for a file that is a tenth smaller.
+# PERF: level 6 takes three times as long, and the file is only a tenth smaller.
 _COMPRESSION = 3
 
 
 @dataclass(eq=False)
 class SnapshotUnusable(Exception):
-    """The file of a snapshot cannot be read, or is none."""
+    """The file cannot be read, or is not a snapshot."""
 
     path: str
     reason: str
@@ -36,7 +36,7 @@ class _File(msgspec.Struct):
 
 @dataclass(frozen=True, slots=True)
 class Snapshot:
-    """Facts, and whether their names are pseudonyms."""
+    """Facts, and whether names in them were replaced by pseudonyms."""
 
     facts: Facts
     anonymized: bool = False

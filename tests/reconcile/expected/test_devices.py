@@ -87,4 +87,4 @@ def test_an_alias_that_names_no_product_is_not_known():
 
 
 def test_requests_that_cannot_be_read_are_not_known():
-    assert parts(None, (FIRST,)) == [Unknown("its PCI requests cannot be read")]
+    assert parts(None, (FIRST,)) == [Unknown("its PCI requests could not be read")]

@@ -41,7 +41,7 @@ def test_an_instance_on_no_host_holds_nothing():
 
 def test_what_was_not_read_is_not_known():
     [whole] = expected(instance(flavor=None), facts(PLAIN))
-    assert whole.open == (Unknown("its flavor cannot be read"),)
+    assert whole.open == (Unknown("its flavor could not be read"),)
 
 
 def test_a_host_without_a_provider_is_not_known():
@@ -71,13 +71,13 @@ def test_a_live_migration_holds_the_same_on_both_hosts():
 def test_a_move_whose_target_is_not_chosen_is_not_known_there():
     queued = Migration("m1", CELL, "web", "live-migration", "queued", "h1", "h1")
     there, here = expected(instance(), facts(PLAIN, migrations=(queued,)))
-    assert there.open == (Unknown("its host is not chosen"),)
+    assert there.open == (Unknown("its host is not yet chosen"),)
     assert here == known("m1", ROOT, 2)
 
 
 def test_an_evacuation_under_way_is_not_known():
     [whole] = expected(instance(), facts(PLAIN, migrations=(move("evacuation", "accepted"),)))
-    assert whole.open == (Unknown("its evacuation is under way"),)
+    assert whole.open == (Unknown("its evacuation is in progress"),)
 
 
 def test_a_move_that_is_over_is_no_move():
@@ -97,7 +97,7 @@ def test_ports_are_held_beside_the_flavor():
 def test_without_neutron_only_ports_that_hold_something_are_not_known():
     silent = {"coverage": Coverage(())}
     [whole] = expected(instance(ports_hold=True), facts(PLAIN, NIC, **silent))
-    assert whole.open == (Unknown("its ports hold resources, and Neutron was not asked"),)
+    assert whole.open == (Unknown("its ports hold resources, and Neutron was not read"),)
     [whole] = expected(instance(), facts(PLAIN, NIC, **silent))
     assert not whole.open
 
@@ -121,7 +121,7 @@ def test_accelerators_are_cyborgs():
 def test_what_nova_would_refuse_is_not_known():
     odd = instance(flavor=flavor({"hw:cpu_policy": "loose"}))
     modern = provider(ROOT, "VCPU", "PCPU", "MEMORY_MB")
-    assert expected_on(ROOT, odd, facts(modern)).open == (Unknown("its processor policy is loose"),)
+    assert expected_on(ROOT, odd, facts(modern)).open == (Unknown("its CPU policy is loose"),)
 
 
 def test_image_properties_that_are_not_told_matter_where_the_host_has_what_they_ask_for():
@@ -130,7 +130,7 @@ def test_image_properties_that_are_not_told_matter_where_the_host_has_what_they_
     for name in ("PCPU", "MEM_ENCRYPTION_CONTEXT"):
         modern = provider(ROOT, "VCPU", "MEMORY_MB", name)
         assert expected_on(ROOT, told_nothing, facts(modern)).open == (
-            Unknown("its image's properties are not told"),
+            Unknown("its image properties could not be read"),
         )
 
 
@@ -138,7 +138,7 @@ def test_flavors_of_a_resize_that_are_not_told_are_not_known():
     cloud = facts(PLAIN, ROOT2, nodes={"h2": ROOT2.uuid}, migrations=(move(),))
     there, here = expected(instance(host="h2", node="h2", flavor=BIG), cloud)
     assert there == known("web", ROOT2.uuid, 8)
-    assert here.open == (Unknown("its flavor cannot be read"),)
+    assert here.open == (Unknown("its flavor could not be read"),)
     begun = replace(cloud, migrations=(move(status="migrating"),))
     there, _ = expected(instance(flavor=SMALL), begun)
-    assert there.open == (Unknown("its flavor cannot be read"),)
+    assert there.open == (Unknown("its flavor could not be read"),)

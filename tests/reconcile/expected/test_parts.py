@@ -38,7 +38,7 @@ def test_every_open_part_says_why():
     assert [open_reason(one, names) for one in (EITHER, NEITHER, RESERVED, SECRET)] == [
         "port p: NET_BW_EGR_KILOBIT_PER_SEC may come from any of h1:eth1, h1:eth2",
         "flavor: its host has no inventory of CUSTOM_GOLD",
-        "flavor: CUSTOM_RESERVATION_X is for Blazar to give",
-        "device profile fast: what it holds is for Cyborg to give",
+        "flavor: CUSTOM_RESERVATION_X is allocated by Blazar",
+        "device profile fast: what it holds is allocated by Cyborg",
     ]
     assert open_reason(Unknown("nobody knows"), names) == "nobody knows"

@@ -11,7 +11,7 @@ from trueup.reconcile.expected import Unknown, expected
 from trueup.reconcile.facts import NEUTRON, Coverage, Facts, SourceStatus
 from trueup.reconcile.sources.connect import from_nova_conf
 from trueup.reconcile.sources.neutron import parse_port
-from trueup.reconcile.sources.nova.api import TOLD, NovaApi
+from trueup.reconcile.sources.nova.api import ANSWERING_CELLS, NovaApi
 
 # The instances of which something else is allocated, by what was done to each cloud.
 OTHERWISE = {
@@ -63,14 +63,15 @@ def test_a_host_whose_provider_is_not_known_says_so(recorded_cloud, name):
     assert any("the provider of host devstack2" in reason for reason in unknown)
 
 
-def test_the_api_leads_to_the_same_as_the_databases(recorded_cloud):
-    """Where it cannot, for the flavors of a resize are not told, it says so."""
+def test_the_api_and_the_databases_give_the_same_expected_allocations(recorded_cloud):
+    """The API does not show the flavors of a resize; then the part is Unknown."""
     facts = facts_of(recorded_cloud, "every-kind")
     with answers.replayed(answers.load("every-kind/api")) as adapter:
-        told = NovaApi(adapter).contents(TOLD)
+        read = NovaApi(adapter).contents(ANSWERING_CELLS)
     by_api = replace(
-        facts, instances=told.instances, migrations=told.migrations,
-        compute_nodes=told.compute_nodes, services=told.services, cells={TOLD.uuid: TOLD.name},
+        facts, instances=read.instances, migrations=read.migrations,
+        compute_nodes=read.compute_nodes, services=read.services,
+        cells={ANSWERING_CELLS.uuid: ANSWERING_CELLS.name},
     )  # fmt: skip
     assert by_api.alive.keys() == facts.alive.keys()
     for uuid, instance in facts.alive.items():
@@ -78,5 +79,5 @@ def test_the_api_leads_to_the_same_as_the_databases(recorded_cloud):
             expected(instance, facts), expected(by_api.alive[uuid], by_api), strict=True
         ):
             unknown = theirs.consumer != uuid
-            assert theirs.open == ((Unknown("its flavor cannot be read"),) if unknown else ())
+            assert theirs.open == ((Unknown("its flavor could not be read"),) if unknown else ())
             assert unknown or theirs.known == ours.known

@@ -67,11 +67,11 @@ def answering(replies: Replies, asked: list[Request] | None = None) -> Iterator[
 
 
 def adapter_of(url: str) -> adapter.Adapter:
-    """An adapter of what answers there, without credentials."""
+    """An adapter for this server, without credentials."""
     connected = session.Session(auth=noauth.NoAuth(), timeout=10)
     return adapter.Adapter(connected, service_type="placement", endpoint_override=url)
 
 
 def client(url: str) -> Placement:
-    """A client of what answers there."""
+    """A Placement client for this server."""
     return Placement(adapter_of(url))

@@ -11,12 +11,12 @@ import pytest
 from tests.reconcile.sources.broken_server import Reply, adapter_of, answering
 from tests.servers.processes import free_port
 from trueup.reconcile.sources.errors import AccessDenied, Unreachable
-from trueup.reconcile.sources.http import checked, sent, understood
+from trueup.reconcile.sources.http import document_of, send_request, well_formed
 
 
 def asked(reply: Reply):
     with answering({"GET /x": reply}) as url:
-        return checked("It", sent("It", adapter_of(url), "GET", "/x"))
+        return document_of("It", send_request("It", adapter_of(url), "GET", "/x"))
 
 
 def test_a_document_is_given_as_it_is():
@@ -32,7 +32,7 @@ def test_a_document_is_given_as_it_is():
         (Reply(502, "<html>"), "HTTP 502: HTTP 502"),
         (Reply(500, []), "HTTP 500: HTTP 500"),
         (Reply(500, {}), "HTTP 500: HTTP 500"),
-        (Reply(200, "<html>"), "what answers there is not It"),
+        (Reply(200, "<html>"), "its answer is not one of It"),
     ],
 )
 def test_what_is_no_document_is_told_with_its_reason(reply, reason):
@@ -49,7 +49,7 @@ def test_refused_credentials_are_told_apart(status):
 
 def test_nobody_listens():
     with pytest.raises(Unreachable):
-        sent("It", adapter_of(f"http://127.0.0.1:{free_port()}"), "GET", "/")
+        send_request("It", adapter_of(f"http://127.0.0.1:{free_port()}"), "GET", "/")
 
 
 @contextlib.contextmanager
@@ -76,17 +76,17 @@ def closing_once() -> Iterator[tuple[str, list[bytes]]]:
 
 def test_a_connection_that_is_closed_meanwhile_is_nothing_to_what_reads():
     with closing_once() as (url, brought):
-        assert checked("It", sent("It", adapter_of(url), "GET", "/x")) == {}
+        assert document_of("It", send_request("It", adapter_of(url), "GET", "/x")) == {}
     assert [one.split(b" ")[0] for one in brought] == [b"GET", b"GET"]
 
 
 def test_a_write_is_sent_once():
     with closing_once() as (url, brought), pytest.raises(Unreachable):
-        sent("It", adapter_of(url), "PUT", "/x", json={})
+        send_request("It", adapter_of(url), "PUT", "/x", json={})
     assert len(brought) == 1
 
 
 @pytest.mark.parametrize("error", [KeyError, IndexError, TypeError, AttributeError, ValueError])
-def test_what_lacks_a_part_is_no_answer(error):
-    with pytest.raises(Unreachable), understood("It"):
+def test_a_malformed_document_raises_unreachable(error):
+    with pytest.raises(Unreachable), well_formed("It"):
         raise error

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Expected allocations: what an instance should hold, on which providers, and how surely. Pure."""
+"""Expected allocations: what an instance should hold, on which providers, how certainly. Pure."""
 
 from trueup.reconcile.expected.groups import UNSUFFIXED, Group, flavor_groups
 from trueup.reconcile.expected.instances import expected, expected_on

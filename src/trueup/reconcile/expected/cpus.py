@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""VCPU and PCPU: which processors of an instance are dedicated, as flavor and image ask for it."""
+"""VCPU and PCPU: which CPUs of an instance are dedicated, according to flavor and image."""
 
 from collections.abc import Mapping
 
@@ -7,21 +7,22 @@ from trueup.reconcile.expected.parts import Unknown
 from trueup.reconcile.facts import Flavor
 
 _POLICIES = ("dedicated", "mixed", "shared")
-# PARITY: a flavor's word may not be contradicted by the image's, except that a pinned flavor
-# overrules any image (nova.virt.hardware, get_cpu_policy_constraint).
+# PARITY: the image's policy may not contradict the flavor's, except that a flavor with dedicated
+# CPUs overrides any image (nova.virt.hardware, get_cpu_policy_constraint).
 _CONTRADICTIONS = {("mixed", "dedicated"), ("shared", "mixed"), ("shared", "dedicated")}
 _TRUE = frozenset({"1", "t", "true", "on", "y", "yes"})
 
 
 def is_true(word: str | None) -> bool:
-    """As OpenStack reads a boolean in an extra spec or image property."""
+    """Whether OpenStack reads this extra spec or image property as true."""
     return word is not None and word.strip().lower() in _TRUE
 
 
 def dedicated_cpus(flavor: Flavor, image: Mapping[str, str]) -> Mapping[str, int] | Unknown:
-    """VCPU and PCPU that its processor policy asks for; nothing where all of them are shared.
+    """The VCPU and PCPU amounts that the CPU policy requests; nothing if all CPUs are shared.
 
-    A pinned instance has PCPU only, a mixed one both; isolated emulator threads take one more.
+    With policy `dedicated` there is only PCPU, with `mixed` both. Isolated emulator threads add one
+    PCPU.
     """
     policy = _policy(flavor, image)
     if isinstance(policy, Unknown):
@@ -45,9 +46,9 @@ def _policy(flavor: Flavor, image: Mapping[str, str]) -> str | Unknown | None:
     by_image = image.get("hw_cpu_policy") or None
     for word in (wanted, by_image):
         if word is not None and word not in _POLICIES:
-            return Unknown(f"its processor policy is {word}")
+            return Unknown(f"its CPU policy is {word}")
     if (wanted, by_image) in _CONTRADICTIONS:
-        return Unknown(f"its flavor says {wanted} processors, its image {by_image} ones")
+        return Unknown(f"its flavor requests {wanted} CPUs, its image {by_image} ones")
     return wanted or by_image
 
 
@@ -57,13 +58,13 @@ def _pinned_of_mixed(flavor: Flavor, image: Mapping[str, str]) -> frozenset[int]
         return _masked(mask, flavor.vcpus)
     if not is_true(specs.get("hw:cpu_realtime")):
         return frozenset()
-    # An image's mask goes before its flavor's.
+    # An image's mask takes precedence over the flavor's.
     mask = image.get("hw_cpu_realtime_mask") or specs.get("hw:cpu_realtime_mask")
     return _masked(mask, flavor.vcpus) if mask else frozenset(range(flavor.vcpus))
 
 
 def _masked(mask: str, count: int) -> frozenset[int] | Unknown:
-    """The processors that a mask such as `2-5,^3` names; one that begins with ^ takes away."""
+    """The CPUs in a mask such as `2-5,^3`; a part that begins with ^ excludes CPUs."""
     text = f"0-{count - 1},{mask}" if mask.strip().startswith("^") else mask
     named: set[int] = set()
     taken: set[int] = set()
@@ -72,9 +73,9 @@ def _masked(mask: str, count: int) -> frozenset[int] | Unknown:
         try:
             found = range(int(first), int(last or first) + 1)
         except ValueError:
-            return Unknown(f"its processor mask {mask} cannot be read")
+            return Unknown(f"its CPU mask {mask} cannot be parsed")
         (taken if rule.startswith("^") else named).update(found)
     chosen = named - taken
     if not chosen or not chosen <= set(range(count)):
-        return Unknown(f"its processor mask {mask} does not fit {count} processors")
+        return Unknown(f"its CPU mask {mask} does not match {count} CPUs")
     return frozenset(chosen)

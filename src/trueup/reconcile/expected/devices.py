@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""PCI devices: what a PCI alias holds, on hosts whose devices are in Placement.
+"""PCI devices: what a PCI alias requests, on hosts whose devices are in Placement.
 
 Nova makes a provider for each device or physical function, named after the root provider and the
 address. A port's device is not in Placement.
@@ -12,14 +12,14 @@ from trueup.reconcile.expected.host_providers import HostProviders, on_one_of
 from trueup.reconcile.expected.parts import ExpectedPart, Unknown
 from trueup.reconcile.facts import Facts, Instance, PciDevice, PciRequest
 
-# Devices that have no provider of their own, but that of their physical function.
+# Kinds of devices without a provider of their own: they use that of their physical function.
 _VIRTUAL = ("type-VF", "vdpa")
 
 
 def device_parts(instance: Instance, host: HostProviders, facts: Facts) -> Iterator[ExpectedPart]:
-    """One part for each device that its aliases ask for."""
+    """One part for each device that the instance's PCI aliases request."""
     if instance.pci_requests is None:
-        yield Unknown("its PCI requests cannot be read")
+        yield Unknown("its PCI requests could not be read")
         return
     by_address = _providers_by_address(host)
     if not by_address:
@@ -37,7 +37,7 @@ def _of_request(
     source = f"PCI alias {request.alias}"
     name = _resource_class(request)
     if name is None:
-        yield Unknown(f"{source} does not say of which class its devices are")
+        yield Unknown(f"{source} does not name the resource class of its devices")
         return
     amounts = {name: 1}
     for device in devices:
@@ -48,7 +48,7 @@ def _of_request(
 
 
 def _resource_class(request: PciRequest) -> str | None:
-    """PARITY: the class that the alias names, made a custom one; or one made of the product."""
+    """PARITY: the alias's class as a custom class, or a class made of vendor and product id."""
     if len(request.specs) != 1:
         return None
     [spec] = request.specs

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Request groups of a flavor and an image: what Nova's scheduler asks Placement for.
+"""Request groups of a flavor and an image: what Nova's scheduler requests from Placement.
 
-PARITY: group for group what `nova.scheduler.utils.ResourceRequest` makes of the same flavor;
-tests/differential/test_expected.py asks both.
+PARITY: the groups are those that `nova.scheduler.utils.ResourceRequest` makes for the same flavor
+and image; tests/differential/test_expected.py compares both.
 """
 
 import re
@@ -14,18 +14,18 @@ from trueup.reconcile.expected.cpus import dedicated_cpus, is_true
 from trueup.reconcile.expected.parts import Unknown
 from trueup.reconcile.facts import Flavor
 
-# The group without a suffix, whose classes may come from several providers of the tree.
+# The group without a suffix. Its classes may come from several providers of the tree.
 UNSUFFIXED = ""
 _OVERRIDE = re.compile(r"resources([a-zA-Z0-9_-]{1,64})?:(.*)")
 _PROCESSORS = frozenset({"VCPU", "PCPU"})
 
-# suffix → resource class → amount; zero says that none of the class is wanted
+# suffix → resource class → amount; zero means that the class is not requested
 _Amounts = dict[str, dict[str, int]]
 
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """Amounts that are asked for together, of one provider unless `suffix` is UNSUFFIXED."""
+    """Amounts that are requested together, from one provider unless `suffix` is UNSUFFIXED."""
 
     suffix: str
     amounts: Mapping[str, int]
@@ -34,10 +34,10 @@ class Group:
 def flavor_groups(
     flavor: Flavor, image: Mapping[str, str], *, volume_backed: bool, pinning: bool = True
 ) -> tuple[Group, ...] | Unknown:
-    """What an instance of this flavor, started from this image, asks for.
+    """The request groups of an instance with this flavor and image.
 
-    `pinning` says whether processor policies ask for PCPU: hosts that have none of it are asked
-    for VCPU instead.
+    `pinning` says whether CPU policies request PCPU. For a host without PCPU inventory it is
+    False, and VCPU is requested instead.
     """
     groups = _overrides(flavor.extra_specs)
     unsuffixed = groups.setdefault(UNSUFFIXED, {})
@@ -61,7 +61,7 @@ def flavor_groups(
 
 
 def _overrides(extra_specs: Mapping[str, str]) -> _Amounts:
-    """`resources:CLASS` and `resources<suffix>:CLASS`; what Nova does not understand it ignores."""
+    """The extra specs `resources:CLASS` and `resources<suffix>:CLASS`, without malformed ones."""
     groups: _Amounts = {}
     for key, value in extra_specs.items():
         match = _OVERRIDE.fullmatch(key)
@@ -97,7 +97,7 @@ def _memory_encrypted(flavor: Flavor, image: Mapping[str, str]) -> bool:
 
 
 def _persistent_memory(flavor: Flavor) -> Mapping[str, int]:
-    """One of the class of its size for each namespace that `hw:pmem` lists."""
+    """One CUSTOM_PMEM_NAMESPACE_... for each namespace size that `hw:pmem` lists."""
     labels = (label.strip() for label in flavor.extra_specs.get("hw:pmem", "").split(","))
     amounts: dict[str, int] = {}
     for label in filter(None, labels):

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""From which provider of a host an amount comes, as far as the inventories determine it.
+"""Which provider of a host gives an amount, as far as the inventories determine it.
 
-Nova does not store which provider Placement chose; but on most hosts only one has each class.
+Nova does not store which provider Placement chose. On most hosts only one provider has each class.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -11,20 +11,20 @@ from trueup.reconcile.expected.groups import UNSUFFIXED, Group
 from trueup.reconcile.expected.parts import Ambiguous, ExpectedPart, Known, NotOurs
 from trueup.reconcile.facts import Facts, Provider
 
-# Classes that another service creates and allocates by itself: prefix → service.
+# Resource classes that another service creates and allocates: prefix → service.
 _OWNERS = {"CUSTOM_RESERVATION_": "Blazar"}
 
 
 @dataclass(frozen=True, slots=True)
 class HostProviders:
-    """The providers of a host: its tree, and those that share with the tree by an aggregate."""
+    """The providers of a host: its tree, and those that share with it through an aggregate."""
 
     root: str
     tree: tuple[Provider, ...]
     sharing_providers: tuple[Provider, ...]
 
     def having(self, names: Iterable[str]) -> tuple[str, ...]:
-        """The providers of the tree, then the sharing ones, that have all these classes."""
+        """The providers that have all these classes: those of the tree, then the sharing ones."""
         wanted = set(names)
         return tuple(
             provider.uuid
@@ -43,7 +43,7 @@ def host_providers_of(root: str, facts: Facts) -> HostProviders:
 
 
 def parts_of(groups: Iterable[Group], host: HostProviders, source: str) -> Iterator[ExpectedPart]:
-    """Each group on its provider; in the group without a suffix, each class on its own."""
+    """The parts of each group; in the group without a suffix, each class is a part."""
     for group in groups:
         if group.suffix == UNSUFFIXED:
             alone = ({name: amount} for name, amount in group.amounts.items())
@@ -53,14 +53,14 @@ def parts_of(groups: Iterable[Group], host: HostProviders, source: str) -> Itera
 
 
 def on_one_of(source: str, amounts: Mapping[str, int], providers: tuple[str, ...]) -> ExpectedPart:
-    """Known if there is only one provider to choose from."""
+    """Known if only one of the providers is possible, else Ambiguous."""
     if len(providers) == 1:
         return Known(source, amounts, providers[0])
     return Ambiguous(source, amounts, providers)
 
 
 def _joined(parts: Iterable[ExpectedPart]) -> Iterator[ExpectedPart]:
-    """The open parts, then one part for each provider with everything known of it."""
+    """The open parts, then one part for each provider with all its known amounts."""
     known: dict[str, Known] = {}
     for part in parts:
         if isinstance(part, Known):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What an instance should hold: flavor, image, ports and devices put together, on its host."""
+"""What an instance should hold on its host: the sum of flavor, image, ports and devices."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -14,7 +14,7 @@ from trueup.reconcile.facts import Facts, Flavor, Instance, Migration
 
 @dataclass(frozen=True, slots=True)
 class Claim:
-    """One consumer's share of an instance: which flavor it holds, and on which host."""
+    """Which flavor of an instance one consumer holds, and on which host."""
 
     consumer: str
     cell: str
@@ -24,32 +24,32 @@ class Claim:
 
 
 def expected(instance: Instance, facts: Facts) -> tuple[ExpectedAllocation, ...]:
-    """What the instance should hold, and while it moves, what its migration should hold.
+    """What the instance should hold and, during a move, what its migration should hold.
 
-    Nothing for an instance on no host. It says what Nova's own rules make of the facts; whether
-    the instance is settled enough to act on that is for `residence` to say.
+    Empty for an instance on no host. This applies Nova's own rules to the facts; `residence`
+    decides whether the instance is settled, so that a defect may act on it.
     """
     migration = facts.moving.get(instance.uuid)
     if migration is None:
         own = Claim(instance.uuid, instance.cell, instance.host, instance.node, instance.flavor)
         return (_of_claim(own, instance, facts),)
     if migration.kind == "evacuation":
-        # Both hosts are the instance's own claims until the old one comes back and cleans up.
-        return (ExpectedAllocation(instance.uuid, (Unknown("its evacuation is under way"),)),)
+        # The instance itself holds both hosts until the old host returns and cleans up.
+        return (ExpectedAllocation(instance.uuid, (Unknown("its evacuation is in progress"),)),)
     return tuple(_of_claim(claim, instance, facts) for claim in _claims(migration, instance))
 
 
 def expected_on(root: str, instance: Instance, facts: Facts) -> ExpectedAllocation:
-    """What the instance should hold, were it settled on the host with this root provider."""
+    """What the instance should hold if it were settled on the host with this root provider."""
     return ExpectedAllocation(instance.uuid, tuple(_parts(instance.flavor, root, instance, facts)))
 
 
 def _claims(migration: Migration, instance: Instance) -> tuple[Claim, Claim]:
-    """The instance holds its new flavor on the target already, the migration its old one on the
-    source, from the scheduler's decision until the move is confirmed (nova-facts).
+    """The claims of an instance and of its migration.
 
-    Which flavors a resize is between may not be told; once it is `finished`, the present one is
-    the new one.
+    From the scheduler's decision until the move is confirmed, the instance holds its new flavor on
+    the target, and the migration holds the old flavor on the source. The facts may lack the
+    flavors of a resize; once it is `finished`, the current flavor is the new one.
     """
     resize = migration.kind == "resize"
     begun = resize and migration.status != "finished"
@@ -75,7 +75,7 @@ def _of_claim(claim: Claim, instance: Instance, facts: Facts) -> ExpectedAllocat
     if claim.host is None or claim.node is None:
         moving = claim.consumer != instance.uuid or instance.uuid in facts.moving
         return ExpectedAllocation(
-            claim.consumer, (Unknown("its host is not chosen"),) if moving else ()
+            claim.consumer, (Unknown("its host is not yet chosen"),) if moving else ()
         )
     nodes = facts.nodes_by_place.get((claim.cell, claim.host, claim.node), ())
     if len(nodes) != 1 or nodes[0].uuid not in facts.providers:
@@ -98,13 +98,13 @@ def _flavor_parts(
     flavor: Flavor | None, instance: Instance, host: HostProviders
 ) -> Iterator[ExpectedPart]:
     if flavor is None:
-        yield Unknown("its flavor cannot be read")
+        yield Unknown("its flavor could not be read")
         return
-    # A host that counts no processors as dedicated was asked for shared ones instead (drift B.38).
+    # For a host without PCPU inventory, the scheduler requested VCPU instead.
     pinning = bool(host.having(["PCPU"])) or not host.having(["VCPU"])
     image = instance.image_properties
     if image is None and (host.having(["PCPU"]) or host.having(["MEM_ENCRYPTION_CONTEXT"])):
-        yield Unknown("its image's properties are not told")
+        yield Unknown("its image properties could not be read")
         return
     groups = flavor_groups(
         flavor, image or {}, volume_backed=instance.volume_backed, pinning=pinning
@@ -120,7 +120,7 @@ def _flavor_parts(
 def _port_parts(instance: Instance, host: HostProviders, facts: Facts) -> Iterator[ExpectedPart]:
     if not facts.ports_read:
         if instance.ports_hold:
-            yield Unknown("its ports hold resources, and Neutron was not asked")
+            yield Unknown("its ports hold resources, and Neutron was not read")
         return
     for port in facts.ports_by_device.get(instance.uuid, ()):
         yield from port_parts(port, host)

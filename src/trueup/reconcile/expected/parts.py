@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What can be said of a part of an expected allocation: four kinds, each with its own certainty."""
+"""The parts of an expected allocation: four types, one for each degree of certainty."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -9,7 +9,7 @@ from trueup.reconcile.facts import Amounts
 
 @dataclass(frozen=True, slots=True)
 class Known:
-    """This much of this provider. `source` names what asks for it, as `flavor` or `port 0c72…`."""
+    """Amounts from one provider. `source` names what requests them: `flavor`, `port 0c72…`."""
 
     source: str
     amounts: Mapping[str, int]
@@ -18,7 +18,7 @@ class Known:
 
 @dataclass(frozen=True, slots=True)
 class Ambiguous:
-    """This much, of one of these providers; without any, no provider of the host has it."""
+    """These amounts from one of these providers. If empty, no provider of the host has them."""
 
     source: str
     amounts: Mapping[str, int]
@@ -27,7 +27,7 @@ class Ambiguous:
 
 @dataclass(frozen=True, slots=True)
 class NotOurs:
-    """Held rightly, by another service's doing; `amounts` is empty where only that one knows."""
+    """Amounts that another service allocates. Empty if only that service knows them."""
 
     source: str
     amounts: Mapping[str, int]
@@ -36,7 +36,7 @@ class NotOurs:
 
 @dataclass(frozen=True, slots=True)
 class Unknown:
-    """Something may be held that cannot be told, for this reason."""
+    """The facts do not show whether something is held, for this reason."""
 
     reason: str
 
@@ -72,18 +72,18 @@ class ExpectedAllocation:
 
     @property
     def open(self) -> tuple[Ambiguous | NotOurs | Unknown, ...]:
-        """The parts that are not known to the last provider and amount."""
+        """The parts whose provider or amount is not certain."""
         return tuple(part for part in self.parts if not isinstance(part, Known))
 
 
 def open_reason(part: Ambiguous | NotOurs | Unknown, names: Mapping[str, str]) -> str:
-    """Why a part is open, in words; `names` of providers by uuid."""
+    """Why a part is open, as text. `names` maps UUIDs of providers to names."""
     match part:
         case Unknown(reason):
             return reason
         case NotOurs(source, amounts, owner):
             what = ", ".join(sorted(amounts)) or "what it holds"
-            return f"{source}: {what} is for {owner} to give"
+            return f"{source}: {what} is allocated by {owner}"
         case Ambiguous(source, amounts, ()):
             return f"{source}: its host has no inventory of {', '.join(sorted(amounts))}"
         case Ambiguous(source, amounts, providers):

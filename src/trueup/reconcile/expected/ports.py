@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Ports: the bandwidth and packet rate that an instance's ports were promised."""
+"""Ports: the bandwidth and packet rate that an instance's ports request."""
 
 from collections.abc import Iterator
 
@@ -9,9 +9,9 @@ from trueup.reconcile.facts import Port
 
 
 def port_parts(port: Port, host: HostProviders) -> Iterator[ExpectedPart]:
-    """One part for each request group; its provider is the one that the port itself names.
+    """One part for each request group, from the provider in the port's binding profile.
 
-    A port that names none, or one of another host, was to be given one that has the classes.
+    If the port names none, or one of another host, every provider with the classes is possible.
     """
     here = {provider.uuid for provider in host.tree}
     for group in port.request_groups:

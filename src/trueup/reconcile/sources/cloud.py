@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The services we talk to: one file each, that reads facts and writes steps."""
+"""The services of a cloud from which facts are read. Steps are written to Placement only."""
 
 from dataclasses import dataclass
 
@@ -11,7 +11,7 @@ from trueup.reconcile.sources.placement.client import Placement
 
 @dataclass(frozen=True, slots=True)
 class Cloud:
-    """The services of one cloud; `neutron` and `hypervisors` are not asked if they are None."""
+    """The services of one cloud. If `neutron` or `hypervisors` is None, it is not read."""
 
     nova: Nova
     placement: Placement

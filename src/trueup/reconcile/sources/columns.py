@@ -12,10 +12,10 @@ from trueup.reconcile.sources.errors import Unreachable
 
 
 class Columns:
-    """The columns to select of each table of one database.
+    """The columns to select from each table of one database.
 
-    `needed` has, by table, the columns that must exist. A table that is not in `needed` may be
-    missing as a whole.
+    `needed` maps a table to the columns that must exist. A table that is not in `needed` may be
+    missing completely.
     """
 
     def __init__(self, session: Session, source: str, needed: Mapping[str, Iterable[str]]) -> None:
@@ -26,7 +26,7 @@ class Columns:
 
     @property
     def unsupported(self) -> tuple[Unsupported, ...]:
-        """The tables and columns that were asked for and do not exist."""
+        """The requested tables and columns that do not exist."""
         return tuple(self._lacking.values())
 
     def has(self, table: TableClause) -> bool:

@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""nova.conf, or what stands in its place → connected services. The door of oslo.config."""
+"""Connects to services, as nova.conf or the command line describes them.
+
+Only this module of reconcile uses oslo.config.
+"""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,14 +21,14 @@ from trueup.reconcile.sources.nova.databases import BY_MAPPING, CellOptions, Nov
 from trueup.reconcile.sources.placement.client import Placement
 from trueup.reconcile.sources.placement.database import PlacementDatabase
 
-# Seconds one request to a service may take; a provider list of 10,000 hosts takes upstream 2.
+# Seconds that one request may take. Upstream's service lists 10,000 providers in 2 seconds.
 REQUEST_TIMEOUT_SECONDS = 60
 _WITHOUT_CATALOG = (token_endpoint.Token, noauth.NoAuth)
 
 
 @dataclass(frozen=True, slots=True)
 class Databases:
-    """Which databases are read, and how: Nova's cells, and Placement's by its URL."""
+    """How Nova's cells are read, and the URL of Placement's database if that is read."""
 
     cells: CellOptions = BY_MAPPING
     placement_url: str | None = None
@@ -39,8 +42,7 @@ AS_CONFIGURED = Databases()
 
 
 def from_nova_conf(path: Path, databases: Databases = AS_CONFIGURED) -> Cloud:
-    """The cloud that this nova.conf describes: Nova's databases, and the others as Nova reaches
-    them.
+    """The cloud of this nova.conf: Nova's databases, and other services as Nova reaches them.
 
     Raises SettingsUnreadable, SettingMissing, DatabaseUnusable.
     """
@@ -60,8 +62,9 @@ def from_nova_conf(path: Path, databases: Databases = AS_CONFIGURED) -> Cloud:
 def from_names(
     nova_api_url: str | None, cloud_name: str | None, databases: Databases = AS_CONFIGURED
 ) -> Cloud:
-    """Nova's API database by its URL, or without one Nova's API; the others through clouds.yaml or
-    the OS_* environment.
+    """The cloud of this database URL, and of clouds.yaml or the OS_* environment.
+
+    Without a URL of Nova's API database, Nova is read over its API.
 
     Raises SettingsUnreadable, DatabaseUnusable.
     """
@@ -72,7 +75,7 @@ def from_names(
         neutron = Neutron(_named_adapter(connection, "network"))
     except (openstack.exceptions.ConfigException, exceptions.ClientException) as error:
         raise SettingsUnreadable(cloud_name or "OS_* environment", str(error)) from error
-    # Without a catalog every service would be the one endpoint that is named.
+    # Without a catalog every service would get the same endpoint.
     has_catalog = not isinstance(connection.session.auth, _WITHOUT_CATALOG)
     named = connection.config.get_endpoint("network")
     return Cloud(
@@ -111,7 +114,7 @@ def _read(path: Path) -> cfg.ConfigOpts:
         loading.register_session_conf_options(conf, section)
         loading.register_auth_conf_options(conf, section)
         loading.register_adapter_conf_options(conf, section)
-        # As Nova's own defaults for these sections.
+        # Nova's own defaults for these sections.
         conf.set_default("service_type", service, section)
         conf.set_default("valid_interfaces", ["internal", "public"], section)
         conf.set_default("timeout", REQUEST_TIMEOUT_SECONDS, section)
@@ -134,7 +137,7 @@ def _needed(conf: cfg.ConfigOpts, path: Path, section: str, option: str) -> str:
 
 
 def _adapter(conf: cfg.ConfigOpts, path: Path, section: str) -> Adapter | None:
-    """The service as Nova reaches it; None where the section has no credentials."""
+    """A client of the service with Nova's settings, or None if the section has no credentials."""
     try:
         auth = loading.load_auth_from_conf_options(conf, section)
         if auth is None:

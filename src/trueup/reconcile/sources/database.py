@@ -32,31 +32,31 @@ from sqlalchemy.pool import NullPool
 
 from trueup.reconcile.sources.errors import DatabaseUnusable, Unreachable
 
-# Seconds in which a server must take a connection.
+# Seconds in which a server must accept a connection.
 CONNECT_SECONDS = 10
-# Seconds in which it must have answered everything: as Nova's own limit for a cell.
+# Seconds in which it must have answered all queries: Nova's own limit for a cell.
 ANSWER_SECONDS = 60
 BATCH_ROWS = 5000
-# SQLite takes at most 999 parameters in older builds.
+# Older builds of SQLite accept at most 999 parameters.
 KEYS_IN_QUERY = 500
 
-# How many long texts are kept, in case they are not alike after all.
+# How many different long texts are kept in memory at most.
 _TEXTS_KEPT_MAX = 4096
 
 Fetched = TypeVar("Fetched")
 
 
 class Alike(Text):
-    """The type of a column whose values are long and mostly alike: a batch brings each once.
+    """The type of a column with long values, many of them equal: a batch transfers each once.
 
-    PERF: a flavor is 700 bytes for each instance, and a cloud has a hundred of them.
+    PERF: each instance has a flavor of 700 bytes, and a cloud has about a hundred flavors.
     """
 
 
 class Row(msgspec.Struct, array_like=True, gc=False):
-    """A row: its columns are attributes.
+    """A row, with its columns as attributes.
 
-    PERF: a dictionary takes ten times as long to make, and the garbage collector looks at it.
+    PERF: a dictionary takes ten times as long to make, and the garbage collector visits it.
     """
 
     if TYPE_CHECKING:
@@ -66,7 +66,7 @@ class Row(msgspec.Struct, array_like=True, gc=False):
 
 @lru_cache(maxsize=256)
 def row_type(columns: tuple[str, ...]) -> type[Row]:
-    """The type of rows that have these columns."""
+    """The type of rows with these columns."""
     kind = msgspec.defstruct("Row", columns, bases=(Row,), array_like=True, gc=False)
     return cast("type[Row]", kind)
 
@@ -76,27 +76,27 @@ def _unpacking(columns: tuple[str, ...]) -> "msgspec.json.Decoder[list[Row]]":
     return msgspec.json.Decoder(GenericAlias(list, (row_type(columns),)))
 
 
-# What a site's URL names → the driver that comes with the extras.
+# The dialect and driver in a site's URL → the driver that Trueup's extras install.
 _DRIVERS = {"mysql": "mysql+pymysql", "postgresql": "postgresql+psycopg"}
-# SAFETY: what makes a session unable to write, whatever its account may do.
+# SAFETY: the statement that makes a session read-only, whatever its account may do.
 _READ_ONLY = {
     "mysql": "SET SESSION TRANSACTION READ ONLY",
     "mariadb": "SET SESSION TRANSACTION READ ONLY",
     "postgresql": "SET SESSION CHARACTERISTICS AS TRANSACTION READ ONLY",
     "sqlite": "PRAGMA query_only = ON",
 }
-# Servers that pack a batch, and how long it may become; their default is a megabyte.
+# Dialects that pack a batch into one text, and its maximum length; their default is a megabyte.
 _PACKING = frozenset({"mysql", "mariadb"})
 _PACKED_BYTES_MAX = 1 << 26
-# The weakest isolation level under which all queries of a transaction see the same moment.
+# The weakest isolation level at which all queries of a transaction see the same state.
 _ONE_STATE = {"mysql": "REPEATABLE READ", "postgresql": "REPEATABLE READ"}
 
 
 class Database:
-    """One database; `source` is what it is called in coverage and errors."""
+    """One database. `source` is its name in coverage and errors."""
 
     def __init__(self, source: str, url: str, seconds: float = ANSWER_SECONDS) -> None:
-        """Raises DatabaseUnusable when this is no URL, or has no driver."""
+        """Raises DatabaseUnusable if `url` is not a database URL, or its driver is missing."""
         self.source = source
         self._seconds = seconds
         try:
@@ -105,7 +105,7 @@ class Database:
             raise DatabaseUnusable(source, str(error)) from error
 
     def ask(self, fetch: Callable[["Session"], Fetched]) -> Fetched:
-        """What `fetch` reads in one transaction. Raises Unreachable, also past the time limit."""
+        """Return what `fetch` reads in one transaction. Raises Unreachable, also on a timeout."""
         deadline = time.monotonic() + self._seconds
         try:
             with self._engine.connect() as connection:
@@ -118,7 +118,7 @@ class Database:
 
 
 class Session:
-    """One transaction, which sees one state. Methods raise Unreachable past the time limit."""
+    """One transaction, which sees one state. Methods raise Unreachable after the time limit."""
 
     def __init__(
         self, connection: Connection, source: str, deadline: float, seconds: float
@@ -128,7 +128,7 @@ class Session:
         self._deadline = deadline
         self._seconds = seconds
         self._tables: frozenset[str] | None = None
-        # Values of columns that are alike, by their digest.
+        # Values of columns of type Alike, by their digest.
         self._texts: dict[str | None, str | None] = {None: None}
 
     def has_table(self, name: str) -> bool:
@@ -137,7 +137,7 @@ class Session:
         return name in self._tables
 
     def columns(self, table: TableClause) -> frozenset[str]:
-        """The columns that a table has here; none when there is no such table."""
+        """The columns that the table has in this database; empty if there is no such table."""
         if not self.has_table(table.name):
             return frozenset()
         query: Select[Any] = (
@@ -146,17 +146,17 @@ class Session:
         return frozenset(self._connection.execute(query).keys())
 
     def rows(self, query: Select[Any]) -> list[Row]:
-        """The rows of a query whose result is short."""
+        """The rows of a query with a short result."""
         if time.monotonic() > self._deadline:
             raise Unreachable(self._source, f"it took longer than {self._seconds:g} s")
         result = self._connection.execute(query)
         return list(starmap(row_type(tuple(result.keys())), result))
 
     def batches(self, query: Select[Any], key: ColumnElement[Any]) -> Iterator[list[Row]]:
-        """The rows of a query by a growing key, so that neither side holds a long result.
+        """The rows of a query in batches, by increasing key, so that neither side holds all rows.
 
-        The key is a column that is never NULL, of the one table that the conditions are about,
-        and among the columns of the query.
+        The key is one of the query's columns. It is never NULL, and belongs to the only table
+        that the conditions of the query use.
         """
         keys = select(key).where(*_conditions(query)).order_by(key).limit(BATCH_ROWS)
         last = self._last(keys)
@@ -167,22 +167,22 @@ class Session:
             last = self._last(keys.where(key > last))
 
     def every_row(self, query: Select[Any], key: ColumnElement[Any]) -> Iterator[Row]:
-        """The same, row by row."""
+        """The rows of `batches`, one by one."""
         return chain.from_iterable(self.batches(query, key))
 
     def _last(self, keys: Select[Any]) -> Any:
-        """The last of these keys as the server orders them; None where there are none."""
+        """The last of the batch's keys in the server's order; None if there are no rows."""
         found = keys.subquery("batch")
         [row] = self.rows(select(func.max(*found.c).label("last")))
         return row.last
 
     def _batch(self, query: Select[Any], key: ColumnElement[Any]) -> list[Row]:
-        """The rows of a batch by their key.
+        """The rows of one batch, sorted by key.
 
-        PERF: MariaDB and MySQL pack them into one JSON text, which is taken apart in C. Their
-        driver is Python, and takes 24 microseconds for a row of 20 columns; this takes one
-        (bench/collecting.py). They are packed as they are met: a batch by LIMIT would be written
-        into a table on disk first, because of its texts.
+        PERF: MariaDB and MySQL pack the rows into one JSON text, which is parsed in C. Their
+        driver is written in Python, and takes 24 microseconds for a row of 20 columns; this takes
+        one (bench/collecting.py). The batch is bounded by keys: with LIMIT, the server would first
+        write it into a temporary table on disk, because it has TEXT columns.
         """
         if self._connection.dialect.name not in _PACKING:
             return self.rows(query.order_by(key))
@@ -193,7 +193,7 @@ class Session:
             [row] = self.rows(_with_only(query, packed))
             rows = unpacking.decode(row.packed or "")
         except (DatabaseError, ValueError):
-            # None at all, too many for one text, or a server that cannot do it: asked plainly.
+            # No rows, too many for one text, or a server that cannot pack: query without packing.
             return self.rows(query.order_by(key))
         for column in columns:
             if isinstance(column.type, Alike):
@@ -207,7 +207,7 @@ class Session:
         column: ColumnElement[Any],
         key: ColumnElement[Any],
     ) -> None:
-        """Put the values of a column, each of which is asked for once, in place of digests."""
+        """Replace digests in a column by the values; each value is fetched once."""
         name, texts = str(column.key), self._texts
         digest, number = attrgetter(name), attrgetter(str(key.key))
         new = {digest(row): number(row) for row in rows if digest(row) not in texts}
@@ -221,7 +221,7 @@ class Session:
     def rows_of(
         self, query: Select[Any], key: ColumnElement[Any], wanted: Sequence[Any]
     ) -> Iterator[Row]:
-        """The rows of a query whose key is one of these."""
+        """The rows of a query with one of these keys."""
         for start in range(0, len(wanted), KEYS_IN_QUERY):
             yield from self.rows(query.where(key.in_(wanted[start : start + KEYS_IN_QUERY])))
 
@@ -231,7 +231,7 @@ def _short(column: ColumnElement[Any]) -> ColumnElement[Any]:
 
 
 def _with_only(query: Select[Any], *columns: ColumnElement[Any]) -> Select[Any]:
-    """The same rows with other columns."""
+    """The same query with other columns."""
     return query.with_only_columns(*columns, maintain_column_froms=True)
 
 
@@ -248,9 +248,9 @@ def _url(text: str, source: str) -> URL:
 
 
 def _read_only_engine(url: URL, seconds: float) -> Engine:
-    """An engine whose transactions see one state and cannot write."""
+    """An engine whose transactions are read-only and see one state."""
     if url.get_backend_name() == "sqlite":
-        # Opened by URI, since a plain path would create a file that is not there.
+        # Opened by URI: with a plain path SQLite would create a missing file.
         path = quote(url.database or "")
         url = url.set(database=f"file:{path}", query={"mode": "rw", "uri": "true"})
     engine = create_engine(
@@ -260,7 +260,7 @@ def _read_only_engine(url: URL, seconds: float) -> Engine:
         isolation_level=_ONE_STATE.get(url.get_backend_name(), "SERIALIZABLE"),
     )
     if url.get_backend_name() == "sqlite":
-        # Its driver begins no transaction for a query, and each would see another moment.
+        # The driver begins no transaction for a SELECT, so each would see a different state.
         listens_for(engine, "begin")(lambda connection: connection.exec_driver_sql("BEGIN"))
     statement = _READ_ONLY[engine.dialect.name]
 
@@ -270,14 +270,14 @@ def _read_only_engine(url: URL, seconds: float) -> Engine:
             cursor.execute(statement)
             if engine.dialect.name in _PACKING:
                 cursor.execute(f"SET SESSION group_concat_max_len = {_PACKED_BYTES_MAX}")
-        # In PostgreSQL even what is set for a session is undone with the transaction it was set in.
+        # PostgreSQL reverts session settings if the transaction that made them is rolled back.
         connection.commit()
 
     return engine
 
 
 def _connect_arguments(driver: str, seconds: float) -> dict[str, Any]:
-    """What keeps a server that hangs, or a network that swallows, from holding us forever."""
+    """Timeouts, so that a server that hangs, or a network that drops packets, cannot block us."""
     whole = max(1, int(seconds))
     connecting = min(CONNECT_SECONDS, whole)
     libpq = {

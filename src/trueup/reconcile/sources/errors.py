@@ -1,17 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Why a cloud cannot be read or written: types with fields, worded at the edge."""
+"""Why a cloud cannot be read or written: types with fields. `cli/exits` adds the words."""
 
 from dataclasses import dataclass
 
 
 @dataclass(eq=False)
 class CloudError(Exception):
-    """Anything that keeps us from reading or writing a cloud."""
+    """Base of all errors of reading or writing a cloud."""
 
 
 @dataclass(eq=False)
 class Unreachable(CloudError):
-    """A source does not answer, or not as it should."""
+    """A source does not answer, or its answer is not understood."""
 
     source: str
     reason: str
@@ -19,7 +19,7 @@ class Unreachable(CloudError):
 
 @dataclass(eq=False)
 class AccessDenied(CloudError):
-    """A service answered, and refuses our credentials."""
+    """A service refused our credentials."""
 
     source: str
     reason: str
@@ -27,7 +27,7 @@ class AccessDenied(CloudError):
 
 @dataclass(eq=False)
 class MicroversionTooOld(CloudError):
-    """Placement does not speak the microversion that guards our writes."""
+    """Placement does not support the microversion that guarded writes need."""
 
     newest: str
     needed: str
@@ -44,7 +44,7 @@ class SettingMissing(CloudError):
 
 @dataclass(eq=False)
 class SettingsUnreadable(CloudError):
-    """A configuration file is not there, or is not one."""
+    """A configuration file does not exist, or is not a configuration file."""
 
     path: str
     reason: str
@@ -52,7 +52,7 @@ class SettingsUnreadable(CloudError):
 
 @dataclass(eq=False)
 class DatabaseUnusable(CloudError):
-    """A database URL that no driver here can open, or that is not a URL."""
+    """Not a database URL, or a URL for which no driver is installed."""
 
     source: str
     reason: str

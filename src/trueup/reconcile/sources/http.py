@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Requests to OpenStack's services: what is no answer becomes Unreachable or AccessDenied."""
+"""Requests to OpenStack's services. Every failure becomes Unreachable or AccessDenied."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -10,8 +10,8 @@ from keystoneauth1.adapter import Adapter
 
 from trueup.reconcile.sources.errors import AccessDenied, Unreachable
 
-# A server closes a connection that it kept open when it likes, also while a request is on its way
-# (uWSGI after each answer): whatever only reads is sent again, after so many seconds.
+# A server may close a kept-alive connection at any time, even while a request is in transit (uWSGI
+# does so after each answer). Requests that only read are therefore repeated, after this delay.
 _SENT_AGAIN: dict[str, Any] = {"connect_retries": 2, "connect_retry_delay": 0.05}
 
 # SAFETY: a write is sent once, whatever a nova.conf says of retries: sent again after it was made,
@@ -19,8 +19,8 @@ _SENT_AGAIN: dict[str, Any] = {"connect_retries": 2, "connect_retry_delay": 0.05
 _SENT_ONCE: dict[str, Any] = {"connect_retries": 0, "status_code_retries": 0}
 
 
-def sent(source: str, adapter: Adapter, method: str, path: str, **options: Any) -> Any:
-    """The response, whatever its status."""
+def send_request(source: str, adapter: Adapter, method: str, path: str, **options: Any) -> Any:
+    """Send a request and return the response, whatever its status."""
     again = _SENT_AGAIN if method == "GET" else _SENT_ONCE
     accepted = {"Accept": "application/json"}
     try:
@@ -28,27 +28,27 @@ def sent(source: str, adapter: Adapter, method: str, path: str, **options: Any) 
     except (exceptions.Unauthorized, exceptions.MissingAuthPlugin) as error:
         raise AccessDenied(source, str(error)) from error
     except exceptions.ClientException as error:
-        # keystoneauth appends what urllib3 says, which names the same once more.
+        # keystoneauth appends urllib3's message, which repeats the same.
         raise Unreachable(source, str(error).split(": HTTP")[0]) from error
 
 
-def checked(source: str, response: Any) -> Any:
-    """The document of a response that is one."""
+def document_of(source: str, response: Any) -> Any:
+    """The JSON document of a successful response."""
     if response.status_code in (401, 403):
         raise AccessDenied(source, detail(response))
     if response.status_code >= 400:
         raise Unreachable(source, f"HTTP {response.status_code}: {detail(response)}")
-    with understood(source):
+    with well_formed(source):
         return response.json()
 
 
 @contextmanager
-def understood(source: str) -> Iterator[None]:
-    """What lacks a part, or has another shape, is no answer of that service."""
+def well_formed(source: str) -> Iterator[None]:
+    """Turns the errors of reading a malformed document into Unreachable."""
     try:
         yield
     except (LookupError, TypeError, AttributeError, ValueError) as error:
-        raise Unreachable(source, f"what answers there is not {source}") from error
+        raise Unreachable(source, f"its answer is not one of {source}") from error
 
 
 def error_code(response: Any) -> str:
@@ -60,13 +60,13 @@ def error_code(response: Any) -> str:
 
 
 def detail(response: Any) -> str:
-    """The first sentence of an error document, whatever shape it has."""
+    """The first message of an error document, in any of the services' formats."""
     try:
         document = response.json()
         if "errors" in document:
             [error, *_] = document["errors"]
             return " ".join(str(error["detail"]).split())
-        # Nova and Neutron: one key that names the error.
+        # Nova and Neutron: an object with one key, the name of the error.
         [error] = document.values()
         text = error if isinstance(error, str) else error["message"]
         return " ".join(str(text).split())

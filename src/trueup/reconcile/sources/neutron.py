@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Neutron over its API: the ports that ask for resources. Read-only."""
+"""Neutron over its API: the ports that request resources. Read-only."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
@@ -10,12 +10,12 @@ from keystoneauth1.adapter import Adapter
 
 from trueup.reconcile.facts import NEUTRON, Port, PortRequestGroup
 from trueup.reconcile.sources.errors import Unreachable
-from trueup.reconcile.sources.http import checked, sent, understood
+from trueup.reconcile.sources.http import document_of, send_request, well_formed
 
 PORTS_IN_PAGE = 1000
-# A request with more of them is longer than what some servers take.
+# With more of them, the URL is longer than some servers accept.
 DEVICES_IN_REQUEST = 100
-# PERF: a port's whole document is ten times as long; its fields are all that Neutron then reads.
+# PERF: a port's complete document is ten times as long. Neutron reads only the requested fields.
 FIELDS = (
     "id",
     "device_id",
@@ -37,7 +37,7 @@ class Neutron:
         self._adapter = adapter
 
     def offered(self) -> bool:
-        """Whether the catalog has a Neutron; one that cannot be read is for `ports` to say."""
+        """Whether the catalog has Neutron; True if it cannot be read, and then `ports` raises."""
         try:
             return self._adapter.get_endpoint() is not None
         except exceptions.ClientException:
@@ -46,16 +46,17 @@ class Neutron:
     def ports(
         self, counted: Counted = lambda _: None, devices: Iterable[str] | None = None
     ) -> tuple[Port, ...]:
-        """The ports of instances that ask for resources, or were given some.
+        """The ports of instances that request resources or have an allocation.
 
-        With `devices` only of these instances.
-
-        Without administrator's rights Neutron leaves the requests out; then nothing is said.
+        With `devices`, only the ports of these instances. Raises Unreachable without
+        administrator's rights, because Neutron then omits the requests.
         """
         found: list[Port] = []
         for seen, row in enumerate(self._of(devices), 1):
             if "resource_request" not in row and "binding:host_id" not in row:
-                raise Unreachable(NEUTRON, "it hides bindings from us: administrators see them")
+                raise Unreachable(
+                    NEUTRON, "it does not show port bindings: use an administrator's credentials"
+                )
             port = parse_port(row)
             if port.request_groups or port.allocation:
                 found.append(port)
@@ -77,22 +78,24 @@ class Neutron:
         first = f"/v2.0/ports?{fields}&limit={PORTS_IN_PAGE}&sort_key=id&sort_dir=asc{chosen}"
         marker = ""
         while True:
-            answer = checked(NEUTRON, sent(NEUTRON, self._adapter, "GET", first + marker))
-            with understood(NEUTRON):
+            answer = document_of(
+                NEUTRON, send_request(NEUTRON, self._adapter, "GET", first + marker)
+            )
+            with well_formed(NEUTRON):
                 rows = answer["ports"]
                 yield from rows
-                # A Neutron that does not page gives everything at once, however long.
+                # A Neutron without pagination returns everything at once.
                 if len(rows) != PORTS_IN_PAGE:
                     return
                 marker = f"&marker={rows[-1]['id']}"
 
 
 def parse_port(row: Mapping[str, Any]) -> Port:
-    """A port from Neutron's document of it. Raises Unreachable when it is none."""
-    with understood(NEUTRON):
+    """A port from Neutron's document. Raises Unreachable if it is not the document of a port."""
+    with well_formed(NEUTRON):
         profile = row.get("binding:profile") or {}
         allocation = profile.get("allocation")
-        # Before Xena a port asked for one group without a name, and named one provider.
+        # Before Xena a port requested one group without an id, and its profile named one provider.
         if isinstance(allocation, str):
             allocation = {row["id"]: allocation}
         request = row.get("resource_request") or {}
@@ -111,7 +114,7 @@ def parse_port(row: Mapping[str, Any]) -> Port:
 
 
 def _groups(request: Mapping[str, Any], port: str) -> Iterator[PortRequestGroup]:
-    """Both formats: a list of groups, or the one group itself."""
+    """The request groups, from either format: a list of groups, or one group itself."""
     groups = request.get("request_groups")
     if groups is None:
         groups = [{"id": port, **request}] if request.get("resources") else []

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a source said that is not in the facts: values that could not be read, kinds it lacks."""
+"""Notes about one source: values that could not be read, and kinds of facts it cannot give."""
 
 from dataclasses import dataclass
 
@@ -11,7 +11,7 @@ UNREAD_NAMED_MAX = 100
 
 @dataclass(frozen=True, slots=True)
 class Noted:
-    """Notes of one reading of a source; the fields are those of `SourceStatus`."""
+    """The notes of one read of a source. The fields are those of `SourceStatus`."""
 
     unread: tuple[Unread, ...] = ()
     unread_rows: int = 0
@@ -19,7 +19,7 @@ class Noted:
     unsupported: tuple[Unsupported, ...] = ()
 
     def and_also(self, other: "Noted") -> "Noted":
-        """The notes of two readings of one source, each unreadable value named once."""
+        """The notes of two reads of one source, with each unreadable value once."""
         return Noted(
             tuple(dict.fromkeys(self.unread + other.unread))[:UNREAD_NAMED_MAX],
             self.unread_rows + other.unread_rows,
@@ -32,11 +32,11 @@ NOTHING_NOTED = Noted()
 
 
 class Notes:
-    """Collects what could not be understood while one source is read."""
+    """Collects the values that cannot be understood while one source is read."""
 
     def __init__(self) -> None:
         self.unread: list[Unread] = []
-        # PERF: the same uuids occur in many tables: each is parsed once, and kept once in memory.
+        # PERF: the same UUIDs occur in many tables; each is parsed once and stored once.
         self.canonical: dict[str, str] = {}
         self.count = 0
         self.lost = 0
@@ -49,5 +49,5 @@ class Notes:
             self.unread.append(Unread(table, str(row), column, reason))
 
     def so_far(self, unsupported: tuple[Unsupported, ...]) -> Noted:
-        """Everything noted so far, with what the source cannot give."""
+        """All notes so far, together with the kinds of facts that the source cannot give."""
         return Noted(tuple(self.unread), self.count, self.lost, unsupported)

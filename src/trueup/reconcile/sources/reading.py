@@ -11,7 +11,7 @@ import msgspec
 from trueup.reconcile.sources.database import Row
 from trueup.reconcile.sources.notes import Notes
 
-# What stands for "never" in a column that should be empty.
+# Some tools write this time for "never", where the column should be NULL.
 _EPOCH_YEAR = 1970
 _UUID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}")
 _DIGITS = re.compile(r"[0-9a-f]{32}")
@@ -29,7 +29,7 @@ class Reader:
         self._canonical = notes.canonical
 
     def every(self, read: Callable[[Row], Read], rows: Iterable[Row]) -> Iterator[Read]:
-        """Each row as `read` understands it; a row that it cannot is noted as lost."""
+        """`read` of each row. A row that it cannot read is left out, and noted as lost."""
         for row in rows:
             try:
                 value = read(row)
@@ -42,7 +42,7 @@ class Reader:
         self._notes.add(self._table, getattr(row, self._key, None), column, reason)
 
     def uuid(self, row: Row, column: str) -> str:
-        """A UUID in its canonical form; "" for none. One that is no UUID stays as it is."""
+        """A UUID in its canonical form; "" for NULL. A text that is not a UUID is kept as it is."""
         value = getattr(row, column)
         known = self._canonical.get(value)
         if known is not None:
@@ -61,7 +61,7 @@ class Reader:
         return "-".join((digits[:8], digits[8:12], digits[12:16], digits[16:20], digits[20:]))
 
     def moment(self, row: Row, column: str) -> datetime | None:
-        """A time in naive UTC; None for none, and for one of 1970 or that is no time."""
+        """A time in UTC without a zone. None for NULL, for 1970, and for what is not a time."""
         value = getattr(row, column)
         if value is None:
             return None
@@ -72,7 +72,7 @@ class Reader:
         return moment.astimezone(UTC).replace(tzinfo=None) if moment.tzinfo else moment
 
     def document(self, row: Row, column: str) -> Any:
-        """A JSON document; None for none and for what is no JSON."""
+        """A JSON document. None for NULL, and for what is not JSON."""
         if not getattr(row, column):
             return None
         try:

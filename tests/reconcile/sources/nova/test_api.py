@@ -212,7 +212,7 @@ def test_an_api_that_names_them_is_believed(recorded):
 def test_an_api_too_old_for_migrations_is_refused(recorded):
     with answers.replayed(older(recorded, 58)) as adapter, pytest.raises(Unreachable) as refused:
         NovaApi(adapter).cells()
-    assert refused.value.reason == "it speaks 2.58, and 2.59 is needed"
+    assert refused.value.reason == "it supports microversions up to 2.58, and 2.59 is needed"
 
 
 def test_pages_are_followed_to_the_end(recorded, monkeypatch):

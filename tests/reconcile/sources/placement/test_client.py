@@ -118,7 +118,7 @@ def test_what_is_not_placement_at_all_is_said_so(reply):
     with answering({"GET /": reply}) as url, pytest.raises(Unreachable) as silent:
         client(url).newest_minor()
     assert silent.value.source == "Placement"
-    assert silent.value.reason == "what answers there is not Placement"
+    assert silent.value.reason == "its answer is not one of Placement"
 
 
 @pytest.mark.parametrize(
@@ -141,7 +141,7 @@ def test_answers_of_another_shape_are_not_placement_either(reply):
         replies[f"GET /resource_providers/p/{part}"] = Reply(200, {part: {}})
     with answering(replies) as url, pytest.raises(Unreachable) as silent:
         client(url).ledger(lambda *_: None)
-    assert silent.value.reason == "what answers there is not Placement"
+    assert silent.value.reason == "its answer is not one of Placement"
 
 
 @pytest.mark.parametrize("body", [{}, {"allocations": None}, {"allocations": {"p": {}}}, "text"])

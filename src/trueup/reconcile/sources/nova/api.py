@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Nova over its API, as an administrator: the facts that the databases have, as far as it has them.
+"""Reads Nova over its API, as an administrator. Read-only.
 
-The API does not name cells. So everything it returns is put into one cell, NovaApi.cells()[0]; a
-second one stands for all cells that are down, and is silent while there are any. Read-only.
+The API has only a part of the facts in Nova's databases, and does not name cells. Everything it
+returns is put into one cell, ANSWERING_CELLS. A second one, DOWN_CELLS, stands for all cells that
+are down, and is silent while there are any.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -17,7 +18,7 @@ from keystoneauth1.adapter import Adapter
 
 from trueup.reconcile.facts import ComputeNode, Instance, Migration, Unsupported
 from trueup.reconcile.sources.errors import Unreachable
-from trueup.reconcile.sources.http import checked, sent, understood
+from trueup.reconcile.sources.http import document_of, send_request, well_formed
 from trueup.reconcile.sources.notes import Noted
 from trueup.reconcile.sources.nova import documents
 from trueup.reconcile.sources.nova.contract import (
@@ -32,17 +33,17 @@ from trueup.reconcile.sources.nova.documents import UNKNOWN, Document
 from trueup.reconcile.steps import InstanceState, instance_state
 
 NOVA_API = "Nova's API"
-# Migrations have a uuid since 2.59; nothing newer than a server's image properties is asked for.
+# Migrations have a UUID since 2.59. The newest one used is that of a server's image properties.
 NEEDED, NEWEST_USED = 59, 98
-# Since 2.69 it says which servers and services are in cells that do not answer.
+# Since 2.69 the API marks servers and services in cells that do not answer.
 NAMES_DOWN_CELLS = 69
 ROWS_IN_PAGE = 1000
 PARALLEL_REQUESTS = 8
 
-TOLD = NovaCell("nova-api", NOVA_API, url="")
-DOWN = NovaCell("cells-that-are-down", "cells that are down", url="")
+ANSWERING_CELLS = NovaCell("nova-api", NOVA_API, url="")
+DOWN_CELLS = NovaCell("cells-that-are-down", "cells that are down", url="")
 _UNSUPPORTED = tuple(
-    Unsupported(what, "Nova's API does not tell")
+    Unsupported(what, "Nova's API does not have it")
     for what in (
         "archived rows",
         "build requests",
@@ -75,75 +76,78 @@ class NovaApi:
         self._asking = Lock()
 
     def cells(self) -> tuple[NovaCell, ...]:
-        """The cell of everything that the API returns, and the one of cells that are down."""
+        """The cell of everything that the API returns, and the one for cells that are down."""
         with self._asking:
             self._first_page = self._services = None
             self._seen = {}
         self.newest_minor()
-        return TOLD, DOWN
+        return ANSWERING_CELLS, DOWN_CELLS
 
     def newest_minor(self) -> int:
-        """The newest microversion that both sides speak. Raises Unreachable when it is too old."""
+        """The newest microversion that both sides support. Raises Unreachable if it is too old."""
         if not self._minor:
-            answer = checked(NOVA_API, sent(NOVA_API, self._adapter, "GET", "/"))
-            with understood(NOVA_API):
+            answer = document_of(NOVA_API, send_request(NOVA_API, self._adapter, "GET", "/"))
+            with well_formed(NOVA_API):
                 word = answer["version"]["version"]
                 newest = int(word.split(".")[1]) if word else 0
             if newest < NEEDED:
-                raise Unreachable(NOVA_API, f"it speaks 2.{newest}, and 2.{NEEDED} is needed")
+                raise Unreachable(
+                    NOVA_API,
+                    f"it supports microversions up to 2.{newest}, and 2.{NEEDED} is needed",
+                )
             self._minor = min(newest, NEWEST_USED)
         return self._minor
 
     def registry(self, cells: Iterable[NovaCell], uuids: Iterable[str] | None = None) -> Registry:
-        """Host aggregates, and the names of what the API does not tell."""
+        """Host aggregates, and the kinds of facts that the API does not have."""
         rows = self._parsed(self._get("/os-aggregates"), "aggregates", documents.host_aggregate)
         return Registry(host_aggregates=tuple(rows), noted=Noted(unsupported=_UNSUPPORTED))
 
     def contents(self, cell: NovaCell, counted: CountInstances = lambda _: None) -> CellContents:
-        """All servers that are not deleted, their moves, and hosts.
+        """All servers that are not deleted, their migrations, and all hosts.
 
-        Raises Unreachable for the cells that are down, unless the API can name them and none is.
+        For DOWN_CELLS, raises Unreachable unless the API reports cells that are down, and none is.
         """
-        if cell.uuid == DOWN.uuid:
+        if cell.uuid == DOWN_CELLS.uuid:
             return self.hosts(cell)
         soft_deleted = self._pages(f"{_DELETED}&status=SOFT_DELETED")
-        servers = self._told(chain(self._servers(), soft_deleted))
+        servers = self._known(chain(self._servers(), soft_deleted))
         counted(len(servers))
         return replace(self.hosts(cell), instances=servers, migrations=self._migrations())
 
     def hosts(self, cell: NovaCell) -> CellContents:
-        """Hosts. Raises Unreachable for the cells that are down, as `contents`."""
-        if cell.uuid == DOWN.uuid:
+        """Hosts. Raises Unreachable for DOWN_CELLS, as `contents` does."""
+        if cell.uuid == DOWN_CELLS.uuid:
             self._refuse_silence()
             return CellContents()
         return CellContents(
             compute_nodes=self._compute_nodes(),
             services=self._each(
                 (row for row in self._all_services() if row["status"] != UNKNOWN),
-                lambda row: documents.compute_service(row, TOLD.uuid),
+                lambda row: documents.compute_service(row, ANSWERING_CELLS.uuid),
             ),
         )
 
     def instance_ids(self, cell: NovaCell, wanted: InstanceFilter) -> InstanceIds:
-        """The servers that are wanted, host by host and project by project."""
-        if cell.uuid == DOWN.uuid:
+        """The servers that match the filter, listed by host and by project."""
+        if cell.uuid == DOWN_CELLS.uuid:
             return InstanceIds()
         filters = _filters(wanted)
         living = [f"{_ALIVE}{one}" for one in filters]
         living += [f"{_DELETED}&status=SOFT_DELETED{one}" for one in filters]
         gone = [f"{_DELETED}{one}" for one in filters] if wanted.deleted else []
-        told = self._told(chain.from_iterable(map(self._pages, (*living, *gone))))
-        # PERF: a server whose document was in a list is not asked for again.
-        self._seen |= {one.uuid: one for one in told}
+        listed = self._known(chain.from_iterable(map(self._pages, (*living, *gone))))
+        # PERF: a server whose document was in a list is not read again.
+        self._seen |= {one.uuid: one for one in listed}
         return InstanceIds(
-            {one.uuid: one.uuid for one in told if not one.deleted},
-            {one.uuid: one.uuid for one in told if one.deleted},
+            {one.uuid: one.uuid for one in listed if not one.deleted},
+            {one.uuid: one.uuid for one in listed if one.deleted},
         )
 
     def instances(self, cell: NovaCell, uuids: Iterable[str]) -> CellContents:
-        """These servers, alive or deleted, and moves of them or with these uuids."""
+        """These servers, alive or deleted, and migrations of them or with these UUIDs."""
         wanted = frozenset(uuids)
-        if cell.uuid == DOWN.uuid:
+        if cell.uuid == DOWN_CELLS.uuid:
             return CellContents()
         seen = {uuid: self._seen[uuid] for uuid in wanted & self._seen.keys()}
         asked = self.lookup(cell, wanted - seen.keys())
@@ -153,8 +157,11 @@ class NovaApi:
     def lookup(
         self, cell: NovaCell, uuids: Iterable[str], moves_of: Iterable[str] = ()
     ) -> CellContents:
-        """These servers, alive or deleted, and the moves of those; one that is down is nowhere."""
-        if cell.uuid == DOWN.uuid:
+        """These servers, alive or deleted, and the migrations of `moves_of`.
+
+        A server in a cell that is down is left out.
+        """
+        if cell.uuid == DOWN_CELLS.uuid:
             return CellContents()
         with ThreadPoolExecutor(PARALLEL_REQUESTS) as pool:
             servers = [one for one in pool.map(self._server, sorted(uuids)) if one is not None]
@@ -162,8 +169,8 @@ class NovaApi:
         return CellContents(instances=tuple(servers), migrations=tuple(moves))
 
     def instance_state(self, cell: str, uuid: str) -> InstanceState | None:
-        """The state of a server as it is now; None: Nova knows none."""
-        found = self.lookup(TOLD, [uuid], [uuid])
+        """The state of a server now; None if Nova has no such server."""
+        found = self.lookup(ANSWERING_CELLS, [uuid], [uuid])
         if not found.instances:
             return None
         return instance_state(
@@ -174,14 +181,14 @@ class NovaApi:
         """There is nothing to release."""
 
     def _compute_nodes(self) -> tuple[ComputeNode, ...]:
-        """None at all while a cell is down, where Nova then fails (34.0.0: HTTP 500)."""
+        """Compute nodes. None while a cell is down: then Nova 34.0.0 answers HTTP 500."""
         try:
             rows = list(self._pages("/os-hypervisors/detail?", "hypervisors"))
         except Unreachable:
             if not self._silent_hosts():
                 raise
             return ()
-        return self._each(rows, lambda row: documents.compute_node(row, TOLD.uuid))
+        return self._each(rows, lambda row: documents.compute_node(row, ANSWERING_CELLS.uuid))
 
     def _silent_hosts(self) -> list[str]:
         return [row["host"] for row in self._all_services() if row["status"] == UNKNOWN]
@@ -189,36 +196,36 @@ class NovaApi:
     def _refuse_silence(self) -> None:
         if self.newest_minor() < NAMES_DOWN_CELLS:
             raise Unreachable(
-                DOWN.name,
-                f"Nova's API speaks 2.{self.newest_minor()}, and names no cell that is down before "
-                f"2.{NAMES_DOWN_CELLS}",
+                DOWN_CELLS.name,
+                f"Nova's API supports 2.{self.newest_minor()}, and reports cells that are down only"
+                f" from 2.{NAMES_DOWN_CELLS} on",
             )
-        # PARITY: a page that is full of other servers has no room for those of cells that are
-        # down, nor has any page after the first; so services are asked as well.
+        # PARITY: a full page of other servers omits those in cells that are down, and so do all
+        # pages after the first. Therefore services are read too.
         silent = [row for row in self._first_servers() if row.get("status") == UNKNOWN]
         hosts = self._silent_hosts()
         if silent or hosts:
             raise Unreachable(
-                DOWN.name,
+                DOWN_CELLS.name,
                 f"{len(silent)} servers and {len(hosts)} services are {UNKNOWN}"
                 + (f": {', '.join(sorted(hosts)[:10])}" if hosts else ""),
             )
 
     def _first_servers(self) -> list[Document]:
-        """The first page, without paging: only so are cells that are down mentioned."""
+        """The first page of servers; only this one includes servers in cells that are down."""
         with self._asking:
             if self._first_page is None:
                 answer = self._get(_ALIVE)
-                with understood(NOVA_API):
+                with well_formed(NOVA_API):
                     self._first_page = list(answer["servers"])
             return self._first_page
 
     def _all_services(self) -> list[Document]:
         with self._asking:
             if self._services is None:
-                # Without filters, lest it leave out what is down.
+                # Without filters: with them, Nova leaves out services in cells that are down.
                 answer = self._get("/os-services")
-                with understood(NOVA_API):
+                with well_formed(NOVA_API):
                     rows = list(answer["services"])
                     self._services = [row for row in rows if row["binary"] == "nova-compute"]
             return self._services
@@ -231,56 +238,59 @@ class NovaApi:
             yield from self._pages(_ALIVE, after=known[-1])
 
     def _server(self, uuid: str) -> Instance | None:
-        response = self._sent(f"/servers/{uuid}")
+        response = self._send(f"/servers/{uuid}")
         if response.status_code >= 500 and self._silent_hosts():
-            # It may be in a cell that is down; that one is silent in the coverage.
+            # It may be in a cell that is down; then DOWN_CELLS is silent in the coverage.
             return None
         if response.status_code == 404:
             rows = list(self._pages(f"{_DELETED}&uuid={uuid}"))
         else:
-            with understood(NOVA_API):
-                rows = [checked(NOVA_API, response)["server"]]
-        # In a cell that is down: neither alive nor deleted.
-        return next(iter(self._told(rows)), None)
+            with well_formed(NOVA_API):
+                rows = [document_of(NOVA_API, response)["server"]]
+        # UNKNOWN: its cell is down, so it counts neither as alive nor as deleted.
+        return next(iter(self._known(rows)), None)
 
-    def _told(self, rows: Iterable[Document]) -> tuple[Instance, ...]:
-        told = (row for row in rows if row.get("status") != UNKNOWN)
-        return self._each(told, lambda row: documents.instance(row, TOLD.uuid))
+    def _known(self, rows: Iterable[Document]) -> tuple[Instance, ...]:
+        known = (row for row in rows if row.get("status") != UNKNOWN)
+        return self._each(known, lambda row: documents.instance(row, ANSWERING_CELLS.uuid))
 
     def _moves(self, uuids: frozenset[str], servers: Iterable[Instance]) -> tuple[Migration, ...]:
-        """Moves of these servers; the API finds none by its own uuid, so of the rest in all."""
+        """Migrations of these servers, and those with these UUIDs.
+
+        The API cannot find a migration by its UUID, so for those all migrations are read.
+        """
         known = frozenset(one.uuid for one in servers)
         if known == uuids and len(uuids) <= ROWS_IN_PAGE:
-            return self.lookup(TOLD, (), uuids).migrations
+            return self.lookup(ANSWERING_CELLS, (), uuids).migrations
         every = self._migrations()
         return tuple(one for one in every if one.uuid in uuids or one.instance in uuids)
 
     def _migrations(self, instance: str | None = None) -> tuple[Migration, ...]:
         chosen = f"instance_uuid={instance}" if instance else ""
         rows = self._pages(f"/os-migrations?{chosen}", "migrations", key="uuid")
-        return self._each(rows, lambda row: documents.migration(row, TOLD.uuid))
+        return self._each(rows, lambda row: documents.migration(row, ANSWERING_CELLS.uuid))
 
     def _pages(
         self, path: str, name: str = "servers", key: str = "id", after: str = ""
     ) -> Iterator[Document]:
-        """Rows page by page, until one has none."""
+        """Rows page by page, until a page is empty."""
         while True:
             marker = f"&marker={after}" if after else ""
             answer = self._get(f"{path}&limit={ROWS_IN_PAGE}{marker}")
-            with understood(NOVA_API):
+            with well_formed(NOVA_API):
                 rows = answer[name]
                 if not rows:
                     return
                 after = rows[-1][key]
             yield from rows
-            # Nova gives fewer than asked for where its own limit is lower, and then has a link.
+            # If Nova's own limit is lower, the page is shorter and has a link to the next one.
             if f"{name}_links" not in answer:
                 return
 
     def _parsed(
         self, answer: Mapping[str, Any], name: str, parse: Callable[[Document], Parsed]
     ) -> tuple[Parsed, ...]:
-        with understood(NOVA_API):
+        with well_formed(NOVA_API):
             return tuple(map(parse, answer[name]))
 
     def _each(
@@ -288,19 +298,21 @@ class NovaApi:
     ) -> tuple[Parsed, ...]:
         found = []
         for row in rows:
-            with understood(NOVA_API):
+            with well_formed(NOVA_API):
                 found.append(parse(row))
         return tuple(found)
 
     def _get(self, path: str) -> Any:
-        return checked(NOVA_API, self._sent(path))
+        return document_of(NOVA_API, self._send(path))
 
-    def _sent(self, path: str) -> Any:
-        return sent(NOVA_API, self._adapter, "GET", path, microversion=f"2.{self.newest_minor()}")
+    def _send(self, path: str) -> Any:
+        return send_request(
+            NOVA_API, self._adapter, "GET", path, microversion=f"2.{self.newest_minor()}"
+        )
 
 
 def _filters(wanted: InstanceFilter) -> list[str]:
-    """What to add to a list of servers, once for each host in each project."""
+    """The query strings that list the servers: one for each host and project."""
     hosts = [""] if wanted.hosts is None else [f"&host={quote(one)}" for one in wanted.hosts]
     projects = (
         [""]

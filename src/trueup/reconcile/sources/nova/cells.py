@@ -132,7 +132,7 @@ class CellReading:
         return Beside(roots, self._images(uuids))
 
     def _uuids(self, query: Select[Any], table: TableClause) -> dict[str, str]:
-        # What is written in another form is noted where the row itself is read.
+        # A UUID in another form is noted where the instance's own row is read.
         reader = Reader(table.name, Notes())
         rows = self._session.every_row(query, table.c.id)
         return {row.uuid: reader.uuid(row, "uuid") for row in rows}
@@ -143,7 +143,7 @@ class CellReading:
         return self._read(instance_rows.block_device, tables.devices, rows)
 
     def _images(self, uuids: Sequence[str] | None) -> Mapping[str, Mapping[str, str]]:
-        """The properties of each image that has some, without the prefix."""
+        """The image properties of each instance that has some, without the prefix `image_`."""
         images: dict[str, dict[str, str]] = {}
         table = tables.system_metadata
         if not self._columns.has(table):

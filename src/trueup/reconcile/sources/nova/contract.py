@@ -21,7 +21,7 @@ from trueup.reconcile.facts import (
 from trueup.reconcile.sources.notes import NOTHING_NOTED, Noted
 from trueup.reconcile.steps import InstanceState
 
-# Is called with the number of instances that have been read so far.
+# Called with the number of instances that have been read so far.
 CountInstances = Callable[[int], None]
 
 

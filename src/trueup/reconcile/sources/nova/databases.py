@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Nova from its own databases: the API database, and every cell it maps. Read-only."""
+"""Reads Nova's own databases: the API database, and every cell that it maps. Read-only."""
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
@@ -30,7 +30,7 @@ Fetched = TypeVar("Fetched")
 
 @dataclass(frozen=True, slots=True)
 class CellOptions:
-    """How cells are reached.
+    """How the databases of cells are reached.
 
     `urls`, by a cell's name or uuid, override the URL of its mapping. A database that has not
     answered within `seconds` counts as silent in this run.
@@ -44,10 +44,10 @@ BY_MAPPING = CellOptions()
 
 
 class NovaDatabases:
-    """Nova's databases. Every method raises Unreachable when the database it asks does not answer.
+    """Nova's databases. Every method raises Unreachable if a database does not answer.
 
-    `main_url` is nova.conf's [database]connection, of which templates in cell mappings are made.
-    Raises DatabaseUnusable when a URL is none, or has no driver.
+    `main_url` is nova.conf's [database]connection, from which URL templates in cell mappings are
+    filled. Raises DatabaseUnusable if a URL is not a database URL, or its driver is missing.
     """
 
     read_via: str = "database"
@@ -61,7 +61,7 @@ class NovaDatabases:
         self._options = options
         self._cells: dict[str, NovaCell] = {}
         self._databases: dict[str, Database] = {}
-        # What is no URL, or has no driver, is said before anything is asked.
+        # Unusable URLs are refused before anything is read.
         self._database(API_DATABASE, api_url)
 
     def cells(self) -> tuple[NovaCell, ...]:
@@ -94,7 +94,7 @@ class NovaDatabases:
         )
 
     def contents(self, cell: NovaCell, counted: CountInstances = lambda _: None) -> CellContents:
-        """What is not deleted in a cell, as of one transaction."""
+        """Everything in a cell that is not deleted, read in one transaction."""
         return self._ask_cell(cell, lambda reading: reading.contents(counted))
 
     def hosts(self, cell: NovaCell) -> CellContents:
@@ -102,7 +102,7 @@ class NovaDatabases:
         return self._ask_cell(cell, lambda reading: reading.hosts())
 
     def instance_ids(self, cell: NovaCell, wanted: InstanceFilter) -> InstanceIds:
-        """Which instances of a cell are wanted."""
+        """The instances of a cell that match the filter."""
         return self._ask_cell(cell, lambda reading: reading.instance_ids(wanted))
 
     def instances(self, cell: NovaCell, uuids: Iterable[str]) -> CellContents:
@@ -126,7 +126,7 @@ class NovaDatabases:
         found = self.lookup(self._cells[cell], [uuid], moves_of=[uuid])
         if not found.instances:
             return None
-        # Beside a row that is not archived, an archived one is of an earlier instance.
+        # If there is also a row that is not archived, the archived one is an earlier instance's.
         row = min(found.instances, key=lambda row: row.archived)
         moves = (one for one in found.migrations if one.instance == uuid)
         return instance_state(row, moving=any(one.under_way for one in moves))
@@ -149,7 +149,7 @@ class NovaDatabases:
         return self._databases[key]
 
     def _cell_url(self, row: Row) -> str:
-        """A cell's URL: the one that was named, or its mapping's, filled as Nova does."""
+        """A cell's URL: the one that the options name, or its mapping's, filled in as Nova does."""
         named = self._options.urls
         for key in (row.uuid, row.name):
             if key in named:
@@ -157,7 +157,7 @@ class NovaDatabases:
         template = str(row.database_connection or "")
         if "{" not in template or self._main_url is None:
             return template
-        # Taken apart as text: what is escaped in the main URL stays so.
+        # Parsed as text, so that escaped characters of the main URL stay escaped.
         main = urlsplit(self._main_url)
         try:
             return template.format(

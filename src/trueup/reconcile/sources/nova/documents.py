@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Documents of Nova's API → facts. No request here."""
+"""Documents of Nova's API → facts. No requests here."""
 
 from collections.abc import Mapping
 from datetime import UTC, datetime
@@ -16,16 +16,17 @@ from trueup.reconcile.facts import (
 
 Document = Mapping[str, Any]
 
-# What Nova says of a server or service whose cell does not answer.
+# The status of a server or service whose cell does not answer.
 UNKNOWN = "UNKNOWN"
 _DELETED = ("DELETED", "deleted")
 
 
 def instance(row: Document, cell: str) -> Instance:
-    """A server. Raises LookupError, TypeError or ValueError when it is none, or not for us to see.
+    """A server. Raises LookupError, TypeError or ValueError if the document is not complete.
 
-    What its ports hold and which devices it has the API does not tell: `ports_hold`, and PCI
-    requests as unread where its flavor has an alias. Nor does it tell flavors during a resize.
+    The API does not show what the ports of a server hold, which PCI devices it has, and the
+    flavors of a resize. So `ports_hold` is set, and PCI requests count as unread if the flavor has
+    an alias.
     """
     flavor = _flavor(row.get("flavor") or {})
     state = row["OS-EXT-STS:vm_state"]
@@ -105,7 +106,7 @@ def host_aggregate(row: Document) -> HostAggregate:
 
 
 def moment(text: str | None) -> datetime | None:
-    """A time as Nova's API writes it, as naive UTC."""
+    """A time in the format of Nova's API, as UTC without a zone."""
     if not text:
         return None
     found = datetime.fromisoformat(text)
@@ -113,7 +114,7 @@ def moment(text: str | None) -> datetime | None:
 
 
 def _flavor(row: Document) -> Flavor | None:
-    """The flavor inside a server; None where a policy hides its extra specs."""
+    """The flavor inside a server; None if a policy hides its extra specs."""
     if "extra_specs" not in row:
         return None
     return Flavor(
@@ -128,6 +129,6 @@ def _flavor(row: Document) -> Flavor | None:
 
 
 def _image_properties(image: Document) -> Mapping[str, str] | None:
-    """None before 2.98, and for what was started from a volume."""
+    """The image properties; None before 2.98, and for servers that started from a volume."""
     properties = image.get("properties")
     return None if properties is None else {name: str(value) for name, value in properties.items()}

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Rows of Nova's databases about hosts, and of its API database → facts."""
+"""Rows about hosts, and rows of Nova's API database → facts. No queries here."""
 
 from collections.abc import Iterable, Mapping
 
@@ -32,7 +32,7 @@ def compute_node(reader: Reader, row: Row, cell: str) -> ComputeNode:
 
 
 def compute_service(reader: Reader, row: Row, cell: str) -> ComputeService:
-    """A row of `services`. Before its first report one was last seen when it was made."""
+    """A row of `services`. Before its first report, it counts as last seen at its creation."""
     times = (reader.moment(row, name) for name in ("last_seen_up", "updated_at", "created_at"))
     return ComputeService(
         cell=cell,
@@ -89,7 +89,7 @@ def host_mapping(row: Row, cells: Mapping[int, str]) -> HostMapping:
 
 
 def instance_mapping(reader: Reader, row: Row, cells: Mapping[int, str]) -> InstanceMapping:
-    """A row of `instance_mappings`; `cells` are uuids by the number of their mapping."""
+    """A row of `instance_mappings`. `cells` maps the id of a cell mapping to the cell's UUID."""
     return InstanceMapping(
         instance=reader.uuid(row, "instance_uuid"),
         cell=None if row.cell_id is None else cells.get(row.cell_id, ""),

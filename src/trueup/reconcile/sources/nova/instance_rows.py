@@ -29,7 +29,7 @@ IMAGE_PREFIX = "image_"
 
 @dataclass(frozen=True, slots=True)
 class Flavors:
-    """What `instance_extra.flavor` holds: during a resize also the old and the new one."""
+    """The content of `instance_extra.flavor`: during a resize also the old and the new flavor."""
 
     present: Flavor | None
     old: Flavor | None = None
@@ -38,7 +38,7 @@ class Flavors:
 
 @dataclass(frozen=True, slots=True)
 class Beside:
-    """What other tables say of instances, by uuid."""
+    """What other tables contain about instances, by UUID."""
 
     # destination of the root device
     roots: Mapping[str, str] = field(default_factory=dict)
@@ -55,7 +55,7 @@ class InstanceRows:
         self._extra = Reader("instance_extra", notes, key="extra_id")
 
     def every(self, rows: Iterable[Row], archived: bool = False) -> Iterator[Instance]:
-        """Each row that can be understood, as a fact."""
+        """An instance for each row that can be understood."""
         return self._instances.every(lambda row: self._instance(row, archived), rows)
 
     def _instance(self, row: Row, archived: bool) -> Instance:
@@ -74,7 +74,7 @@ class InstanceRows:
             user=row.user_id or "",
             host=row.host,
             node=row.node,
-            # SAFETY: without a state an instance is in motion, and nobody touches it.
+            # SAFETY: an instance without a state counts as in motion, and is left alone.
             vm_state=row.vm_state if known else None,
             task_state=row.task_state,
             deleted=known and row.deleted != 0,
@@ -135,7 +135,7 @@ class InstanceRows:
             return ()
 
     def _volume_backed(self, uuid: str, row: Row) -> bool:
-        """As Nova decides it: by the root device, or without one by an empty image."""
+        """As Nova decides it: by the root device or, if there is none, by an empty image."""
         if uuid in self._beside.roots:
             return self._beside.roots[uuid] == "volume"
         return not row.image_ref
@@ -143,7 +143,7 @@ class InstanceRows:
 
 @lru_cache(maxsize=4096)
 def parse_flavors(text: str) -> Flavors:
-    """The flavors of `instance_extra.flavor`; the present one is None when it cannot be read.
+    """The flavors of `instance_extra.flavor`; the current one is None if it cannot be read.
 
     PERF: cached by text, since a cloud has few flavors and many instances.
     """
@@ -160,7 +160,7 @@ def _flavor_or_none(kept: Mapping[str, Any] | None) -> Flavor | None:
 
 
 def flavor_of(kept: Mapping[str, Any]) -> Flavor:
-    """A flavor as Nova keeps one in JSON. Raises LookupError, TypeError or ValueError."""
+    """A flavor from Nova's JSON. Raises LookupError, TypeError or ValueError."""
     fields = kept["nova_object.data"]
     return Flavor(
         name=str(fields["name"]),

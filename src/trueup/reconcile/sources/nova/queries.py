@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The queries over Nova's databases. All of them only read."""
+"""The queries on Nova's databases. All of them only read."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -28,7 +28,7 @@ def every(columns: Columns, table: TableClause) -> Select[Any]:
 
 
 def alive(columns: Columns) -> Select[Any]:
-    """Instances that are not deleted, with what each was asked to be.
+    """Instances that are not deleted, with their flavor and requests.
 
     A row whose `deleted` is NULL counts as not deleted.
     """
@@ -43,18 +43,18 @@ def living_uuids(wanted: InstanceFilter) -> Select[Any]:
 
 
 def deleted_uuids(wanted: InstanceFilter, table: TableClause) -> Select[Any]:
-    """The uuids of instances that are deleted, or archived."""
+    """The UUIDs of instances that are deleted or archived."""
     chosen = select(table.c.id, table.c.uuid).where(table.c.deleted != 0)
     return chosen.where(*_conditions(table, InstanceFilter(projects=wanted.projects)))
 
 
 def named(columns: Columns, table: TableClause) -> Select[Any]:
-    """Instances, alive, deleted or archived, without what only living ones need."""
+    """Instances, alive, deleted or archived, without the columns that only living ones need."""
     return select(*columns.of(table), *_nothing(*_EXTRA))
 
 
 def block_devices(columns: Columns) -> Select[Any]:
-    """Root devices and volumes that are not deleted. Other local disks follow from the flavor."""
+    """Root devices and volumes that are not deleted. The flavor determines other local disks."""
     devices = tables.devices.c
     return select(*columns.of(tables.devices)).where(
         and_(
@@ -65,10 +65,10 @@ def block_devices(columns: Columns) -> Select[Any]:
 
 
 def image_properties(columns: Columns) -> Select[Any]:
-    """The image's properties that bear on what an instance holds."""
+    """The image properties that affect what an instance holds."""
     metadata = tables.system_metadata.c
     names = tables.IMAGE_PROPERTIES
-    # PERF: most rows are of other properties, and comparing their first letters is quicker.
+    # PERF: most rows are about other properties, and comparing their first letters is faster.
     letters = min(map(len, names))
     nearly = func.substr(metadata.key, 1, letters).in_(sorted({name[:letters] for name in names}))
     chosen = or_(*(metadata.key.startswith(name, autoescape=True) for name in names))
@@ -107,8 +107,8 @@ def _joined(columns: Columns, instances: TableClause) -> Select[Any]:
     ports: ColumnElement[Any] = null()
     if columns.has(tables.info_caches):
         source = source.outerjoin(tables.info_caches, caches.instance_uuid == instances.c.uuid)
-        # PERF: it is most of a cell's bytes, and is needed only where a port has an allocation.
-        # SAFETY: it is carried too where the server cannot tell.
+        # PERF: it is most of a cell's bytes, and is needed only if a port has an allocation.
+        # SAFETY: it is also read if the server cannot decide whether a port has one.
         holds = caches.network_info.regexp_match('"allocation"')
         ports = case((~holds, null()), else_=caches.network_info)
     return select(*columns.of(instances), *extra, ports.label("network_info")).select_from(source)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Nova's API database: what is mapped where, what is being built, host aggregates."""
+"""Reads Nova's API database: mappings, build requests, request specs and host aggregates."""
 
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
@@ -20,10 +20,10 @@ from trueup.reconcile.sources.reading import Read, Reader
 def read_registry(
     session: Session, source: str, cells: Mapping[int, str], uuids: Iterable[str] | None
 ) -> Registry:
-    """The registry in one transaction; `cells` has uuids by the number of their mapping.
+    """The registry, read in one transaction. `cells` maps ids of cell mappings to UUIDs.
 
-    With `uuids`, what is kept per instance is read for these only, except build requests, of
-    which there are few.
+    With `uuids`, rows that belong to an instance are read for these only. All build requests are
+    read, because there are few.
     """
     return _Reading(session, source, uuids).registry(cells)
 
@@ -52,7 +52,7 @@ class _Reading:
             request_specs=frozenset(
                 spec.every(
                     lambda row: spec.uuid(row, "instance_uuid"),
-                    # PERF: the index has all that is asked; a row is a document of kilobytes.
+                    # PERF: an index contains the only column that is needed; a row has kilobytes.
                     self._of_instances(tables.request_specs, tables.request_specs.c.instance_uuid),
                 )
             ),
@@ -84,7 +84,7 @@ class _Reading:
         return self._session.every_row(select(*self._columns.of(table)), key)
 
     def _of_instances(self, table: TableClause, key: ColumnElement[Any]) -> Iterable[Row]:
-        """The rows of the instances that are wanted."""
+        """The rows of the requested instances."""
         if self._wanted is None or not self._columns.has(table):
             return self._every(table, key)
         query = select(*self._columns.of(table))

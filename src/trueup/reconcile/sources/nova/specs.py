@@ -11,7 +11,7 @@ from trueup.reconcile.sources.reading import Reader
 
 
 def request_spec(reader: Reader, row: Row) -> RequestSpec:
-    """A row with its text; what cannot be understood of it is noted."""
+    """A row of `request_specs`. Values that cannot be understood are noted."""
     uuid = reader.uuid(row, "instance_uuid")
     document = reader.document(row, "spec")
     fields = document.get("nova_object.data") if isinstance(document, dict) else None
@@ -19,7 +19,7 @@ def request_spec(reader: Reader, row: Row) -> RequestSpec:
         if document is not None:
             reader.note(row, "spec", "it is not the JSON of a request spec")
         return RequestSpec(uuid)
-    # Before Ocata a spec did not say it.
+    # Before Ocata a request spec did not contain it.
     by_volume = fields.get("is_bfv")
     return RequestSpec(
         uuid,

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The columns of Nova's databases that we read, and which of them every release must have.
+"""The columns of Nova's databases that are read, and which of them every release must have.
 
-No types are given: what a driver makes of a value is judged row by row, so that a broken one
-spoils no other. Where values are long and alike, that is said.
+The columns have no types: each value is checked when its row is read, so that one broken value
+does not affect other rows. Columns with long, repeated values have the type Alike.
 """
 
 from typing import Any
@@ -65,7 +65,7 @@ pci_devices = _table(
     "status", "instance_uuid", "request_id", "numa_node", "parent_addr", "extra_info", "deleted",
 )  # fmt: skip
 
-# Without these nothing can be said; what else is missing is absent, and named in the coverage.
+# Without these columns a source is silent. Any other missing column is named in the coverage.
 NEEDED = {
     "cell_mappings": ("id", "uuid", "database_connection"),
     "build_requests": ("instance_uuid",),
@@ -79,8 +79,8 @@ NEEDED = {
     "services": ("host", "binary", "deleted"),
 }  # fmt: skip
 
-# The beginnings of the image's properties that bear on what an instance holds. PERF: a release of
-# 2023 or later keeps a dozen others for each instance, which would double what is read of a cell.
+# Prefixes of the image properties that affect what an instance holds. PERF: since 2023 Nova stores
+# a dozen others for each instance; reading them would double the data of a cell.
 IMAGE_PROPERTIES = (
     "image_hw_cpu", "image_hw_emulator", "image_hw_mem", "image_hw_numa", "image_hw_pci",
     "image_trait",

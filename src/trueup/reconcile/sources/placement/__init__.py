@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Placement: reading its ledger in three ways, and writing allocations over its API."""
+"""Placement: reads the ledger in three ways, and writes allocations over its API."""

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The ledger part by part over Placement's API: a request for each consumer, provider and tree."""
+"""Reads parts of the ledger over Placement's API: a request for each consumer, provider or tree."""
 
 import re
 from collections.abc import Callable, Iterable, Mapping
@@ -14,9 +14,9 @@ from trueup.reconcile.sources.placement.contract import SHARING_TRAIT
 from trueup.reconcile.sources.placement.sharing import members_of_sharing, with_sharing
 
 API = "API"
-# PERF: more of them only wait for each other, here and in the service.
+# PERF: more threads only wait for each other, here and in the service.
 PARALLEL_REQUESTS = 8
-# Placement refuses to look for what is no uuid.
+# Placement refuses a search for something that is not a UUID.
 _UUID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 _PROVIDERS = "/resource_providers"
 
@@ -25,9 +25,9 @@ Found = TypeVar("Found")
 
 
 class LedgerApi:
-    """The parts of a ledger, each as of the moment it is asked for.
+    """A LedgerLookup over the API; each part is as of the moment when it is read.
 
-    `found` is the document at a path, None where there is none; it raises Unreachable or
+    `found` returns the document at a path, or None if there is none. It raises Unreachable or
     AccessDenied.
     """
 
@@ -38,7 +38,7 @@ class LedgerApi:
 
     def trees(self, uuids: Iterable[str], names: Iterable[str]) -> dict[str, Provider]:
         known = self._trees(uuid for uuid in frozenset(uuids) if _UUID.fullmatch(uuid))
-        # A name is of one provider only.
+        # The names of providers are unique.
         unseen = frozenset(names) - {row.name for row in known.values()}
         listed = self._each(lambda name: self._listed(f"?name={quote(name, safe='')}"), unseen)
         roots = {row.root for rows in listed.values() for row in rows}
@@ -52,7 +52,7 @@ class LedgerApi:
         return {consumer: amounts for consumer, amounts in held.items() if amounts}
 
     def completed(self, trees: Mapping[str, Provider]) -> dict[str, Provider]:
-        """As `LedgerLookup.completed`: aggregates are asked for only where there are pools."""
+        """As `LedgerLookup.completed`. Aggregates are read only if there are sharing providers."""
         pools = {row.uuid: row for row in self._listed(f"?required={SHARING_TRAIT}")}
         known = {**pools, **trees}
         aggregates = self._each(self._aggregates, known) if pools else {}
@@ -65,7 +65,7 @@ class LedgerApi:
         return {
             uuid: replace(row, inventories=documents.inventories(stocks[uuid]))
             for uuid, row in near.items()
-            # What is not there is gone since it was listed.
+            # A missing provider was deleted after it was listed.
             if stocks[uuid] is not None
         }
 
@@ -89,7 +89,7 @@ class LedgerApi:
         return () if answer is None else documents.aggregates(answer)
 
     def _each(self, ask: Callable[[Asked], Found], wanted: Iterable[Asked]) -> dict[Asked, Found]:
-        """The answer for each that is asked about, several at a time."""
+        """The answer to each request; several requests are sent at the same time."""
         every = tuple(wanted)
         with ThreadPoolExecutor(PARALLEL_REQUESTS) as pool:
             return dict(zip(every, pool.map(ask, every), strict=True))

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Placement: read providers and allocations, write allocations.
+"""Placement: reads providers and allocations, writes allocations.
 
-Writes go over its API, whichever implementation it is. The ledger as a whole is read from its
-database where one is named, else from the export where the service offers one, else over the API.
+It writes over the API, of Trueup's service as of upstream's. It reads the whole ledger from the
+database if one is configured, else from the export if the service offers it, else over the API.
 """
 
 from collections.abc import Iterable, Mapping
@@ -16,7 +16,7 @@ from keystoneauth1.exceptions import ClientException
 
 from trueup.reconcile.facts import Amounts, Holding, Inventory, Provider
 from trueup.reconcile.sources.errors import MicroversionTooOld, Unreachable
-from trueup.reconcile.sources.http import checked, sent, understood
+from trueup.reconcile.sources.http import document_of, send_request, well_formed
 from trueup.reconcile.sources.placement import documents, export
 from trueup.reconcile.sources.placement.api import API, PARALLEL_REQUESTS, LedgerApi
 from trueup.reconcile.sources.placement.contract import (
@@ -32,7 +32,7 @@ from trueup.reconcile.sources.placement.sharing import with_sharing
 
 # Consumer generations, which guard every write, came with 1.28 (Rocky).
 NEEDED = 28
-# Consumer types came with 1.38; nothing newer is asked for.
+# Consumer types came with 1.38; nothing newer is used.
 NEWEST_USED = 38
 EXPORT_CHUNK_BYTES = 1 << 18
 
@@ -40,7 +40,7 @@ EXPORT_CHUNK_BYTES = 1 << 18
 class Placement:
     """A client of one Placement service. Every method raises Unreachable or AccessDenied.
 
-    With a `database`, the ledger is read from there; the rest still over HTTP.
+    With a `database`, the ledger is read from there; everything else still uses the API.
     """
 
     def __init__(self, adapter: Adapter, database: LedgerDatabase | None = None) -> None:
@@ -49,10 +49,10 @@ class Placement:
         self._newest: int | None = None
 
     def newest_minor(self) -> int:
-        """The newest microversion that both sides speak. Raises MicroversionTooOld."""
+        """The newest microversion that both sides support. Raises MicroversionTooOld."""
         if self._newest is None:
             root = self._json("GET", "/", authenticated=False)
-            with understood(PLACEMENT):
+            with well_formed(PLACEMENT):
                 word = str(root["versions"][0]["max_version"])
                 newest = int(word.split(".")[1])
             if newest < NEEDED:
@@ -61,7 +61,7 @@ class Placement:
         return self._newest
 
     def ledger(self, progress: ProviderProgress) -> Ledger:
-        """All providers with their inventories, and all that is allocated of them."""
+        """All providers with their inventories, and all allocations."""
         if self._database is not None:
             return _at_once(self._database.ledger(), progress)
         self.newest_minor()
@@ -69,17 +69,17 @@ class Placement:
         return _at_once(exported, progress) if exported else self._by_api(progress)
 
     def lookup(self, requests: int, hosts: int, progress: ProviderProgress) -> LedgerLookup:
-        """The ledger for those who need about so many `requests` of it, in a cloud of `hosts`."""
+        """The best lookup for parts that take about `requests` requests, in a cloud of `hosts`."""
         if self._database is not None:
             return self._database
         self.newest_minor()
-        # PERF: all of it takes two requests for each host at least, or one where it is exported.
+        # PERF: the whole ledger takes at least two requests for each host, or one as an export.
         if requests > hosts:
             return LoadedLedger(self.ledger(progress))
         return LedgerApi(self._found)
 
     def _export(self) -> Ledger | None:
-        """The ledger as our own service exports it; None where it is not offered, or not to us."""
+        """The ledger from the export of Trueup's service; None if that is not offered to us."""
         response = self._request("GET", export.EXPORT, minor=NEEDED, stream=True)
         with closing(response):
             if response.status_code != 200:
@@ -87,7 +87,7 @@ class Placement:
             try:
                 return export.read(response.iter_lines(EXPORT_CHUNK_BYTES))
             except OSError as error:
-                # requests' errors are OSErrors: the stream broke.
+                # The errors of `requests` are OSErrors: the connection broke.
                 raise Unreachable(PLACEMENT, "its export ended early") from error
 
     def _by_api(self, progress: ProviderProgress) -> Ledger:
@@ -134,9 +134,9 @@ class Placement:
         return documents.holding(self._get(f"/allocations/{consumer}"))
 
     def provider_generation(self, uuid: str) -> int | None:
-        """The provider's generation now; None when there is no such provider."""
+        """The provider's generation now; None if there is no such provider."""
         provider = self._found(f"/resource_providers/{uuid}")
-        with understood(PLACEMENT):
+        with well_formed(PLACEMENT):
             return None if provider is None else int(provider["generation"])
 
     def send(self, method: str, path: str, body: Any, minor: int | None = None) -> Any:
@@ -154,11 +154,11 @@ class Placement:
             return ""
 
     def _providers(self, path: str) -> list[Provider]:
-        """The providers that a path lists, without what they have."""
+        """The providers that a path lists, without inventories."""
         return documents.providers(self._get(path))
 
     def _content(self, uuid: str) -> tuple[dict[str, Inventory], Amounts] | None:
-        """A provider's inventories, and what each consumer holds of it; None: it is gone by now."""
+        """A provider's inventories and allocations; None if it was deleted meanwhile."""
         inventories = self._found(f"/resource_providers/{uuid}/inventories")
         allocations = self._found(f"/resource_providers/{uuid}/allocations")
         if inventories is None or allocations is None:
@@ -168,18 +168,18 @@ class Placement:
     def _found(self, path: str) -> Any:
         """The document at a path, or None when there is none."""
         response = self._request("GET", path)
-        return None if response.status_code == 404 else checked(PLACEMENT, response)
+        return None if response.status_code == 404 else document_of(PLACEMENT, response)
 
     def _get(self, path: str) -> Any:
         return self._json("GET", path)
 
     def _json(self, method: str, path: str, **options: Any) -> Any:
-        return checked(PLACEMENT, self._request(method, path, **options))
+        return document_of(PLACEMENT, self._request(method, path, **options))
 
     def _request(self, method: str, path: str, minor: int | None = None, **options: Any) -> Any:
         chosen = self.newest_minor() if minor is None and path != "/" else minor
         version = None if chosen is None else f"1.{chosen}"
-        return sent(PLACEMENT, self._adapter, method, path, microversion=version, **options)
+        return send_request(PLACEMENT, self._adapter, method, path, microversion=version, **options)
 
 
 def _at_once(ledger: Ledger, progress: ProviderProgress) -> Ledger:

@@ -8,7 +8,7 @@ from typing import Protocol
 from trueup.reconcile.facts import Amounts, Provider
 
 SHARING_TRAIT = "MISC_SHARES_VIA_AGGREGATE"
-# Is called with how many providers have been read, and of how many.
+# Called with the number of providers that have been read, and the number of all providers.
 ProviderProgress = Callable[[int, int], None]
 
 
@@ -25,29 +25,29 @@ class Ledger:
 
 
 class LedgerLookup(Protocol):
-    """Reads selected parts of the ledger, for those who do not need all of it.
+    """Reads parts of the ledger.
 
-    Every method raises Unreachable or AccessDenied. `read_via` is as in `Ledger`. What does not
-    exist is left out of the answer.
+    Every method raises Unreachable or AccessDenied. `read_via` is as in `Ledger`. Providers and
+    consumers that do not exist are left out of the answer.
     """
 
     read_via: str
 
     def trees(self, uuids: Iterable[str], names: Iterable[str]) -> dict[str, Provider]:
-        """All providers, by uuid, of the trees that contain one of these, without inventories."""
+        """By UUID, all providers of the trees that contain one of these, without inventories."""
 
     def holders(self, providers: Iterable[str]) -> frozenset[str]:
-        """The consumers that hold something of one of these providers."""
+        """The consumers with an allocation on one of these providers."""
 
     def held(self, consumers: Iterable[str]) -> dict[str, Amounts]:
         """Everything that each of these consumers holds."""
 
     def completed(self, trees: Mapping[str, Provider]) -> dict[str, Provider]:
-        """The providers of whole trees with inventories, and the providers that share with them."""
+        """All providers of these trees with inventories, and the providers that share with them."""
 
 
 class LedgerDatabase(LedgerLookup, Protocol):
-    """Placement's database, which gives the whole ledger as well as parts."""
+    """Placement's database, from which the whole ledger or parts of it can be read."""
 
     def ledger(self) -> Ledger:
         """The whole ledger, as of one moment."""

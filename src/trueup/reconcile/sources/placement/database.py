@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The ledger from Placement's own database, read-only: the whole, or the rows of some providers.
+"""Reads the ledger, or the rows of some providers, from Placement's own database. Read-only.
 
-What Placement's API would not list is left out here too: allocations without a consumer, and
+Rows that Placement's API does not list are left out here too: allocations without a consumer, and
 providers without a root.
 """
 
@@ -95,7 +95,7 @@ class _Reading:
         providers = self._provider_rows(tables.providers.c.id, numbers)
         uuids = {number: str(row.uuid) for number, row in providers.items()}
         held = amounts_of(rows, uuids, self._classes)
-        # A server that ignores case returns other consumers as well.
+        # A server that compares without case may return other consumers too.
         return {uuid: held[uuid] for uuid in consumers if uuid in held}
 
     def completed(self, trees: Mapping[str, Provider]) -> dict[str, Provider]:
@@ -113,7 +113,7 @@ class _Reading:
     def _providers(
         self, rows: Mapping[int, Row], numbers: Sequence[int] | None
     ) -> dict[str, Provider]:
-        """These rows with everything they have, by uuid; `numbers` is None if they are all."""
+        """By UUID, these providers with inventories and aggregates; `numbers` is None for all."""
         inventories = inventories_of(
             self._of(select(tables.inventories), tables.inventories, numbers), self._classes
         )

@@ -1,19 +1,19 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Documents of Placement's API → facts, or Unreachable for what is none. No request here."""
+"""Documents of Placement's API → facts. Raises Unreachable for any other. No requests here."""
 
 from typing import Any
 
 from trueup.reconcile.facts import Allocations, Amounts, Holding, Inventory, Provider
-from trueup.reconcile.sources.http import understood
+from trueup.reconcile.sources.http import well_formed
 
 PLACEMENT = "Placement"
-# What Placement's API calls a consumer without a type; it does not accept the word in a write.
+# The type that Placement's API reports for a consumer without one. A write may not contain it.
 UNKNOWN_TYPE = "unknown"
 
 
 def providers(document: Any) -> list[Provider]:
-    """The providers that are listed, without what they have."""
-    with understood(PLACEMENT):
+    """The listed providers, without inventories."""
+    with well_formed(PLACEMENT):
         return [
             Provider(
                 uuid=row["uuid"],
@@ -24,14 +24,14 @@ def providers(document: Any) -> list[Provider]:
                 inventories={},
             )
             for row in document["resource_providers"]
-            # Upstream does not list what lacks a root; Trueup's service does.
+            # Upstream's service does not list a provider without a root; Trueup's does.
             if row["root_provider_uuid"] is not None
         ]
 
 
 def inventories(document: Any) -> dict[str, Inventory]:
-    """What a provider has, by resource class."""
-    with understood(PLACEMENT):
+    """A provider's inventories, by resource class."""
+    with well_formed(PLACEMENT):
         return {
             name: Inventory(
                 total=row["total"],
@@ -46,14 +46,14 @@ def inventories(document: Any) -> dict[str, Inventory]:
 
 
 def allocations(document: Any) -> Amounts:
-    """What is held: of a provider by consumer, or by a consumer of each provider."""
-    with understood(PLACEMENT):
+    """Amounts: of a provider by consumer, or of a consumer by provider."""
+    with well_formed(PLACEMENT):
         return {uuid: row["resources"] for uuid, row in document["allocations"].items()}
 
 
 def aggregates(document: Any) -> tuple[str, ...]:
     """The aggregates of a provider."""
-    with understood(PLACEMENT):
+    with well_formed(PLACEMENT):
         return tuple(document["aggregates"])
 
 
@@ -61,7 +61,7 @@ def holding(document: Any) -> Holding:
     """What a consumer holds, with its owner and generation."""
     if not (amounts := allocations(document)):
         return Holding(None, None)
-    with understood(PLACEMENT):
+    with well_formed(PLACEMENT):
         kind = document.get("consumer_type")
         return Holding(
             Allocations(

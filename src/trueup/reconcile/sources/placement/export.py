@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The ledger from `GET /trueup/export`, which Trueup's own service offers: one moment of it."""
+"""Reads the ledger from `GET /trueup/export` of Trueup's own service, as of one moment."""
 
 from collections.abc import Iterable, Mapping
 
@@ -46,7 +46,7 @@ class _End(msgspec.Struct):
 
 
 class _Line(msgspec.Struct):
-    """Exactly one of its fields is there."""
+    """Exactly one of the fields is set."""
 
     trueup_export: int | None = None
     provider: _Provider | None = None
@@ -55,7 +55,7 @@ class _Line(msgspec.Struct):
 
 
 def read(lines: Iterable[bytes]) -> Ledger:
-    """The ledger that these lines are. Raises Unreachable when they are cut, or something else."""
+    """The ledger in these lines. Raises Unreachable if they are incomplete or not an export."""
     decoder = msgspec.json.Decoder(_Line)
     rows: dict[str, _Provider] = {}
     consumers: dict[str, Mapping[str, Mapping[str, int]]] = {}

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Looks up parts of a ledger that was already read as a whole."""
+"""Looks up parts of a ledger that was already read completely."""
 
 from collections.abc import Iterable, Mapping
 from functools import cached_property

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Rows of Placement's database → facts. No query here."""
+"""Rows of Placement's database → facts. No queries here."""
 
 from collections.abc import Iterable, Mapping
 from functools import lru_cache
@@ -16,7 +16,7 @@ def provider_of(
     traits: frozenset[str] | None = None,
     aggregates: frozenset[str] | None = None,
 ) -> Provider:
-    """A row of EVERY_PROVIDER, with what it has."""
+    """A provider from a row of EVERY_PROVIDER, its inventories and its traits."""
     return Provider(
         uuid=str(row.uuid),
         name=row.name,
@@ -32,7 +32,7 @@ def provider_of(
 def inventories_of(
     rows: Iterable[Row], classes: Mapping[int, str]
 ) -> dict[int, dict[str, Inventory]]:
-    """Inventories by the number of their provider and the name of their class."""
+    """Inventories, by id of the provider and name of the resource class."""
     inventories: dict[int, dict[str, Inventory]] = {}
     for row in rows:
         inventories.setdefault(row.resource_provider_id, {})[classes[row.resource_class_id]] = (
@@ -49,7 +49,7 @@ def inventories_of(
 
 
 def names_of(rows: Iterable[Row]) -> dict[int, frozenset[str]]:
-    """The names of all rows of each provider, by its number."""
+    """The names in all rows of each provider, by the provider's id."""
     names: dict[int, list[str]] = {}
     for row in rows:
         names.setdefault(row.resource_provider_id, []).append(row.name)
@@ -58,14 +58,14 @@ def names_of(rows: Iterable[Row]) -> dict[int, frozenset[str]]:
 
 @lru_cache(maxsize=4096)
 def _shared(names: tuple[str, ...]) -> frozenset[str]:
-    """PERF: thousands of hosts have the same traits; each set of them is kept in memory once."""
+    """PERF: thousands of hosts have the same traits; each set of traits is stored once."""
     return frozenset(names)
 
 
 def amounts_of(
     rows: Iterable[Row], uuids: Mapping[int, str], classes: Mapping[int, str]
 ) -> dict[str, dict[str, dict[str, int]]]:
-    """What each consumer holds of the providers whose uuids are given by their number."""
+    """The amounts of each consumer. `providers` maps a provider's id to its UUID."""
     consumers: dict[str, dict[str, dict[str, int]]] = {}
     for row in rows:
         if uuid := uuids.get(row.resource_provider_id):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which trees a sharing provider shares its inventory with: those with a common aggregate."""
+"""A sharing provider shares its inventory with the trees that have an aggregate in common."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
@@ -10,10 +10,10 @@ from trueup.reconcile.facts import Provider
 def with_sharing(
     providers: Iterable[Provider], members: Mapping[str, Iterable[str]]
 ) -> dict[str, Provider]:
-    """Providers by uuid, with `sharing` and `shares_with` set where they apply.
+    """Providers by UUID, with `sharing` and `shares_with` filled in.
 
-    `members` has, for the uuid of each sharing provider, the providers that have an aggregate in
-    common with it. It may contain the sharing provider itself.
+    `members` maps the UUID of each sharing provider to the providers that have an aggregate in
+    common with it. These may include the sharing provider itself.
     """
     known = {row.uuid: row for row in providers}
     for uuid in members.keys() & known.keys():
@@ -25,9 +25,9 @@ def with_sharing(
 def members_of_sharing(
     sharing: Iterable[str], aggregates: Mapping[str, Iterable[str]]
 ) -> dict[str, set[str]]:
-    """The providers that have an aggregate in common with each sharing provider.
+    """For each sharing provider, the providers that have an aggregate in common with it.
 
-    `aggregates` has the aggregates of each provider, by its uuid.
+    `aggregates` maps the UUID of each provider to its aggregates.
     """
     by_aggregate: dict[str, set[str]] = {}
     for provider, its_aggregates in aggregates.items():

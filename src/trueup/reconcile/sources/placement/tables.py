@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Placement's tables, and the queries over them that leave out what its API would not list."""
+"""Placement's tables, and queries that leave out the same rows as Placement's API."""
 
 from sqlalchemy import Float, Select, column, select, table
 
