@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Measure upstream's Placement and ours side by side.
+"""Measure upstream's Placement and Trueup's side by side.
 
     python -m bench --database mariadb --hosts 100 --clients 1 4 --json figures.json
     python -m bench --operations claim 'get_*' --seconds 10
     python -m bench --noise-floor
 
-Ends with 1 when the two do not give equal answers.
+The return code is 1 if the two services do not give equal answers.
 """
 
 import argparse
@@ -137,16 +137,33 @@ def _options(arguments: Sequence[str] | None) -> argparse.Namespace:
     add("--hosts", type=int, default=100)
     add("--shape", choices=cloud.SHAPES, default="flat")
     add("--seed", type=int, default=1, help="of the cloud")
-    add("--clients", type=int, nargs="+", default=[1], metavar="N", help="at the same time")
-    add("--operations", nargs="+", default=["*"], metavar="PATTERN", help="as for files: 'get_*'")
+    add(
+        "--clients",
+        type=int,
+        nargs="+",
+        default=[1],
+        metavar="N",
+        help="how many send requests at the same time",
+    )
+    add(
+        "--operations",
+        nargs="+",
+        default=["*"],
+        metavar="PATTERN",
+        help="names or patterns, such as 'get_*'",
+    )
     add("--seconds", type=float, default=4.0, help="for each operation, clients and service")
     add("--turns", type=int, default=8, help="how often the services alternate in that time")
     add("--processes", type=int, default=2)
     add("--threads", type=int, default=4, help="of each process")
     add("--server", choices=SERVERS, default="uwsgi", help="under which Trueup runs")
     add("--upstream-driver", metavar="NAME", help="for example mysqldb instead of PyMySQL")
-    add("--noise-floor", action="store_true", help="upstream against itself: what ratio is none")
-    add("--anyway", action="store_true", help="measure although answers differ")
+    add(
+        "--noise-floor",
+        action="store_true",
+        help="upstream against itself: shows which ratios mean no difference",
+    )
+    add("--anyway", action="store_true", help="measure even if answers differ")
     add("--json", type=Path, metavar="FILE")
     return parser.parse_args(arguments)
 

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Do two services give equal answers? A ratio between unequal answers says nothing.
+"""Checks that two services give equal answers: a ratio between unequal answers means nothing.
 
-Lists are compared without their order. With a limit the choice is the service's, so the number of
-candidates must be equal, and each must occur among all that the other service finds.
+Lists are compared without their order. With a limit, each service may choose different candidates:
+then their number must be equal, and the other service must know each of them.
 """
 
 import json
@@ -22,9 +22,9 @@ _TIMES = 3
 async def disagreements(
     operations: Sequence[Read | Write], sessions: tuple[Session, Session]
 ) -> list[str]:
-    """One line for each operation that the two answer differently.
+    """One line for each operation that the two services answer differently.
 
-    Where the first service, upstream, fails by itself there is nothing to compare with.
+    An operation at which the first service, upstream's, fails is not compared.
     """
     found = []
     clients = tuple(session.connect() for session in sessions)
@@ -39,7 +39,7 @@ async def disagreements(
 async def _compare_reads(
     operation: Any, sessions: Sequence[Session], clients: Sequence[Client]
 ) -> list[str]:
-    # Not a session's randomness: both must still draw the same afterwards.
+    # Not a session's own random numbers: both sessions must still draw the same ones afterwards.
     source = random.Random(operation.name)
     for _ in range(_TIMES):
         path = operation.draw(sessions[0].cloud, source)
@@ -60,7 +60,7 @@ async def _compare_reads(
 async def _compare_writes(
     operation: Any, sessions: Sequence[Session], clients: Sequence[Client]
 ) -> list[str]:
-    """The same steps on both, and then what hosts say of themselves."""
+    """Run the same steps on both services, then compare the inventories of hosts."""
     pairs = tuple(zip(sessions, clients, strict=True))
     for session, client in pairs:
         await operation.prepare(session, client)
@@ -70,7 +70,7 @@ async def _compare_writes(
         if statuses[0] != statuses[1]:
             return [f"{operation.name}: statuses {statuses[0]} and {statuses[1]}"]
     if operation.name == "schedule":
-        return []  # each chose among its own candidates
+        return []  # each service claimed one of its own candidates
     for host in sessions[0].cloud.hosts[:_TIMES]:
         for part in ("usages", "inventories", "traits", "aggregates", "allocations"):
             path = f"/resource_providers/{host}/{part}"
@@ -99,7 +99,7 @@ async def _difference_of_limited(
     every = [_candidates(await client.request("GET", everything)) for client in clients]
     if every[0] != every[1]:
         return "without the limit, different candidates"
-    return None if few[1] <= every[0] else "candidates that are none"
+    return None if few[1] <= every[0] else "candidates that the other service does not know"
 
 
 def _candidates(reply: Reply) -> set[str]:

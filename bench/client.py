@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """A small HTTP client for load. It costs about 50 microseconds a request.
 
-A library's client costs more than the requests that are to be measured, on processors that the
-services need. This one understands what uWSGI and granian answer, and no more.
+A library's client uses more processor time than the requests that are measured, on processors that
+the services need. This one understands only the answers of uWSGI and granian.
 """
 
 import asyncio
@@ -14,7 +14,7 @@ _SECONDS_TO_ANSWER = 120
 
 
 class Reply(NamedTuple):
-    """What came back, and how long it took."""
+    """An answer, and how long it took."""
 
     status: int
     body: bytes
@@ -22,7 +22,7 @@ class Reply(NamedTuple):
 
 
 class Client:
-    """One client with one connection at a time. Raises OSError when the service is gone."""
+    """One client with one connection at a time. Raises OSError if the service is gone."""
 
     def __init__(self, port: int, *, keeps_alive: bool):
         self._port, self._keeps_alive = port, keeps_alive
@@ -31,7 +31,7 @@ class Client:
     async def request(
         self, method: str, path: str, body: bytes | None = None, microversion: str = "latest"
     ) -> Reply:
-        """Ask as the administrator, and wait for the whole answer."""
+        """Send a request as an administrator, and wait for the complete answer."""
         message = self._message(method, path, body, microversion)
         began = time.perf_counter()
         if self._connection is None or self._connection.closed:
@@ -75,7 +75,7 @@ class _Connection(asyncio.Protocol):
         self._head = b""
 
     async def ask(self, message: bytes) -> tuple[int, bytes]:
-        """Send one request; status and body of the answer."""
+        """Send one request; return status and body of the answer."""
         self._answered = asyncio.get_running_loop().create_future()
         self._received.clear()
         self._head = b""
@@ -114,7 +114,7 @@ class _Connection(asyncio.Protocol):
             self._answered.set_exception(error or ConnectionError("closed by the service"))
 
     def _length(self) -> int | None:
-        """How long the body is; None: until the service closes."""
+        """The length of the body; None if it ends when the service closes the connection."""
         at = self._head.find(b"\r\ncontent-length:")
         if at >= 0:
             return int(self._head[at + 17 :].split(b"\r\n", 1)[0])

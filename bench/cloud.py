@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The rows of a made-up cloud. The same shape, number of hosts and seed give the same rows.
+"""The rows of a generated cloud. The same shape, number of hosts and seed give the same rows.
 
 flat     one provider for each host, with VCPU, MEMORY_MB, DISK_GB and about 40 traits
 nested   a host with DISK_GB, two NUMA nodes with VCPU and MEMORY_MB, and network cards below them
 sharing  a host with VCPU and MEMORY_MB; one pool with DISK_GB for every 25 hosts
 
 Each host serves up to 50 consumers, which fill 60 to 80 % of its memory, and one host in twenty is
-full. It is regular where real clouds are not: it has no drift, and few kinds of hosts.
+full. It is more regular than real clouds: it has no drift, and few kinds of hosts.
 """
 
 import random
@@ -44,14 +44,14 @@ COLUMNS: Mapping[str, tuple[str, ...]] = {
 
 _CUSTOM_TRAITS = ("CUSTOM_GOLD", "CUSTOM_SILVER", "CUSTOM_RARE", "CUSTOM_PHYSNET_0",
                   "CUSTOM_PHYSNET_1", "CUSTOM_VNIC_TYPE_DIRECT")  # fmt: skip
-# What Nova asks for in nearly every request comes first.
+# First, those that Nova requests nearly always.
 _COMPUTE_TRAITS = ("COMPUTE_NET_ATTACH_INTERFACE", "COMPUTE_IMAGE_TYPE_QCOW2",
                    "COMPUTE_VOLUME_MULTI_ATTACH", "COMPUTE_NODE", "COMPUTE_TRUSTED_CERTS",
                    "HW_CPU_X86_SSE42", "HW_CPU_X86_AVX", "HW_CPU_X86_AVX2",
                    "HW_CPU_X86_AESNI")  # fmt: skip
 _TRAITS_OF_A_HOST = 38
 _OVERCOMMIT = 4.0
-# Processors, megabytes and gigabytes: of flavors, and of machines.
+# CPUs, memory in MB and disk in GB: of flavors, and of hosts.
 _FLAVORS = ((1, 1024, 10), (1, 2048, 20), (2, 4096, 40), (2, 4096, 40), (4, 8192, 80),
             (4, 8192, 40), (8, 16384, 80))  # fmt: skip
 _MACHINES = ((64, 196608, 4000), (96, 262144, 6000), (128, 327680, 8000))
@@ -63,7 +63,7 @@ _ZONES = 3
 
 @dataclass(frozen=True, slots=True)
 class Cloud:
-    """All rows, by table in the order of loading, and whom operations may pick on."""
+    """All rows by table, in the order of loading, and the objects that operations may use."""
 
     shape: str
     rows: Mapping[str, Sequence[Row]]
@@ -75,11 +75,11 @@ class Cloud:
     """The UUIDs of aggregates: small ones, and thirds of the cloud."""
     projects: Sequence[str]
     rooms: Sequence[Holding]
-    """For each host that is not full, what one small instance would hold there."""
+    """For each host that is not full, the allocation of one small instance there."""
 
 
 def draw(shape: str, hosts: int, seed: int = 1) -> Cloud:
-    """The cloud of this shape and size."""
+    """Generate the cloud of this shape and size."""
     draft = _Draft(random.Random(f"{shape}/{hosts}/{seed}"))
     draft.add_names(hosts)
     racks = [draft.add_aggregate() for _ in range(max(2, hosts // _HOSTS_OF_A_RACK))]
@@ -133,7 +133,7 @@ class _Host:
 
 @dataclass(frozen=True, slots=True)
 class _Places:
-    """Which provider gives what to the consumers of a part of a host."""
+    """Which provider gives which resource class to the consumers of a part of a host."""
 
     processors: _Provider
     disk: _Provider
@@ -141,7 +141,7 @@ class _Places:
 
 
 class _Draft:
-    """The rows so far. Ids count from one, as the database's own would."""
+    """The rows so far. Ids begin at one, as in a database."""
 
     def __init__(self, source: random.Random):
         self.random = source
@@ -153,7 +153,7 @@ class _Draft:
         self.usual_traits: list[str] = []
 
     def add_names(self, hosts: int) -> None:
-        """Everything that only has a name: traits, classes, projects, users, the type."""
+        """Add all rows that only have a name: traits, classes, projects, users, consumer type."""
         standard = sorted(os_traits.get_traits())
         self.trait_ids = {name: 1 + n for n, name in enumerate([*standard, *_CUSTOM_TRAITS])}
         self.class_ids = {name: n for n, name in enumerate(os_resource_classes.STANDARDS)}
@@ -170,13 +170,13 @@ class _Draft:
         self.rows["consumer_types"].append((1, "INSTANCE"))
 
     def uuid(self) -> str:
-        """A UUID of version 4, from the cloud's own randomness."""
+        """A UUID of version 4, from the cloud's own random numbers."""
         digits = f"{self.random.getrandbits(128):032x}"
         parts = (digits[:8], digits[8:12], f"4{digits[13:16]}", f"a{digits[17:20]}", digits[20:])
         return "-".join(parts)
 
     def add(self, table: str, *values: object) -> int:
-        """Add a row of a table with an id; the id."""
+        """Add a row to a table with ids; return the id."""
         rows = self.rows[table]
         key = len(rows) + 1
         rows.append((key, *values))
@@ -210,7 +210,7 @@ class _Draft:
         self.rows["resource_provider_aggregates"] += rows
 
     def add_consumer(self, held: Sequence[tuple[_Provider, str, int]]) -> None:
-        """Somebody who holds these amounts."""
+        """Add a consumer that holds these amounts."""
         uuid, project = self.uuid(), 1 + self.random.randrange(len(self.projects))
         self.add("consumers", uuid, project, project, 1, 1)
         self.consumers.append(uuid)
@@ -249,7 +249,7 @@ def _add_host(draft: _Draft, shape: str, number: int, pool: _Pool | None) -> _Ho
 
 
 def _add_node(draft: _Draft, host: _Provider, name: str, full: bool) -> _Provider:
-    """A NUMA node with a network card or two, and its consumers."""
+    """Add a NUMA node with up to three network cards, and its consumers."""
     node = draft.add_provider(name, host)
     draft.stock(node, "VCPU", 48, 1, _OVERCOMMIT)
     draft.stock(node, "MEMORY_MB", 98304, _RESERVED_MB)
@@ -286,7 +286,7 @@ def _traits_of_host(draft: _Draft) -> list[str]:
 
 
 def _fill(draft: _Draft, places: _Places, full: bool) -> None:
-    """Consumers until the memory is used as it shall be, or there are enough of them."""
+    """Add consumers until the target memory usage or the largest number of consumers is reached."""
     goal = places.memory_mb if full else places.memory_mb * draft.random.uniform(0.6, 0.8)
     used = 0
     for _ in range(_CONSUMERS_MAX):

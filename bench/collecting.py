@@ -1,14 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How long reading a whole cloud takes, and how much memory: Nova's cells and Placement together.
+"""Measure time and memory of reading a whole cloud: Nova's cells and Placement.
 
     python -m bench.collecting --hosts 10000 --instances 200000 --cells 4
 
-The goal is 20 s and 1.5 GiB on two cores. What bounds it is processor time, half of it the
-database's: 25 microseconds for an instance, its extra row and its network, 2 to 3 for each of the
-1.2 million other rows. In our process an instance takes 10, and other rows 1 to 2.
+The goal is 20 s and 1.5 GiB on two cores. Processor time is the limit, and half of it is the
+database's: 25 microseconds for an instance with its extra row and its network information, 2 to 3
+for each of the 1.2 million other rows. In Trueup's process an instance takes 10, other rows 1 to 2.
 
-10,000 hosts and 200,000 instances in four cells, on 2 cores with other work (a load of 4 to 8), in
-turns with what was before rows were structs and batches were bounded by their keys:
+10,000 hosts and 200,000 instances in four cells, on 2 busy cores (a load of 4 to 8), in turns with
+the version before rows were structs and batches were bounded by keys:
 
     before   34 to 39 s by the clock, 17.7 s of this process, 19.4 s of the database, 696 MiB
     after    16 to 19 s,               8.2 s,                 10.3 s,                 618 MiB
@@ -32,14 +32,14 @@ from bench.nova_rows import NovaUrls, fill
 from bench.terminal import say
 from tests.servers.sources import database_server
 
-# Processor time in two seconds with nothing to do.
+# Seconds of processor time that an idle server uses in two seconds.
 _IDLE_SECONDS = 0.1
 
 GOAL_SECONDS, GOAL_MEBIBYTES = 20.0, 1536
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Make the cloud, read it in a process of its own, and say what it took."""
+    """Generate the cloud, read it in a separate process, and print time and memory."""
     options = _options(arguments)
     if options.nova_api:
         return _read(NovaUrls(options.nova_api, options.placement), options.profile)
@@ -63,7 +63,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _settled(serving: set[int]) -> None:
-    """Wait until the server has cleared up after the making, which takes as long as the reading."""
+    """Wait until the server is idle: its cleanup after loading takes as long as the reading."""
     before = -1.0
     while (used := sum(map(meter.seconds_used, serving))) - before > _IDLE_SECONDS:
         before = used
@@ -71,7 +71,7 @@ def _settled(serving: set[int]) -> None:
 
 
 def _read(urls: NovaUrls, profile: bool) -> int:
-    # Imported where it is measured: the process that makes the cloud needs none of it.
+    # Imported here: only the measured process needs these modules.
     from trueup.cli.progress import progress
     from trueup.reconcile.audit import audit
     from trueup.reconcile.collect import collect
@@ -97,7 +97,7 @@ def _read(urls: NovaUrls, profile: bool) -> int:
 
 
 def _profile(reading: Any) -> int:
-    """Each source alone, one after the other, since a profiler sees one thread."""
+    """Read the sources one after the other, because a profiler sees only one thread."""
     cells = reading.nova.cells()
     parts = {cell.name: partial(reading.nova.contents, cell) for cell in cells}
     parts["registry"] = partial(reading.nova.registry, cells)
@@ -132,7 +132,7 @@ def _options(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument("--hosts", type=int, default=10_000)
     parser.add_argument("--instances", type=int, default=200_000)
     parser.add_argument("--cells", type=int, default=4)
-    parser.add_argument("--profile", action="store_true", help="say where the time goes")
+    parser.add_argument("--profile", action="store_true", help="print where the time goes")
     parser.add_argument("--nova-api", help=argparse.SUPPRESS)
     parser.add_argument("--placement", help=argparse.SUPPRESS)
     return parser.parse_args(arguments)

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How long reading a whole ledger takes over HTTP: from upstream's service, and from Trueup's.
+"""Measure reading a whole ledger over HTTP, from upstream's service and from Trueup's.
 
     python -m bench.ledgers --hosts 1000
 
-Over the API it is two requests for each provider, eight at a time. What bounds it is the service:
-upstream's takes 9 ms of processor for each of them, ours 2, and asking and understanding takes 2.
+Over the API it takes two requests for each provider, eight at a time. The service is the limit: for
+each request, upstream's takes 9 ms of processor time and Trueup's 2 ms; the client takes 2 ms.
 """
 
 import argparse
@@ -22,7 +22,7 @@ from trueup.reconcile.sources.placement.client import Placement
 
 
 class _ByApi(Placement):
-    """As where there is no export."""
+    """A Placement client that does not use the export."""
 
     def _export(self) -> None:
         return None
@@ -36,7 +36,7 @@ _WAYS: tuple[tuple[str, type[Placement]], ...] = (
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Make the ledger once, and read it in each way."""
+    """Generate the ledger once, and read it in each way."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--hosts", type=int, default=1000)
     hosts = parser.parse_args(arguments).hosts

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Rows into an empty database, as fast as its driver can."""
+"""Loads rows into an empty database, as fast as its driver can."""
 
 import os
 import subprocess
@@ -20,7 +20,7 @@ _STAMP = "2026-01-01 00:00:00"
 
 
 def load(url: str, cloud: Cloud) -> None:
-    """Upstream's tables with the rows of a cloud in them, and statistics for the planner."""
+    """Create upstream's tables, load the rows of a cloud, and update the planner's statistics."""
     _create_tables(url)
     engine = sqlalchemy.create_engine(url, poolclass=NullPool)
     backend = engine.dialect.name
@@ -37,7 +37,7 @@ def load(url: str, cloud: Cloud) -> None:
 
 
 def configuration(folder: Path, url: str) -> Mapping[str, str]:
-    """The environment that makes either service read this database and believe its callers."""
+    """The environment variables for either service: this database, and no authentication."""
     (folder / "placement.conf").touch()
     return {
         "OS_PLACEMENT_CONFIG_DIR": str(folder),
@@ -48,7 +48,7 @@ def configuration(folder: Path, url: str) -> Mapping[str, str]:
 
 
 def program(name: str) -> str:
-    """A program of the environment that runs this one."""
+    """A program of the virtual environment that runs this one."""
     return str(Path(sys.executable).with_name(name))
 
 

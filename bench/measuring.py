@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Short turns, alternating between two services: A B, B A, A B, ...
+"""Measures two services in short, alternating turns: A B, B A, A B, ...
 
-What disturbs the machine for longer than a turn disturbs both. Both services and the database are
-up all the time, but only one is asked at a time, so the database's processor time is that one's.
+Other work on the machine that lasts longer than a turn affects both services. Both and the database
+run all the time, but only one gets requests at a time, so the database works only for that one.
 """
 
 import asyncio
@@ -25,12 +25,12 @@ class Effort:
     seconds: float = 4.0
     turns: int = 8
     requests_min: int = 3
-    """In each turn, however long they take."""
+    """The smallest number of requests in each turn, however long they take."""
 
 
 @dataclass(slots=True)
 class Measured:
-    """What one service did for one operation. Times are seconds, sizes bytes."""
+    """The measurements of one operation of one service. Times are in seconds, sizes in bytes."""
 
     times: list[float] = field(default_factory=list)
     elapsed: float = 0.0
@@ -50,7 +50,7 @@ class Measured:
 
     @property
     def processor_ms(self) -> float:
-        """Service and database together, for one request."""
+        """Processor milliseconds of service and database for one request."""
         return 1000 * (self.service_seconds + self.database_seconds) / max(1, self.count)
 
     def percentile_ms(self, share: float) -> float:
@@ -63,7 +63,7 @@ class Measured:
 
 @dataclass(slots=True)
 class Competitor:
-    """A service, and the session of those who use it."""
+    """A service and the session that is used with it."""
 
     service: Service
     session: Session
@@ -76,10 +76,10 @@ async def compare(
     database: Database,
     effort: Effort,
 ) -> list[Measured]:
-    """One operation under each of the competitors, in their order."""
+    """Measure one operation with each competitor; the results have their order."""
     results = [Measured() for _ in competitors]
     pairs = list(zip(competitors, results, strict=True))
-    # Some requests that do not count: after them each thread has made its connections.
+    # A few requests are not counted: with them each thread opens its connections.
     warming = Effort(seconds=0.0, turns=1, requests_min=2 * clients)
     for competitor in competitors:
         await _turn(operation, clients, competitor, Measured(), database, warming)
@@ -123,7 +123,7 @@ async def _ask(
     end: float,
     least: int,
 ) -> None:
-    """One client, until the time is over or nobody is left to change."""
+    """Send requests as one client, until the time is over or no consumer is left to change."""
     while perf_counter() < end or measured.count < least:
         if isinstance(operation, Read):
             path = operation.draw(session.cloud, session.random)

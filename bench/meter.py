@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Processor time and memory of a process and of all below it, from /proc.
+"""Processor time and memory of a process and its descendants, from /proc.
 
-Threads are read from schedstat, which counts nanoseconds; `stat` counts hundredths of a second,
-which is more than some requests need. `stat` also knows of threads and processes that have ended.
+The time of threads is read from `schedstat`, which counts nanoseconds. `stat` counts hundredths of
+a second, which is more than some requests take, but it includes threads that have ended.
 """
 
 import os
@@ -15,7 +15,7 @@ _MIB = 2**20
 
 
 def children_of(process: int) -> set[int]:
-    """The processes that this one started itself and that still live."""
+    """The child processes of this one that still run."""
     found = set()
     for folder in _PROC.iterdir():
         if folder.name.isdecimal() and _parent_of(folder) == process:
@@ -24,12 +24,12 @@ def children_of(process: int) -> set[int]:
 
 
 def seconds_used(root: int) -> float:
-    """Processor time so far of a process and its descendants, also of those that ended."""
+    """Processor seconds so far of a process and its descendants, including ended ones."""
     return sum(_seconds_of(process) for process in _tree(root))
 
 
 def memory_mib(root: int) -> tuple[float, float]:
-    """The largest process alone, and all together with what they share counted once."""
+    """MiB of the largest process, and of all processes together (shared pages count once)."""
     largest = shared_once = 0.0
     for process in _tree(root):
         try:
@@ -56,7 +56,7 @@ def _parent_of(folder: Path) -> int | None:
 
 
 def _stat(folder: Path) -> list[str]:
-    """What follows the name, which may contain blanks: state, parent and so on."""
+    """The fields after the process name, which may contain blanks: state, parent and so on."""
     return (folder / "stat").read_text().rpartition(")")[2].split()
 
 

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Nova's databases for a cloud of `bench.cloud`: one instance for each consumer, in cells.
 
-The tables are those of a real Nova (a recorded cloud of tests/clouds, emptied). Every row is made
-by the server from Placement's rows beside it, so that a hundred thousand instances take seconds.
+The tables are those of a real Nova (a recorded cloud of tests/clouds, emptied). The server makes
+every row from Placement's rows, so a hundred thousand instances take seconds.
 """
 
 from collections.abc import Iterator
@@ -16,7 +16,7 @@ from tests.clouds.loading import load
 from tests.servers.databases import DatabaseServer
 
 RECORDED = "healthy"
-# What Nova of today keeps of an image beside each instance.
+# The image properties that a current Nova stores for each instance.
 _PROPERTIES = (
     "image_min_ram", "image_min_disk", "image_disk_format", "image_container_format",
     "image_base_image_ref", "image_hw_machine_type", "image_hw_disk_bus", "image_hw_video_model",
@@ -36,14 +36,14 @@ _FLAVOR = (
 
 @dataclass(frozen=True, slots=True)
 class NovaUrls:
-    """The API database, whose mappings lead to the cells; and Placement's beside it."""
+    """The URLs of Nova's API database, whose mappings name the cells, and of Placement's."""
 
     api: str
     placement: str
 
 
 def fill(server: DatabaseServer, placement_url: str, cells: int, instances: int) -> NovaUrls:
-    """Make Nova's databases for the consumers of a Placement database on the same server."""
+    """Create Nova's databases for the consumers of a Placement database on the same server."""
     api = load(RECORDED, "nova_api", server)
     urls = [load(RECORDED, "nova_cell1", server) for _ in range(cells)]
     engine = sqlalchemy.create_engine(api, poolclass=NullPool)
@@ -89,7 +89,7 @@ class _Place:
 
 
 def _without_more(placement: str, instances: int) -> Iterator[str]:
-    """Consumers without an instance would all be looked up by name, which is another story."""
+    """Delete consumers without an instance: each would be looked up by UUID, which takes longer."""
     yield (
         f"DELETE a FROM {placement}.allocations a JOIN {placement}.consumers c "
         f"ON c.uuid = a.consumer_id WHERE c.id > {instances}"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Draw the figures of a run as SVG: the median time of each operation, by both services.
+"""Draw the figures of a run as SVG: the median time of each operation, for both services.
 
     python -m bench.plot bench/figures.json bench/figures.svg
 
@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 _WIDTH, _ROW, _TOP, _BOTTOM = 760, 24, 56, 12
-# Where the names end, and the scale begins and ends.
+# Horizontal positions: the end of the names, and the beginning and end of the scale.
 _NAMES, _LEFT, _RIGHT = 190, 205, 665
 _STYLE = """
 text { font: 12px sans-serif; fill: #57606a }
@@ -91,7 +91,7 @@ def _text(x: float, y: float, words: str, anchor: str = "start", kind: str = "")
 
 def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m bench.plot", description=__doc__)
-    parser.add_argument("figures", type=Path, help="what --json of 'python -m bench' wrote")
+    parser.add_argument("figures", type=Path, help="the file that 'python -m bench --json' wrote")
     parser.add_argument("plot", type=Path, help="the SVG file to write")
     options = parser.parse_args(arguments)
     options.plot.write_text(draw(json.loads(options.figures.read_text())["cells"]))

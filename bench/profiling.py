@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Where the time of a request goes in Trueup: called in this process, without a server.
+"""Show where the time of a request goes in Trueup, called in this process without a server.
 
     python -m bench.profiling --database postgresql --operations claim get_usages
 
-For each operation: processor time and statements of a request, the shares of the libraries and
-the functions that use most time themselves. The shares come from a profiler, which makes small
-functions look larger than they are; the processor time is measured without it.
+For each operation it prints processor time and SQL statements of a request, the shares of the
+libraries, and the functions that use most time themselves. The shares come from a profiler, which
+overestimates small functions; the processor time is measured without it.
 """
 
 import argparse
@@ -34,7 +34,7 @@ from bench.writes import WRITES, Write
 from trueup.placement import app
 
 _WARM = 5
-# By what is in the path of a file or in the name of a function of C, the first that fits.
+# The first entry whose text occurs in the path of a file or the name of a C function applies.
 _PARTS = {
     "waiting for the database": ("recv_into", "'recv' of", "readinto", "sendall", "pq/", "sqlite3"),
     "driver": ("pymysql", "psycopg"),
@@ -49,7 +49,7 @@ _PARTS = {
 
 
 class InProcess(Client):
-    """Calls an application as a server would, and profiles it when told to."""
+    """Calls an application as a server would, and profiles it if requested."""
 
     def __init__(self, application: Any):
         super().__init__(0, keeps_alive=True)
@@ -122,7 +122,7 @@ async def _profile(
 async def _drive(
     operation: Read | Write, session: Session, client: InProcess, requests: int
 ) -> None:
-    """That many requests; what they need is made in pieces, and not profiled."""
+    """Send that many requests. Their preparation is not profiled."""
     for _ in range(requests):
         if isinstance(operation, Read):
             path = operation.draw(session.cloud, session.random)
@@ -140,7 +140,7 @@ def _shares(stats: Any) -> list[str]:
     for where, (_, _, seconds, _, callers) in stats.stats.items():
         part = _part_of(where)
         if part == "the rest" and where[0] == "~" and callers:
-            # What C functions need is their callers'.
+            # The time of C functions counts for their callers.
             for caller, figures in callers.items():
                 own[_part_of(caller)] += figures[2]
         else:
@@ -167,7 +167,7 @@ def _part_of(where: tuple[str, int, str]) -> str:
 
 
 def _log_statements() -> list[str]:
-    """What is said to any database from now on: the service has one engine or two."""
+    """All SQL statements from now on, of every engine: the service has one or two."""
     seen: list[str] = []
 
     @sqlalchemy.event.listens_for(sqlalchemy.Engine, "before_cursor_execute")

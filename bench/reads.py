@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The operations that only ask: a path each, drawn anew for each request."""
+"""The operations that only read. Each request gets a new random path."""
 
 import random
 from collections.abc import Callable

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What was measured, as a table for people and as JSON for programs."""
+"""Writes the measurements as a table for people and as JSON for programs."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -16,7 +16,7 @@ _HEADER = (
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """One operation with so many clients, by each of the two services."""
+    """The measurements of one operation with a number of clients, for each of the two services."""
 
     operation: str
     clients: int
@@ -24,7 +24,7 @@ class Cell:
 
     @property
     def comparable(self) -> bool:
-        """Whether both did it."""
+        """Whether both services completed requests."""
         return all(one.count > one.errors for one in self.results)
 
     @property
@@ -42,7 +42,7 @@ def header(services: Sequence[Service]) -> str:
     """The first lines of a Markdown table."""
     first, second = (service.label for service in services)
     return (
-        f"Each pair is {first} / {second}; a ratio above 1 means that {second} is the better one."
+        f"Each pair is {first} / {second}; a ratio above 1 means that {second} is better."
         f"\n\n{_row(_HEADER)}\n{_row(['---'] + ['--:'] * (len(_HEADER) - 1))}"
     )
 
@@ -67,7 +67,7 @@ def line(cell: Cell) -> str:
 
 
 def as_json(cell: Cell, services: Sequence[Service]) -> dict[str, Any]:
-    """The same with everything that the table leaves out."""
+    """A row as JSON, including the figures that the table omits."""
     return {
         "operation": cell.operation,
         "clients": cell.clients,
@@ -97,7 +97,7 @@ def _figures(one: Measured) -> dict[str, Any]:
 
 
 def _remarks(cell: Cell) -> str:
-    """Behind the row, where a refusal could be overlooked otherwise."""
+    """Refusals and failures, shown at the end of the row."""
     words = []
     for name in ("errors", "conflicts"):
         counts = [getattr(one, name) for one in cell.results]

@@ -4,9 +4,9 @@
     python -m bench.searching --hosts 1000
     python -m bench.searching --hosts 10000 --only nested 'devices*'
 
-One process, no HTTP and no database, the best of a few runs: the texts of provider summaries are
-cached after the first one, as in a service between two claims. For the queries at the end, upstream
-needs minutes, if it answers at all.
+It uses one process, without HTTP and database, and prints the best of a few runs: after the first,
+the texts of provider summaries are cached, as in a service between two claims. For the last queries
+upstream's service needs minutes, or does not answer at all.
 """
 
 import argparse
@@ -17,7 +17,7 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from urllib.parse import parse_qsl
 
-from bench import pictures
+from bench import ledger_rows
 from bench.cloud import SHAPES, draw
 from bench.reads import READS
 from bench.terminal import say
@@ -44,7 +44,7 @@ _Cloud = tuple[LedgerRows, dict[str, str]]
 
 
 class _Asked:
-    """As much of a request as its parser looks at."""
+    """The part of a request that the parser of queries uses."""
 
     version = _VERSION
 
@@ -61,15 +61,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
     for name, make in _clouds(options.hosts).items():
         if not any(fnmatch.fnmatch(name, pattern) for pattern in options.only):
             continue
-        picture, queries = make()
-        view = build(picture)
+        rows, queries = make()
+        view = build(rows)
         for label, query in queries.items():
             say(f"{name:16} {label:34} {_measure(query, view)}")
     return 0
 
 
 def _clouds(hosts: int) -> dict[str, Callable[[], _Cloud]]:
-    """By name: a cloud and what it is asked."""
+    """Clouds by name, each with its queries."""
     clouds: dict[str, Callable[[], _Cloud]] = {
         shape: partial(_drawn, shape, hosts) for shape in SHAPES
     }
@@ -89,7 +89,7 @@ def _clouds(hosts: int) -> dict[str, Callable[[], _Cloud]]:
     }
     clouds["devices 1x10000"] = partial(_wide, 1, 10_000, many)
     clouds["multishare"] = lambda: (
-        pictures.multishare(hosts),
+        ledger_rows.multishare(hosts),
         {"limit=10": f"{_SHARED}&limit=10", "no limit": _SHARED, "pools only": _POOLS},
     )
     return clouds
@@ -109,11 +109,11 @@ def _drawn(shape: str, hosts: int) -> _Cloud:
             queries[f"2 nodes, {cards} cards, {policy}, limit=10"] = (
                 f"{_NODES}{groups}&group_policy={policy}&limit=10"
             )
-    return pictures.picture_of(cloud), queries
+    return ledger_rows.rows_of(cloud), queries
 
 
 def _wide(hosts: int, devices: int, queries: dict[str, str]) -> _Cloud:
-    return pictures.wide(hosts, devices), queries
+    return ledger_rows.wide(hosts, devices), queries
 
 
 def _devices(groups: int, policy: str, limit: int | None = 1) -> str:

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The services that are compared, and the private database server below them.
+"""Starts the services that are compared, and a private database server for them.
 
-Both run under the same server with the same number of processes and threads, each over its own
-copy of the cloud, because what one writes would change what the other reads.
+Both services run under the same web server with the same number of processes and threads. Each has
+its own copy of the cloud, because writes through one would change what the other reads.
 """
 
 import contextlib
@@ -23,7 +23,7 @@ from tests.servers.databases import DatabaseServer
 from tests.servers.processes import ServerProgram, private_folder, serving
 from tests.servers.upstream import upstream_url
 
-# Unlike those of the tests, these keep what they have acknowledged: a claim has to survive a crash.
+# Unlike the tests' servers, these commit durably: a claim must survive a crash.
 _MARIADB = (
     "--innodb-buffer-pool-size=1G",
     "--innodb-log-file-size=512M",
@@ -54,7 +54,7 @@ SERVERS = ("uwsgi", "granian")
 
 @dataclass(frozen=True, slots=True)
 class Database:
-    """Where copies of the cloud are made; `process` is None where there is no server."""
+    """Where the copies of the cloud are; `process` is None with SQLite."""
 
     server: DatabaseServer | None
     folder: Path
@@ -67,7 +67,7 @@ class Database:
         return self.server.create_database("bench")
 
     def seconds_used(self) -> float:
-        """Its processor time; with SQLite that is the services' own."""
+        """Its processor time in seconds; with SQLite it is included in the services' time."""
         return meter.seconds_used(self.process) if self.process else 0.0
 
 
@@ -81,12 +81,12 @@ class Plan:
     processes: int = 2
     threads: int = 4
     driver: str | None = None
-    """Another driver than the documented one, by SQLAlchemy's name."""
+    """SQLAlchemy's name of another driver than the documented one."""
 
 
 @dataclass(frozen=True, slots=True)
 class Service:
-    """A service that runs."""
+    """A running service."""
 
     label: str
     plan: Plan
@@ -102,7 +102,7 @@ class Service:
 
 @contextlib.contextmanager
 def running_database(kind: str) -> Iterator[Database]:
-    """A private database server with durable commits, or a folder for SQLite."""
+    """Run a private database server with durable commits, or make a folder for SQLite."""
     with contextlib.ExitStack() as stack:
         folder = stack.enter_context(private_folder("bench", None))
         if kind == "sqlite":
@@ -118,7 +118,7 @@ def running_database(kind: str) -> Iterator[Database]:
 
 @contextlib.contextmanager
 def running_service(plan: Plan, database_url: str) -> Iterator[Service]:
-    """Serve a database until the end."""
+    """Run a service on a database until the block ends."""
     with private_folder("service", None) as folder:
         started = ServerProgram(
             command=lambda port: _command(plan, port),
@@ -159,14 +159,14 @@ def _command(plan: Plan, port: int) -> tuple[str, ...]:
         "--die-on-term",
         "--buffer-size=65535",
         "--listen=128",
-        # As OpenStack's own deployments have it: clients are told that the connection is closed.
+        # As in OpenStack's own deployments: the header says that the connection will be closed.
         "--add-header=Connection: close",
         f"--virtualenv={sys.prefix}",
     )
 
 
 def _answers(port: int) -> bool:
-    """With an answer that needs the database, or a service could only seem to be up."""
+    """Whether the service answers a request that needs the database."""
     headers = {"X-Auth-Token": "admin", "OpenStack-API-Version": "placement latest"}
     asked = urllib.request.Request(f"http://127.0.0.1:{port}/resource_classes", headers=headers)
     try:

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the operations of one service remember: whom they made, and what they saw.
+"""The state of the operations on one service: consumers that they made, and generations.
 
-Both services get the same session at first, and therefore the same requests.
+Both services begin with equal sessions, and therefore get the same requests.
 """
 
 import json
@@ -19,12 +19,12 @@ _HOSTS_TO_CHANGE = 64
 
 
 class ServiceFailed(Exception):
-    """An answer that no operation expects while it prepares."""
+    """An unexpected answer while an operation is prepared."""
 
 
 @dataclass(slots=True)
 class Consumer:
-    """Somebody who was made here."""
+    """A consumer that an operation made."""
 
     uuid: str
     generation: int
@@ -33,7 +33,7 @@ class Consumer:
 
 @dataclass(slots=True)
 class Subject:
-    """A host that operations write: what it says of itself under one URL, and its generation."""
+    """A host whose inventories, traits or aggregates are written, and its generation."""
 
     uuid: str
     generation: int
@@ -41,7 +41,7 @@ class Subject:
 
 
 class Session:
-    """One service under load. Coroutines share it."""
+    """The session of one service under load, shared by all coroutines."""
 
     def __init__(self, cloud: Cloud, connect: Callable[[], Client], seed: int = 7):
         self.cloud, self.connect = cloud, connect
@@ -53,11 +53,11 @@ class Session:
         return str(uuid.UUID(int=self.random.getrandbits(128), version=4))
 
     def room(self) -> Holding:
-        """What one more small instance holds, somewhere."""
+        """The allocation of one more small instance, on some host with free capacity."""
         return self.random.choice(self.cloud.rooms)
 
     def body(self, held: Holding, generation: int | None, kind: str = "INSTANCE") -> dict[str, Any]:
-        """What a consumer shall hold, as the API wants it."""
+        """A request body with what a consumer is to hold."""
         return {
             "allocations": {uuid: {"resources": amounts} for uuid, amounts in held.items()},
             "project_id": self.cloud.projects[0],
@@ -67,7 +67,7 @@ class Session:
         }
 
     async def have_living(self, client: Client, count: int) -> None:
-        """Make or unmake consumers until so many live."""
+        """Create or delete consumers until there are so many."""
         while len(self.living) > count:
             gone = self.living.popleft()
             await self._expect(client, "DELETE", f"/allocations/{gone.uuid}")
@@ -78,7 +78,7 @@ class Session:
             self.living.append(one)
 
     async def look_at_hosts(self, client: Client, what: str) -> None:
-        """Read `what` of the hosts that are going to be written, with their generations."""
+        """Read `what` (a part of the URL) of the hosts that will be written, with generations."""
         self.subjects.clear()
         for host in self.cloud.hosts[:_HOSTS_TO_CHANGE]:
             said = await self._expect(client, "GET", f"/resource_providers/{host}/{what}")
@@ -86,7 +86,7 @@ class Session:
             self.subjects.append(Subject(host, generation, said[what]))
 
     async def make_room(self, client: Client, host: str) -> None:
-        """Let a host have so much that no number of clients can use it up."""
+        """Give a host so much inventory that the clients cannot use all of it."""
         path = f"/resource_providers/{host}/inventories"
         said = await self._expect(client, "GET", path)
         for inventory in said["inventories"].values():
@@ -94,7 +94,7 @@ class Session:
         await self._expect(client, "PUT", path, json.dumps(said).encode())
 
     async def forget(self, client: Client, uuids: Iterable[str]) -> None:
-        """Delete consumers that need not be there."""
+        """Delete consumers that are no longer needed."""
         for gone in uuids:
             await client.request("DELETE", f"/allocations/{gone}")
 

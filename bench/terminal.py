@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Lines for whoever waits for a figure."""
+"""Prints progress."""
 
 import sys
 
 
 def say(line: str) -> None:
-    """One line, at once, also into a pipe."""
+    """Print one line immediately, even into a pipe."""
     sys.stdout.write(f"{line}\n")
     sys.stdout.flush()

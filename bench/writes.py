@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The operations that change something: one step each, and what must be there before."""
+"""The operations that write. Each has a step that is measured, and a preparation that is not."""
 
 import json
 from collections.abc import Awaitable, Callable
@@ -17,9 +17,9 @@ Preparation = Callable[[Session, Client], Awaitable[None]]
 
 @dataclass(frozen=True, slots=True)
 class Write:
-    """An operation that changes the ledger. A step gives None when nobody is left to change.
+    """An operation that changes the ledger. A step returns None if no consumer is left to change.
 
-    `prepare` is called before each turn, when nothing is measured.
+    `prepare` is called before each turn and is not measured.
     """
 
     name: str
@@ -61,7 +61,7 @@ async def _claim(session: Session, client: Client) -> Reply | None:
 
 
 async def _claim_hot(session: Session, client: Client) -> Reply | None:
-    """Every client claims on the same host."""
+    """Claim; all clients use the same host."""
     host = session.cloud.hosts[0]
     room = next(room for room in session.cloud.rooms)
     first = next(iter(room.values()))
@@ -70,7 +70,7 @@ async def _claim_hot(session: Session, client: Client) -> Reply | None:
 
 
 async def _replace(session: Session, client: Client) -> Reply | None:
-    """The same consumer with other amounts, as after a resize in place."""
+    """Give a consumer other amounts on the same host, as after a resize."""
     if not session.living:
         return None
     one = session.living.popleft()
@@ -83,7 +83,7 @@ async def _replace(session: Session, client: Client) -> Reply | None:
 
 
 async def _move(session: Session, client: Client) -> Reply | None:
-    """As a migration: the old host goes to a new consumer, a new host to the instance."""
+    """Move as Nova does: the old host's allocation goes to a new consumer."""
     if not session.living:
         return None
     one, target = session.living.popleft(), session.room()
@@ -108,7 +108,7 @@ async def _delete(session: Session, client: Client) -> Reply | None:
 async def _write_subject(
     session: Session, client: Client, what: str, change: Callable[[Subject], None]
 ) -> Reply | None:
-    """PUT what a host says of itself, changed. No two clients write the same host."""
+    """PUT changed inventories, traits or aggregates. Each client writes to a different host."""
     if not session.subjects:
         return None
     subject = session.subjects.popleft()
@@ -149,7 +149,7 @@ async def _put_aggregates(session: Session, client: Client) -> Reply | None:
 
 
 async def _schedule(session: Session, client: Client) -> Reply | None:
-    """As a scheduler: ask for candidates, claim one of them, and here give it back."""
+    """Act as a scheduler: get candidates, claim one of them, then delete the allocation."""
     path = "/allocation_candidates?resources=VCPU:1,MEMORY_MB:16&limit="
     asked = await client.request("GET", f"{path}{_CHOICES}")
     if asked.status != 200:

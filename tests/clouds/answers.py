@@ -22,7 +22,7 @@ from keystoneauth1 import adapter, session, token_endpoint
 from trueup.lab.serving import serve
 from trueup.reconcile.sources.errors import Unreachable
 from trueup.reconcile.sources.neutron import Neutron
-from trueup.reconcile.sources.nova.api import DOWN, TOLD, NovaApi
+from trueup.reconcile.sources.nova.api import ANSWERING_CELLS, DOWN_CELLS, NovaApi
 
 RECORDINGS = Path(__file__).parent / "recordings"
 NOT_ASKED = "599 Not asked when this was recorded"
@@ -85,9 +85,9 @@ def record(name: str, uuids: list[str]) -> None:
     cells = nova.cells()
     for ask in (
         lambda: nova.registry(cells),
-        lambda: nova.contents(TOLD),
-        lambda: nova.contents(DOWN),
-        lambda: nova.lookup(TOLD, uuids, uuids),
+        lambda: nova.contents(ANSWERING_CELLS),
+        lambda: nova.contents(DOWN_CELLS),
+        lambda: nova.lookup(ANSWERING_CELLS, uuids, uuids),
         lambda: Neutron(recorders["network"]).ports(),
     ):
         # An answer that says that something is down is an answer.

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Clouds as the index reads them, without a database: for measuring the search alone.
+"""Ledger rows as the index reads them, without a database, for measuring the search alone.
 
-Besides the shapes of `bench.cloud`
+Besides those of `bench.cloud` there are two shapes:
 
 wide        a host with VCPU, MEMORY_MB, DISK_GB, and devices below it with one PGPU each
 multishare  a host with VCPU and MEMORY_MB; all share ten stores of DISK_GB and ten of IPV4_ADDRESS
@@ -25,8 +25,8 @@ _EVERYBODY = "00000000-0000-4000-8000-000000000000"
 _HOST = {"VCPU": 256, "MEMORY_MB": 262144}
 
 
-def picture_of(cloud: Cloud) -> LedgerRows:
-    """The rows of a drawn cloud."""
+def rows_of(cloud: Cloud) -> LedgerRows:
+    """The ledger rows of a generated cloud."""
     rows = cloud.rows
     used: Counter[tuple[int, int]] = Counter()
     for _, provider, _, kind, amount in rows["allocations"]:
@@ -57,22 +57,22 @@ def picture_of(cloud: Cloud) -> LedgerRows:
 
 
 def wide(hosts: int, devices: int) -> LedgerRows:
-    """Hosts with that many devices each."""
+    """Hosts, each with that many devices."""
     draft = _Draft()
     for _ in range(hosts):
         host = draft.add({**_HOST, "DISK_GB": 4000})
         for _ in range(devices):
             draft.add({"PGPU": 1}, parent=host)
-    return draft.picture()
+    return draft.rows()
 
 
 def multishare(hosts: int, stores: int = 10) -> LedgerRows:
-    """Hosts that share stores of two kinds."""
+    """Hosts that use shared storage pools and address pools."""
     draft = _Draft()
     sharing = [draft.add({"DISK_GB": 2000000}, shares=True) for _ in range(stores)]
     sharing += [draft.add({"IPV4_ADDRESS": 65000}, shares=True) for _ in range(stores)]
     members = sharing + [draft.add(_HOST) for _ in range(hosts)]
-    return draft.picture(members)
+    return draft.rows(members)
 
 
 class _Draft:
@@ -92,7 +92,7 @@ class _Draft:
             self._sharing.append(key)
         return key
 
-    def picture(self, members: Iterable[int] = ()) -> LedgerRows:
+    def rows(self, members: Iterable[int] = ()) -> LedgerRows:
         kind: Sequence[int] = tuple(_TRAITS.values())
         return LedgerRows(
             names=Names(_CLASSES, _TRAITS),
