@@ -17,7 +17,7 @@ from trueup.reconcile.facts import Flavor, Provider
 from trueup.reconcile.sources.cloud import Cloud
 from trueup.reconcile.sources.errors import AccessDenied, Unreachable
 from trueup.reconcile.sources.nova import api as nova_api
-from trueup.reconcile.sources.nova.api import DOWN, TOLD, NovaApi
+from trueup.reconcile.sources.nova.api import ANSWERING_CELLS, DOWN_CELLS, NovaApi
 from trueup.reconcile.sources.nova.contract import CellContents, InstanceFilter
 from trueup.reconcile.sources.placement.contract import Ledger
 from trueup.reconcile.sources.placement.loaded import LoadedLedger
@@ -54,7 +54,7 @@ def older(answers_: answers.Answers, minor: int) -> answers.Answers:
 
 
 def test_servers_are_instances(nova):
-    found = {one.name: one for one in nova.contents(TOLD).instances}
+    found = {one.name: one for one in nova.contents(ANSWERING_CELLS).instances}
     assert len(found) == 14
     pinned = found["pinned"]
     assert (pinned.host, pinned.node, pinned.vm_state) == ("devstack1", "devstack1", "active")
@@ -65,12 +65,12 @@ def test_servers_are_instances(nova):
     assert (pinned.deleted, pinned.volume_backed, pinned.pci_requests) == (False, False, ())
     assert found["byimage"].image_properties == {"hw_cpu_policy": "dedicated"}
     assert found["shelf"].host is None
-    assert {one.cell for one in found.values()} == {TOLD.uuid}
-    assert all(one.ports_hold for one in found.values()), "which of them do, is not told"
+    assert {one.cell for one in found.values()} == {ANSWERING_CELLS.uuid}
+    assert all(one.ports_hold for one in found.values()), "the API does not show which of them do"
 
 
 def test_hosts_services_and_moves(nova):
-    contents = nova.contents(TOLD)
+    contents = nova.contents(ANSWERING_CELLS)
     assert {(one.host, one.node) for one in contents.compute_nodes} == {
         ("devstack1", "devstack1"),
         ("devstack2", "devstack2"),
@@ -84,32 +84,34 @@ def test_hosts_services_and_moves(nova):
 
 
 def test_no_cell_is_down(nova):
-    assert nova.cells() == (TOLD, DOWN)
-    assert nova.contents(DOWN).rows == 0
+    assert nova.cells() == (ANSWERING_CELLS, DOWN_CELLS)
+    assert nova.contents(DOWN_CELLS).rows == 0
 
 
 def test_a_deleted_server_is_proven_deleted(nova):
-    [gone] = nova.lookup(TOLD, [GONE]).instances
+    [gone] = nova.lookup(ANSWERING_CELLS, [GONE]).instances
     assert (gone.deleted, gone.vm_state, gone.host) == (True, "deleted", "devstack2")
     assert gone.deleted_at is not None
 
 
 def test_moves_are_looked_up_by_their_instance(nova):
-    assert [one.uuid for one in nova.lookup(TOLD, [], [MOVING, THERE]).migrations] == [MOVE]
+    assert [one.uuid for one in nova.lookup(ANSWERING_CELLS, [], [MOVING, THERE]).migrations] == [
+        MOVE
+    ]
 
 
 def test_what_nova_never_knew_is_nowhere(nova):
     """A migration's uuid, say."""
-    assert nova.lookup(TOLD, [MOVE]).instances == ()
-    assert nova.lookup(DOWN, [MOVE]).instances == ()
+    assert nova.lookup(ANSWERING_CELLS, [MOVE]).instances == ()
+    assert nova.lookup(DOWN_CELLS, [MOVE]).instances == ()
 
 
 def test_states_are_read_from_the_living(nova):
-    assert nova.instance_state(TOLD.uuid, MOVING).moving
-    there = nova.instance_state(TOLD.uuid, THERE)
+    assert nova.instance_state(ANSWERING_CELLS.uuid, MOVING).moving
+    there = nova.instance_state(ANSWERING_CELLS.uuid, THERE)
     assert (there.host, there.moving, there.deleted) == ("devstack3", False, False)
-    assert nova.instance_state(TOLD.uuid, GONE).deleted
-    assert nova.instance_state(TOLD.uuid, MOVE) is None
+    assert nova.instance_state(ANSWERING_CELLS.uuid, GONE).deleted
+    assert nova.instance_state(ANSWERING_CELLS.uuid, MOVE) is None
 
 
 def test_what_the_api_does_not_tell_is_named(nova):
@@ -133,17 +135,17 @@ def test_nova_itself_narrows_what_is_found(recorded):
     with answers.replayed(lists(recorded, "&host=devstack3", "plain3")) as adapter:
         nova = NovaApi(adapter)
         assert nova.cells()
-        found = nova.instance_ids(TOLD, InstanceFilter(hosts=frozenset({"devstack3"})))
+        found = nova.instance_ids(ANSWERING_CELLS, InstanceFilter(hosts=frozenset({"devstack3"})))
         assert (list(found.living), found.deleted) == ([THERE], {})
-        assert nova.instance_ids(DOWN, InstanceFilter()).living == {}
-        assert nova.instance_ids(TOLD, InstanceFilter(hosts=frozenset())).living == {}
+        assert nova.instance_ids(DOWN_CELLS, InstanceFilter()).living == {}
+        assert nova.instance_ids(ANSWERING_CELLS, InstanceFilter(hosts=frozenset())).living == {}
 
 
 def test_of_a_project_deleted_servers_are_found_and_not_asked_for_again(recorded):
     narrowing = InstanceFilter(projects=frozenset({"a b"}), deleted=True)
     with answers.replayed(lists(recorded, "&project_id=a%20b", "plain3")) as adapter:
         nova = NovaApi(adapter)
-        found = nova.instance_ids(TOLD, narrowing)
+        found = nova.instance_ids(ANSWERING_CELLS, narrowing)
     assert (set(found.living), set(found.deleted)) == ({THERE}, {GONE})
     # Nothing answers by now, but for moves of those that are named.
     moves = {key: row for key, row in recorded.items() if "os-migrations" in key}
@@ -151,37 +153,37 @@ def test_of_a_project_deleted_servers_are_found_and_not_asked_for_again(recorded
     moves[f"GET /os-migrations?instance_uuid={GONE}&limit=1000 2.98"] = none
     with answers.replayed({"GET /": recorded["GET /"]} | moves) as adapter:
         nova._adapter = adapter
-        told = nova.instances(TOLD, {THERE, GONE})
-    assert {one.uuid: one.deleted for one in told.instances} == {THERE: False, GONE: True}
+        found = nova.instances(ANSWERING_CELLS, {THERE, GONE})
+    assert {one.uuid: one.deleted for one in found.instances} == {THERE: False, GONE: True}
 
 
 def test_servers_that_are_named_are_read_with_their_moves(nova, recorded):
-    told = nova.instances(TOLD, {MOVING, THERE})
-    whole = {one.uuid: one for one in nova.contents(TOLD).instances}
-    assert {one.uuid: one for one in told.instances} == {
+    found = nova.instances(ANSWERING_CELLS, {MOVING, THERE})
+    whole = {one.uuid: one for one in nova.contents(ANSWERING_CELLS).instances}
+    assert {one.uuid: one for one in found.instances} == {
         uuid: whole[uuid] for uuid in (MOVING, THERE)
     }
-    assert [one.uuid for one in told.migrations] == [MOVE]
-    assert nova.instances(DOWN, {MOVING}).rows == 0
+    assert [one.uuid for one in found.migrations] == [MOVE]
+    assert nova.instances(DOWN_CELLS, {MOVING}).rows == 0
 
 
 def test_a_move_is_found_by_its_own_uuid_though_nova_does_not_look_for_it(nova):
-    told = nova.instances(TOLD, {MOVE})
-    assert (told.instances, [one.uuid for one in told.migrations]) == ((), [MOVE])
+    found = nova.instances(ANSWERING_CELLS, {MOVE})
+    assert (found.instances, [one.uuid for one in found.migrations]) == ((), [MOVE])
 
 
 def test_a_cell_that_is_down_is_silent_and_its_servers_are_not_taken_for_gone(with_a_cell_down):
     nova = with_a_cell_down
     with pytest.raises(Unreachable) as silent:
-        nova.contents(DOWN)
+        nova.contents(DOWN_CELLS)
     assert silent.value.source == "cells that are down"
     assert silent.value.reason == "1 servers and 1 services are UNKNOWN: devstack3"
-    contents = nova.contents(TOLD)
+    contents = nova.contents(ANSWERING_CELLS)
     assert THERE not in {one.uuid for one in contents.instances}
     assert {one.host for one in contents.services} == {"devstack1", "devstack2"}
     assert contents.compute_nodes == (), "Nova fails to list them while a cell is down"
-    assert nova.lookup(TOLD, [THERE, GONE_THERE]).instances == ()
-    assert [one.uuid for one in nova.lookup(TOLD, [GONE]).instances] == [GONE]
+    assert nova.lookup(ANSWERING_CELLS, [THERE, GONE_THERE]).instances == ()
+    assert [one.uuid for one in nova.lookup(ANSWERING_CELLS, [GONE]).instances] == [GONE]
 
 
 def test_a_page_full_of_others_hides_servers_but_not_services(recorded):
@@ -190,7 +192,7 @@ def test_a_page_full_of_others_hides_servers_but_not_services(recorded):
     servers = [row for row in down[f"{FIRST} 2.98"][1]["servers"] if row["status"] != "UNKNOWN"]
     full = down | {f"{FIRST} 2.98": (200, {"servers": servers})}
     with answers.replayed(full) as adapter, pytest.raises(Unreachable) as silent:
-        NovaApi(adapter).contents(DOWN)
+        NovaApi(adapter).contents(DOWN_CELLS)
     assert silent.value.reason == "0 servers and 1 services are UNKNOWN: devstack3"
 
 
@@ -198,15 +200,15 @@ def test_a_page_full_of_others_hides_servers_but_not_services(recorded):
 def test_an_api_that_cannot_name_cells_that_are_down_is_incomplete_evidence(recorded, minor):
     with answers.replayed(older(recorded, minor)) as adapter:
         nova = NovaApi(adapter)
-        assert len(nova.contents(TOLD).instances) == 14
+        assert len(nova.contents(ANSWERING_CELLS).instances) == 14
         with pytest.raises(Unreachable) as silent:
-            nova.contents(DOWN)
-    assert "before 2.69" in silent.value.reason
+            nova.contents(DOWN_CELLS)
+    assert "from 2.69 on" in silent.value.reason
 
 
 def test_an_api_that_names_them_is_believed(recorded):
     with answers.replayed(older(recorded, 69)) as adapter:
-        assert NovaApi(adapter).contents(DOWN).rows == 0
+        assert NovaApi(adapter).contents(DOWN_CELLS).rows == 0
 
 
 def test_an_api_too_old_for_migrations_is_refused(recorded):
@@ -226,7 +228,7 @@ def test_pages_are_followed_to_the_end(recorded, monkeypatch):
     }
     renamed = {key.replace("limit=1000", "limit=5"): row for key, row in recorded.items()}
     with answers.replayed(renamed | paged) as adapter:
-        assert len(NovaApi(adapter).contents(TOLD).instances) == 14
+        assert len(NovaApi(adapter).contents(ANSWERING_CELLS).instances) == 14
 
 
 ROOT = {"GET /": Reply(200, {"version": {"version": "2.98"}})}
@@ -247,7 +249,7 @@ def test_a_nova_that_is_no_good_or_hides_from_us(reply, error):
     paths = (f"{FIRST}&limit=1000&marker=of somebody who is no administrator", "GET /os-services")
     replies = ROOT | dict.fromkeys(paths, none) | {FIRST: reply}
     with answering(replies) as url, pytest.raises(error):
-        NovaApi(adapter_of(url)).contents(TOLD)
+        NovaApi(adapter_of(url)).contents(ANSWERING_CELLS)
 
 
 def with_filters(recorded: answers.Answers) -> answers.Answers:
@@ -283,7 +285,7 @@ def ledger_of(whole: CellContents) -> Ledger:
 def test_a_selection_over_the_api_has_what_the_whole_cloud_has_of_it(recorded, kind):
     with answers.replayed(with_filters(recorded)) as adapter:
         nova = NovaApi(adapter)
-        ledger = ledger_of(nova.contents(TOLD))
+        ledger = ledger_of(nova.contents(ANSWERING_CELLS))
         placement = SimpleNamespace(
             ledger=lambda progress: ledger, lookup=lambda *_: LoadedLedger(ledger)
         )
