@@ -92,7 +92,7 @@ def test_a_microversion_too_old_to_guard_a_write_is_refused(newest):
         with pytest.raises(MicroversionTooOld) as refused:
             client(url).ledger(lambda *_: None)
         with pytest.raises(MicroversionTooOld):
-            client(url).parts(0, 0, lambda *_: None)
+            client(url).lookup(0, 0, lambda *_: None)
     assert (refused.value.newest, refused.value.needed) == (newest, "1.28")
     assert {request.line for request in asked} == {"GET /"}
 
