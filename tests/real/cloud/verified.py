@@ -2,6 +2,7 @@
 """A page about what a run has shown, written by the run itself: docs/verified.md."""
 
 import importlib.metadata
+import os
 import platform
 import re
 import time
@@ -33,9 +34,14 @@ class Verified:
     reports: list[pytest.TestReport] = field(default_factory=list)
     servers: dict[str, str] = field(default_factory=dict)
 
+    stood_up_seconds: float = 0
+
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         if report.when == "call":
             self.reports.append(report)
+        elif report.when == "setup":
+            # The first test that asks for the cloud waits until it stands.
+            self.stood_up_seconds = max(self.stood_up_seconds, report.duration)
 
     def pytest_sessionfinish(self, exitstatus: int) -> None:
         if exitstatus == pytest.ExitCode.OK and self.servers:
@@ -59,7 +65,11 @@ class Verified:
             "machine, with keystone's authentication and Placement's policies on; first with "
             "upstream's Placement, then with Trueup's, behind the same URL of the catalog.\n"
         )
-        yield f"Last run: {datetime.now(UTC):%Y-%m-%d}, {minutes:.0f} minutes.\n"
+        yield (
+            f"Last run: {datetime.now(UTC):%Y-%m-%d}, {minutes:.0f} minutes, of which "
+            f"{self.stood_up_seconds:.0f} seconds to stand the cloud up; load average at the end "
+            f"{os.getloadavg()[2]:.1f} on {os.cpu_count()} processors.\n"
+        )
         yield "## Versions\n"
         yield "| what | version |\n|---|---|"
         for name, version in (_package_versions() | self.servers).items():
