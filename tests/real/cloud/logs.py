@@ -17,6 +17,8 @@ _TRACEBACK = re.compile(r"^(?:Traceback \(most recent call last\):| |$|During ha
 # uWSGI: ... GET /path => generated 12 bytes in 3 msecs (HTTP/1.1 200) ...
 _REQUEST = re.compile(r"\] (?P<method>[A-Z]+) (?P<path>\S+) => .*\(HTTP/1\.\d (?P<status>\d{3})\)")
 _CHANGING = (
+    # Placement's error document: both services send one, each in words of its own.
+    (re.compile(r'\{"errors":.*'), "ERROR DOCUMENT"),
     (re.compile(r"[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}|\b[0-9a-f]{32}\b"), "UUID"),
     (re.compile(r"0x[0-9a-f]+"), "ADDRESS"),
     (re.compile(r"\bcompute\d\b|\bcell\d\b"), "NAME"),

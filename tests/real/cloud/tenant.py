@@ -78,7 +78,8 @@ class Tenant:
     def evacuate(self, server: Server, host: str) -> Server:
         """The instance on another host. Since compute API 2.95 it stays stopped there."""
         self.connection.compute.evacuate_server(server, host=host)
-        return self.wait_for(server, "SHUTOFF", "ACTIVE")
+        # In between it is ACTIVE for a moment, before Nova stops it.
+        return self.wait_for(server, "SHUTOFF")
 
     def delete(self, *servers: Server) -> None:
         for server in servers:

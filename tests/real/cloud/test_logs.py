@@ -19,7 +19,7 @@ FAILED = f"""\
 {AT} ERROR nova.compute.manager Traceback (most recent call last):
 {AT} ERROR nova.compute.manager   File "nova/compute.py", line 3, in build
 {AT} ERROR nova.compute.manager
-{AT} CRITICAL nova {REQUEST} Unhandled error
+{AT} CRITICAL nova {REQUEST} Unhandled error: {{"errors": [{{"status": 404}}]}}
 """
 SERVED = (
     "[pid: 7|app: 0|req: 3/9] 127.0.0.1 () {36 vars in 581 bytes} [Sun Nov 22 04:31:28 2026] "
@@ -30,7 +30,7 @@ SERVED = (
 def test_errors_lose_what_differs_from_run_to_run():
     assert list(errors_in("nova-compute", FAILED.splitlines())) == [
         LoggedError("nova-compute", "nova.compute.manager", "Instance on NAME failed N times: X"),
-        LoggedError("nova-compute", "nova", "Unhandled error"),
+        LoggedError("nova-compute", "nova", "Unhandled error: ERROR DOCUMENT"),
     ]
 
 
