@@ -3,7 +3,7 @@ from collections.abc import Callable, Iterator
 from contextlib import closing
 
 import pytest
-from sqlalchemy import func, select, text, update
+from sqlalchemy import delete, func, insert, select, text, update
 from sqlalchemy.exc import DBAPIError
 
 from trueup.placement.store import migrations
@@ -177,13 +177,63 @@ def test_a_row_that_vanished_means_to_start_from_nothing(database: Database) -> 
     write(database, "u1")
     known = vector(database)
     with database.transaction() as tx:
-        tx.execute(update(rows).where(rows.c.writer.not_in(before)).values(touched_at=0))
-    migrations.attach(database)
+        tx.execute(delete(rows).where(rows.c.writer.not_in(before)))
     assert vector(database) == before
     assert since(database, known).everything
     write(database, "u2")
     # The numbers go on, so that nobody takes the new row for the old one.
     assert since(database, known) == Changed(usage_of=frozenset({2}))
+
+
+def grow_old(database: Database, but_for: Vector) -> None:
+    """Let an hour pass for the writers that these do not name."""
+    with database.engine.begin() as connection:
+        connection.execute(update(rows).where(rows.c.writer.not_in(but_for)).values(touched_at=0))
+
+
+def write_by_another(database: Database, word: str) -> None:
+    """As another process would."""
+    url = database.engine.url.render_as_string(hide_password=False)
+    with closing(Database(url)) as other:
+        write(other, word)
+
+
+def test_unused_rows_go_when_a_new_one_comes(database: Database) -> None:
+    before = vector(database)
+    for number in range(20):
+        write_by_another(database, f"u{number}")
+    early = vector(database)
+    assert len(early) == len(before) + 20
+    grow_old(database, but_for=before)
+    write_by_another(database, "u50")
+    known = vector(database)
+    assert len(known) < len(early) - 10
+    # Who knew all that the forgotten ones wrote need not start from nothing.
+    assert since(database, early) == Changed(usage_of=frozenset({50}))
+    assert since(database, before | {123: 4}).everything
+
+
+def test_who_missed_what_a_forgotten_writer_wrote_starts_from_nothing(database: Database) -> None:
+    before = vector(database)
+    write_by_another(database, "u1")
+    known = vector(database)
+    [writer] = known.keys() - before.keys()
+    grow_old(database, but_for=before)
+    migrations.attach(database)
+    assert since(database, known) == Changed()
+    assert since(database, known | {writer: known[writer] - 1}).everything
+
+
+def test_very_many_rows_that_are_unused_go_at_the_next_start(on_sqlite: Database) -> None:
+    before = vector(on_sqlite)
+    numbers = dict.fromkeys(("first", "sequence", "reaches", "shaped", "touched_at"), 1)
+    with on_sqlite.engine.begin() as connection:
+        many = [{"writer": one, "recent": "", **numbers} for one in range(1000)]
+        connection.execute(insert(rows), many)
+    known = vector(on_sqlite)
+    migrations.attach(on_sqlite)
+    assert len(vector(on_sqlite)) == len(before) + 1
+    assert since(on_sqlite, known).everything
 
 
 def test_writers_whose_tables_were_dropped_make_them_again(database: Database) -> None:

@@ -25,7 +25,7 @@ from dataclasses import dataclass, field
 from secrets import randbits
 from typing import Any
 
-from sqlalchemy import Connection, bindparam, delete, func, insert, select, update
+from sqlalchemy import Connection, Select, bindparam, delete, func, insert, select, update
 
 from trueup.placement.store.own_tables import RECENT_LENGTH_MAX, changes
 
@@ -36,8 +36,11 @@ USAGE_OF, PROVIDER = "u", "p"
 """The usage, or anything else, of the provider whose id follows."""
 NAMES, ALL_USAGE, EVERYTHING = "n", "U", "*"
 """The names of classes or traits; the usage of all providers; the whole ledger."""
+FORGOTTEN = "w"
+"""A writer whose row was deleted because it was unused: its key, an equals sign, its sequence."""
 
-_SECONDS_UNUSED_MAX = 24 * 3600
+_SECONDS_UNUSED_MAX = 3600
+_FORGOTTEN_MAX = 16
 _FIRST_BITS = 44
 
 # PERF: building a statement costs more than sending it, so frequent ones are built once.
@@ -50,6 +53,12 @@ _UPDATED = (
 _INSERTED = insert(changes)
 _SUM = select(func.coalesce(func.sum(changes.c.sequence), 0))
 _VECTOR = select(changes.c.writer, changes.c.sequence)
+_UNUSED = (
+    select(changes.c.writer, changes.c.sequence)
+    .where(changes.c.touched_at < bindparam("before"))
+    .order_by(changes.c.writer)
+    .with_for_update()
+)
 _MOVED = select(
     changes.c.writer, changes.c.first, changes.c.reaches, changes.c.shaped, changes.c.recent
 ).where(changes.c.writer.in_(bindparam("writers", expanding=True)))
@@ -68,6 +77,8 @@ class Writer:
     reaches: int = -1
     shaped: int = -1
     recent: str = ""
+    is_new: bool = False
+    """Whether the last transaction inserted the row."""
 
     def __post_init__(self) -> None:
         self.sequence = self.reaches = self.shaped = self.first
@@ -98,13 +109,14 @@ def note(tx: Connection, kind: str, ids: Iterable[int] | None = None) -> None:
 def publish(tx: Connection, noted: Collection[str], writer: Writer) -> None:
     """Tell what a transaction changed, as its last statement.
 
-    No other transaction has the writer before this one has ended. It is of use also after this
+    No other transaction has the writer before this one has ended. It stays of use if this
     failed: what was not told stays among what its next change tells.
     """
+    writer.is_new = False
     if not noted:
         return
     writer.sequence += 1
-    is_usage = all(word.startswith((USAGE_OF, ALL_USAGE)) for word in noted)
+    is_usage = all(word.startswith((USAGE_OF, ALL_USAGE, FORGOTTEN)) for word in noted)
     if not is_usage:
         writer.shaped = writer.sequence
     said = " ".join(noted)
@@ -122,7 +134,8 @@ def publish(tx: Connection, noted: Collection[str], writer: Writer) -> None:
         "recent": recent,
     }
     now = int(time.time())
-    if tx.execute(_UPDATED, {"key": writer.key, "now": now, **row}).rowcount == 0:
+    writer.is_new = tx.execute(_UPDATED, {"key": writer.key, "now": now, **row}).rowcount == 0
+    if writer.is_new:
         new = {"writer": writer.key, "first": writer.first, "touched_at": now}
         tx.execute(_INSERTED, {**new, **row})
 
@@ -139,15 +152,15 @@ def vector(tx: Connection) -> Vector:
 
 def since(tx: Connection, known: Vector, now: Vector) -> Changed:
     """What was published between two vectors; `now` is the vector of this snapshot."""
-    if not known.keys() <= now.keys():
-        return Changed(everything=True)
+    gone = {_forgotten(writer, known[writer]) for writer in known.keys() - now.keys()}
     moved = [writer for writer, sequence in now.items() if known.get(writer) != sequence]
     if not moved:
-        return Changed()
+        return Changed(everything=bool(gone))
     words: set[str] = set()
     for row in tx.execute(_MOVED, {"writers": moved}):
         words |= _words(row, known.get(row.writer, row.first))
-    if EVERYTHING in words:
+    # SAFETY: a row that vanished without a word may have said more before.
+    if EVERYTHING in words or not gone <= words:
         return Changed(everything=True)
     return Changed(
         usage_of=_ids(words, USAGE_OF),
@@ -158,13 +171,28 @@ def since(tx: Connection, known: Vector, now: Vector) -> Changed:
 
 
 def forget_unused(tx: Connection) -> None:
-    """Delete the rows of writers that published nothing for a day.
+    """Delete all rows of writers that wrote nothing for an hour; their processes have ended.
 
-    SAFETY: a reader that knows one of them reads the whole ledger again. A writer whose process
-    is still there inserts its row again, with the numbers that it had.
+    A writer that was idle, and writes again, inserts its row again, with the numbers it had.
     """
-    unused = changes.c.touched_at < int(time.time()) - _SECONDS_UNUSED_MAX
-    tx.execute(delete(changes).where(unused))
+    _forget(tx, _UNUSED)
+
+
+def forget_some_unused(tx: Connection) -> None:
+    """Delete a few of them, so few that nobody has to load the ledger again because of it."""
+    _forget(tx, _UNUSED.limit(_FORGOTTEN_MAX))
+
+
+def _forget(tx: Connection, unused: Select[Any]) -> None:
+    found = tx.execute(unused, {"before": int(time.time()) - _SECONDS_UNUSED_MAX}).all()
+    if found:
+        tx.execute(delete(changes).where(changes.c.writer.in_([row.writer for row in found])))
+        # Whoever knows that a writer came this far has missed nothing of it.
+        tx.info[NOTED].update(_forgotten(*row) for row in found)
+
+
+def _forgotten(writer: int, sequence: int) -> str:
+    return f"{FORGOTTEN}{writer}={sequence}"
 
 
 def _words(row: Any, known: int) -> set[str]:

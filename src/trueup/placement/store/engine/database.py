@@ -12,7 +12,7 @@ import os
 import random
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from typing import Any, Concatenate, ParamSpec, TypeVar
 
@@ -96,7 +96,6 @@ class Database:
         database is locked from the start, so reading is locking.
         """
         idle = self._idle_writers.setdefault(os.getpid(), [])
-        writer = _take_writer(idle)
         options = {"trueup_begin": "BEGIN IMMEDIATE"}
         if alone and not self.is_sqlite:
             options["isolation_level"] = "SERIALIZABLE"
@@ -104,6 +103,7 @@ class Database:
             connection = connection.execution_options(**options)
             noted: set[str] = set()
             connection.info[changes.NOTED] = noted
+            writer = _take_writer(idle)
             try:
                 with connection.begin():
                     yield connection
@@ -112,6 +112,8 @@ class Database:
                 # SAFETY: the server may still be at work on what was sent before a loss.
                 if not connection.invalidated:
                     idle.append(writer)
+        if writer.is_new:
+            self._forget_unused_writers()
 
     @contextmanager
     def reading(self, *, snapshot: bool = False) -> Iterator[Transaction]:
@@ -126,6 +128,12 @@ class Database:
     def add_own_tables(self) -> None:
         """Make those tables of ours that are missing."""
         own_tables.add(self._engine)
+
+    def _forget_unused_writers(self) -> None:
+        """As rows come, others go: so there are never many, however long processes serve."""
+        # Somebody else is at it, or the next new writer will be.
+        with suppress(DBAPIError), self.transaction() as tx:
+            changes.forget_some_unused(tx)
 
     def close(self) -> None:
         """Release all connections."""
