@@ -224,6 +224,15 @@ def test_who_missed_what_a_forgotten_writer_wrote_starts_from_nothing(database: 
     assert since(database, known | {writer: known[writer] - 1}).everything
 
 
+def test_a_database_that_lost_changes_means_to_start_from_nothing(database: Database) -> None:
+    """It was restored, or a replica that lagged took over."""
+    write(database, "u1")
+    known = vector(database)
+    with database.engine.begin() as connection:
+        connection.execute(update(rows).values(sequence=rows.c.sequence - 1))
+    assert since(database, known).everything
+
+
 def test_very_many_rows_that_are_unused_go_at_the_next_start(on_sqlite: Database) -> None:
     before = vector(on_sqlite)
     numbers = dict.fromkeys(("first", "sequence", "reaches", "shaped", "touched_at"), 1)

@@ -13,7 +13,7 @@ A *vector* is the latest number of each writer. A reader that has the vector of 
 finds the changes since then in the rows. A row keeps only the most recent changes: it is complete
 for readers whose number is `reaches` or more. A reader whose number is less than `shaped`, the
 last change of more than usage, has to read the whole ledger again, and so has a reader that knows
-a writer whose row is gone. The *clock* is the sum of all numbers. It grows with each change; equal
+a writer whose row is gone, unless a change says that the row was unused. The *clock* is the sum of all numbers. It grows with each change; equal
 clocks mean equal vectors, because each writer starts at a random number.
 
 Upstream's service publishes nothing; `store.reads.fingerprint` finds its writes.
@@ -152,6 +152,9 @@ def vector(tx: Connection) -> Vector:
 
 def since(tx: Connection, known: Vector, now: Vector) -> Changed:
     """What was published between two vectors; `now` is the vector of this snapshot."""
+    if any(sequence < known.get(writer, 0) for writer, sequence in now.items()):
+        # The database is one that does not have all we knew: restored, or a replica took over.
+        return Changed(everything=True)
     gone = {_forgotten(writer, known[writer]) for writer in known.keys() - now.keys()}
     moved = [writer for writer, sequence in now.items() if known.get(writer) != sequence]
     if not moved:
@@ -187,8 +190,9 @@ def _forget(tx: Connection, unused: Select[Any]) -> None:
     found = tx.execute(unused, {"before": int(time.time()) - _SECONDS_UNUSED_MAX}).all()
     if found:
         tx.execute(delete(changes).where(changes.c.writer.in_([row.writer for row in found])))
-        # Whoever knows that a writer came this far has missed nothing of it.
-        tx.info[NOTED].update(_forgotten(*row) for row in found)
+    for row in found:
+        # Readers that know that the writer came this far have missed nothing of it.
+        note(tx, _forgotten(row.writer, row.sequence))
 
 
 def _forgotten(writer: int, sequence: int) -> str:
