@@ -10,7 +10,17 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from typing import Any
 
-from tests.simulator.places import CELL_ZERO, CELLS, FLAVORS, HOSTS, Host, claimed_on, without
+from tests.simulator.places import (
+    CELL_ZERO,
+    CELLS,
+    FLAVORS,
+    HOSTS,
+    RACK,
+    Host,
+    claimed_on,
+    providers,
+    without,
+)
 from tests.simulator.rows import (
     PROJECT,
     USER,
@@ -20,6 +30,7 @@ from tests.simulator.rows import (
     FlavorRow,
     MappingRow,
     MigrationRow,
+    NodeRow,
     PortRow,
     ServerRow,
     ServiceRow,
@@ -88,11 +99,14 @@ class Cell:
         self.servers: dict[str, ServerRow] = {}
         self.migrations: dict[str, MigrationRow] = {}
         self.services: dict[str, ServiceRow] = {}
+        self.nodes: dict[str, NodeRow] = {}
         self.answers = True
         self.replica: CellRows | None = None
 
     def copy(self) -> CellRows:
-        return CellRows(dict(self.servers), dict(self.migrations), dict(self.services))
+        return CellRows(
+            dict(self.servers), dict(self.migrations), dict(self.services), dict(self.nodes)
+        )
 
     def read(self) -> CellRows | None:
         """What a reader is given: nothing while it is down."""
@@ -112,7 +126,9 @@ class Cloud:
         self.builds: set[str] = set()
         self.mappings: dict[str, MappingRow] = {}
         self.ledger: dict[str, ClaimRow] = {}
-        self.provider_generations: dict[str, int] = {}
+        self.providers = providers()
+        self.aggregates = {RACK.uuid: RACK}
+        self.host_mappings = {host.name: host.cell for host in HOSTS.values()}
         self.ports: dict[str, PortRow] = {}
         # Where guests run: (uuid, host).
         self.guests: set[tuple[str, str]] = set()
@@ -128,6 +144,7 @@ class Cloud:
         self.foreign: set[str] = set()
         for host in HOSTS.values():
             self.cells[host.cell].services[host.name] = ServiceRow(host.name, self.now)
+            self.cells[host.cell].nodes[host.name] = NodeRow(host.root, host.name, host.name)
         self.hold(uuid_of("container"), claimed_on(HOSTS["h1"], FLAVORS["small"]))
         self.foreign.add(uuid_of("container"))
 
@@ -254,9 +271,9 @@ class Cloud:
         """One request to Placement, that sets what each of these consumers holds."""
         for consumer, amounts in changes.items():
             before = self.ledger.get(consumer)
-            touched = {*amounts, *(before.amounts if before else {})}
-            for uuid in touched:
-                self.provider_generations[uuid] = self.provider_generations.get(uuid, 1) + 1
+            for uuid in {*amounts, *(before.amounts if before else {})}:
+                provider = self.providers[uuid]
+                self.providers[uuid] = replace(provider, generation=provider.generation + 1)
             if not amounts:
                 self.ledger.pop(consumer, None)
             elif before:

@@ -14,8 +14,7 @@ from typing import Any
 from sqlalchemy import delete
 
 from tests.simulator.cloud import START, Cell, Cloud
-from tests.simulator.facts_adapter import providers
-from tests.simulator.places import CELLS, HOSTS, POOL
+from tests.simulator.places import CELLS, HOSTS, RACK, providers
 from tests.simulator.rows import (
     PROJECT,
     USER,
@@ -31,9 +30,7 @@ from trueup.lab.nova.databases import NovaDatabases, Rows, fill, sqlite_url, tra
 from trueup.lab.nova.objects import versioned
 from trueup.lab.placement_client import ADMIN_TOKEN, PlacementClient
 from trueup.lab.serving import serve
-from trueup.reconcile.facts import Provider
 
-_SHARES, _AGGREGATE = "MISC_SHARES_VIA_AGGREGATE", uuid_of("those who share the pool")
 _NUMBERS = {name: number for number, name in enumerate(CELLS, 1)}
 _WRITTEN = {"created_at": START, "updated_at": START}
 _ALIVE = {**_WRITTEN, "deleted_at": None, "deleted": 0}
@@ -125,6 +122,10 @@ def _api_rows(cloud: Cloud, nova: NovaDatabases) -> Rows:
                 "queued_for_delete": row.queued_for_delete,
             }
             for row in cloud.mappings.values()
+        ],
+        api_tables.AGGREGATES: [_WRITTEN | {"id": 1, "uuid": RACK.uuid, "name": RACK.name}],
+        api_tables.AGGREGATE_HOSTS: [
+            _WRITTEN | {"host": host, "aggregate_id": 1} for host in sorted(RACK.hosts)
         ],
         api_tables.BUILD_REQUESTS: [
             _WRITTEN | {"project_id": PROJECT, "instance_uuid": uuid, "instance": "{}"}
@@ -258,24 +259,18 @@ def _claim(claim: ClaimRow, generation: int | None) -> Mapping[str, Any]:
 
 
 def _add_providers(client: PlacementClient) -> None:
-    """The providers of `facts_adapter`, in the order in which one needs another."""
-    for provider in sorted(
-        providers().values(), key=lambda one: (one.parent is not None, one.name)
-    ):
-        parent = {"parent_provider_uuid": provider.parent} if provider.parent else {}
-        client.post("/resource_providers", {"uuid": provider.uuid, "name": provider.name, **parent})
-        _describe(client, provider)
-
-
-def _describe(client: PlacementClient, provider: Provider) -> None:
-    """Its inventories, and whom it shares with."""
-    url = f"/resource_providers/{provider.uuid}"
-    stock = {kind: {"total": one.total} for kind, one in provider.inventories.items()}
-    body = {"resource_provider_generation": 0, "inventories": stock}
-    generation = client.put(f"{url}/inventories", body)["resource_provider_generation"]
-    if provider.sharing:
-        body = {"resource_provider_generation": generation, "traits": [_SHARES]}
-        generation = client.put(f"{url}/traits", body)["resource_provider_generation"]
-    if provider.uuid in providers()[POOL].shares_with | {POOL}:
-        body = {"resource_provider_generation": generation, "aggregates": [_AGGREGATE]}
-        client.put(f"{url}/aggregates", body)
+    """The providers of a healthy cloud."""
+    for row in providers().values():
+        parent = {"parent_provider_uuid": row.parent} if row.parent else {}
+        client.post("/resource_providers", {"uuid": row.uuid, "name": row.name, **parent})
+        url = f"/resource_providers/{row.uuid}"
+        stock = {kind: {"total": total} for kind, total in row.totals.items()}
+        generation = 0
+        for part, value in (
+            ("inventories", stock),
+            ("traits", sorted(row.traits)),
+            ("aggregates", sorted(row.aggregates)),
+        ):
+            body = {"resource_provider_generation": generation, part: value}
+            answer = client.put(f"{url}/{part}", body)
+            generation = answer["resource_provider_generation"]

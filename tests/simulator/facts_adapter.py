@@ -2,11 +2,10 @@
 """What a reader saw of the simulated cloud, as the Facts that a collect gives."""
 
 from collections.abc import Iterator, Mapping
-from dataclasses import replace
 from functools import cache
 
 from tests.simulator.observing import Observed
-from tests.simulator.places import BANDWIDTH, CELLS, HOSTS, POOL
+from tests.simulator.places import BANDWIDTH, CELLS, SHARES
 from tests.simulator.rows import (
     PROJECT,
     USER,
@@ -14,6 +13,7 @@ from tests.simulator.rows import (
     FlavorRow,
     MigrationRow,
     PortRow,
+    ProviderRow,
     ServerRow,
     uuid_of,
 )
@@ -26,6 +26,7 @@ from trueup.reconcile.facts import (
     Domain,
     Facts,
     Flavor,
+    HostAggregate,
     HostMapping,
     Instance,
     InstanceMapping,
@@ -37,7 +38,6 @@ from trueup.reconcile.facts import (
     SourceStatus,
 )
 
-_HUGE = 1_000_000
 Cells = list[tuple[str, CellRows]]
 
 
@@ -49,24 +49,26 @@ def facts_of(seen: Observed) -> Facts:
         taken_at=seen.taken_at,
         coverage=_coverage(seen),
         cells={uuid_of(name): name for name in CELLS},
-        providers=_providers(seen),
+        providers={uuid: _provider(row, seen.providers) for uuid, row in seen.providers.items()},
         consumers={uuid: row.amounts for uuid, row in seen.ledger.items()},
         instances=tuple(_instances(cells, named)),
         migrations=tuple(
             _migration(row, name) for name, rows in cells for row in rows.migrations.values()
         ),
-        compute_nodes=tuple(
-            ComputeNode(HOSTS[host].root, uuid_of(name), host, host)
-            for name, rows in cells
-            for host in rows.services
-        ),
+        compute_nodes=tuple(row for row in _nodes(cells) if not row.deleted),
+        deleted_compute_nodes=tuple(row for row in _nodes(cells) if row.deleted),
         services=tuple(
-            ComputeService(uuid_of(name), host, row.forced_down, row.last_seen)
+            ComputeService(
+                uuid_of(name), host, row.forced_down, row.last_seen, disabled=row.disabled
+            )
             for name, rows in cells
             for host, row in rows.services.items()
         ),
         build_requests=tuple(map(BuildRequest, sorted(seen.builds))),
-        host_mappings=tuple(HostMapping(one.name, uuid_of(one.cell)) for one in HOSTS.values()),
+        host_mappings=tuple(HostMapping(*pair) for pair in _mapped_hosts(seen)),
+        host_aggregates=tuple(
+            HostAggregate(row.uuid, row.name, tuple(sorted(row.hosts))) for row in seen.aggregates
+        ),
         instance_mappings=tuple(
             InstanceMapping(
                 row.server, uuid_of(row.cell) if row.cell else None, PROJECT, row.queued_for_delete
@@ -117,40 +119,32 @@ def _coverage(seen: Observed) -> Coverage:
     return Coverage((SourceStatus("Placement", True), *cells, SourceStatus(NEUTRON, True)))
 
 
-@cache
-def providers() -> Mapping[str, Provider]:
-    """Every provider, by uuid."""
-    return {row.uuid: row for row in _all_providers()}
-
-
-def _providers(seen: Observed) -> dict[str, Provider]:
-    generations = seen.provider_generations
-    return {
-        uuid: replace(row, generation=generations.get(uuid, 1)) for uuid, row in providers().items()
-    }
-
-
-def _all_providers() -> Iterator[Provider]:
-    for host in HOSTS.values():
-        classes = ["VCPU", "MEMORY_MB", *(["PCPU"] if host.cell == "cell1" else [])]
-        classes += [] if host.pool else ["DISK_GB"]
-        yield _provider(host.root, host.name, host.root, tuple(classes))
-        yield _provider(host.card, f"{host.name}-card", host.root, (BANDWIDTH,))
-    yield _provider(POOL, "pool", POOL, ("DISK_GB",))
-
-
-def _provider(uuid: str, name: str, root: str, classes: tuple[str, ...]) -> Provider:
-    shared = frozenset(one.root for one in HOSTS.values() if one.pool) if uuid == POOL else None
+def _provider(row: ProviderRow, every: Mapping[str, ProviderRow]) -> Provider:
+    roots = (other for other in every.values() if other.parent is None and other != row)
+    near = (other.uuid for other in roots if other.aggregates & row.aggregates)
+    sharing = SHARES in row.traits
     return Provider(
-        uuid=uuid,
-        name=name,
-        generation=1,
-        root=root,
-        parent=None if uuid == root else root,
-        inventories={kind: Inventory(_HUGE, 0, 1.0) for kind in classes},
-        sharing=shared is not None,
-        shares_with=shared or frozenset(),
+        uuid=row.uuid,
+        name=row.name,
+        generation=row.generation,
+        root=row.parent or row.uuid,
+        parent=row.parent,
+        inventories={kind: Inventory(total, 0, 1.0) for kind, total in row.totals.items()},
+        sharing=sharing,
+        shares_with=frozenset(near) if sharing else frozenset(),
+        traits=row.traits,
+        aggregates=row.aggregates,
     )
+
+
+def _nodes(cells: Cells) -> Iterator[ComputeNode]:
+    for name, rows in cells:
+        for row in rows.nodes.values():
+            yield ComputeNode(row.uuid, uuid_of(name), row.host, row.name, deleted=row.deleted)
+
+
+def _mapped_hosts(seen: Observed) -> Iterator[tuple[str, str]]:
+    return ((host, uuid_of(cell)) for host, cell in seen.host_mappings.items())
 
 
 def _instances(cells: Cells, named: Cells) -> Iterator[Instance]:

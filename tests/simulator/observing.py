@@ -7,7 +7,14 @@ from datetime import datetime
 
 from tests.simulator.cloud import Cloud
 from tests.simulator.places import CELLS
-from tests.simulator.rows import CellRows, ClaimRow, MappingRow, PortRow
+from tests.simulator.rows import (
+    AggregateRow,
+    CellRows,
+    ClaimRow,
+    MappingRow,
+    PortRow,
+    ProviderRow,
+)
 
 
 @dataclass
@@ -16,9 +23,11 @@ class Observed:
 
     taken_at: datetime
     ledger: Mapping[str, ClaimRow] = field(default_factory=dict)
-    provider_generations: Mapping[str, int] = field(default_factory=dict)
+    providers: Mapping[str, ProviderRow] = field(default_factory=dict)
     builds: frozenset[str] = frozenset()
     mappings: Mapping[str, MappingRow] = field(default_factory=dict)
+    host_mappings: Mapping[str, str] = field(default_factory=dict)
+    aggregates: tuple[AggregateRow, ...] = ()
     ports: tuple[PortRow, ...] = ()
     # Where guests run, as the hypervisors say; None: they were not asked.
     guests: frozenset[tuple[str, str]] | None = None
@@ -34,10 +43,12 @@ def looked(cloud: Cloud, observed: Observed, hypervisors: bool = False) -> Itera
     """
     yield "ledger"
     observed.ledger = dict(cloud.ledger)
-    observed.provider_generations = dict(cloud.provider_generations)
+    observed.providers = dict(cloud.providers)
     yield "API database"
     observed.builds = frozenset(cloud.builds)
     observed.mappings = dict(cloud.mappings)
+    observed.host_mappings = dict(cloud.host_mappings)
+    observed.aggregates = tuple(cloud.aggregates.values())
     for name in CELLS:
         yield name
         observed.cells[name] = cloud.cells[name].read()

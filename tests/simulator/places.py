@@ -9,7 +9,7 @@ in whole GiB; dedicated processors are PCPU; a host that has a sharing provider 
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from tests.simulator.rows import Amounts, FlavorRow, PortRow, uuid_of
+from tests.simulator.rows import AggregateRow, Amounts, FlavorRow, PortRow, ProviderRow, uuid_of
 
 CELL_ZERO = "cell0"
 CELLS = (CELL_ZERO, "cell1", "cell2")
@@ -63,6 +63,35 @@ FLAVORS = {
         FlavorRow("pinned", 2, 2048, 10, dedicated=True),
     )
 }
+
+
+_HUGE = 1_000_000
+SHARES = "MISC_SHARES_VIA_AGGREGATE"
+SHARERS = uuid_of("those who share the pool")
+RACK = AggregateRow(uuid_of("rack"), "rack", frozenset({"h1", "h2"}))
+
+
+def providers() -> dict[str, ProviderRow]:
+    """What a healthy Placement has, by uuid; a parent before its child."""
+    rows = [
+        ProviderRow(
+            POOL, "pool", {"DISK_GB": _HUGE}, traits=frozenset({SHARES}),
+            aggregates=frozenset({SHARERS}),
+        )
+    ]  # fmt: skip
+    for host in HOSTS.values():
+        classes = ["VCPU", "MEMORY_MB", *(["PCPU"] if host.cell == "cell1" else [])]
+        classes += [] if host.pool else ["DISK_GB"]
+        member = {SHARERS} if host.pool else set()
+        member |= {RACK.uuid} if host.name in RACK.hosts else set()
+        rows += [
+            ProviderRow(
+                host.root, host.name, dict.fromkeys(classes, _HUGE),
+                traits=frozenset({"OWNER_NOVA"}), aggregates=frozenset(member),
+            ),
+            ProviderRow(host.card, f"{host.name}-card", {BANDWIDTH: _HUGE}, host.root),
+        ]  # fmt: skip
+    return {row.uuid: row for row in rows}
 
 
 def claimed_on(

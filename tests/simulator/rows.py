@@ -82,6 +82,38 @@ class ServiceRow:
 
 
 @dataclass(frozen=True, slots=True)
+class NodeRow:
+    """A row of `compute_nodes`; `uuid` is its provider's."""
+
+    uuid: str
+    host: str
+    name: str
+    deleted: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class AggregateRow:
+    """A host aggregate of Nova's, with the names of its hosts."""
+
+    uuid: str
+    name: str
+    hosts: frozenset[str]
+
+
+@dataclass(frozen=True, slots=True)
+class ProviderRow:
+    """A resource provider of Placement; `totals` by resource class."""
+
+    uuid: str
+    name: str
+    totals: Mapping[str, int]
+    parent: str | None = None
+    traits: frozenset[str] = frozenset()
+    aggregates: frozenset[str] = frozenset()
+    generation: int = 1
+
+
+@dataclass(frozen=True, slots=True)
 class MappingRow:
     """A row of `instance_mappings`; `cell` is a name, None before one is chosen."""
 
@@ -117,3 +149,4 @@ class CellRows:
     servers: Mapping[str, ServerRow] = field(default_factory=dict)
     migrations: Mapping[str, MigrationRow] = field(default_factory=dict)
     services: Mapping[str, ServiceRow] = field(default_factory=dict)
+    nodes: Mapping[str, NodeRow] = field(default_factory=dict)

@@ -67,10 +67,11 @@ def compared(facts: Facts) -> dict[str, Any]:
         ),
         "builds": {row.instance for row in facts.build_requests},
         "host mappings": ordered(facts.host_mappings),
+        "aggregates": ordered((row.uuid, row.name, row.hosts) for row in facts.host_aggregates),
         "instance mappings": ordered(facts.instance_mappings),
         "providers": ordered(
             (row.uuid, row.name, row.root, row.parent, row.sharing, sorted(row.shares_with),
-             sorted(row.inventories)) for row in facts.providers.values()
+             row.inventories, row.traits, row.aggregates) for row in facts.providers.values()
         ),
     }  # fmt: skip
 

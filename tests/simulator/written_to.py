@@ -60,7 +60,8 @@ class _Placement:
         return holding_of(self._cloud, consumer)
 
     def provider_generation(self, uuid: str) -> int | None:
-        return self._cloud.provider_generations.get(uuid, 1)
+        provider = self._cloud.providers.get(uuid)
+        return provider.generation if provider else None
 
     def replace(
         self,
