@@ -6,7 +6,7 @@ BIN := $(VENV)/bin
 WORKERS ?= 2
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test quick lint fix coverage changelog sdist conformance real bench clean
+.PHONY: help demo test quick lint fix coverage changelog sdist conformance mutants real bench clean
 
 help:  ## say what can be made
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -45,6 +45,9 @@ conformance: $(VENV)/.ready-test  ## the long way: many more generated requests,
 		$(BIN)/pytest -n $(WORKERS) --dist loadgroup -q --timeout 7200 tests/differential tests/fuzz \
 		tests/simulator tests/races \
 		tests/placement/index/search/test_candidates.py tests/placement/index/test_current.py
+
+mutants: $(VENV)/.ready-test  ## small changes of the decision code that no test notices
+	@$(BIN)/python tools/mutants.py --jobs $(WORKERS)
 
 real: $(VENV)/.ready-test  ## on a real OpenStack, with upstream's Placement and then with ours (20 minutes)
 	@tools/real-environments $(VENV)/real

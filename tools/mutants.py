@@ -1,12 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Mutation testing of the code that decides: one small change at a time, which a test must notice.
+"""Mutation testing of the code that decides: each small change of it must make a test fail.
 
-`python tools/mutants.py [--jobs N] [--only TEXT] [FILE ...]` makes each change in a process of its
-own, in memory, and runs the fast tests of the decision code there. A change that no test notices is
-printed as a survivor. Exit codes: 0 none survived, 1 some did, 2 the tests fail without a change.
+`python tools/mutants.py [--jobs N] [--only TEXT] [FILE ...]` makes one change after the other, in
+memory and in a process of its own, and runs the fast tests of the decision code there. A change
+with which they all pass is printed: a survivor. Exit codes: 0 none survived, 1 some survived, 2 the
+tests fail without any change.
 
-A tool of ours, because a general one starts a Python for each mutant, which takes longer than the
-tests; and it can be told what is only words (evidence, titles), which are not mutated.
+It is our own because a general tool starts Python anew for each change, which takes longer than the
+tests do; and because it leaves out what is only text, such as evidence and titles.
 """
 
 import argparse
@@ -120,8 +121,14 @@ def _words(node: ast.AST) -> Iterator[ast.AST]:
         arguments = (*node.args.args, *node.args.kwonlyargs, *node.args.posonlyargs)
         for part in (node.returns, *(one.annotation for one in arguments)):
             yield from ast.walk(part) if part else ()
-    elif isinstance(node, ast.ClassDef) and node.bases and isinstance(node.bases[0], ast.Name):
-        yield from ast.walk(node) if node.bases[0].id == "Protocol" else ()
+    elif isinstance(node, ast.ClassDef):
+        # What a decorator makes of a class is not a decision; a protocol has nothing to run.
+        for part in (*node.decorator_list, *(node.body if _is_protocol(node) else ())):
+            yield from ast.walk(part)
+
+
+def _is_protocol(node: ast.ClassDef) -> bool:
+    return any(isinstance(one, ast.Name) and one.id == "Protocol" for one in node.bases)
 
 
 def _changes(node: ast.AST) -> Iterator[ast.AST]:

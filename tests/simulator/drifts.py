@@ -8,6 +8,7 @@ be told as something that could not be checked.
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from datetime import timedelta
 
 from tests.simulator.cloud import Cloud, Impossible, Server
 from tests.simulator.places import BANDWIDTH, HOSTS, Host
@@ -162,6 +163,36 @@ def _without_dashes(cloud: Cloud, server: Server) -> None:
     server.moves.append(written)
 
 
+def _ghost(cloud: Cloud, server: Server) -> None:
+    """Deleted, and its guest runs on."""
+    if not server.gone or server.host is None:
+        raise Impossible("it is not deleted")
+    cloud.guests.add((server.uuid, server.host.name))
+
+
+def _guest_gone(cloud: Cloud, server: Server) -> None:
+    cloud.guests.discard((server.uuid, _placed(cloud, server).name))
+
+
+def _guest_elsewhere(cloud: Cloud, server: Server) -> None:
+    host = _placed(cloud, server)
+    cloud.guests.discard((server.uuid, host.name))
+    cloud.guests.add((server.uuid, _other(cloud, host).name))
+
+
+def _build_request(cloud: Cloud, server: Server) -> None:
+    _placed(cloud, server)
+    cloud.builds.add(server.uuid)
+
+
+def _deleted_elsewhere_in_time(cloud: Cloud, server: Server) -> None:
+    """By hand with `now()`, on a database server whose clock is of another zone."""
+    _deleted_by_hand(cloud, server)
+    cells = cloud.cells[server.cell].servers
+    ahead = cloud.now + timedelta(hours=3)
+    cells[server.uuid] = replace(cells[server.uuid], deleted_at=ahead)
+
+
 DRIFTS: dict[str, Drift] = {
     "missing": Drift(("missing-allocation",), _missing),
     "wrong-provider": Drift(("wrong-provider",), _wrong_provider),
@@ -177,7 +208,16 @@ DRIFTS: dict[str, Drift] = {
     "deleted-without-time": Drift((), _deleted_by_hand_without_time),
     "stale-copy": Drift(("stale-instance-mapping",), _stale_copy, of_maps=True),
     "wrong-mapping": Drift(("stale-instance-mapping",), _wrong_mapping, of_maps=True),
+    "deleted-in-another-zone": Drift(("orphaned-allocation",), _deleted_elsewhere_in_time),
+    "build-request": Drift(("build-request-left",), _build_request, of_maps=True),
     "without-dashes": Drift(("split-consumer",), _without_dashes, of_maps=True),
+}
+
+# Those that hypervisors know of. What is held is right.
+GUEST_DRIFTS: dict[str, Drift] = {
+    "ghost": Drift(("ghost-domain",), _ghost, of_maps=True),
+    "guest-gone": Drift(("missing-domain",), _guest_gone, of_maps=True),
+    "guest-elsewhere": Drift(("domain-elsewhere",), _guest_elsewhere, of_maps=True),
 }
 
 # Those that only change what is held.

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from datetime import timedelta
 
 from tests.simulator.cloud import Cell, Cloud, Impossible, Server
-from tests.simulator.drifts import DRIFTS
+from tests.simulator.drifts import DRIFTS, GUEST_DRIFTS
 from tests.simulator.operations.attaching import attach, detach
 from tests.simulator.operations.booting import boot
 from tests.simulator.operations.crossing import confirm_across, resize_across, revert_across
@@ -302,7 +302,7 @@ def _plant(cloud: Cloud, event: Event) -> None:
         raise Impossible("the server is busy")
     if server.uuid.replace("-", "") in server.moves:
         raise Impossible("its consumer has another name")
-    DRIFTS[kind].plant(cloud, server)
+    {**DRIFTS, **GUEST_DRIFTS}[kind].plant(cloud, server)
 
 
 VERBS: dict[str, Callable[[Cloud, Event], None]] = {

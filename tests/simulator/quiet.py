@@ -55,23 +55,23 @@ def drifted(seed: int) -> Rest:
     return rest
 
 
-def seen(cloud: Cloud) -> adapter.Look:
+def seen(cloud: Cloud, hypervisors: bool = False) -> adapter.Look:
     """A look at a cloud while nothing happens."""
     cloud.wait(1)
     observed = Observed(cloud.now)
-    for _ in looked(cloud, observed):
+    for _ in looked(cloud, observed, hypervisors):
         pass
     return adapter.Look(observed)
 
 
-def repaired(cloud: Cloud) -> adapter.Look:
+def repaired(cloud: Cloud, hypervisors: bool = False) -> adapter.Look:
     """Look twice, plan and apply; the look at what is left."""
-    first = seen(cloud)
+    first = seen(cloud, hypervisors)
     cloud.wait(BETWEEN_LOOKS_SECONDS)
-    plan = adapter.planned(first, seen(cloud), cloud)
-    for _ in adapter.applied(plan, cloud, lambda change: None):
+    plan = adapter.planned(first, seen(cloud, hypervisors), cloud)
+    for _ in adapter.applied(plan, cloud, lambda step: None):
         pass
-    return seen(cloud)
+    return seen(cloud, hypervisors)
 
 
 def wrong_consumers(cloud: Cloud) -> dict[str, frozenset[str]]:

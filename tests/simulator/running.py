@@ -53,6 +53,30 @@ def run(events: Sequence[Event], hypervisors: bool = False) -> Run:
     return result
 
 
+def false_alarms(events: Sequence[Event]) -> list[str]:
+    """What a single look finds in servers of which nothing was wrong while it was read."""
+    cloud = Cloud()
+    observed = Observed(cloud.now)
+    reader, wrong = looked(cloud, observed), set[str]()
+    for event in events:
+        wrong |= _wrong_servers(cloud)
+        if event.verb == READ.verb:
+            next(reader, None)
+        else:
+            played((event,), cloud, [])
+    for _ in reader:
+        wrong |= _wrong_servers(cloud)
+    found = adapter.Look(observed).findings
+    return [f"{name} of {subject}" for name, subject in sorted(found) if subject not in wrong]
+
+
+def _wrong_servers(cloud: Cloud) -> set[str]:
+    return {
+        one.uuid for one in cloud.servers.values() for uuid in cloud.consumers_of(one)
+        if cloud.is_wrong(uuid)
+    }  # fmt: skip
+
+
 def _read(reader: Iterator[str], event: Event) -> Iterator[str]:
     for part in reader:
         yield f"read ({part})"

@@ -1,0 +1,113 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Drift of hosts and their providers: a table, one line for each kind, as in `drifts`.
+
+Each is planted on a host without servers. No consumer holds anything wrongly because of it, so
+that whatever a plan changes of what is held is wrong.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+from tests.simulator.cloud import Cloud
+from tests.simulator.places import RACK, Host
+from tests.simulator.rows import NodeRow, ProviderRow, uuid_of
+
+
+@dataclass(frozen=True, slots=True)
+class HostDrift:
+    """One kind. `act` changes the cloud. `names` are those that a finding of it may have."""
+
+    names: tuple[str, ...]
+    act: Callable[[Cloud, Host], None]
+
+
+def _set_provider(cloud: Cloud, uuid: str, **columns: object) -> None:
+    row = cloud.providers[uuid]
+    cloud.providers[uuid] = replace(row, generation=row.generation + 1, **columns)
+
+
+def _forget_host(cloud: Cloud, host: Host) -> None:
+    """The compute service was deleted; deleting its provider failed."""
+    cell = cloud.cells[host.cell]
+    del cell.services[host.name]
+    cell.nodes[host.name] = replace(cell.nodes[host.name], deleted=True)
+    del cloud.host_mappings[host.name]
+
+
+def _missing_provider(cloud: Cloud, host: Host) -> None:
+    for uuid in host.tree:
+        del cloud.providers[uuid]
+
+
+def _clash(cloud: Cloud, host: Host) -> None:
+    """nova-compute lost its `compute_id`: its node has a uuid that Placement does not know."""
+    nodes = cloud.cells[host.cell].nodes
+    nodes[host.name] = replace(nodes[host.name], uuid=uuid_of(f"new node of {host.name}"))
+
+
+def _renamed(cloud: Cloud, host: Host) -> None:
+    """The host has a new name, and a provider of that name beside the old one."""
+    cell, name = cloud.cells[host.cell], f"{host.name}.example.org"
+    cell.nodes[host.name] = replace(cell.nodes[host.name], deleted=True)
+    new = uuid_of(name)
+    cell.nodes[name] = NodeRow(new, host.name, name)
+    old = cloud.providers[host.root]
+    cloud.providers[new] = ProviderRow(new, name, old.totals, traits=old.traits,
+                                       aggregates=old.aggregates)  # fmt: skip
+
+
+def _child(cloud: Cloud, host: Host) -> None:
+    """A PCI device that was taken out left its provider."""
+    uuid = uuid_of(f"device of {host.name}")
+    cloud.providers[uuid] = ProviderRow(
+        uuid, f"{host.name}_0000:81:00.0", {"CUSTOM_GPU": 1}, host.root
+    )
+
+
+def _overcommitted(cloud: Cloud, host: Host) -> None:
+    totals = {**cloud.providers[host.root].totals, "MEMORY_MB": 1}
+    _set_provider(cloud, host.root, totals=totals)
+
+
+def _without_inventory(cloud: Cloud, host: Host) -> None:
+    totals = dict(cloud.providers[host.root].totals)
+    del totals["MEMORY_MB"]
+    _set_provider(cloud, host.root, totals=totals)
+
+
+def _disabled(cloud: Cloud, host: Host) -> None:
+    """The service is disabled, and the trait that keeps the scheduler away is missing."""
+    services = cloud.cells[host.cell].services
+    services[host.name] = replace(services[host.name], disabled=True)
+
+
+def _disowned(cloud: Cloud, host: Host) -> None:
+    traits = cloud.providers[host.root].traits - {"OWNER_NOVA"}
+    _set_provider(cloud, host.root, traits=traits)
+
+
+def _left_aggregate(cloud: Cloud, host: Host) -> None:
+    """The host is in an aggregate of Nova's, and its provider is not."""
+    rack = cloud.aggregates[RACK.uuid]
+    cloud.aggregates[RACK.uuid] = replace(rack, hosts=rack.hosts | {host.name})
+
+
+def _unmapped(cloud: Cloud, host: Host) -> None:
+    del cloud.host_mappings[host.name]
+
+
+# Those of IN_USE are planted on a host with a server.
+IN_USE = frozenset({"overcommitted", "without-inventory"})
+HOST_DRIFTS: dict[str, HostDrift] = {
+    "forgotten": HostDrift(("orphaned-provider",), _forget_host),
+    "missing": HostDrift(("missing-provider",), _missing_provider),
+    "clash": HostDrift(("provider-identity-clash",), _clash),
+    "renamed": HostDrift(("duplicate-provider", "orphaned-provider"), _renamed),
+    "child": HostDrift(("child-without-owner",), _child),
+    "overcommitted": HostDrift(("overcommitted-inventory",), _overcommitted),
+    "without-inventory": HostDrift(("allocation-without-inventory",), _without_inventory),
+    "disabled": HostDrift(("status-trait-drift",), _disabled),
+    "disowned": HostDrift(("owner-trait-missing",), _disowned),
+    "left-aggregate": HostDrift(("aggregate-drift",), _left_aggregate),
+    "unmapped": HostDrift(("host-mapping-missing",), _unmapped),
+}
