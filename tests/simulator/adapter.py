@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The one door between the simulator and the product's decisions: facts in, plain values out."""
+"""The only place where the simulator calls the product's decisions: facts in, plain values out."""
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -24,31 +24,31 @@ from trueup.reconcile.options import AuditOptions
 from trueup.reconcile.plan import Plan, consumers_of, make_plan
 from trueup.reconcile.steps import Step
 
-# The names of the defects that there are.
+# The names of all defects that the product has.
 KNOWN_NAMES = frozenset(defect.NAME for defect in DEFECTS)
-BETWEEN_LOOKS = timedelta(seconds=60)
+INTERVAL = timedelta(seconds=60)
 
 
-class Look:
-    """What the product says of one look."""
+class Audited:
+    """What the product says of one observation."""
 
     def __init__(self, seen: Observed) -> None:
         self.observation = observation(facts_of(seen), AuditOptions())
 
     @property
     def findings(self) -> frozenset[tuple[str, str]]:
-        """(name of the defect, uuid of the subject) of each finding."""
+        """The defect and the subject of each finding."""
         found = self.observation.audit.findings
         return frozenset((row.defect, row.subject.uuid) for row in found)
 
     @property
     def open(self) -> str:
-        """All that it says could not be checked, as text."""
+        """Everything that could not be checked, as text to search for uuids."""
         return repr(self.observation.audit.unchecked)
 
     @property
     def incomplete(self) -> bool:
-        """Whether the evidence leaves something open."""
+        """Whether a source was silent or a subject was not checked."""
         return self.observation.audit.incomplete
 
 
@@ -60,16 +60,16 @@ class Planned:
     steps: tuple[Written, ...]
 
 
-def planned(first: Look, second: Look, cloud: Cloud) -> Planned:
-    """Plan what both looks found; who owns what is read of the cloud as it is now."""
-    confirmed = Confirmed(first.observation.audit, second.observation, BETWEEN_LOOKS)
+def planned(first: Audited, second: Audited, cloud: Cloud) -> Planned:
+    """Plan what both observations found. Holdings are read from the cloud as it is now."""
+    confirmed = Confirmed(first.observation.audit, second.observation, INTERVAL)
     wanted = consumers_of(confirmed.findings)
     plan = make_plan(confirmed, {uuid: holding_of(cloud, uuid) for uuid in wanted})
     return Planned(plan, tuple(changes_of(step) for step in plan.steps))
 
 
 def changes_of(step: Step) -> Written:
-    """What a step makes of each consumer."""
+    """The changes of a step, one for each consumer."""
     name = ", ".join(step.because).split(":")[0]
     return (Change(name, step.consumer, _claim(step.before), _claim(step.after)),)
 
@@ -77,9 +77,9 @@ def changes_of(step: Step) -> Written:
 def applied(
     plan: Planned, cloud: Cloud, before_write: Callable[[Written], None]
 ) -> Iterator[object]:
-    """Apply step by step, through the same contract as to a real cloud; stops after each step.
+    """Apply the plan with the product's own `apply`; yields after each step.
 
-    `before_write` is told of each step that passed its guards, right before it is written.
+    `before_write` is called with each step that passed its guards, right before the write.
     """
 
     def tell(consumer: str, before: Allocations | None, after: Allocations | None) -> None:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A change that a plan makes of one consumer, in the simulator's own values."""
+"""Changes that a plan makes, as values of the simulator."""
 
 from dataclasses import dataclass
 
@@ -9,7 +9,7 @@ from tests.simulator.rows import Amounts, ClaimRow
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """What a step makes of one consumer; None: it holds nothing."""
+    """What one consumer holds before and after a step; None: nothing. `name`: the defect."""
 
     name: str
     consumer: str
@@ -17,7 +17,7 @@ class Change:
     after: ClaimRow | None
 
 
-# Changes that are written together, or not at all.
+# Changes that are written in one request, all of them or none.
 Step = tuple[Change, ...]
 
 _NAMES = {POOL: "pool"}
@@ -36,7 +36,7 @@ def in_words(amounts: Amounts) -> str:
 
 
 def changed(change: Change) -> str:
-    """The change in a sentence."""
+    """The change as a sentence."""
     before = in_words(change.before.amounts) if change.before else "nothing"
     after = in_words(change.after.amounts) if change.after else "nothing"
     return f"{change.name} makes {change.consumer[:8]} hold {after} instead of {before}"

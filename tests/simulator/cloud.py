@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A cloud that knows the truth: Nova's databases, Placement's ledger, the guests, and beside them
-what each consumer should hold.
+"""The simulated cloud: Nova's databases, Placement's ledger, the guests, and the truth about them.
 
-Each method that writes is one write to one database, so that an audit can fall between any two.
+Every method that writes makes one write to one database, so that an audit can fall between any two
+writes. The truth is what each consumer should hold; the operations keep it up to date.
 """
 
 from collections.abc import Generator, Iterable
@@ -41,21 +41,23 @@ START = datetime(2026, 11, 21, 12, 0, 0)
 HEARTBEAT = timedelta(seconds=10)
 DOWN_AFTER = timedelta(seconds=60)
 
-# How long it takes to the next write of an operation: SHORT is less than the time between two
-# looks, as between two statements of one function of Nova; LONG is any time.
+# How long an operation takes until its next write. SHORT: less than the interval between two
+# observations, as between two statements of one function of Nova. LONG: any time.
 SHORT, LONG = "short", "long"
 Operation = Generator[str, None, None]
 
 
 class Impossible(Exception):
-    """The cloud is not in a state in which this can happen."""
+    """This cannot happen in the present state of the cloud."""
 
 
 @dataclass(eq=False)
 class Server:
     """What is true of a server, whatever the databases say.
 
-    `flavor` is what the guest has, `host` where it runs or last ran; `cell` has its row.
+    `flavor` is that of its guest; `host` is where the guest runs or ran last; `cell` has its row.
+    `previous` and `source` are flavor and host before an unconfirmed resize. `migration` is the
+    uuid of its newest migration, `moves` are the uuids of all its migrations.
     """
 
     name: str
@@ -63,14 +65,16 @@ class Server:
     volume_backed: bool = False
     cell: str = ""
     host: Host | None = None
-    # The operation under way; `pause` is how long it takes to its next write.
+    # The operation under way, its name, and how long it takes until its next write.
     operation: Operation | None = None
     doing: str = ""
     pause: str = LONG
-    # A service died within the operation, which is never gone on with.
+    # The service that ran the operation died; the operation never goes on.
     stuck: bool = False
-    # All that is left to be done: a consumer is to be left with this; else names of the drift.
+    # The operation has one write left: this consumer gets these amounts. If the write never
+    # happens, that is drift with these names.
     ending: tuple[str, Amounts, tuple[str, ...]] | None = None
+    # Nova has deleted it.
     gone: bool = False
     migration: str = ""
     previous: FlavorRow | None = None
@@ -87,12 +91,12 @@ class Server:
 
     @property
     def busy(self) -> bool:
-        """Whether Nova may yet write what it holds, other than as `ending` says."""
+        """Whether Nova may still write what it holds, other than the write in `ending`."""
         return not self.settled and self.ending is None
 
 
 class Cell:
-    """A cell's database; it may be down, or be read from a replica that stands still."""
+    """A cell's database. It may be down, or readers may get a replica that has stopped."""
 
     def __init__(self, name: str) -> None:
         self.name = name
@@ -109,15 +113,16 @@ class Cell:
         )
 
     def read(self) -> CellRows | None:
-        """What a reader is given: nothing while it is down."""
+        """What a reader gets; None while the database is down."""
         if not self.answers:
             return None
         return self.replica or self.copy()
 
 
 class Cloud:
-    """The whole cloud. `right` are the holdings that are right for each consumer just now; a
-    consumer that is not in it should hold nothing.
+    """The whole cloud. `right` has the holdings that are right for each consumer at this moment.
+
+    There can be several while an operation ends. A consumer without any should hold nothing.
     """
 
     def __init__(self) -> None:
@@ -136,11 +141,11 @@ class Cloud:
         # Hosts whose nova-compute does not run.
         self.stopped: set[str] = set()
         self.right: dict[str, tuple[Amounts, ...]] = {}
-        # What was left wrong, by consumer: the names a finding of it may have.
+        # Consumers that were left with something wrong, and the defect names of it.
         self.drift: dict[str, frozenset[str]] = {}
-        # Servers of which Nova's own maps are wrong, with the names a finding of it may have.
+        # Servers about which something else is wrong, and the defect names of it.
         self.damage: dict[str, frozenset[str]] = {}
-        # Consumers of other services, which nobody may touch.
+        # Consumers of other services, which nobody may change.
         self.foreign: set[str] = set()
         for host in HOSTS.values():
             self.cells[host.cell].services[host.name] = ServiceRow(host.name, self.now)
@@ -160,7 +165,7 @@ class Cloud:
         return tuple(port for port in self.ports.values() if port.server == server.uuid)
 
     def claim_of(self, server: Server, host: Host, flavor: FlavorRow | None = None) -> Amounts:
-        """What Nova claims for it on this host."""
+        """What Nova claims for the server on this host."""
         wanted = flavor or server.flavor
         return claimed_on(host, wanted, server.volume_backed, self.ports_of(server))
 
@@ -172,12 +177,12 @@ class Cloud:
         return self.cells[host.cell].services[host.name]
 
     def is_up(self, host: Host) -> bool:
-        """Whether Nova takes its compute service for up."""
+        """Whether Nova considers the compute service of the host to be up."""
         service = self.service(host)
         return not service.forced_down and self.now - service.last_seen <= DOWN_AFTER
 
     def consumers_of(self, server: Server) -> frozenset[str]:
-        """The server itself and its moves, which hold for it."""
+        """The server and its migrations, which hold its resources during a move."""
         return frozenset({server.uuid, *server.moves})
 
     def server_of(self, consumer: str) -> Server | None:
@@ -185,14 +190,14 @@ class Cloud:
             (one for one in self.servers.values() if consumer in self.consumers_of(one)), None
         )
 
-    def rights_of(self, consumer: str) -> tuple[Amounts, ...]:
+    def acceptable_to(self, consumer: str) -> tuple[Amounts, ...]:
         return self.right.get(consumer, ({},))
 
     def is_wrong(self, consumer: str) -> bool:
-        """Whether it holds what is not right, or for somebody else."""
+        """Whether it holds something wrong, or has a wrong owner."""
         claim = self.ledger.get(consumer)
         disowned = claim is not None and (claim.project, claim.user) != (PROJECT, USER)
-        return disowned or self.held(consumer) not in self.rights_of(consumer)
+        return disowned or self.held(consumer) not in self.acceptable_to(consumer)
 
     # -- writes to a cell -----------------------------------------------------------------------
 
@@ -208,23 +213,23 @@ class Cloud:
         )
 
     def save(self, server: Server, cell: str = "", **columns: Any) -> None:
-        """Update the server's row, in its own cell or in another that has one."""
+        """Update the server's row in its cell, or in another cell that has one."""
         rows = self.cells[cell or server.cell].servers
         rows[server.uuid] = replace(rows[server.uuid], updated_at=self.now, **columns)
 
     def destroy(self, server: Server) -> None:
-        """What `instance.destroy` does: the row stays, as a deleted one."""
+        """`instance.destroy()`: the row is marked as deleted."""
         self.save(server, deleted=1000 + len(self.servers), deleted_at=self.now)
 
     def erase(self, server: Server, cell: str) -> None:
-        """What `instance.destroy(hard_delete=True)` does: no row of it is left in this cell."""
+        """`instance.destroy(hard_delete=True)`: no row of it is left in this cell."""
         found = self.cells[cell]
         found.servers.pop(server.uuid, None)
         for uuid in [u for u, row in found.migrations.items() if row.server == server.uuid]:
             del found.migrations[uuid]
 
     def migrate(self, server: Server, kind: str, status: str, target: Host | None) -> None:
-        """Make a migration's row in the server's cell."""
+        """Create a migration in the server's cell."""
         server.migration = uuid_of(f"{kind} {len(server.moves)} of {server.name}")
         server.moves.append(server.migration)
         host = server.host
@@ -249,7 +254,7 @@ class Cloud:
         self.cells[cell].migrations[server.migration] = found
 
     def progress(self, server: Server, cell: str = "", **columns: Any) -> None:
-        """Update the row of the server's newest migration."""
+        """Update the server's newest migration."""
         rows = self.cells[cell or server.cell].migrations
         rows[server.migration] = replace(rows[server.migration], updated_at=self.now, **columns)
 
@@ -261,14 +266,14 @@ class Cloud:
     # -- writes to Neutron ----------------------------------------------------------------------
 
     def bind_ports(self, server: Server, host: Host) -> None:
-        """Name in the server's ports the provider that it was given their bandwidth by."""
+        """Write the host's network card into the binding profiles of the server's ports."""
         for port in self.ports_of(server):
             self.ports[port.uuid] = replace(port, provider=host.card)
 
     # -- writes to Placement --------------------------------------------------------------------
 
     def write(self, **changes: Amounts) -> None:
-        """One request to Placement, that sets what each of these consumers holds."""
+        """One request to Placement. It sets what each of these consumers holds."""
         for consumer, amounts in changes.items():
             before = self.ledger.get(consumer)
             for uuid in {*amounts, *(before.amounts if before else {})}:
@@ -284,52 +289,53 @@ class Cloud:
                 self.ledger[consumer] = ClaimRow(amounts, 1)
 
     def hold(self, consumer: str, amounts: Amounts) -> None:
-        """Write a claim that is right from now on."""
+        """Write an allocation that is right from now on."""
         self.write(**{consumer: amounts})
         self.is_right(consumer, amounts)
 
     def claim(self, server: Server, host: Host, flavor: FlavorRow | None = None) -> None:
-        """The scheduler's claim; what the server holds already it keeps, as in an evacuation."""
+        """The scheduler's claim. The server keeps what it holds already, as in an evacuation."""
         wanted = self.claim_of(server, host, flavor)
         self.write(**{server.uuid: {**wanted, **self.held(server.uuid)}})
-        right = self.rights_of(server.uuid)[0]
+        right = self.acceptable_to(server.uuid)[0]
         self.is_right(server.uuid, {**wanted, **right})
 
     def hand_over(self, giver: str, taker: str) -> None:
-        """One POST: what the giver holds the taker holds instead. Nova leaves an empty giver be."""
+        """One POST moves everything from giver to taker. An empty giver leaves the taker alone."""
         if self.held(giver):
             self.write(**{taker: self.held(giver), giver: {}})
             if giver in self.drift:
                 self.leave(taker, *self.drift.pop(giver))
 
     def is_right(self, consumer: str, *holdings: Amounts) -> None:
-        """From now on one of these is right for this consumer."""
+        """From now on each of these holdings is right for the consumer."""
         self.right[consumer] = tuple(
             one for number, one in enumerate(holdings) if one not in holdings[:number]
         )
 
     def leave(self, consumer: str, *names: str) -> None:
-        """Nova itself leaves something wrong: a finding of it has one of these names."""
+        """The consumer is left with something wrong, for which these defect names are right."""
         still = self.drift.get(consumer, frozenset()) if self.is_wrong(consumer) else frozenset()
         self.drift[consumer] = still | frozenset(names)
 
     def ends(self, server: Server, consumer: str, last: Amounts, *names: str) -> None:
-        """All that is left to be done is to leave the consumer with this much. If that is never
-        done, it is drift, of which a finding has one of these names (none: any).
+        """The operation has one write left, which leaves the consumer with `last`.
+
+        If the write never happens, that is drift with these names; without names, of any name.
         """
         server.ending = (consumer, last, names)
-        self.is_right(consumer, *self.rights_of(consumer), last)
+        self.is_right(consumer, *self.acceptable_to(consumer), last)
 
     def release_tree(self, server: Server, host: Host) -> None:
-        """What nova-compute does with the claim on one host, and those below it."""
+        """Release what the server holds of the host's tree, as nova-compute does."""
         self.write(**{server.uuid: without(self.held(server.uuid), host.tree)})
-        rights = (without(one, host.tree) for one in self.rights_of(server.uuid))
+        rights = (without(one, host.tree) for one in self.acceptable_to(server.uuid))
         self.is_right(server.uuid, *rights)
 
     # -- time -----------------------------------------------------------------------------------
 
     def wait(self, seconds: int) -> None:
-        """Let time pass; every compute service that runs reports meanwhile."""
+        """Let time pass. Every running compute service reports."""
         self.now += timedelta(seconds=seconds)
         for cell in self.cells.values():
             for host, service in cell.services.items():
@@ -345,13 +351,13 @@ class Cloud:
         self.advance(server)
 
     def is_blocked(self, server: Server) -> bool:
-        """Whether Nova cannot write of it, because a database is down."""
+        """Whether the operation waits because a database that it writes to is down."""
         places = {server.cell, server.host.cell if server.host else "", CELL_ZERO}
         places |= set(CELLS) if "between cells" in server.doing else set()
         return any(not self.cells[name].answers for name in places if name)
 
     def advance(self, server: Server) -> bool:
-        """Let the operation of a server make its next write. False: there is none any more."""
+        """Let the operation of a server make its next write. False: nothing was written."""
         if server.operation is None or self.is_blocked(server):
             return False
         self.wait(1)
@@ -362,20 +368,20 @@ class Cloud:
         return True
 
     def finish(self, servers: Iterable[Server] | None = None) -> None:
-        """Let operations run to their ends."""
+        """Let operations finish; those of all servers unless some are named."""
         for server in list(self.servers.values()) if servers is None else servers:
             while self.advance(server):
                 pass
 
     def finish_short_pauses(self) -> None:
-        """What takes less than the time that passes now is over afterwards."""
+        """Let every operation go on until it pauses for longer than an interval."""
         for server in list(self.servers.values()):
             while server.operation is not None and server.pause == SHORT:
                 if not self.advance(server):
                     break
 
     def crash(self, server: Server) -> None:
-        """The service that does the operation dies: its next write never comes."""
+        """The service that runs the operation dies: the next write never happens."""
         if server.operation is None:
             raise Impossible(f"nothing is done with {server.name}")
         server.operation.close()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What does not hold yet is asked for by name."""
+"""What does not hold yet is collected only on request."""
 
 import os
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A simulated cloud written into Nova's tables and a Placement service, for a collect to read.
+"""Writes a simulated cloud into Nova's tables and a Placement service, for `collect` to read.
 
-It is slow, and proves that `facts_adapter` gives the facts that a collect gives.
+It is slow. It proves that `facts_adapter` makes the same facts as `collect`.
 """
 
 import json
@@ -39,14 +39,14 @@ _NO_USE = ("vcpus", "memory_mb", "local_gb", "vcpus_used", "memory_mb_used", "lo
 
 @dataclass(frozen=True)
 class Databases:
-    """Nova's databases in a folder and a Placement service, with a nova.conf that names them."""
+    """Nova's databases in a folder, a Placement service, and a nova.conf that names them."""
 
     nova: NovaDatabases
     placement: PlacementClient
     nova_conf: Path
 
     def hold(self, cloud: Cloud) -> None:
-        """Write what the cloud's databases hold now; nothing of an earlier cloud is left."""
+        """Replace everything by the present content of the simulated databases."""
         _refill(self.nova.api_url, api_tables.API_SCHEMA, _api_rows(cloud, self.nova))
         for name, cell in cloud.cells.items():
             _refill(self.nova.cell_url(name), cell_tables.CELL_SCHEMA, _cell_rows(cell))
@@ -71,7 +71,7 @@ class Databases:
 
 @contextmanager
 def databases(folder: Path) -> Iterator[Databases]:
-    """Empty databases, and a Placement service that has the providers."""
+    """Empty databases, and a Placement service with the providers."""
     nova = NovaDatabases(folder)
     nova.create(CELLS)
     application = trueup_placement(sqlite_url(folder / "placement.sqlite"))
@@ -103,7 +103,7 @@ def _api_rows(cloud: Cloud, nova: NovaDatabases) -> Rows:
                 "uuid": uuid_of(name),
                 "name": name,
                 "transport_url": "none:///",
-                # A folder is no database: a cell that is down.
+                # A folder cannot be opened as a database: the cell is down.
                 "database_connection": nova.cell_url(name) if cell.answers else "sqlite:////",
                 "disabled": False,
             }

@@ -1,9 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Drift that is planted on a cloud: a table, one line for each kind.
+"""Drift to plant on a server: a table with one line for each kind.
 
-Planting writes to a database or to the ledger behind Nova's back, or says what is right from now
-on. `names` are those that a finding of it may have; none: there is no name for it yet, and it must
-be told as something that could not be checked.
+Planting writes to a database behind Nova's back, or changes what is right.
 """
 
 from collections.abc import Callable
@@ -17,11 +15,15 @@ from tests.simulator.rows import Amounts, ClaimRow
 
 @dataclass(frozen=True, slots=True)
 class Drift:
-    """One kind. `act` changes the cloud; raises Impossible where it cannot be planted."""
+    """One kind of drift. `act` plants it, or raises Impossible.
+
+    `names` are the defect names that a finding about it may have. Without names no finding is
+    right: it must be reported as something that could not be checked.
+    """
 
     names: tuple[str, ...]
     act: Callable[[Cloud, Server], None]
-    # Not what is held is wrong, but how Nova finds the server.
+    # What the server holds is right; something else about it is wrong.
     of_maps: bool = False
 
     def plant(self, cloud: Cloud, server: Server) -> None:
@@ -33,7 +35,7 @@ class Drift:
 
 
 def _placed(cloud: Cloud, server: Server) -> Host:
-    """The host of a server that is settled there and holds what it should."""
+    """The host of a settled server that holds what is right. Raises Impossible."""
     if server.gone or server.host is None or not cloud.has_row(server):
         raise Impossible("it is on no host")
     row = cloud.row(server)
@@ -44,7 +46,7 @@ def _placed(cloud: Cloud, server: Server) -> Host:
 
 
 def _holds_rightly(cloud: Cloud, server: Server) -> None:
-    if cloud.rights_of(server.uuid) != (cloud.held(server.uuid),):
+    if cloud.acceptable_to(server.uuid) != (cloud.held(server.uuid),):
         raise Impossible("it drifted already")
 
 
@@ -115,7 +117,7 @@ def _shelved(cloud: Cloud, server: Server) -> None:
 
 
 def _orphaned(cloud: Cloud, server: Server) -> None:
-    """Of a server that Nova deleted: a request to Placement was lost, years ago."""
+    """Nova deleted the server long ago, and its request to Placement was lost."""
     if not server.gone or not cloud.has_row(server) or not cloud.row(server).deleted:
         raise Impossible("it is not deleted")
     _set(cloud, server, cloud.claim_of(server, server.host or HOSTS["h1"]))
@@ -131,14 +133,14 @@ def _deleted_by_hand(cloud: Cloud, server: Server) -> None:
 
 
 def _deleted_by_hand_without_time(cloud: Cloud, server: Server) -> None:
-    """The same without a time: how old the deletion is cannot be told."""
+    """The same without `deleted_at`: the age of the deletion is unknown."""
     _deleted_by_hand(cloud, server)
     cells = cloud.cells[server.cell].servers
     cells[server.uuid] = replace(cells[server.uuid], deleted_at=None)
 
 
 def _stale_copy(cloud: Cloud, server: Server) -> None:
-    """Another cell has a row of the server, from a database that was restored there."""
+    """Another cell has a row of the server too, from a restored database."""
     host = _placed(cloud, server)
     cell = "cell2" if host.cell == "cell1" else "cell1"
     if server.uuid in cloud.cells[cell].servers:
@@ -153,7 +155,7 @@ def _wrong_mapping(cloud: Cloud, server: Server) -> None:
 
 
 def _without_dashes(cloud: Cloud, server: Server) -> None:
-    """The consumer is written as 32 digits; it is the same server's."""
+    """The consumer's uuid is written without dashes. It is the same server."""
     _placed(cloud, server)
     held, written = cloud.held(server.uuid), server.uuid.replace("-", "")
     cloud.write(**{server.uuid: {}})
@@ -164,7 +166,7 @@ def _without_dashes(cloud: Cloud, server: Server) -> None:
 
 
 def _ghost(cloud: Cloud, server: Server) -> None:
-    """Deleted, and its guest runs on."""
+    """The server is deleted, and its guest still runs."""
     if not server.gone or server.host is None:
         raise Impossible("it is not deleted")
     cloud.guests.add((server.uuid, server.host.name))
@@ -186,7 +188,7 @@ def _build_request(cloud: Cloud, server: Server) -> None:
 
 
 def _deleted_elsewhere_in_time(cloud: Cloud, server: Server) -> None:
-    """By hand with `now()`, on a database server whose clock is of another zone."""
+    """Deleted by hand with `now()`, on a server whose clock is in another time zone."""
     _deleted_by_hand(cloud, server)
     cells = cloud.cells[server.cell].servers
     ahead = cloud.now + timedelta(hours=3)
@@ -213,14 +215,14 @@ DRIFTS: dict[str, Drift] = {
     "without-dashes": Drift(("split-consumer",), _without_dashes, of_maps=True),
 }
 
-# Those that hypervisors know of. What is held is right.
+# Drift that only hypervisors show.
 GUEST_DRIFTS: dict[str, Drift] = {
     "ghost": Drift(("ghost-domain",), _ghost, of_maps=True),
     "guest-gone": Drift(("missing-domain",), _guest_gone, of_maps=True),
     "guest-elsewhere": Drift(("domain-elsewhere",), _guest_elsewhere, of_maps=True),
 }
 
-# Those that only change what is held.
+# Drift that changes nothing but the ledger.
 OF_LEDGER = tuple(
     kind for kind, drift in DRIFTS.items() if not drift.of_maps and not kind.startswith("deleted")
 )

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What can happen in the simulated cloud, as lines such as `resize web h2 large fails=claim`.
+"""Events of a history, written as lines such as `resize web h2 large fails=claim`.
 
-What cannot happen in the state the cloud is in raises Impossible, and changes nothing.
+An event that is impossible in the present state of the cloud raises Impossible and changes nothing.
 """
 
 from collections.abc import Callable
@@ -32,7 +32,7 @@ MOVABLE = ("active", "stopped")
 
 @dataclass(frozen=True, slots=True)
 class Event:
-    """A verb and its words; `options` are those written as `name=value`."""
+    """A verb with its arguments; `options` are the arguments of the form `name=value`."""
 
     verb: str
     words: tuple[str, ...] = ()
@@ -57,12 +57,12 @@ def parsed(line: str) -> Event:
 
 
 def happen(event: Event, cloud: Cloud) -> None:
-    """Let it happen. Raises Impossible."""
+    """Let the event happen. Raises Impossible."""
     VERBS[event.verb](cloud, event)
 
 
 def _server(cloud: Cloud, event: Event, *states: str) -> Server:
-    """The server that the event names: settled, its cell answers, in one of these states."""
+    """The server that the event names: settled, and in one of these states if any are given."""
     server = cloud.servers.get(event.words[0])
     if server is None or not server.settled or server.gone or not cloud.has_row(server):
         raise Impossible("there is no such server, or it is busy")
@@ -77,7 +77,7 @@ def _server(cloud: Cloud, event: Event, *states: str) -> Server:
 
 
 def _is_lost(cloud: Cloud, server: Server) -> bool:
-    """Whether Nova's own maps, or the ledger's way to write it, were damaged."""
+    """Whether planted drift keeps Nova from finding the server or its allocations."""
     known = cloud.mappings[server.uuid].cell == server.cell
     rows = sum(server.uuid in cell.servers for cell in cloud.cells.values())
     across = server.source is not None and server.source.cell != server.cell
@@ -232,7 +232,7 @@ def _under_way(cloud: Cloud, event: Event) -> Server:
 
 
 def _stop(cloud: Cloud, event: Event, stop: Callable[[Cloud, Host], None]) -> None:
-    """The host's service dies, and with it what it is doing."""
+    """The host's service dies with every operation on it."""
     host = _up(cloud, event.words[0])
     for server in cloud.servers.values():
         if server.operation and (server.host == host or host.root in cloud.held(server.uuid)):
@@ -338,4 +338,4 @@ VERBS: dict[str, Callable[[Cloud, Event], None]] = {
 
 
 def _discard(_: object) -> None:
-    """For lambdas whose call returns something."""
+    """Ignore a value, so that a lambda returns None."""

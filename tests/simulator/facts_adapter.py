@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a reader saw of the simulated cloud, as the Facts that a collect gives."""
+"""An observation of the simulated cloud as Facts, equal to those that `collect` returns."""
 
 from collections.abc import Iterator, Mapping
 from functools import cache
@@ -42,7 +42,7 @@ Cells = list[tuple[str, CellRows]]
 
 
 def facts_of(seen: Observed) -> Facts:
-    """The facts of a collect that read what was seen."""
+    """The facts that `collect` returns when it reads the same."""
     cells: Cells = [(name, rows) for name, rows in seen.cells.items() if rows is not None]
     named: Cells = [(name, rows) for name, rows in seen.named.items() if rows is not None]
     return Facts(
@@ -84,7 +84,7 @@ def facts_of(seen: Observed) -> Facts:
 
 
 def instance_of(row: ServerRow, cell: str) -> Instance:
-    """A row of `instances`; what a deleted one was asked to be is not read."""
+    """A row of `instances`. The flavor of a deleted instance is not read."""
     alive = not row.deleted
     return Instance(
         uuid=row.uuid,

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Histories: lists of events, made from a seed, and made shorter when they show something."""
+"""Histories: lists of events, generated from a seed, and shortened when they show a failure."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -12,7 +12,7 @@ from tests.simulator.places import FLAVORS, HOSTS
 
 SERVERS = ("web", "db", "app")
 _NAMES = (*SERVERS, "web2")
-# The reader of an audit reads its next part.
+# The audit reads the next part of the cloud.
 READ = Event("read")
 
 _FAILURES = {
@@ -34,7 +34,7 @@ _ON_CELLS = ("freeze", "thaw", "cell-down", "cell-up", "cell-up")
 
 @dataclass(frozen=True, slots=True)
 class Mix:
-    """How likely each kind of event is, relative to the others."""
+    """The relative frequency of each kind of event, and which options and drifts occur."""
 
     begin: int = 40
     step: int = 30
@@ -46,14 +46,14 @@ class Mix:
     plant: int = 5
     read: int = 8
     archive: int = 1
-    # Whether requests to Placement may be lost, with what Nova then leaves wrong.
+    # Whether requests to Placement may be lost, so that Nova leaves something wrong.
     loses: bool = True
     drifts: tuple[str, ...] = tuple(DRIFTS)
 
 
-# Nova does as it should, whatever fails; nothing is wrong in the end but what evacuations leave.
+# Operations fail, but Nova cleans up. Only evacuations leave something wrong.
 HEALTHY = Mix(plant=0, cells=0, crash=0, loses=False)
-# The same, with drift of what is held planted on it.
+# The same, with planted drift of the ledger.
 PLAIN = Mix(cells=0, crash=0, loses=False, drifts=OF_LEDGER)
 MOVES = Mix(plant=0, cells=0)
 DRIFT = Mix(begin=25, plant=12, cells=0)
@@ -75,8 +75,9 @@ _ATTEMPTS = 20
 
 
 def history(seed: int, mix: Mix | None = None, length: int = 60) -> tuple[Event, ...]:
-    """Servers that run, and then whatever can happen: each event was possible when it was drawn,
-    were nothing read meanwhile. Every third seed has moves only, every third drift without trouble.
+    """Some running servers, and then random events. Each was possible when it was drawn.
+
+    Without a mix, the seed chooses one: moves only, mostly drift, or everything.
     """
     rng, cloud = Random(seed), Cloud()
     mix = mix or _MIXES[seed % len(_MIXES)]
@@ -104,7 +105,7 @@ def _without_loss(event: Event) -> Event:
 
 
 def _extend(events: list[Event], more: Sequence[Event], cloud: Cloud) -> bool:
-    """Add the events, if the first of them can happen."""
+    """Add these events up to the first that is impossible. False: none was added."""
     for event in more:
         try:
             if event != READ:
@@ -116,7 +117,7 @@ def _extend(events: list[Event], more: Sequence[Event], cloud: Cloud) -> bool:
 
 
 def _host(rng: Random) -> tuple[Event, ...]:
-    """A dead host is mostly noticed before anything else happens, and what was on it evacuated."""
+    """Something happens to a host; often it is down long enough to be noticed and evacuated."""
     if rng.random() < 0.4:
         name, target = rng.choice(_NAMES), rng.choice(tuple(HOSTS))
         stop = Event(rng.choice(("stop", "power-off")), (rng.choice(tuple(HOSTS)),))
@@ -160,7 +161,7 @@ def _options(rng: Random, verb: str) -> tuple[tuple[str, str], ...]:
 def shortened(
     events: Sequence[Event], still: Callable[[Sequence[Event]], bool]
 ) -> tuple[Event, ...]:
-    """The events without all that is not needed for what they show (`still` is true of them)."""
+    """The shortest history for which `still` is true, found by leaving out events."""
     kept, size = list(events), max(1, len(events) // 2)
     while True:
         start = 0
@@ -177,7 +178,7 @@ def shortened(
 
 
 def _plain(event: Event) -> Event:
-    """The same event in the simplest flavor."""
+    """The same event with the simplest flavor."""
     words = tuple("small" if word in FLAVORS and event.verb == "boot" else word
                   for word in event.words)  # fmt: skip
     return Event(event.verb, words, event.options)

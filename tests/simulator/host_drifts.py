@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Drift of hosts and their providers: a table, one line for each kind, as in `drifts`.
+"""Drift of hosts and providers: a table with one line for each kind, as in `drifts`.
 
-Each is planted on a host without servers. No consumer holds anything wrongly because of it, so
-that whatever a plan changes of what is held is wrong.
+All consumers keep holding what is right, so a plan that changes an allocation is wrong.
 """
 
 from collections.abc import Callable
@@ -15,7 +14,7 @@ from tests.simulator.rows import NodeRow, ProviderRow, uuid_of
 
 @dataclass(frozen=True, slots=True)
 class HostDrift:
-    """One kind. `act` changes the cloud. `names` are those that a finding of it may have."""
+    """One kind of drift. `act` plants it; `names` are the right defect names for it."""
 
     names: tuple[str, ...]
     act: Callable[[Cloud, Host], None]
@@ -27,7 +26,7 @@ def _set_provider(cloud: Cloud, uuid: str, **columns: object) -> None:
 
 
 def _forget_host(cloud: Cloud, host: Host) -> None:
-    """The compute service was deleted; deleting its provider failed."""
+    """The compute service was deleted, and deleting its provider failed."""
     cell = cloud.cells[host.cell]
     del cell.services[host.name]
     cell.nodes[host.name] = replace(cell.nodes[host.name], deleted=True)
@@ -40,13 +39,13 @@ def _missing_provider(cloud: Cloud, host: Host) -> None:
 
 
 def _clash(cloud: Cloud, host: Host) -> None:
-    """nova-compute lost its `compute_id`: its node has a uuid that Placement does not know."""
+    """nova-compute lost its `compute_id`: its node has a new uuid, unknown to Placement."""
     nodes = cloud.cells[host.cell].nodes
     nodes[host.name] = replace(nodes[host.name], uuid=uuid_of(f"new node of {host.name}"))
 
 
 def _renamed(cloud: Cloud, host: Host) -> None:
-    """The host has a new name, and a provider of that name beside the old one."""
+    """The host was renamed: it has a new node and a new provider; the old provider stays."""
     cell, name = cloud.cells[host.cell], f"{host.name}.example.org"
     cell.nodes[host.name] = replace(cell.nodes[host.name], deleted=True)
     new = uuid_of(name)
@@ -57,7 +56,7 @@ def _renamed(cloud: Cloud, host: Host) -> None:
 
 
 def _child(cloud: Cloud, host: Host) -> None:
-    """A PCI device that was taken out left its provider."""
+    """A PCI device was removed, and its provider stays."""
     uuid = uuid_of(f"device of {host.name}")
     cloud.providers[uuid] = ProviderRow(
         uuid, f"{host.name}_0000:81:00.0", {"CUSTOM_GPU": 1}, host.root
@@ -76,7 +75,7 @@ def _without_inventory(cloud: Cloud, host: Host) -> None:
 
 
 def _disabled(cloud: Cloud, host: Host) -> None:
-    """The service is disabled, and the trait that keeps the scheduler away is missing."""
+    """The service is disabled, and the provider lacks COMPUTE_STATUS_DISABLED."""
     services = cloud.cells[host.cell].services
     services[host.name] = replace(services[host.name], disabled=True)
 
@@ -87,7 +86,7 @@ def _disowned(cloud: Cloud, host: Host) -> None:
 
 
 def _left_aggregate(cloud: Cloud, host: Host) -> None:
-    """The host is in an aggregate of Nova's, and its provider is not."""
+    """The host is in a host aggregate, and its provider is not in that aggregate."""
     rack = cloud.aggregates[RACK.uuid]
     cloud.aggregates[RACK.uuid] = replace(rack, hosts=rack.hosts | {host.name})
 
@@ -96,7 +95,7 @@ def _unmapped(cloud: Cloud, host: Host) -> None:
     del cloud.host_mappings[host.name]
 
 
-# Those of IN_USE are planted on a host with a server.
+# These are planted on a host with a server, the others on a host without one.
 IN_USE = frozenset({"overcommitted", "without-inventory"})
 HOST_DRIFTS: dict[str, HostDrift] = {
     "forgotten": HostDrift(("orphaned-provider",), _forget_host),

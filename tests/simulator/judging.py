@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The oracle: whether a change of what a consumer holds is right, by the truth of the simulator."""
+"""The oracle: judges a plan's changes by the truth of the simulator, not by the product's rules."""
 
 from collections import Counter
 from collections.abc import Iterable, Iterator
@@ -15,9 +15,9 @@ from tests.simulator.rows import PROJECT, USER, Amounts
 class Truth:
     """What is true of one consumer at one moment.
 
-    `rights` are its right holdings. `hands_off` says why nobody may write it now, if so.
-    `running` are the providers of hosts where its guest runs. `held` is what it holds, `server`
-    whom it holds for.
+    `rights` are the holdings that are right. `hands_off` is the reason why nobody may change it
+    now, or empty. `running` are the providers of the hosts on which its guest runs. `held` is what
+    it holds, and `server` the uuid of the server for which it does.
     """
 
     rights: tuple[Amounts, ...]
@@ -29,18 +29,19 @@ class Truth:
 
 @dataclass(frozen=True, slots=True)
 class Moment:
-    """The truth at one moment, by consumer."""
+    """The truth about every consumer at one moment."""
 
     truths: dict[str, Truth]
 
     def wrong(self, step: Step) -> str:
-        """Why a step would be wrong at this moment, in a sentence; empty: it is right."""
+        """Why the step is wrong at this moment, as a sentence; empty if it is right."""
         reasons = (self._wrong(change) or self._doubling(change, step) for change in step)
         return next(filter(None, reasons), "")
 
     def _doubling(self, change: Change, step: Step) -> str:
-        """Whether a server holds more of something by all its consumers together than it did, and
-        than is right.
+        """Whether all consumers of the server together would hold too much.
+
+        That is more of something than before the step, and more than is right.
         """
         server = self.truths[change.consumer].server
         mine = {uuid: one for uuid, one in self.truths.items() if one.server == server}
@@ -55,7 +56,7 @@ class Moment:
     def _wrong(self, change: Change) -> str:
         truth = self.truths.get(change.consumer)
         if truth is None:
-            return f"{changed(change)}, and nobody knows whose it is"
+            return f"{changed(change)}, which is of no known owner"
         if truth.hands_off:
             return f"{changed(change)}, and {truth.hands_off}"
         if _is_disowned(change):
@@ -78,7 +79,7 @@ def _sum(holdings: Iterable[Amounts]) -> Counter[tuple[str, str]]:
 
 
 def is_nearer(before: Amounts, after: Amounts, right: Amounts) -> bool:
-    """Whether each amount stays, or goes towards what is right, and something changes."""
+    """Whether each amount stays as it is or moves towards the right amount."""
     if before == after:
         return before == right
     return all(
@@ -95,7 +96,7 @@ def _compared(*sides: Amounts) -> Iterator[tuple[int, int, int]]:
 
 
 def _is_disowned(change: Change) -> bool:
-    """Whether a right owner is replaced, or a wrong one is given."""
+    """Whether the change sets an owner that is neither the right one nor the present one."""
     if change.after is None:
         return False
     after = (change.after.project, change.after.user)
@@ -104,21 +105,21 @@ def _is_disowned(change: Change) -> bool:
 
 
 class Judge:
-    """Knows the truth of a cloud. `hypervisors`: whether the reader asks them where guests run."""
+    """Reads the truth from a cloud. `hypervisors`: whether the audit knows where guests run."""
 
     def __init__(self, cloud: Cloud, hypervisors: bool) -> None:
         self._cloud = cloud
         self._hypervisors = hypervisors
 
     def now(self) -> Moment:
-        """The truth as it is now."""
+        """The truth at this moment."""
         cloud = self._cloud
         truths = {consumer: Truth(({},), "it is another service's") for consumer in cloud.foreign}
         for server in cloud.servers.values():
             hands_off, running = _hands_off(cloud, server), self._running(server.uuid)
             for consumer in cloud.consumers_of(server):
                 held = cloud.held(consumer)
-                rights = cloud.rights_of(consumer)
+                rights = cloud.acceptable_to(consumer)
                 truths[consumer] = Truth(rights, hands_off, running, held, server.uuid)
         return Moment(truths)
 
@@ -131,7 +132,7 @@ class Judge:
 
 def _hands_off(cloud: Cloud, server: Server) -> str:
     if server.busy:
-        return f"Nova is at work on it ({server.doing or 'a service died meanwhile'})"
+        return f"an operation of Nova is under way ({server.doing or 'its service died'})"
     for cell in cloud.cells.values():
         for move in cell.migrations.values():
             if move.server != server.uuid or move.kind != "evacuation":

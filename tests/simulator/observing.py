@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a reader of the simulated cloud sees: each database at its own moment."""
+"""Observations of the simulated cloud: each database is read at a moment of its own."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
@@ -19,7 +19,7 @@ from tests.simulator.rows import (
 
 @dataclass
 class Observed:
-    """One look: filled part by part, while the cloud moves on. A cell that is down is None."""
+    """One observation, read part by part while the cloud goes on. A cell that is down is None."""
 
     taken_at: datetime
     ledger: Mapping[str, ClaimRow] = field(default_factory=dict)
@@ -29,17 +29,17 @@ class Observed:
     host_mappings: Mapping[str, str] = field(default_factory=dict)
     aggregates: tuple[AggregateRow, ...] = ()
     ports: tuple[PortRow, ...] = ()
-    # Where guests run, as the hypervisors say; None: they were not asked.
+    # Where guests run, according to the hypervisors. None: they were not asked.
     guests: frozenset[tuple[str, str]] | None = None
     cells: dict[str, CellRows | None] = field(default_factory=dict)
-    # Rows of consumers that no cell told of at first, asked for by uuid at the end.
+    # The rows of consumers that are no living server, read by uuid at the end.
     named: dict[str, CellRows | None] = field(default_factory=dict)
 
 
-def looked(cloud: Cloud, observed: Observed, hypervisors: bool = False) -> Iterator[str]:
-    """Read part after part into `observed`: the ledger first, then what explains it.
+def observe(cloud: Cloud, observed: Observed, hypervisors: bool = False) -> Iterator[str]:
+    """Read one part after the other into `observed`: the ledger first, then what explains it.
 
-    Stops before each part, for the cloud to move on, and says which part is next.
+    Yields the name of each part before it is read, so that the cloud can go on meanwhile.
     """
     yield "ledger"
     observed.ledger = dict(cloud.ledger)

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the simulated cloud is built of, and what Nova claims for a server on each host.
+"""Hosts, flavors and providers of the simulated cloud, and what Nova claims for a server.
 
-The arithmetic is written down from Nova's own rules (nova.scheduler.utils.ResourceRequest), not
-from ours: DISK_GB is the root disk unless that is a volume, the ephemeral disk, and the swap disk
-in whole GiB; dedicated processors are PCPU; a host that has a sharing provider has its disk there.
+The arithmetic follows Nova's rules (nova.scheduler.utils.ResourceRequest), not our own code:
+DISK_GB is the root disk unless that is a volume, plus the ephemeral disk, plus the swap disk in
+whole GiB; dedicated processors are PCPU; hosts that share a pool claim their disk from the pool.
 """
 
 from collections.abc import Iterable
@@ -18,7 +18,7 @@ BANDWIDTH = "NET_BW_EGR_KILOBIT_PER_SEC"
 
 @dataclass(frozen=True, slots=True)
 class Host:
-    """A compute host with one node of the same name, a network card below its root provider."""
+    """A compute host. Its node has the same name; its network card is a child provider."""
 
     name: str
     cell: str
@@ -38,7 +38,7 @@ class Host:
 
     @property
     def disk(self) -> str:
-        """The provider of its disk: its own, or the pool that is shared with it."""
+        """The provider of its disk: the host itself, or the pool that it shares."""
         return uuid_of(self.pool) if self.pool else self.root
 
 
@@ -72,7 +72,7 @@ RACK = AggregateRow(uuid_of("rack"), "rack", frozenset({"h1", "h2"}))
 
 
 def providers() -> dict[str, ProviderRow]:
-    """What a healthy Placement has, by uuid; a parent before its child."""
+    """The providers of a healthy cloud by uuid, each parent before its children."""
     rows = [
         ProviderRow(
             POOL, "pool", {"DISK_GB": _HUGE}, traits=frozenset({SHARES}),
@@ -115,8 +115,9 @@ def claimed_on(
 
 
 def both(first: Amounts, second: Amounts) -> Amounts:
-    """What nova.scheduler.client.report claims during an evacuation: of a provider that both name,
-    as a pool, the first amounts are kept.
+    """Both claims of an evacuation together (nova.scheduler.client.report).
+
+    Of a provider that both name, such as a pool, the first amounts are kept.
     """
     return {**second, **first}
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A cloud that has come to rest: every source answers, and Nova does nothing any more."""
+"""Quiet clouds: every source answers, no operation is under way, and every grace is over."""
 
 from dataclasses import dataclass
 from random import Random
@@ -9,74 +9,76 @@ from tests.simulator.cloud import Cloud, Impossible
 from tests.simulator.drifts import DRIFTS
 from tests.simulator.events import Event, happen
 from tests.simulator.generating import HEALTHY, READ, Mix, history
-from tests.simulator.observing import Observed, looked
-from tests.simulator.running import BETWEEN_LOOKS_SECONDS, played
+from tests.simulator.observing import Observed, observe
+from tests.simulator.running import INTERVAL_SECONDS, play
 
-# Longer than any grace.
-REST_SECONDS = 4000
+# Longer than the grace of any defect.
+QUIET_SECONDS = 4000
 
 
 @dataclass
-class Rest:
-    """A cloud at rest, and what happened to it before."""
+class QuietCloud:
+    """A quiet cloud, and the events that led to it."""
 
     cloud: Cloud
     happened: list[str]
 
 
-def come_to_rest(seed: int, mix: Mix = HEALTHY) -> Rest:
-    """A history, of which every operation comes to its end."""
+def quiet_cloud(seed: int, mix: Mix = HEALTHY) -> QuietCloud:
+    """Play a history and let all its operations finish."""
     cloud, told = Cloud(), []
-    played((event for event in history(seed, mix) if event != READ), cloud, told)
+    play((event for event in history(seed, mix) if event != READ), cloud, told)
     settle(cloud)
-    return Rest(cloud, told)
+    return QuietCloud(cloud, told)
 
 
 def settle(cloud: Cloud) -> None:
+    """Bring all cells up, finish all operations, and let time pass."""
     for cell in cloud.cells.values():
         cell.answers, cell.replica = True, None
     cloud.finish()
-    cloud.wait(REST_SECONDS)
+    cloud.wait(QUIET_SECONDS)
 
 
-def drifted(seed: int) -> Rest:
-    """A cloud at rest, in which one thing is wrong with one or more servers."""
-    rest, rng = come_to_rest(seed), Random(seed)
-    for server in list(rest.cloud.servers.values()):
+def drifted(seed: int) -> QuietCloud:
+    """A quiet cloud with one planted drift on each server that can have one."""
+    quiet, rng = quiet_cloud(seed), Random(seed)
+    for server in list(quiet.cloud.servers.values()):
         for kind in rng.sample(tuple(DRIFTS), len(DRIFTS)):
             event = Event("plant", (server.name, kind))
             try:
-                happen(event, rest.cloud)
+                happen(event, quiet.cloud)
             except Impossible:
                 continue
-            rest.happened.append(str(event))
+            quiet.happened.append(str(event))
             break
-    rest.cloud.wait(REST_SECONDS)
-    return rest
+    quiet.cloud.wait(QUIET_SECONDS)
+    return quiet
 
 
-def seen(cloud: Cloud, hypervisors: bool = False) -> adapter.Look:
-    """A look at a cloud while nothing happens."""
+def audited(cloud: Cloud, hypervisors: bool = False) -> adapter.Audited:
+    """Audit a cloud while nothing happens in it."""
     cloud.wait(1)
     observed = Observed(cloud.now)
-    for _ in looked(cloud, observed, hypervisors):
+    for _ in observe(cloud, observed, hypervisors):
         pass
-    return adapter.Look(observed)
+    return adapter.Audited(observed)
 
 
-def repaired(cloud: Cloud, hypervisors: bool = False) -> adapter.Look:
-    """Look twice, plan and apply; the look at what is left."""
-    first = seen(cloud, hypervisors)
-    cloud.wait(BETWEEN_LOOKS_SECONDS)
-    plan = adapter.planned(first, seen(cloud, hypervisors), cloud)
+def repaired(cloud: Cloud, hypervisors: bool = False) -> adapter.Audited:
+    """Observe twice, plan and apply; returns an audit of the result."""
+    first = audited(cloud, hypervisors)
+    cloud.wait(INTERVAL_SECONDS)
+    plan = adapter.planned(first, audited(cloud, hypervisors), cloud)
     for _ in adapter.applied(plan, cloud, lambda step: None):
         pass
-    return seen(cloud, hypervisors)
+    return audited(cloud, hypervisors)
 
 
 def wrong_consumers(cloud: Cloud) -> dict[str, frozenset[str]]:
-    """The consumers that hold what is not right, of servers that Nova is not at work on, each with
-    the names that a finding of it may have.
+    """The consumers that hold something wrong and that no operation is about to write.
+
+    Maps each of them to the defect names that a finding about it may have.
     """
     consumers = {*cloud.ledger, *cloud.right} - cloud.foreign
     return {
@@ -92,6 +94,6 @@ def _is_busy(cloud: Cloud, consumer: str) -> bool:
 
 
 def subjects_of(cloud: Cloud, consumer: str) -> frozenset[str]:
-    """The uuids that a finding about this consumer may be of: its own, and its server's."""
+    """The subjects that a finding about this consumer may have: itself and its server."""
     server = cloud.server_of(consumer)
     return frozenset({consumer, server.uuid} if server else {consumer})

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The rows of the simulated databases, as frozen values: a write replaces a row.
+"""Rows of the simulated databases, as frozen values: a write replaces a row.
 
-Names stand for uuids: `uuid_of("web")` is the uuid of whatever is called web.
+`uuid_of("web")` is the uuid of the thing that is named web.
 """
 
 import uuid
@@ -23,7 +23,7 @@ def uuid_of(name: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class FlavorRow:
-    """Memory and swap in MiB, disks in GiB. `dedicated`: its processors are PCPU."""
+    """A flavor. Memory and swap in MiB, disks in GiB; `dedicated`: its processors are PCPU."""
 
     name: str
     vcpus: int
@@ -36,7 +36,7 @@ class FlavorRow:
 
 @dataclass(frozen=True, slots=True)
 class ServerRow:
-    """A row of `instances`. `deleted` is 0, or what Nova or a person wrote there."""
+    """A row of `instances`. `deleted` is 0, or the number that Nova or a person wrote."""
 
     uuid: str
     name: str
@@ -52,13 +52,13 @@ class ServerRow:
     old_flavor: FlavorRow | None = None
     new_flavor: FlavorRow | None = None
     volume_backed: bool = False
-    # The row was moved to `shadow_instances`.
+    # The row is in `shadow_instances`.
     archived: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class MigrationRow:
-    """A row of `migrations`; hosts by name, whose node has the same name."""
+    """A row of `migrations`. A host and its node have the same name."""
 
     uuid: str
     server: str
@@ -124,7 +124,7 @@ class MappingRow:
 
 @dataclass(frozen=True, slots=True)
 class PortRow:
-    """A port that asks for bandwidth, and the provider that it was given it by, if any."""
+    """A port that asks for bandwidth. `provider` is the one in its binding profile, if any."""
 
     uuid: str
     server: str
@@ -134,7 +134,7 @@ class PortRow:
 
 @dataclass(frozen=True, slots=True)
 class ClaimRow:
-    """All that one consumer holds, with its owner and its generation."""
+    """Everything that one consumer holds, with its owner and generation."""
 
     amounts: Amounts
     generation: int
@@ -144,7 +144,7 @@ class ClaimRow:
 
 @dataclass(frozen=True, slots=True)
 class CellRows:
-    """All rows of one cell's database at one moment, by uuid or host."""
+    """All rows of a cell's database at one moment, by uuid or host."""
 
     servers: Mapping[str, ServerRow] = field(default_factory=dict)
     migrations: Mapping[str, MigrationRow] = field(default_factory=dict)

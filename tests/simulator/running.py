@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Runs: a history is played, while a reader looks twice, plans, and applies the plan."""
+"""Runs: play a history while the product observes twice, plans, and applies the plan."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
@@ -10,23 +10,27 @@ from tests.simulator.cloud import Cloud, Impossible
 from tests.simulator.events import Event, happen
 from tests.simulator.generating import READ
 from tests.simulator.judging import Judge
-from tests.simulator.observing import Observed, looked
+from tests.simulator.observing import Observed, observe
 
-BETWEEN_LOOKS_SECONDS = 61
+INTERVAL_SECONDS = 61
 
 
 @dataclass
 class Run:
-    """What came of a history. `wrongs` says in sentences what was proposed or written wrongly."""
+    """The result of a history.
+
+    `happened` are the events that were possible, with the reads between them. `changes` are the
+    planned changes, and `violations` those that contradict the truth, both in sentences.
+    """
 
     cloud: Cloud
     happened: list[str] = field(default_factory=list)
     changes: list[str] = field(default_factory=list)
-    wrongs: list[str] = field(default_factory=list)
+    violations: list[str] = field(default_factory=list)
 
 
-def played(events: Iterable[Event], cloud: Cloud, told: list[str]) -> None:
-    """Let events happen; those that cannot are passed over."""
+def play(events: Iterable[Event], cloud: Cloud, told: list[str]) -> None:
+    """Let events happen and record them in `told`; skip those that are impossible."""
     for event in events:
         try:
             happen(event, cloud)
@@ -36,10 +40,10 @@ def played(events: Iterable[Event], cloud: Cloud, told: list[str]) -> None:
 
 
 def run(events: Sequence[Event], hypervisors: bool = False) -> Run:
-    """Play a history, with an audit falling wherever it says that something is read.
+    """Play a history. Its `read` events say when the audit reads the next part of the cloud.
 
-    `read` reads one part, `read apply` all that comes before that part. What is left to be read
-    when the history is over is read with nothing happening between.
+    `read` alone reads one part; `read apply` reads on until the part `apply` is next. After the
+    last event, the remaining parts are read while nothing happens.
     """
     cloud = Cloud()
     result = Run(cloud)
@@ -48,25 +52,25 @@ def run(events: Sequence[Event], hypervisors: bool = False) -> Run:
         if event.verb == READ.verb:
             result.happened += _read(reader, event)
         else:
-            played((event,), cloud, result.happened)
+            play((event,), cloud, result.happened)
     result.happened += (f"read ({part})" for part in reader)
     return result
 
 
 def false_alarms(events: Sequence[Event]) -> list[str]:
-    """What a single look finds in servers of which nothing was wrong while it was read."""
+    """The findings of one observation about servers that were right all the time it took."""
     cloud = Cloud()
     observed = Observed(cloud.now)
-    reader, wrong = looked(cloud, observed), set[str]()
+    reader, wrong = observe(cloud, observed), set[str]()
     for event in events:
         wrong |= _wrong_servers(cloud)
         if event.verb == READ.verb:
             next(reader, None)
         else:
-            played((event,), cloud, [])
+            play((event,), cloud, [])
     for _ in reader:
         wrong |= _wrong_servers(cloud)
-    found = adapter.Look(observed).findings
+    found = adapter.Audited(observed).findings
     return [f"{name} of {subject}" for name, subject in sorted(found) if subject not in wrong]
 
 
@@ -85,41 +89,41 @@ def _read(reader: Iterator[str], event: Event) -> Iterator[str]:
 
 
 def _reader(result: Run, hypervisors: bool) -> Iterator[str]:
-    """Two looks, a plan, and its application; stops before each part that is read or written."""
+    """Observe twice, plan, apply. Yields the name of each part before it is read or written."""
     cloud, judge = result.cloud, Judge(result.cloud, hypervisors)
     first = _begun(cloud)
-    yield from looked(cloud, first, hypervisors)
-    before = adapter.Look(first)
+    yield from observe(cloud, first, hypervisors)
+    before = adapter.Audited(first)
     if not before.findings:
         return
     yield "wait"
     cloud.finish_short_pauses()
-    cloud.wait(BETWEEN_LOOKS_SECONDS)
+    cloud.wait(INTERVAL_SECONDS)
     second = _begun(cloud)
     moments = []
-    for part in looked(cloud, second, hypervisors):
+    for part in observe(cloud, second, hypervisors):
         moments.append(judge.now())
         yield part
     moments.append(judge.now())
     yield "holdings"
-    plan = adapter.planned(before, adapter.Look(second), cloud)
+    plan = adapter.planned(before, adapter.Audited(second), cloud)
     moments.append(judge.now())
     for step in plan.steps:
         wrongs = [moment.wrong(step) for moment in moments]
         result.changes += map(changed, step)
         if all(wrongs):
-            result.wrongs.append(f"planned: {wrongs[-1]}")
+            result.violations.append(f"planned: {wrongs[-1]}")
     yield "apply"
     for _ in adapter.applied(plan, cloud, lambda step: _written(result, judge, step)):
         yield "apply"
 
 
 def _begun(cloud: Cloud) -> Observed:
-    """A look that begins a second after whatever was written last."""
+    """A new observation. It begins a second after the last write: Nova's times have seconds."""
     cloud.wait(1)
     return Observed(cloud.now)
 
 
 def _written(result: Run, judge: Judge, step: Step) -> None:
     if wrong := judge.now().wrong(step):
-        result.wrongs.append(f"written: {wrong}")
+        result.violations.append(f"written: {wrong}")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The facts that the simulator makes are those that a collect gives which reads its databases."""
+"""The simulator's facts equal those that `collect` reads from databases with the same rows."""
 
 from collections.abc import Iterator
 from dataclasses import replace
@@ -11,8 +11,8 @@ from tests.simulator.cloud import Cloud
 from tests.simulator.databases import Databases, databases
 from tests.simulator.facts_adapter import facts_of
 from tests.simulator.generating import READ, history
-from tests.simulator.observing import Observed, looked
-from tests.simulator.running import played
+from tests.simulator.observing import Observed, observe
+from tests.simulator.running import play
 from trueup.reconcile.collect import collect
 from trueup.reconcile.facts import Facts
 from trueup.reconcile.sources.connect import from_nova_conf
@@ -36,23 +36,23 @@ def test_facts_are_those_of_a_collect_from_databases(seed, stored):
     finally:
         connected.close()
     seen = Observed(cloud.now)
-    for _ in looked(cloud, seen):
+    for _ in observe(cloud, seen):
         pass
     assert compared(facts_of(seen)) == compared(collected)
 
 
 def simulated(seed: int) -> Cloud:
-    """A cloud in the middle of what happens to it."""
+    """A cloud in the middle of a history."""
     cloud = Cloud()
     for event in history(seed):
-        # Over Placement's API a consumer's uuid has its dashes.
+        # Placement's API writes uuids of consumers with dashes.
         if event != READ and "without-dashes" not in event.words:
-            played((event,), cloud, [])
+            play((event,), cloud, [])
     return cloud
 
 
 def compared(facts: Facts) -> dict[str, Any]:
-    """All that both ways can know, in an order of its own."""
+    """Everything that both know, in a fixed order."""
     return {
         "complete": facts.coverage.complete,
         "silent": {source.source for source in facts.coverage.missing},

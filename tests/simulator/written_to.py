@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The simulated cloud as `apply` reads and writes it: as it is now, and not as it was seen."""
+"""The simulated cloud as `apply` reads and writes it: in its present state."""
 
 from collections.abc import Callable
 from typing import Any
@@ -21,13 +21,13 @@ def allocations_of(claim: ClaimRow) -> Allocations:
 
 
 def holding_of(cloud: Cloud, consumer: str) -> Holding:
-    """What Placement says of a consumer now."""
+    """What Placement answers about a consumer now."""
     claim = cloud.ledger.get(consumer)
     return Holding(allocations_of(claim), claim.generation) if claim else Holding(None, None)
 
 
 class WrittenTo:
-    """Has the parts that `trueup.reconcile.sources.cloud.Cloud` has."""
+    """Stands for `trueup.reconcile.sources.cloud.Cloud`."""
 
     def __init__(self, cloud: Cloud, before_write: Told) -> None:
         self.nova = _Nova(cloud)
@@ -70,7 +70,7 @@ class _Placement:
         after: Allocations | None,
         generation: int | None,
     ) -> None:
-        """Placement's own guard is the consumer's generation."""
+        """Write, or refuse if the consumer's generation is another, as Placement does."""
         claim = self._cloud.ledger.get(consumer)
         if (claim.generation if claim else None) != generation:
             raise WriteRefused(consumer, "the consumer's generation moved")

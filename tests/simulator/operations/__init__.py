@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What Nova does, write by write, in the order of Nova 34's source.
+"""Nova's operations, write by write, in the order of Nova 34's source.
 
-Each operation is a generator that stops after each write and says how long it may take to the next
-one. The texts beside them name Nova's functions.
+Each operation is a generator. It yields after each write, with the time until the next one: SHORT
+or LONG. Docstrings name the functions of Nova that make these writes.
 """

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Ports with guaranteed bandwidth, given to a server and taken from it.
+"""Attaching and detaching ports with guaranteed bandwidth.
 
-Nova sets no task state meanwhile: what it holds and what its ports say differ for a moment.
+Nova sets no task state for it. For a moment the allocation and the ports do not match.
 """
 
 from dataclasses import replace
@@ -17,7 +17,7 @@ def attach(cloud: Cloud, server: Server, port: str, kilobits: int) -> Operation:
     """ComputeManager.attach_interface: the claim grows, then the port is bound."""
     assert server.host is not None
     card = server.host.card
-    before = cloud.rights_of(server.uuid)[0]
+    before = cloud.acceptable_to(server.uuid)[0]
     after = _changed(before, card, kilobits)
     cloud.write(**{server.uuid: _changed(cloud.held(server.uuid), card, kilobits)})
     cloud.is_right(server.uuid, after)
@@ -30,10 +30,10 @@ def attach(cloud: Cloud, server: Server, port: str, kilobits: int) -> Operation:
 def detach(cloud: Cloud, server: Server, port: PortRow, lost: bool = False) -> Operation:
     """ComputeManager.detach_interface: the port is unbound, then the claim shrinks.
 
-    `lost`: Placement does not take the request, and the port's share stays.
+    `lost`: Placement refuses the request, and the bandwidth stays allocated.
     """
     card = port.provider or ""
-    before = cloud.rights_of(server.uuid)[0]
+    before = cloud.acceptable_to(server.uuid)[0]
     after = _changed(before, card, -port.kilobits)
     cloud.ports[port.uuid] = replace(port, server="", provider=None)
     cloud.ends(server, server.uuid, after, *LEAKED)

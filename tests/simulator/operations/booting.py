@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Boots: those that succeed, that find no host, that fail on their host or go on to another."""
+"""Boots: successful, without a valid host, failed on their host, and rescheduled."""
 
 from collections.abc import Generator
 
@@ -10,7 +10,7 @@ from tests.simulator.places import CELL_ZERO, HOSTS, Host
 def boot(cloud: Cloud, server: Server, host: Host, fails: str = "") -> Operation:
     """ConductorManager.schedule_and_build_instances, ComputeManager._do_build_and_run_instance.
 
-    `fails`: `scheduling`, `spawn` (nowhere else to try), or the name of a host to go on to.
+    `fails`: `scheduling`, `spawn` (without an alternate host), or the name of an alternate host.
     """
     cloud.builds.add(server.uuid)
     yield SHORT
@@ -53,7 +53,7 @@ def _bury(cloud: Cloud, server: Server) -> Operation:
 
 
 def _go_on(cloud: Cloud, server: Server, host: Host, other: str) -> Generator[str, None, Host]:
-    """A build that fails on one host goes on to an alternate of the same cell."""
+    """The build fails on its host and is rescheduled to an alternate host of the cell."""
     cloud.save(server, host=host.name)
     yield SHORT
     cloud.save(server, task_state="spawning")
@@ -69,7 +69,7 @@ def _go_on(cloud: Cloud, server: Server, host: Host, other: str) -> Generator[st
 
 
 def _give_up(cloud: Cloud, server: Server) -> Operation:
-    """The claim is deleted after the server's row says that it failed."""
+    """The row gets its error state first; the claim is deleted afterwards."""
     cloud.save(server, host=None, vm_state="error", task_state=None)
     cloud.ends(server, server.uuid, {})
     yield SHORT

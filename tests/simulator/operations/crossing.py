@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Resizes between cells: two rows of one server, of which one is hidden."""
+"""Resizes between cells. The server has a row in each cell, and one of them is hidden."""
 
 from tests.simulator.cloud import LONG, SHORT, Cloud, Operation, Server
 from tests.simulator.operations.resizing import give_back, move_to_migration
@@ -8,7 +8,7 @@ from tests.simulator.rows import FlavorRow
 
 
 def resize_across(cloud: Cloud, server: Server, target: Host, flavor: FlavorRow) -> Operation:
-    """CrossCellMigrationTask with its parts, in their order."""
+    """CrossCellMigrationTask with its tasks, in their order."""
     source_cell = server.cell
     cloud.save(server, task_state="resize_prep")
     yield LONG
@@ -70,7 +70,7 @@ def _start_on_target(cloud: Cloud, server: Server, target: Host, flavor: FlavorR
 
 
 def _swap(cloud: Cloud, server: Server, hidden: str, shown: str) -> Operation:
-    """FinishResizeAtDestTask._update_instance_mapping, and its counterpart in a reversal."""
+    """FinishResizeAtDestTask._update_instance_mapping; RevertResizeTask has the same."""
     cloud.save(server, shown, hidden=False)
     yield SHORT
     cloud.map(server, shown)

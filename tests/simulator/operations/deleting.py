@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Deletions: by nova-compute, by the API while the host is down, soft ones, and archiving."""
+"""Deletions: by nova-compute, by the API while the host is down, soft deletions, archiving."""
 
 from dataclasses import replace
 
@@ -10,8 +10,7 @@ from tests.simulator.operations.resizing import confirm
 def delete(cloud: Cloud, server: Server, lost: bool = False) -> Operation:
     """compute.api.API._delete, ComputeManager._delete_instance, API._local_delete.
 
-    `lost`: Placement does not take the request that deletes the claim. nova-compute then keeps the
-    row; deletions of before that was so, and archived ones, are planted as drift.
+    `lost`: Placement refuses to delete the claim. nova-compute then keeps the row.
     """
     resized = cloud.row(server).vm_state == "resized"
     cloud.save(server, task_state="deleting")
@@ -30,10 +29,10 @@ def _delete_on_host(cloud: Cloud, server: Server, lost: bool) -> Operation:
     yield LONG
     cloud.guests.discard((server.uuid, server.host.name))
     cloud.save(server, vm_state="deleted", task_state=None)
-    cloud.is_right(server.uuid, *cloud.rights_of(server.uuid), {})
+    cloud.is_right(server.uuid, *cloud.acceptable_to(server.uuid), {})
     yield SHORT
     if lost:
-        # Nova sets the server to ERROR, for its owner to delete it once more.
+        # Nova sets the server to ERROR, and its owner can delete it again.
         cloud.save(server, vm_state="error")
         return
     server.gone = True
@@ -55,7 +54,7 @@ def _delete_locally(cloud: Cloud, server: Server) -> Operation:
 
 
 def soft_delete(cloud: Cloud, server: Server) -> Operation:
-    """compute.api.API.soft_delete: the row has a `deleted_at`, and is not deleted."""
+    """compute.api.API.soft_delete: the row gets `deleted_at` and is not deleted."""
     cloud.save(server, task_state="soft-deleting", deleted_at=cloud.now)
     yield SHORT
     cloud.map(server, server.cell, queued_for_delete=True)
@@ -73,7 +72,7 @@ def restore(cloud: Cloud, server: Server) -> Operation:
 
 
 def archive(cloud: Cloud) -> None:
-    """`nova-manage db archive_deleted_rows`: deleted servers go to the shadow tables."""
+    """`nova-manage db archive_deleted_rows`: deleted rows move to the shadow tables."""
     for cell in cloud.cells.values():
         deleted = {uuid: row for uuid, row in cell.servers.items() if row.deleted}
         for uuid, row in deleted.items():

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Evacuations, and what a nova-compute does that comes back."""
+"""Evacuations, and the cleaning up of a nova-compute that comes back."""
 
 from dataclasses import replace
 
@@ -7,18 +7,18 @@ from tests.simulator.cloud import LONG, SHORT, Cloud, Operation, Server
 from tests.simulator.places import Host, both, without
 
 RESIDUE = ("evacuation-residue",)
-# Statuses of the evacuations that a nova-compute cleans up after when it starts.
+# The statuses of evacuations after which a starting nova-compute cleans up.
 _TO_CLEAN_UP = ("accepted", "pre-migrating", "done")
 
 
 def evacuate(cloud: Cloud, server: Server, target: Host, fails: str = "") -> Operation:
     """API.evacuate, ConductorManager.rebuild_instance, ComputeManager.rebuild_instance.
 
-    `fails`: at `scheduling` or `claim`, or with `lost`, where the claim on the target stays.
+    `fails`: at `scheduling` or `claim`; `lost`: at the claim, and the target's claim stays.
     """
     source = server.host
     assert source is not None
-    before = cloud.rights_of(server.uuid)[0]
+    before = cloud.acceptable_to(server.uuid)[0]
     cloud.save(server, task_state="rebuilding")
     yield SHORT
     cloud.migrate(server, "evacuation", "accepted", None)
@@ -52,7 +52,7 @@ def evacuate(cloud: Cloud, server: Server, target: Host, fails: str = "") -> Ope
 
 
 def _fail(cloud: Cloud, server: Server, target: Host, lost: bool) -> Operation:
-    right = without(cloud.rights_of(server.uuid)[0], target.tree)
+    right = without(cloud.acceptable_to(server.uuid)[0], target.tree)
     cloud.progress(server, status="failed")
     yield SHORT
     cloud.is_right(server.uuid, right)
@@ -65,24 +65,24 @@ def _fail(cloud: Cloud, server: Server, target: Host, lost: bool) -> Operation:
 
 
 def stop_service(cloud: Cloud, host: Host) -> None:
-    """nova-compute, or the whole host, dies: it reports no more."""
+    """nova-compute dies; the guests go on running."""
     cloud.stopped.add(host.name)
 
 
 def power_off(cloud: Cloud, host: Host) -> None:
-    """The host dies, with every guest on it."""
+    """The host dies with all its guests."""
     cloud.stopped.add(host.name)
     cloud.guests -= {one for one in cloud.guests if one[1] == host.name}
 
 
 def force_down(cloud: Cloud, host: Host, down: bool) -> None:
-    """`openstack compute service set --down`, which nova-compute does not hear of."""
+    """`openstack compute service set --down`, or `--up`; nova-compute does not notice."""
     services = cloud.cells[host.cell].services
     services[host.name] = replace(services[host.name], forced_down=down)
 
 
 def start_service(cloud: Cloud, host: Host) -> None:
-    """ComputeManager.init_host, _destroy_evacuated_instances: it cleans up, then it reports."""
+    """ComputeManager.init_host and _destroy_evacuated_instances: clean up, then report."""
     cell = cloud.cells[host.cell]
     if host.name not in cloud.stopped:
         return

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Live migrations: completed, failed before they began, rolled back, cancelled."""
+"""Live migrations: completed, failed early, rolled back, cancelled."""
 
 from tests.simulator.cloud import LONG, SHORT, Cloud, Operation, Server
 from tests.simulator.operations.resizing import RESIDUE, give_back, move_to_migration
@@ -9,12 +9,10 @@ from tests.simulator.places import Host
 def live_migrate(
     cloud: Cloud, server: Server, target: Host, fails: str = "", lost: bool = False
 ) -> Operation:
-    """LiveMigrationTask, ComputeManager._do_live_migration, _post_live_migration and
-    _rollback_live_migration.
+    """LiveMigrationTask, ComputeManager._do_live_migration and what follows it.
 
-    `fails`: at `scheduling`, or while it runs with the status `failed`, `error` or `cancelled`.
-    `lost`: Placement does not take the request that gives the claims back, or the one that deletes
-    the source's.
+    `fails`: at `scheduling`, or later with the status `failed`, `error` or `cancelled`. `lost`:
+    Placement refuses the last request, which gives the claims back or deletes the source's.
     """
     cloud.save(server, task_state="migrating")
     yield SHORT

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Resizes and cold migrations within a cell, their confirmation, their reversal, their failures."""
+"""Resizes and cold migrations within a cell: confirmed, reverted, failed."""
 
 from tests.simulator.cloud import LONG, SHORT, Cloud, Operation, Server
 from tests.simulator.places import Host
@@ -14,8 +14,8 @@ def resize(
 ) -> Operation:  # fmt: skip
     """MigrationTask, ComputeManager.prep_resize, resize_instance, finish_resize.
 
-    `fails`: at `scheduling`, `claim` (on the target), `source` or `finish`. `lost`: Placement does
-    not take the request that gives the claims back.
+    `fails`: at `scheduling`, `claim` (on the target), `source` or `finish`. `lost`: Placement
+    refuses the request that gives the claims back.
     """
     kind = "migration" if flavor == server.flavor else "resize"
     cloud.save(server, task_state="resize_prep")
@@ -85,13 +85,13 @@ def _arrive(cloud: Cloud, server: Server, flavor: FlavorRow, fails: bool, lost: 
 
 
 def _fail_on_target(cloud: Cloud, server: Server, lost: bool) -> Operation:
-    """The target keeps the claim of the new flavor, while the row has the old one again."""
+    """The claim of the new flavor stays on the target; the row has the old flavor again."""
     assert server.host is not None
     assert server.previous is not None
     cloud.save(server, flavor=server.previous)
     server.flavor = server.previous
     cloud.is_right(
-        server.uuid, cloud.rights_of(server.uuid)[0], cloud.claim_of(server, server.host)
+        server.uuid, cloud.acceptable_to(server.uuid)[0], cloud.claim_of(server, server.host)
     )
     yield SHORT
     yield from _drop_source(cloud, server, lost)
@@ -112,15 +112,15 @@ def _drop_source(cloud: Cloud, server: Server, lost: bool) -> Operation:
 
 
 def move_to_migration(cloud: Cloud, server: Server) -> None:
-    """replace_allocation_with_migration: what it holds becomes its migration's."""
+    """replace_allocation_with_migration: the migration takes over what the server holds."""
     cloud.hand_over(server.uuid, server.migration)
-    cloud.is_right(server.migration, cloud.rights_of(server.uuid)[0])
+    cloud.is_right(server.migration, cloud.acceptable_to(server.uuid)[0])
     cloud.is_right(server.uuid, {})
 
 
 def give_back(cloud: Cloud, server: Server, lost: bool) -> Operation:
     """_revert_allocation, revert_allocation_for_migration: one POST that replaces both."""
-    cloud.is_right(server.uuid, cloud.rights_of(server.migration)[0])
+    cloud.is_right(server.uuid, cloud.acceptable_to(server.migration)[0])
     cloud.is_right(server.migration, {})
     if lost:
         cloud.leave(server.uuid, *RESIDUE)

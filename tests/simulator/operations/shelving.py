@@ -28,7 +28,7 @@ def shelve(cloud: Cloud, server: Server, offload: bool = True) -> Operation:
 def unshelve(cloud: Cloud, server: Server, host: Host, fails: str = "") -> Operation:
     """ConductorManager.unshelve_instance, ComputeManager._unshelve_instance.
 
-    `fails`: with `spawn` the claim is deleted and the server stays shelved.
+    `fails`: at `spawn`; the claim is deleted and the server stays shelved.
     """
     cloud.save(server, task_state="unshelving")
     yield LONG
