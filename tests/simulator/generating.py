@@ -60,16 +60,16 @@ DRIFT = Mix(begin=25, plant=12, cells=0)
 EVERYTHING = Mix()
 _MIXES = (MOVES, DRIFT, EVERYTHING)
 
-_MAKERS: dict[str, Callable[[Random], tuple[Event, ...]]] = {
-    "begin": lambda rng: (_begin(rng),),
-    "step": lambda rng: (Event("step", (rng.choice(_NAMES),)),),
-    "finish": lambda rng: (Event("finish", (rng.choice(_NAMES),)),),
-    "crash": lambda rng: (Event("crash", (rng.choice(_NAMES),)),),
-    "hosts": lambda rng: _host(rng),
-    "cells": lambda rng: (Event(rng.choice(_ON_CELLS), (rng.choice(("cell1", "cell2")),)),),
-    "wait": lambda rng: (_wait(rng),),
-    "read": lambda rng: (READ,) * rng.randint(1, 8),
-    "archive": lambda rng: (Event("archive"),),
+_MAKERS: dict[str, Callable[[Random, Cloud], tuple[Event, ...]]] = {
+    "begin": lambda rng, cloud: (_begin(rng),),
+    "step": lambda rng, cloud: (Event("step", (rng.choice(_NAMES),)),),
+    "finish": lambda rng, cloud: (Event("finish", (rng.choice(_NAMES),)),),
+    "crash": lambda rng, cloud: (Event("crash", (rng.choice(_NAMES),)),),
+    "hosts": lambda rng, cloud: _host(rng, cloud),
+    "cells": lambda rng, cloud: (Event(rng.choice(_ON_CELLS), (rng.choice(("cell1", "cell2")),)),),
+    "wait": lambda rng, cloud: (_wait(rng),),
+    "read": lambda rng, cloud: (READ,) * rng.randint(1, 8),
+    "archive": lambda rng, cloud: (Event("archive"),),
 }
 _ATTEMPTS = 20
 
@@ -88,14 +88,14 @@ def history(seed: int, mix: Mix | None = None, length: int = 60) -> tuple[Event,
     weights = [getattr(mix, kind) for kind in kinds]
     for _ in range(rng.randint(5, length)):
         [kind] = rng.choices(kinds, weights)
-        any(_extend(events, _drawn(kind, rng, mix), cloud) for _ in range(_ATTEMPTS))
+        any(_extend(events, _drawn(kind, rng, mix, cloud), cloud) for _ in range(_ATTEMPTS))
     return tuple(events)
 
 
-def _drawn(kind: str, rng: Random, mix: Mix) -> tuple[Event, ...]:
+def _drawn(kind: str, rng: Random, mix: Mix, cloud: Cloud) -> tuple[Event, ...]:
     if kind == "plant":
         return (Event("plant", (rng.choice(_NAMES), rng.choice(mix.drifts))),)
-    drawn = _MAKERS[kind](rng)
+    drawn = _MAKERS[kind](rng, cloud)
     return drawn if mix.loses else tuple(_without_loss(event) for event in drawn)
 
 
@@ -116,15 +116,19 @@ def _extend(events: list[Event], more: Sequence[Event], cloud: Cloud) -> bool:
     return True
 
 
-def _host(rng: Random) -> tuple[Event, ...]:
-    """Something happens to a host; often it is down long enough to be noticed and evacuated."""
-    if rng.random() < 0.4:
-        name, target = rng.choice(_NAMES), rng.choice(tuple(HOSTS))
-        stop = Event(rng.choice(("stop", "power-off")), (rng.choice(tuple(HOSTS)),))
-        evacuation = Event("evacuate", (name, target), _options(rng, "evacuate"))
-        return (stop, Event("wait", ("61",)), evacuation)
+def _host(rng: Random, cloud: Cloud) -> tuple[Event, ...]:
+    """Something happens to a host; often it stays down, and a server is evacuated from it."""
+    wait = Event("wait", ("61",))
+    placed = [one for one in cloud.servers.values() if one.host and one.settled]
+    if placed and rng.random() < 0.4:
+        server = rng.choice(placed)
+        host = server.host or HOSTS["h1"]
+        target = rng.choice([one for one in HOSTS.values() if one.cell == host.cell])
+        stop = Event(rng.choice(("stop", "power-off", "force-down")), (host.name,))
+        evacuation = Event("evacuate", (server.name, target.name), _options(rng, "evacuate"))
+        return (stop, wait, evacuation, Event("finish", (server.name,)))
     event = Event(rng.choice(_ON_HOSTS), (rng.choice(tuple(HOSTS)),))
-    return (event, Event("wait", ("61",))) if rng.random() < 0.6 else (event,)
+    return (event, wait) if rng.random() < 0.6 else (event,)
 
 
 def _wait(rng: Random) -> Event:

@@ -20,10 +20,12 @@ class Run:
     """The result of a history.
 
     `happened` are the events that were possible, with the reads between them. `changes` are the
-    planned changes, and `violations` those that contradict the truth, both in sentences.
+    planned changes, and `violations` those that contradict the truth, both in sentences. `over`:
+    no event is left.
     """
 
     cloud: Cloud
+    over: bool = False
     happened: list[str] = field(default_factory=list)
     changes: list[str] = field(default_factory=list)
     violations: list[str] = field(default_factory=list)
@@ -42,17 +44,18 @@ def play(events: Iterable[Event], cloud: Cloud, told: list[str]) -> None:
 def run(events: Sequence[Event], hypervisors: bool = False) -> Run:
     """Play a history. Its `read` events say when the audit reads the next part of the cloud.
 
-    `read` alone reads one part; `read apply` reads on until the part `apply` is next. After the
-    last event, the remaining parts are read while nothing happens.
+    `read` alone reads one part; `read apply` reads on until the part `apply` is next. One audit
+    follows the other. The last one begins when no event is left, and nothing happens during it.
     """
     cloud = Cloud()
     result = Run(cloud)
-    reader = _reader(result, hypervisors)
+    reader = _audits(result, hypervisors)
     for event in events:
         if event.verb == READ.verb:
             result.happened += _read(reader, event)
         else:
             play((event,), cloud, result.happened)
+    result.over = True
     result.happened += (f"read ({part})" for part in reader)
     return result
 
@@ -88,7 +91,14 @@ def _read(reader: Iterator[str], event: Event) -> Iterator[str]:
             return
 
 
-def _reader(result: Run, hypervisors: bool) -> Iterator[str]:
+def _audits(result: Run, hypervisors: bool) -> Iterator[str]:
+    last = False
+    while not last:
+        last = result.over
+        yield from _audit(result, hypervisors)
+
+
+def _audit(result: Run, hypervisors: bool) -> Iterator[str]:
     """Observe twice, plan, apply. Yields the name of each part before it is read or written."""
     cloud, judge = result.cloud, Judge(result.cloud, hypervisors)
     first = _begun(cloud)

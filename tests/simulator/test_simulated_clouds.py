@@ -8,6 +8,7 @@ import pytest
 
 from tests.simulator.cloud import Cloud, Server
 from tests.simulator.drifts import DRIFTS
+from tests.simulator.events import VERBS
 from tests.simulator.generating import PLAIN, READ, history
 from tests.simulator.quiet import audited, quiet_cloud, subjects_of, wrong_consumers
 from tests.simulator.reporting import seeds, shown, story
@@ -32,6 +33,13 @@ def test_a_healthy_cloud_at_rest_has_no_finding():
         audit = audited(quiet.cloud)
         assert {subject for _, subject in audit.findings} <= expected, story(seed, quiet)
         assert expected or not audit.incomplete, story(seed, quiet) + audit.open
+
+
+def test_histories_reach_every_event_and_plans_are_made():
+    """Otherwise the other tests would hold without saying anything."""
+    runs = [run(history(seed)) for seed in range(400)]
+    assert VERBS.keys() <= {line.split()[0] for one in runs for line in one.happened}
+    assert sum(bool(one.changes) for one in runs) > 40
 
 
 def test_every_drift_has_names_from_the_catalogue_or_none():
