@@ -2,6 +2,7 @@
 """The only place where the simulator calls the product's decisions: facts in, plain values out."""
 
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import timedelta
 from pathlib import Path
@@ -22,6 +23,7 @@ from trueup.reconcile.journal import opened
 from trueup.reconcile.observation import Confirmed, observation
 from trueup.reconcile.options import AuditOptions
 from trueup.reconcile.plan import Plan, consumers_of, make_plan
+from trueup.reconcile.sources.errors import Unreachable
 from trueup.reconcile.steps import Step
 
 # The names of all defects that the product has.
@@ -87,7 +89,9 @@ def applied(
 
     with TemporaryDirectory() as folder, opened(plan.plan, Path(folder)) as journal:
         target: Any = WrittenTo(cloud, tell)
-        yield from apply(plan.plan, target, journal)
+        # A cell that is down ends it: the rest of the plan is for another run.
+        with suppress(Unreachable):
+            yield from apply(plan.plan, target, journal)
 
 
 def _claim(allocations: Allocations | None) -> ClaimRow | None:

@@ -69,6 +69,8 @@ class Server:
     operation: Operation | None = None
     doing: str = ""
     pause: str = LONG
+    # The hosts that take part in the operation.
+    working: tuple[Host, ...] = ()
     # The service that ran the operation died; the operation never goes on.
     stuck: bool = False
     # The operation has one write left: this consumer gets these amounts. If the write never
@@ -344,10 +346,11 @@ class Cloud:
 
     # -- operations -----------------------------------------------------------------------------
 
-    def begin(self, server: Server, doing: str, operation: Operation) -> None:
+    def begin(self, server: Server, doing: str, operation: Operation, *hosts: Host) -> None:
+        """Start an operation, which these hosts take part in. Raises Impossible."""
         if not server.settled:
             raise Impossible(f"{server.name} is in {server.doing}")
-        server.operation, server.doing = operation, doing
+        server.operation, server.doing, server.working = operation, doing, hosts
         self.advance(server)
 
     def is_blocked(self, server: Server) -> bool:

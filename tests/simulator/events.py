@@ -98,6 +98,10 @@ def _on_host_that_is_up(cloud: Cloud, server: Server) -> Host:
     return _up(cloud, server.host.name)
 
 
+def _hosts(server: Server) -> tuple[Host, ...]:
+    return tuple(host for host in (server.host, server.source) if host)
+
+
 def _boot(cloud: Cloud, event: Event) -> None:
     name, host, flavor = event.words
     if name in cloud.servers:
@@ -109,7 +113,8 @@ def _boot(cloud: Cloud, event: Event) -> None:
     _fits(target, flavor)
     server = Server(name, FLAVORS[flavor], volume_backed=bool(event.option("volume")))
     cloud.servers[name] = server
-    cloud.begin(server, "boot", boot(cloud, server, target, fails))
+    hosts = (target, HOSTS[fails]) if fails in HOSTS else (target,)
+    cloud.begin(server, "boot", boot(cloud, server, target, fails), *hosts)
 
 
 def _fits(host: Host, flavor: str) -> None:
@@ -123,19 +128,19 @@ def _delete(cloud: Cloud, event: Event) -> None:
         raise Impossible("a deletion amid a resize between cells is not simulated")
     if server.source and not cloud.is_up(server.source):
         raise Impossible("the resize cannot be confirmed")
-    cloud.begin(server, "delete", delete(cloud, server, event.lost))
+    cloud.begin(server, "delete", delete(cloud, server, event.lost), *_hosts(server))
 
 
 def _soft_delete(cloud: Cloud, event: Event) -> None:
     server = _server(cloud, event, *MOVABLE)
-    _on_host_that_is_up(cloud, server)
-    cloud.begin(server, "soft deletion", soft_delete(cloud, server))
+    host = _on_host_that_is_up(cloud, server)
+    cloud.begin(server, "soft deletion", soft_delete(cloud, server), host)
 
 
 def _restore(cloud: Cloud, event: Event) -> None:
     server = _server(cloud, event, "soft-delete")
-    _on_host_that_is_up(cloud, server)
-    cloud.begin(server, "restore", restore(cloud, server))
+    host = _on_host_that_is_up(cloud, server)
+    cloud.begin(server, "restore", restore(cloud, server), host)
 
 
 def _resize(cloud: Cloud, event: Event) -> None:
@@ -147,10 +152,10 @@ def _resize(cloud: Cloud, event: Event) -> None:
         raise Impossible("nothing would change")
     if source.cell != target.cell:
         across = resize_across(cloud, server, target, flavor)
-        cloud.begin(server, "resize between cells", across)
+        cloud.begin(server, "resize between cells", across, source, target)
         return
     move = resize(cloud, server, target, flavor, event.option("fails"), event.lost)
-    cloud.begin(server, "resize", move)
+    cloud.begin(server, "resize", move, source, target)
 
 
 def _end_of_resize(cloud: Cloud, event: Event) -> Server:
@@ -166,14 +171,16 @@ def _confirm(cloud: Cloud, event: Event) -> None:
     server = _end_of_resize(cloud, event)
     across = server.source and server.source.cell != server.cell
     ending = confirm_across(cloud, server) if across else confirm(cloud, server, event.lost)
-    cloud.begin(server, "confirmation between cells" if across else "confirmation", ending)
+    name = "confirmation between cells" if across else "confirmation"
+    cloud.begin(server, name, ending, *_hosts(server))
 
 
 def _revert(cloud: Cloud, event: Event) -> None:
     server = _end_of_resize(cloud, event)
     across = server.source and server.source.cell != server.cell
     ending = revert_across(cloud, server) if across else revert(cloud, server, event.lost)
-    cloud.begin(server, "reversal between cells" if across else "reversal", ending)
+    name = "reversal between cells" if across else "reversal"
+    cloud.begin(server, name, ending, *_hosts(server))
 
 
 def _live_migrate(cloud: Cloud, event: Event) -> None:
@@ -182,7 +189,7 @@ def _live_migrate(cloud: Cloud, event: Event) -> None:
     if source == target or source.cell != target.cell:
         raise Impossible("the target is not another host of its cell")
     move = live_migrate(cloud, server, target, event.option("fails"), event.lost)
-    cloud.begin(server, "live migration", move)
+    cloud.begin(server, "live migration", move, source, target)
 
 
 def _evacuate(cloud: Cloud, event: Event) -> None:
@@ -190,13 +197,15 @@ def _evacuate(cloud: Cloud, event: Event) -> None:
     target = _up(cloud, event.words[1])
     if server.host is None or cloud.is_up(server.host) or server.host.cell != target.cell:
         raise Impossible("it is not on another host of that cell that is down")
-    cloud.begin(server, "evacuation", evacuate(cloud, server, target, event.option("fails")))
+    move = evacuate(cloud, server, target, event.option("fails"))
+    cloud.begin(server, "evacuation", move, target)
 
 
 def _shelve(cloud: Cloud, event: Event) -> None:
     server = _server(cloud, event, *MOVABLE)
-    _on_host_that_is_up(cloud, server)
-    cloud.begin(server, "shelving", shelve(cloud, server, not event.option("keep")))
+    host = _on_host_that_is_up(cloud, server)
+    shelving = shelve(cloud, server, not event.option("keep"))
+    cloud.begin(server, "shelving", shelving, host)
 
 
 def _unshelve(cloud: Cloud, event: Event) -> None:
@@ -205,14 +214,15 @@ def _unshelve(cloud: Cloud, event: Event) -> None:
     if server.host or host.cell != server.cell or cloud.ports_of(server):
         raise Impossible("it is on a host, or the host is of another cell")
     _fits(host, server.flavor.name)
-    cloud.begin(server, "unshelving", unshelve(cloud, server, host, event.option("fails")))
+    unshelving = unshelve(cloud, server, host, event.option("fails"))
+    cloud.begin(server, "unshelving", unshelving, host)
 
 
 def _attach(cloud: Cloud, event: Event) -> None:
     server = _server(cloud, event, *MOVABLE)
-    _on_host_that_is_up(cloud, server)
+    host = _on_host_that_is_up(cloud, server)
     port = uuid_of(f"port of {server.name}, {cloud.now}")
-    cloud.begin(server, "attachment", attach(cloud, server, port, 1000))
+    cloud.begin(server, "attachment", attach(cloud, server, port, 1000), host)
 
 
 def _detach(cloud: Cloud, event: Event) -> None:
@@ -221,7 +231,8 @@ def _detach(cloud: Cloud, event: Event) -> None:
     ports = [port for port in cloud.ports_of(server) if port.provider == host.card]
     if not ports:
         raise Impossible("it has no port")
-    cloud.begin(server, "detachment", detach(cloud, server, ports[0], event.lost))
+    detaching = detach(cloud, server, ports[0], event.lost)
+    cloud.begin(server, "detachment", detaching, host)
 
 
 def _under_way(cloud: Cloud, event: Event) -> Server:
@@ -235,7 +246,7 @@ def _stop(cloud: Cloud, event: Event, stop: Callable[[Cloud, Host], None]) -> No
     """The host's service dies with every operation on it."""
     host = _up(cloud, event.words[0])
     for server in cloud.servers.values():
-        if server.operation and (server.host == host or host.root in cloud.held(server.uuid)):
+        if server.operation and host in server.working:
             cloud.crash(server)
     stop(cloud, host)
 

@@ -48,13 +48,16 @@ class Mix:
     archive: int = 1
     # Whether requests to Placement may be lost, so that Nova leaves something wrong.
     loses: bool = True
+    # No service dies within an operation, none that was forced down comes back, and nothing is
+    # done with a server that has drifted.
+    calm: bool = False
     drifts: tuple[str, ...] = tuple(DRIFTS)
 
 
 # Operations fail, but Nova cleans up. Only evacuations leave something wrong.
-HEALTHY = Mix(plant=0, cells=0, crash=0, loses=False)
+HEALTHY = Mix(plant=0, cells=0, crash=0, loses=False, calm=True)
 # The same, with planted drift of the ledger.
-PLAIN = Mix(cells=0, crash=0, loses=False, drifts=OF_LEDGER)
+PLAIN = Mix(cells=0, crash=0, loses=False, calm=True, drifts=OF_LEDGER)
 MOVES = Mix(plant=0, cells=0)
 DRIFT = Mix(begin=25, plant=12, cells=0)
 EVERYTHING = Mix()
@@ -96,7 +99,20 @@ def _drawn(kind: str, rng: Random, mix: Mix, cloud: Cloud) -> tuple[Event, ...]:
     if kind == "plant":
         return (Event("plant", (rng.choice(_NAMES), rng.choice(mix.drifts))),)
     drawn = _MAKERS[kind](rng, cloud)
+    if mix.calm and not all(_is_calm(event, cloud) for event in drawn):
+        return ()
     return drawn if mix.loses else tuple(_without_loss(event) for event in drawn)
+
+
+def _is_calm(event: Event, cloud: Cloud) -> bool:
+    if event.verb == "unforce-down":
+        return False
+    if event.verb in ("stop", "power-off"):
+        host = HOSTS[event.words[0]]
+        return not any(one.operation and host in one.working for one in cloud.servers.values())
+    server = cloud.servers.get(event.words[0]) if event.words else None
+    goes_on = event.verb in ("step", "finish", "plant")
+    return server is None or goes_on or not cloud.is_wrong(server.uuid)
 
 
 def _without_loss(event: Event) -> Event:
@@ -113,7 +129,7 @@ def _extend(events: list[Event], more: Sequence[Event], cloud: Cloud) -> bool:
         except Impossible:
             return event is not more[0]
         events.append(event)
-    return True
+    return bool(more)
 
 
 def _host(rng: Random, cloud: Cloud) -> tuple[Event, ...]:
