@@ -8,6 +8,7 @@ from datetime import timedelta
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
+from unittest.mock import patch
 
 from tests.simulator.changes import Change
 from tests.simulator.changes import Step as Written
@@ -16,15 +17,17 @@ from tests.simulator.facts_adapter import facts_of
 from tests.simulator.observing import Observed
 from tests.simulator.rows import ClaimRow
 from tests.simulator.written_to import WrittenTo, holding_of
+from trueup.reconcile import guards
 from trueup.reconcile.apply import apply
 from trueup.reconcile.defects import DEFECTS
 from trueup.reconcile.facts import Allocations
-from trueup.reconcile.journal import opened
+from trueup.reconcile.journal import Origin
+from trueup.reconcile.journals import applying
 from trueup.reconcile.observation import Confirmed, observation
 from trueup.reconcile.options import AuditOptions
 from trueup.reconcile.plan import Plan, consumers_of, make_plan
 from trueup.reconcile.sources.errors import Unreachable
-from trueup.reconcile.steps import Step
+from trueup.reconcile.steps import Step, consumers_in, held_in
 
 # The names of all defects that the product has.
 KNOWN_NAMES = frozenset(defect.NAME for defect in DEFECTS)
@@ -73,7 +76,12 @@ def planned(first: Audited, second: Audited, cloud: Cloud) -> Planned:
 def changes_of(step: Step) -> Written:
     """The changes of a step, one for each consumer."""
     name = ", ".join(step.because).split(":")[0]
-    return (Change(name, step.consumer, _claim(step.before), _claim(step.after)),)
+    return tuple(
+        Change(name, consumer, _claim(before.get(consumer)), _claim(after.get(consumer)))
+        for change in step.changes
+        for before, after in ((held_in(change.before), held_in(change.after)),)
+        for consumer in consumers_in(change)
+    )
 
 
 def applied(
@@ -83,15 +91,16 @@ def applied(
 
     `before_write` is called with each step that passed its guards, right before the write.
     """
-
-    def tell(consumer: str, before: Allocations | None, after: Allocations | None) -> None:
-        before_write((Change("apply", consumer, _claim(before), _claim(after)),))
-
-    with TemporaryDirectory() as folder, opened(plan.plan, Path(folder)) as journal:
-        target: Any = WrittenTo(cloud, tell)
+    target: Any = WrittenTo(cloud, before_write)
+    with (
+        TemporaryDirectory() as folder,
+        applying(plan.plan, Path(folder), Origin()) as journal,
+        # Guards compare the cloud's times with the cloud's clock.
+        patch.object(guards, "now", lambda: cloud.now),
         # A cell that is down ends it: the rest of the plan is for another run.
-        with suppress(Unreachable):
-            yield from apply(plan.plan, target, journal)
+        suppress(Unreachable),
+    ):
+        yield from apply(target, journal)
 
 
 def _claim(allocations: Allocations | None) -> ClaimRow | None:

@@ -15,6 +15,7 @@ from tests.simulator.rows import (
     PortRow,
     ProviderRow,
     ServerRow,
+    ServiceRow,
     uuid_of,
 )
 from trueup.reconcile.facts import (
@@ -53,16 +54,12 @@ def facts_of(seen: Observed) -> Facts:
         consumers={uuid: row.amounts for uuid, row in seen.ledger.items()},
         instances=tuple(_instances(cells, named)),
         migrations=tuple(
-            _migration(row, name) for name, rows in cells for row in rows.migrations.values()
+            migration_of(row, name) for name, rows in cells for row in rows.migrations.values()
         ),
         compute_nodes=tuple(row for row in _nodes(cells) if not row.deleted),
         deleted_compute_nodes=tuple(row for row in _nodes(cells) if row.deleted),
         services=tuple(
-            ComputeService(
-                uuid_of(name), host, row.forced_down, row.last_seen, disabled=row.disabled
-            )
-            for name, rows in cells
-            for host, row in rows.services.items()
+            service_of(row, name) for name, rows in cells for row in rows.services.values()
         ),
         build_requests=tuple(map(BuildRequest, sorted(seen.builds))),
         host_mappings=tuple(HostMapping(*pair) for pair in _mapped_hosts(seen)),
@@ -106,6 +103,13 @@ def instance_of(row: ServerRow, cell: str) -> Instance:
         flavor=_flavor(row.flavor) if alive else None,
         old_flavor=_flavor(row.old_flavor) if alive and row.old_flavor else None,
         new_flavor=_flavor(row.new_flavor) if alive and row.new_flavor else None,
+    )
+
+
+def service_of(row: ServiceRow, cell: str) -> ComputeService:
+    """A row of `services`."""
+    return ComputeService(
+        uuid_of(cell), row.host, row.forced_down, row.last_seen, disabled=row.disabled
     )
 
 
@@ -157,7 +161,8 @@ def _instances(cells: Cells, named: Cells) -> Iterator[Instance]:
             yield instance_of(row, name)
 
 
-def _migration(row: MigrationRow, cell: str) -> Migration:
+def migration_of(row: MigrationRow, cell: str) -> Migration:
+    """A row of `migrations`."""
     return Migration(
         uuid=row.uuid,
         cell=uuid_of(cell),

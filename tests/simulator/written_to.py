@@ -1,84 +1,147 @@
 # SPDX-License-Identifier: Apache-2.0
 """The simulated cloud as `apply` reads and writes it: in its present state."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from types import SimpleNamespace
 from typing import Any
 
+from tests.simulator.changes import Change, Step
 from tests.simulator.cloud import Cloud
-from tests.simulator.facts_adapter import instance_of
+from tests.simulator.facts_adapter import instance_of, migration_of, service_of
 from tests.simulator.places import CELLS
-from tests.simulator.rows import ClaimRow, uuid_of
-from trueup.reconcile.facts import FINAL_MIGRATION_STATUSES, Allocations, Holding
+from tests.simulator.rows import CellRows, ClaimRow, uuid_of
+from trueup.reconcile.facts import Allocations, Holding
 from trueup.reconcile.sources.errors import Unreachable
-from trueup.reconcile.sources.placement.client import WriteRefused
-from trueup.reconcile.steps import InstanceMark, mark
+from trueup.reconcile.steps import InstanceState, instance_state
 
-Told = Callable[[str, Allocations | None, Allocations | None], None]
-
-
-def allocations_of(claim: ClaimRow) -> Allocations:
-    return Allocations(claim.amounts, claim.project, claim.user)
+MINOR = 37
+BeforeWrite = Callable[[Step], None]
 
 
 def holding_of(cloud: Cloud, consumer: str) -> Holding:
     """What Placement answers about a consumer now."""
     claim = cloud.ledger.get(consumer)
-    return Holding(allocations_of(claim), claim.generation) if claim else Holding(None, None)
+    if claim is None:
+        return Holding(None, None)
+    return Holding(Allocations(claim.amounts, claim.project, claim.user), claim.generation)
 
 
 class WrittenTo:
     """Stands for `trueup.reconcile.sources.cloud.Cloud`."""
 
-    def __init__(self, cloud: Cloud, before_write: Told) -> None:
+    def __init__(self, cloud: Cloud, before_write: BeforeWrite) -> None:
         self.nova = _Nova(cloud)
         self.placement = _Placement(cloud, before_write)
+        self.hypervisors = _Hypervisors(cloud)
 
 
 class _Nova:
     def __init__(self, cloud: Cloud) -> None:
         self._cloud = cloud
 
-    def mark(self, cell: str, uuid: str) -> InstanceMark | None:
+    def cells(self) -> tuple[Any, ...]:
+        return tuple(SimpleNamespace(uuid=uuid_of(name), name=name) for name in CELLS)
+
+    def instance_state(self, cell: str, uuid: str) -> InstanceState | None:
         name = next(one for one in CELLS if uuid_of(one) == cell)
+        rows = self._read(name)
+        moves = (migration_of(row, name) for row in rows.migrations.values())
+        moving = any(move.instance == uuid and move.under_way for move in moves)
+        row = rows.servers.get(uuid)
+        return instance_state(instance_of(row, name), moving) if row else None
+
+    def hosts(self, cell: Any) -> Any:
+        rows = self._read(cell.name)
+        return SimpleNamespace(
+            services=tuple(service_of(row, cell.name) for row in rows.services.values())
+        )
+
+    def lookup(self, cell: Any, uuids: list[str], moves_of: list[str]) -> Any:
+        rows = self._read(cell.name)
+        moves = (row for row in rows.migrations.values() if row.server in moves_of)
+        return SimpleNamespace(
+            instances=tuple(
+                instance_of(rows.servers[uuid], cell.name) for uuid in uuids if uuid in rows.servers
+            ),
+            migrations=tuple(migration_of(row, cell.name) for row in moves),
+        )
+
+    def _read(self, name: str) -> CellRows:
         rows = self._cloud.cells[name].read()
         if rows is None:
             raise Unreachable(name, "it is down")
-        row = rows.servers.get(uuid)
-        moving = any(
-            move.server == uuid and move.status not in FINAL_MIGRATION_STATUSES
-            for move in rows.migrations.values()
-        )
-        return mark(instance_of(row, name), moving) if row else None
+        return rows
+
+
+class _Hypervisors:
+    def __init__(self, cloud: Cloud) -> None:
+        self._cloud = cloud
+
+    def domains(self, hosts: list[str]) -> list[Any]:
+        return [
+            SimpleNamespace(
+                reason="",
+                domains=tuple(
+                    SimpleNamespace(uuid=uuid, state="running")
+                    for uuid, name in sorted(self._cloud.guests)
+                    if name == host
+                ),
+            )
+            for host in hosts
+        ]
+
+
+@dataclass(frozen=True)
+class _Response:
+    status_code: int
+    document: Mapping[str, Any] = field(default_factory=dict)
+    headers: Mapping[str, str] = field(default_factory=dict)
+    url: str = "/allocations"
+
+    def json(self) -> Mapping[str, Any]:
+        return self.document
+
+
+_CONFLICT = {"code": "placement.concurrent_update", "detail": "the consumer was written meanwhile"}
 
 
 class _Placement:
-    def __init__(self, cloud: Cloud, before_write: Told) -> None:
+    def __init__(self, cloud: Cloud, before_write: BeforeWrite) -> None:
         self._cloud = cloud
         self._before_write = before_write
+
+    def newest_minor(self) -> int:
+        return MINOR
 
     def holding(self, consumer: str) -> Holding:
         return holding_of(self._cloud, consumer)
 
-    def provider_generation(self, uuid: str) -> int | None:
-        provider = self._cloud.providers.get(uuid)
-        return provider.generation if provider else None
+    def send(self, method: str, path: str, body: Any, minor: int | None = None) -> _Response:
+        """PUT of one consumer's allocations, or POST of several; all of them or none."""
+        bodies = {path.rsplit("/", 1)[1]: body} if method == "PUT" else body
+        ledger = self._cloud.ledger
+        for consumer, one in bodies.items():
+            claim = ledger.get(consumer)
+            if (claim.generation if claim else None) != one["consumer_generation"]:
+                return _Response(409, {"errors": [_CONFLICT]})
+        wanted = {consumer: _claim(one) for consumer, one in bodies.items()}
+        self._before_write(
+            tuple(
+                Change("apply", consumer, ledger.get(consumer), claim)
+                for consumer, claim in wanted.items()
+            )
+        )
+        self._cloud.write(
+            **{uuid: claim.amounts if claim else {} for uuid, claim in wanted.items()}
+        )
+        for consumer, claim in wanted.items():
+            if claim:
+                generation = ledger[consumer].generation
+                ledger[consumer] = replace(claim, generation=generation)
+        return _Response(204)
 
-    def replace(
-        self,
-        consumer: str,
-        before: Allocations | None,
-        after: Allocations | None,
-        generation: int | None,
-    ) -> None:
-        """Write, or refuse if the consumer's generation is another, as Placement does."""
-        claim = self._cloud.ledger.get(consumer)
-        if (claim.generation if claim else None) != generation:
-            raise WriteRefused(consumer, "the consumer's generation moved")
-        self._before_write(consumer, before, after)
-        owner: dict[str, Any] = {}
-        if after:
-            owner = {"project": after.project, "user": after.user}
-        self._cloud.write(**{consumer: after.amounts if after else {}})
-        if after:
-            written = self._cloud.ledger[consumer]
-            self._cloud.ledger[consumer] = ClaimRow(written.amounts, written.generation, **owner)
+
+def _claim(body: Mapping[str, Any]) -> ClaimRow | None:
+    amounts = {uuid: one["resources"] for uuid, one in body["allocations"].items()}
+    return ClaimRow(amounts, 0, body["project_id"], body["user_id"]) if amounts else None
