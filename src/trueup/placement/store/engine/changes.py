@@ -13,8 +13,9 @@ A *vector* is the latest number of each writer. A reader that has the vector of 
 finds the changes since then in the rows. A row keeps only the most recent changes: it is complete
 for readers whose number is `reaches` or more. A reader whose number is less than `shaped`, the
 last change of more than usage, has to read the whole ledger again, and so has a reader that knows
-a writer whose row is gone, unless a change says that the row was unused. The *clock* is the sum of all numbers. It grows with each change; equal
-clocks mean equal vectors, because each writer starts at a random number.
+a writer whose row is gone, unless a change says that the row was unused. The *clock* is the sum of
+all numbers. It grows with each change; equal clocks mean equal vectors, because each writer starts
+at a random number.
 
 Upstream's service publishes nothing; `store.reads.fingerprint` finds its writes.
 """
