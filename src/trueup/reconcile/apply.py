@@ -173,6 +173,7 @@ def _write_all(step: Step, found: dict[tuple[str, ...], Found], cloud: Cloud) ->
     """Write every change that is not written yet; if one is refused, take the others back."""
     after: dict[tuple[str, ...], Found] = dict(found)
     requests: list[str] = []
+    stop: Exception | None = None
     for change in step.changes:
         if changes.fate(change, found[change_key(change)]) is Fate.WRITTEN:
             continue
@@ -184,8 +185,9 @@ def _write_all(step: Step, found: dict[tuple[str, ...], Found], cloud: Cloud) ->
         if written.result == "refused":
             return _Ended(_taken_back(step, after, cloud, written.reason), written.stop)
         after[change_key(change)] = Found(change.after, written.version or {})
+        stop = written.stop
     versions = tuple(after[change_key(change)].version for change in step.changes)
-    return _Ended(Settled(step.id, "done", versions=versions, request_ids=tuple(requests)))
+    return _Ended(Settled(step.id, "done", versions=versions, request_ids=tuple(requests)), stop)
 
 
 def _write(change: Change, cloud: Cloud) -> _Written:
@@ -199,11 +201,26 @@ def _write(change: Change, cloud: Cloud) -> _Written:
         except AccessDenied as denied:
             return _Written("refused", f"{denied.source}: {denied.reason}", stop=denied)
         if reply.accepted:
-            return _Written("done", version=reply.version, request_id=reply.request_id)
+            return _accepted(change, reply, cloud)
         written = _judged(change, reply, cloud)
         if written.result != "refused" or not reply.conflict or written.version is None:
             break
     return written
+
+
+def _accepted(change: Change, reply: Reply, cloud: Cloud) -> _Written:
+    """An accepted write, with the version that it left: as the service said, or as it is now.
+
+    A version that cannot be told makes an undo refuse the step.
+    """
+    version, stop = reply.version, None
+    if version is None:
+        try:
+            found = changes.read(change.target, cloud)
+            version = found.version if found.state == change.after else {}
+        except (Unreachable, AccessDenied) as silence:
+            version, stop = {}, silence
+    return _Written("done", version=version, request_id=reply.request_id, stop=stop)
 
 
 def _judged(change: Change, reply: Reply, cloud: Cloud) -> _Written:

@@ -3,19 +3,57 @@
 
 from enum import Enum
 
-from trueup.reconcile.changes import allocations
+from trueup.reconcile.changes import (
+    aggregates,
+    allocations,
+    compute_services,
+    domains,
+    inventories,
+    port_bindings,
+    providers,
+    traits,
+    trees,
+)
 from trueup.reconcile.changes.target import Found, Reply, TargetKind
 from trueup.reconcile.sources.cloud import Cloud
-from trueup.reconcile.steps import AllocationsOf, Change, Target, Version
+from trueup.reconcile.steps import (
+    AggregatesOf,
+    AllocationsOf,
+    Change,
+    DomainDefinition,
+    InventoriesOf,
+    PortBinding,
+    ProviderNode,
+    ServiceRecord,
+    Target,
+    TraitsOf,
+    Tree,
+    Version,
+)
 
 __all__ = ["Fate", "Found", "Reply", "fate", "noun", "read", "version_after", "write"]
 
 _KINDS: dict[type[Target], TargetKind] = {
     AllocationsOf: allocations,
+    ProviderNode: providers,
+    InventoriesOf: inventories,
+    TraitsOf: traits,
+    AggregatesOf: aggregates,
+    Tree: trees,
+    PortBinding: port_bindings,
+    ServiceRecord: compute_services,
+    DomainDefinition: domains,
 }
-
 _NOUNS: dict[type[Target], str] = {
     AllocationsOf: "allocations",
+    ProviderNode: "name and parent",
+    InventoriesOf: "inventories",
+    TraitsOf: "traits",
+    AggregatesOf: "aggregates",
+    Tree: "inventories and allocations",
+    PortBinding: "binding profile and revision",
+    ServiceRecord: "service settings",
+    DomainDefinition: "domain definitions",
 }
 
 
@@ -38,7 +76,7 @@ def write(change: Change, cloud: Cloud) -> Reply:
 
 
 def version_after(change: Change) -> Version | None:
-    """The version that only this change leaves behind; None: that cannot be said."""
+    """The version that only this change leaves behind, of the parts of which it can be said."""
     return _KINDS[type(change.target)].version_after(change)
 
 
@@ -55,7 +93,7 @@ def fate(change: Change, found: Found) -> Fate:
     """
     if found.state == change.before and found.version == change.version:
         return Fate.UNWRITTEN
-    version = version_after(change)
-    if found.state == change.after and (version is None or found.version == version):
+    ours = version_after(change) or {}
+    if found.state == change.after and ours.items() <= found.version.items():
         return Fate.WRITTEN
     return Fate.FOREIGN

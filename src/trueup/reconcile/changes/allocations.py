@@ -43,8 +43,8 @@ def version_after(change: Change) -> Version:
     """A write moves the generation by one; a consumer that is left with nothing is gone."""
     after = held_in(change.after)
     return {
-        one: None if after[one] is None else (_number(generation) or 0) + 1
-        for one, generation in change.version.items()
+        one: None if held is None else (_number(change.version[one]) or 0) + 1
+        for one, held in after.items()
     }
 
 
@@ -57,27 +57,46 @@ def _may_be_stuck(change: Change) -> bool:
 
 
 def _send(change: Change, cloud: Cloud, generations: Version) -> Reply:
-    before, after = held_in(change.before), held_in(change.after)
-    owners = {one: after[one] or before[one] for one in change.version}
-    types = [owner.consumer_type for owner in owners.values() if owner]
-    newest = cloud.placement.newest_minor()
-    typed = newest >= WITH_TYPES and None not in types
-    minor = WITH_TYPES if typed else min(newest, WITHOUT_TYPES)
-    bodies = {
-        one: _body(owner, after[one], generations[one], typed)
-        for one, owner in owners.items()
-        if owner
-    }
-    if len(bodies) == 1:
-        [(consumer, body)] = bodies.items()
+    with_types = typed(change, cloud)
+    minor = WITH_TYPES if with_types else without_types(cloud)
+    by_consumer = bodies(change, generations, with_types)
+    if len(by_consumer) == 1:
+        [(consumer, body)] = by_consumer.items()
         response = cloud.placement.send("PUT", f"/allocations/{consumer}", body, minor)
     else:
-        response = cloud.placement.send("POST", "/allocations", bodies, minor)
+        response = cloud.placement.send("POST", "/allocations", by_consumer, minor)
     return reply_of(response, NO_CONTENT, version_after(change))
 
 
+def typed(change: Change, cloud: Cloud) -> bool:
+    """Whether the consumers' types are written: all have one, and Placement keeps them."""
+    types = [owner.consumer_type for owner in _owners(change).values()]
+    return None not in types and cloud.placement.newest_minor() >= WITH_TYPES
+
+
+def without_types(cloud: Cloud) -> int:
+    """The newest microversion that leaves the types of consumers as they are."""
+    return min(cloud.placement.newest_minor(), WITHOUT_TYPES)
+
+
+def bodies(change: Change, generations: Version, with_types: bool) -> dict[str, dict[str, Any]]:
+    """What each consumer is to hold, as Placement takes it."""
+    after = held_in(change.after)
+    return {
+        one: _body(owner, after[one], generations[one], with_types)
+        for one, owner in _owners(change).items()
+    }
+
+
+def _owners(change: Change) -> dict[str, Allocations]:
+    """Whose the allocations of each consumer are, or were."""
+    before, after = held_in(change.before), held_in(change.after)
+    owners = {one: after[one] or before[one] for one in after}
+    return {one: owner for one, owner in owners.items() if owner is not None}
+
+
 def _body(
-    owner: Allocations, after: Allocations | None, generation: int | str | None, typed: bool
+    owner: Allocations, after: Allocations | None, generation: int | str | None, with_types: bool
 ) -> dict[str, Any]:
     held: Mapping[str, Mapping[str, int]] = after.amounts if after else {}
     body: dict[str, Any] = {
@@ -86,4 +105,4 @@ def _body(
         "user_id": owner.user,
         "consumer_generation": generation,
     }
-    return body | {"consumer_type": owner.consumer_type} if typed else body
+    return body | {"consumer_type": owner.consumer_type} if with_types else body

@@ -2,7 +2,10 @@
 """What each file of this folder offers, and the values that go in and out."""
 
 from dataclasses import dataclass
+from hashlib import sha256
 from typing import Any, Protocol
+
+import msgspec
 
 from trueup.reconcile.sources.cloud import Cloud
 from trueup.reconcile.sources.errors import AccessDenied
@@ -59,6 +62,19 @@ def reply_of(response: Any, success: int, version: Version | None = None) -> Rep
     )
 
 
+def generation_after(change: Change) -> Version:
+    """The version that a replace leaves of a target with one generation: one more."""
+    return {
+        part: number + 1 if isinstance(number, int) else number
+        for part, number in change.version.items()
+    }
+
+
+def digest(state: State | None) -> str | None:
+    """The version of a target whose service keeps none."""
+    return None if state is None else sha256(msgspec.json.encode(state)).hexdigest()
+
+
 class TargetKind(Protocol):
     """How targets of one kind are read and written. Both raise Unreachable and AccessDenied."""
 
@@ -69,4 +85,4 @@ class TargetKind(Protocol):
         """Write `after` if the target still has the change's version. Is never sent twice."""
 
     def version_after(self, change: Change) -> Version | None:
-        """The version that only this change leaves behind; None: that cannot be said."""
+        """The version that only this change leaves behind, of the parts of which it can be said."""

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from trueup.reconcile.sources.libvirt import Hypervisors
 from trueup.reconcile.sources.neutron import Neutron
 from trueup.reconcile.sources.nova.contract import Nova
+from trueup.reconcile.sources.nova.services import ComputeServices
 from trueup.reconcile.sources.placement.client import Placement
 
 
@@ -17,6 +18,7 @@ class Cloud:
     placement: Placement
     neutron: Neutron | None = None
     hypervisors: Hypervisors | None = None
+    compute: ComputeServices | None = None
 
     def close(self) -> None:
         self.nova.close()

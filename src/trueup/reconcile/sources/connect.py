@@ -18,6 +18,7 @@ from trueup.reconcile.sources.errors import SettingMissing, SettingsUnreadable
 from trueup.reconcile.sources.neutron import Neutron
 from trueup.reconcile.sources.nova.api import NovaApi
 from trueup.reconcile.sources.nova.databases import BY_MAPPING, CellOptions, NovaDatabases
+from trueup.reconcile.sources.nova.services import ComputeServices
 from trueup.reconcile.sources.placement.client import Placement
 from trueup.reconcile.sources.placement.database import PlacementDatabase
 
@@ -56,6 +57,7 @@ def from_nova_conf(path: Path, databases: Databases = AS_CONFIGURED) -> Cloud:
         nova=NovaDatabases(api_url, conf.database.connection, databases.cells),
         placement=Placement(placement, databases.placement()),
         neutron=Neutron(neutron) if neutron else None,
+        compute=ComputeServices(_compute_beside(placement)),
     )
 
 
@@ -84,6 +86,7 @@ def from_names(
         else NovaApi(compute),
         placement=placement,
         neutron=neutron if has_catalog or named else None,
+        compute=ComputeServices(compute),
     )
 
 
@@ -93,6 +96,17 @@ def placement_database(path: Path) -> str:
     conf.register_opts([cfg.StrOpt("connection", secret=True)], group="placement_database")
     _load(conf, path, project="placement")
     return _needed(conf, path, "placement_database", "connection")
+
+
+def _compute_beside(placement: Adapter) -> Adapter:
+    """Nova's API in the catalog that the account for Placement gets: nova.conf does not name it."""
+    return Adapter(
+        placement.session,
+        auth=placement.auth,
+        service_type="compute",
+        interface=placement.interface,
+        region_name=placement.region_name,
+    )
 
 
 def _named_adapter(connection: Any, service: str) -> Adapter:

@@ -22,9 +22,9 @@ _SENT_ONCE: dict[str, Any] = {"connect_retries": 0, "status_code_retries": 0}
 def send_request(source: str, adapter: Adapter, method: str, path: str, **options: Any) -> Any:
     """Send a request and return the response, whatever its status."""
     again = _SENT_AGAIN if method == "GET" else _SENT_ONCE
-    accepted = {"Accept": "application/json"}
+    headers = {"Accept": "application/json", **options.pop("headers", {})}
     try:
-        return adapter.request(path, method, raise_exc=False, headers=accepted, **again, **options)
+        return adapter.request(path, method, raise_exc=False, headers=headers, **again, **options)
     except (exceptions.Unauthorized, exceptions.MissingAuthPlugin) as error:
         raise AccessDenied(source, str(error)) from error
     except exceptions.ClientException as error:

@@ -69,6 +69,36 @@ class Hypervisors:
         with ThreadPoolExecutor(AT_ONCE) as pool:
             yield from pool.map(self._read, hosts)
 
+    def definition(self, host: str, domain: str) -> str | None:
+        """The inactive definition of a domain; None: the host has no such domain.
+
+        Raises Unreachable.
+        """
+        try:
+            connection = self._libvirt.openReadOnly(self.uri(host))
+            try:
+                rows = {one.UUIDString(): one for one in connection.listAllDomains(0)}
+                found = rows.get(domain)
+                return found and str(found.XMLDesc(self._libvirt.VIR_DOMAIN_XML_INACTIVE))
+            finally:
+                connection.close()
+        except self._libvirt.libvirtError as error:
+            raise Unreachable(host, str(error)) from error
+
+    def define(self, host: str, text: str) -> str:
+        """Define a domain; "" if libvirt accepts it, else its reason. Raises Unreachable."""
+        try:
+            connection = self._libvirt.open(self.uri(host))
+        except self._libvirt.libvirtError as error:
+            raise Unreachable(host, str(error)) from error
+        try:
+            connection.defineXML(text)
+        except self._libvirt.libvirtError as error:
+            return str(error)
+        finally:
+            connection.close()
+        return ""
+
     def _read(self, host: str) -> HostDomains:
         try:
             connection = self._libvirt.openReadOnly(self.uri(host))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Neutron over its API: the ports that request resources. Read-only."""
+"""Neutron over its API: the ports that request resources. It writes binding profiles only."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
@@ -63,6 +63,28 @@ class Neutron:
             if seen % PORTS_IN_PAGE == 0:
                 counted(seen)
         return tuple(found)
+
+    def port(self, uuid: str) -> Mapping[str, Any] | None:
+        """Neutron's document of one port; None: there is no such port."""
+        path = f"/v2.0/ports/{quote(uuid)}?fields=binding:profile&fields=revision_number"
+        response = sent(NEUTRON, self._adapter, "GET", path)
+        if response.status_code == 404:
+            return None
+        answer = checked(NEUTRON, response)
+        with understood(NEUTRON):
+            row: Mapping[str, Any] = answer["port"]
+        return row
+
+    def set_profile(self, uuid: str, profile: Mapping[str, Any], revision: int | str | None) -> Any:
+        """The response to replacing a port's binding profile, if it still has this revision."""
+        return sent(
+            NEUTRON,
+            self._adapter,
+            "PUT",
+            f"/v2.0/ports/{quote(uuid)}",
+            json={"port": {"binding:profile": dict(profile)}},
+            headers={"If-Match": f"revision_number={revision}"},
+        )
 
     def _of(self, devices: Iterable[str] | None) -> Iterator[Mapping[str, Any]]:
         if devices is None:

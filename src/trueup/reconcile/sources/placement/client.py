@@ -139,6 +139,10 @@ class Placement:
         with well_formed(PLACEMENT):
             return None if provider is None else int(provider["generation"])
 
+    def document(self, path: str) -> Any:
+        """The document at a path; None: there is nothing."""
+        return self._found(path)
+
     def send(self, method: str, path: str, body: Any, minor: int | None = None) -> Any:
         """The response to a write, whatever its status. It is sent once and never again.
 

@@ -1,0 +1,53 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Nova's record of a compute service: enabled or disabled, forced down or not."""
+
+from typing import Any
+
+from trueup.reconcile.changes.target import Found, Reply, digest, reply_of
+from trueup.reconcile.sources.cloud import Cloud
+from trueup.reconcile.sources.errors import Unreachable
+from trueup.reconcile.sources.nova.services import ComputeServices
+from trueup.reconcile.steps import Change, ServiceFields, ServiceRecord, Version
+
+OK = 200
+
+
+def read(target: ServiceRecord, cloud: Cloud) -> Found:
+    """What an operator may set; the version is a digest of it, for Nova keeps none."""
+    row = _services(cloud).row(target.host)
+    if row is None:
+        return Found(None, {target.host: None})
+    state = ServiceFields(
+        disabled=row["status"] == "disabled",
+        disabled_reason=row.get("disabled_reason") or "",
+        forced_down=bool(row.get("forced_down")),
+    )
+    return Found(state, {target.host: digest(state)})
+
+
+def write(change: Change, cloud: Cloud) -> Reply:
+    """Set all three. Nova compares no version, so that it is compared right before."""
+    assert isinstance(change.target, ServiceRecord)
+    assert isinstance(change.after, ServiceFields)
+    if read(change.target, cloud).version != change.version:
+        return Reply(False, reason="the service was changed since")
+    after = change.after
+    body: dict[str, Any] = {
+        "status": "disabled" if after.disabled else "enabled",
+        "forced_down": after.forced_down,
+    }
+    if after.disabled and after.disabled_reason:
+        body["disabled_reason"] = after.disabled_reason
+    response = _services(cloud).set(change.target.host, body)
+    return reply_of(response, OK, version_after(change))
+
+
+def version_after(change: Change) -> Version:
+    """The digest of what is written."""
+    return {part: digest(change.after) for part in change.version}
+
+
+def _services(cloud: Cloud) -> ComputeServices:
+    if cloud.compute is None:
+        raise Unreachable("Nova's API", "no endpoint of it is known")
+    return cloud.compute

@@ -1,0 +1,38 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The definition of a libvirt domain: what it is started with next. A running guest goes on."""
+
+from trueup.reconcile.changes.target import Found, Reply, digest
+from trueup.reconcile.sources.cloud import Cloud
+from trueup.reconcile.sources.errors import Unreachable
+from trueup.reconcile.sources.libvirt import LIBVIRT, Hypervisors
+from trueup.reconcile.steps import Change, DomainDefinition, DomainText
+
+
+def read(target: DomainDefinition, cloud: Cloud) -> Found:
+    """The inactive definition; the version is a digest of it, for libvirt keeps none."""
+    text = _hypervisors(cloud).definition(target.host, target.domain)
+    if text is None:
+        return Found(None, {target.domain: None})
+    state = DomainText(text)
+    return Found(state, {target.domain: digest(state)})
+
+
+def write(change: Change, cloud: Cloud) -> Reply:
+    """Define the domain anew. libvirt compares no version, so that it is compared right before."""
+    assert isinstance(change.target, DomainDefinition)
+    assert isinstance(change.after, DomainText)
+    if read(change.target, cloud).version != change.version:
+        return Reply(False, reason="the definition was changed since")
+    reason = _hypervisors(cloud).define(change.target.host, change.after.xml)
+    return Reply(not reason, reason=reason)
+
+
+def version_after(change: Change) -> None:
+    """libvirt adds what it takes for granted, so that the text it keeps is its own."""
+    return
+
+
+def _hypervisors(cloud: Cloud) -> Hypervisors:
+    if cloud.hypervisors is None:
+        raise Unreachable(LIBVIRT, "it is not asked; name the hypervisors with --libvirt")
+    return cloud.hypervisors

@@ -1,0 +1,58 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A resource provider itself: made, renamed, re-parented, deleted."""
+
+from typing import Any
+
+from trueup.reconcile.changes.target import Found, Reply, reply_of
+from trueup.reconcile.sources.cloud import Cloud
+from trueup.reconcile.steps import Change, ProviderFields, ProviderNode, Version
+
+# A parent may be replaced or taken away since 1.37 (Xena); its answer has the provider since 1.20.
+RE_PARENTING = 37
+OK, NO_CONTENT = 200, 204
+
+
+def read(target: ProviderNode, cloud: Cloud) -> Found:
+    """Name and parent; the version is the generation."""
+    row = cloud.placement.document(f"/resource_providers/{target.provider}")
+    if row is None:
+        return Found(None, {target.provider: None})
+    state = ProviderFields(name=row["name"], parent=row["parent_provider_uuid"])
+    return Found(state, {target.provider: row["generation"]})
+
+
+def write(change: Change, cloud: Cloud) -> Reply:
+    """Make, change or delete the provider.
+
+    PARITY: Placement compares no generation when it renames, re-parents or deletes a provider. So
+    the version is compared right before; what happens in between, only Placement's own rules stop
+    (a name is unique, a provider with allocations or children is not deleted).
+    """
+    assert isinstance(change.target, ProviderNode)
+    uuid = change.target.provider
+    found = read(change.target, cloud)
+    if found.version != change.version or found.state != change.before:
+        return Reply(False, reason="the provider was changed since")
+    after = change.after
+    version = version_after(change)
+    path = f"/resource_providers/{uuid}"
+    minor = min(cloud.placement.newest_minor(), RE_PARENTING)
+    if after is None:
+        return reply_of(cloud.placement.send("DELETE", path, None, minor), NO_CONTENT, version)
+    assert isinstance(after, ProviderFields)
+    body: dict[str, Any] = {"name": after.name, "parent_provider_uuid": after.parent}
+    if change.before is None:
+        new = body | {"uuid": uuid}
+        return reply_of(
+            cloud.placement.send("POST", "/resource_providers", new, minor), OK, version
+        )
+    return reply_of(cloud.placement.send("PUT", path, body, minor), OK, version)
+
+
+def version_after(change: Change) -> Version:
+    """A new provider is at generation 0; a name or a parent moves no generation."""
+    if change.after is None:
+        return dict.fromkeys(change.version)
+    if change.before is None:
+        return dict.fromkeys(change.version, 0)
+    return change.version

@@ -1,0 +1,41 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Nova's compute services over its API: the one thing of Nova that a step may change."""
+
+from collections.abc import Mapping
+from typing import Any
+from urllib.parse import quote
+
+from keystoneauth1.adapter import Adapter
+
+from trueup.reconcile.sources.errors import Unreachable
+from trueup.reconcile.sources.http import checked, sent, understood
+
+NOVA = "Nova's API"
+# Services have uuids, and one request sets all fields, since 2.53 (Pike).
+MICROVERSION = "2.53"
+
+
+class ComputeServices:
+    """A client of Nova's `os-services`. Every method raises Unreachable or AccessDenied."""
+
+    def __init__(self, adapter: Adapter) -> None:
+        self._adapter = adapter
+
+    def row(self, host: str) -> Mapping[str, Any] | None:
+        """Nova's document of the compute service of a host; None: it has none."""
+        path = f"/os-services?binary=nova-compute&host={quote(host)}"
+        answer = checked(NOVA, sent(NOVA, self._adapter, "GET", path, **_VERSION))
+        with understood(NOVA):
+            rows = [row for row in answer["services"] if row["host"] == host]
+        return rows[0] if rows else None
+
+    def set(self, host: str, fields: Mapping[str, Any]) -> Any:
+        """The response to setting fields of the service of a host."""
+        row = self.row(host)
+        if row is None:
+            raise Unreachable(NOVA, f"it has no compute service on {host}")
+        path = f"/os-services/{row['id']}"
+        return sent(NOVA, self._adapter, "PUT", path, json=dict(fields), **_VERSION)
+
+
+_VERSION: dict[str, Any] = {"microversion": MICROVERSION}
