@@ -6,6 +6,9 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
+from keystoneauth1.adapter import Adapter
+from keystoneauth1.noauth import NoAuth
+from keystoneauth1.session import Session
 from msgspec import structs
 
 from tests.reconcile.small import Small
@@ -16,6 +19,7 @@ from trueup.reconcile.journal import Origin
 from trueup.reconcile.journals import applying
 from trueup.reconcile.plan import Plan
 from trueup.reconcile.runs import applied, undone
+from trueup.reconcile.sources.placement.client import Placement
 from trueup.reconcile.steps import (
     Aggregates,
     AggregatesOf,
@@ -35,6 +39,19 @@ from trueup.reconcile.steps import (
 )
 
 NEW, AGGREGATE = "11111111-2222-4333-8444-555555555555", "21111111-2222-4333-8444-555555555555"
+
+
+@pytest.fixture
+def on_both(on_both: Small) -> Small:
+    """As an account that may also reshape: Placement's policy wants the service role for that."""
+    headers = {"X-Auth-Token": "admin", "X-Roles": "admin,service"}
+    adapter = Adapter(
+        Session(auth=NoAuth()),
+        service_type="placement",
+        endpoint_override=on_both.placement_url,
+        additional_headers=headers,
+    )
+    return replace(on_both, cloud=replace(on_both.cloud, placement=Placement(adapter)))
 
 
 def a_provider(small: Small) -> str:

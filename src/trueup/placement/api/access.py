@@ -29,7 +29,7 @@ _FILES_TRUSTED_SECONDS = 1.0
 _ADMINISTRATOR = {
     "HTTP_X_USER_ID": "admin",
     "HTTP_X_TENANT_ID": "admin",
-    "HTTP_X_ROLES": "admin",
+    "HTTP_X_ROLES": "admin,service",
 }
 
 
