@@ -57,7 +57,7 @@ def cloud(tmp_path: Path) -> Iterator[lab.SmallCloud]:
 def plan_anew(cloud: lab.SmallCloud, tmp_path: Path) -> Path:
     path = tmp_path / "plan.json"
     ran = trueup(
-        "plan", "--nova-conf", cloud.nova_conf, "--interval", 0, "--out", path, "-f", "json"
+        "plan", "--nova-conf", cloud.nova_conf, "--interval", 0.01, "--out", path, "-f", "json"
     )
     assert len(ran.json()) == 4, ran.err
     return path

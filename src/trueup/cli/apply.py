@@ -11,7 +11,7 @@ from trueup.cli.verb import CloudVerb, add_state_option
 from trueup.reconcile.clock import now
 from trueup.reconcile.plan import refuse_too_large, refuse_unfit
 from trueup.reconcile.plan_file import load
-from trueup.reconcile.report.tables import Table, outcome_table
+from trueup.reconcile.report.tables import OUTCOME_COLUMNS, Columns, Table, outcome_table
 from trueup.reconcile.runs import applied
 
 AGE_MAX_HOURS = 1.0
@@ -19,8 +19,6 @@ AGE_MAX_HOURS = 1.0
 
 class ApplyCommand(CloudVerb):
     """Write the steps of a plan. Apply the same plan again to go on after an interruption."""
-
-    writes = True
 
     def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
         parser = super().get_parser(prog_name)
@@ -35,6 +33,9 @@ class ApplyCommand(CloudVerb):
             help="how old the plan may be (default: %(default)s)",
         )
         return parser
+
+    def columns(self, arguments: argparse.Namespace) -> Columns:
+        return OUTCOME_COLUMNS
 
     def act(self, arguments: argparse.Namespace) -> Table:
         plan = load(arguments.plan)

@@ -12,7 +12,7 @@ from trueup.reconcile.audit_file import save
 from trueup.reconcile.facts import Facts, SourceStatus
 from trueup.reconcile.files import refuse_unwritable
 from trueup.reconcile.options import AuditOptions
-from trueup.reconcile.report.tables import Table, audit_table
+from trueup.reconcile.report.tables import AUDIT_COLUMNS, Columns, Table, audit_table
 from trueup.reconcile.report.words import counted
 
 # How many rows that were not understood are shown of each source.
@@ -33,6 +33,9 @@ class AuditCommand(FactsVerb):
             "--save", metavar="FILE", type=Path, help="keep this look, for 'trueup plan --first'"
         )
         return parser
+
+    def columns(self, arguments: argparse.Namespace) -> Columns:
+        return AUDIT_COLUMNS
 
     def act(self, arguments: argparse.Namespace) -> Table:
         if arguments.save:

@@ -21,7 +21,7 @@ from trueup.reconcile.defects import DEFECTS
 from trueup.reconcile.options import AuditOptions
 from trueup.reconcile.plan import Plan
 from trueup.reconcile.plan_file import save
-from trueup.reconcile.report.tables import Cell, Table, plan_table
+from trueup.reconcile.report.tables import Cell, Columns, Table, plan_table
 from trueup.reconcile.report.words import evidence_in_words
 from trueup.reconcile.runs import Observer, applied, plan
 from trueup.reconcile.sources.cloud import Cloud
@@ -29,6 +29,7 @@ from trueup.reconcile.sources.connect import from_nova_conf
 from trueup.reconcile.steps import Step
 
 SEED = 7
+TOTALS_COLUMNS = ("Defect", "Planted", "Found", "Repaired", "Left")
 # Nobody but the demo writes to its cloud: no move can be under way.
 INTERVAL = timedelta(milliseconds=1)
 
@@ -54,6 +55,9 @@ class DemoCommand(Verb):
             help="another seed, another cloud (default: %(default)s)",
         )
         return parser
+
+    def columns(self, arguments: argparse.Namespace) -> Columns:
+        return TOTALS_COLUMNS
 
     def act(self, arguments: argparse.Namespace) -> Table:
         # The story is for people; with -f json it leaves standard output to the table.
@@ -149,6 +153,6 @@ def _totals(
         Counter(reason.split(":")[0] for step in repaired for reason in step.because),
         Counter(row.defect for row in after.findings),
     )
-    return ("Defect", "Planted", "Found", "Repaired", "Left"), [
+    return TOTALS_COLUMNS, [
         (defect.NAME, *(count[defect.NAME] for count in counts)) for defect in DEFECTS
     ]

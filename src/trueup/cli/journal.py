@@ -6,7 +6,14 @@ import argparse
 from trueup.cli.progress import say
 from trueup.cli.verb import Verb, add_state_option
 from trueup.reconcile.journals import read, runs
-from trueup.reconcile.report.tables import Table, run_table, runs_table
+from trueup.reconcile.report.tables import (
+    RUN_COLUMNS,
+    RUNS_COLUMNS,
+    Columns,
+    Table,
+    run_table,
+    runs_table,
+)
 
 
 class JournalCommand(Verb):
@@ -17,6 +24,9 @@ class JournalCommand(Verb):
         parser.add_argument("run", metavar="RUN", nargs="?", help="one run")
         add_state_option(parser)
         return parser
+
+    def columns(self, arguments: argparse.Namespace) -> Columns:
+        return RUN_COLUMNS if arguments.run else RUNS_COLUMNS
 
     def act(self, arguments: argparse.Namespace) -> Table:
         if arguments.run:

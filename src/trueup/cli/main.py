@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The `trueup` program: its commands, by name."""
 
+import argparse
 import logging
 import sys
 from contextlib import suppress
@@ -11,9 +12,11 @@ from cliff.app import App
 from cliff.commandmanager import CommandManager
 
 from trueup.cli.extras import how_to_install
-from trueup.cli.progress import say
+from trueup.cli.progress import be_quiet, say
 from trueup.exit_codes import ExitCode
 
+QUIET = -1
+_LEVELS = {QUIET: logging.ERROR, 0: logging.WARNING, 1: logging.INFO}
 # Loaded when called, so that each half works without what the other needs.
 COMMANDS = {
     "audit": "trueup.cli.audit:AuditCommand",
@@ -52,12 +55,23 @@ class Trueup(App):
             deferred_help=True,
         )
 
+    def build_option_parser(self, *arguments: Any, **options: Any) -> argparse.ArgumentParser:
+        """cliff's own options, in which -q is less than nothing at all."""
+        parser = super().build_option_parser(*arguments, **options)
+        for action in parser._actions:
+            if "--quiet" in action.option_strings:
+                action.const = QUIET
+        return parser
+
     def configure_logging(self) -> None:
         """Log to standard error, and to a file if one is named, at the level -v asks for."""
+        be_quiet(self.options.verbose_level == QUIET)
         handlers: list[logging.Handler] = [logging.StreamHandler(self.stderr)]
         if self.options.log_file:
             handlers.append(logging.FileHandler(self.options.log_file))
-        level = {0: logging.WARNING, 1: logging.INFO}.get(self.options.verbose_level, logging.DEBUG)
+        level = {QUIET: logging.ERROR, 0: logging.WARNING, 1: logging.INFO}.get(
+            self.options.verbose_level, logging.DEBUG
+        )
         logging.basicConfig(
             format="%(name)s: %(message)s", level=level, handlers=handlers, force=True
         )

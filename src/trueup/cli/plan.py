@@ -15,7 +15,7 @@ from trueup.reconcile.observation import FirstObservationMissing, refuse_interva
 from trueup.reconcile.options import AuditOptions
 from trueup.reconcile.plan import Plan
 from trueup.reconcile.plan_file import save
-from trueup.reconcile.report.tables import Table, plan_table
+from trueup.reconcile.report.tables import PLAN_COLUMNS, Columns, Table, plan_table
 from trueup.reconcile.report.words import counted
 from trueup.reconcile.runs import Observer, Planned, plan, plan_of_facts
 
@@ -45,6 +45,9 @@ class PlanCommand(FactsVerb):
             help="time between the two observations (default: %(default)s)",
         )
         return parser
+
+    def columns(self, arguments: argparse.Namespace) -> Columns:
+        return PLAN_COLUMNS
 
     def act(self, arguments: argparse.Namespace) -> Table:
         interval = timedelta(seconds=arguments.interval)

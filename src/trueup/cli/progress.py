@@ -5,11 +5,13 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from contextvars import ContextVar
 
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
 Report = Callable[[str, int, int], None]
+_QUIET: ContextVar[bool] = ContextVar("quiet", default=False)
 
 
 @contextmanager
@@ -22,7 +24,7 @@ def progress() -> Iterator[Report]:
         MofNCompleteColumn(),
         TimeElapsedColumn(),
         console=console,
-        disable=not console.is_terminal,
+        disable=not console.is_terminal or _QUIET.get(),
         transient=True,
     )
     tasks = {}
@@ -45,6 +47,21 @@ def wait(seconds: float, report: Report) -> None:
 
 
 def say(line: str) -> None:
-    """A line for people, beside the output that programs read."""
+    """A line for people, beside the output that programs read; not with `--quiet`."""
+    if not _QUIET.get():
+        _tell(line)
+
+
+def complain(sentence: str) -> None:
+    """Why a command did not do what it was asked: always told."""
+    _tell(f"trueup: {sentence}")
+
+
+def be_quiet(quiet: bool) -> None:
+    """From now on only complaints are told, and no progress is shown."""
+    _QUIET.set(quiet)
+
+
+def _tell(line: str) -> None:
     sys.stderr.write(f"{line}\n")
     sys.stderr.flush()

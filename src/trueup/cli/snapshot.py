@@ -17,8 +17,8 @@ from trueup.reconcile.collect import with_holdings
 from trueup.reconcile.files import refuse_unwritable
 from trueup.reconcile.options import AuditOptions
 from trueup.reconcile.plan import consumers_of
-from trueup.reconcile.report.coverage import coverage_table
-from trueup.reconcile.report.tables import Table
+from trueup.reconcile.report.coverage import COVERAGE_COLUMNS, coverage_table
+from trueup.reconcile.report.tables import Columns, Table
 from trueup.reconcile.snapshot import Snapshot, SnapshotUnusable, load, save
 
 KEY_FILE = "anonymize.key"
@@ -38,6 +38,9 @@ class SnapshotSaveCommand(FactsVerb):
         )
         add_state_option(parser)
         return parser
+
+    def columns(self, arguments: argparse.Namespace) -> Columns:
+        return COVERAGE_COLUMNS
 
     def act(self, arguments: argparse.Namespace) -> Table:
         refuse_unwritable(arguments.file)
@@ -62,6 +65,9 @@ class SnapshotShowCommand(Verb):
         parser = super().get_parser(prog_name)
         parser.add_argument("file", metavar="FILE", type=Path, help="a snapshot")
         return parser
+
+    def columns(self, arguments: argparse.Namespace) -> Columns:
+        return COVERAGE_COLUMNS
 
     def act(self, arguments: argparse.Namespace) -> Table:
         snapshot = load(arguments.file)

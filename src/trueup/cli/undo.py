@@ -7,14 +7,12 @@ from trueup.cli.outcomes import add_limit_option, conclude, follow
 from trueup.cli.progress import progress, say
 from trueup.cli.verb import CloudVerb, add_state_option
 from trueup.reconcile.journals import read
-from trueup.reconcile.report.tables import Table, outcome_table
+from trueup.reconcile.report.tables import OUTCOME_COLUMNS, Columns, Table, outcome_table
 from trueup.reconcile.runs import undone
 
 
 class UndoCommand(CloudVerb):
     """Give back what the steps of a run changed, and refuse by name what has changed since."""
-
-    writes = True
 
     def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
         parser = super().get_parser(prog_name)
@@ -29,6 +27,9 @@ class UndoCommand(CloudVerb):
         add_state_option(parser)
         add_limit_option(parser)
         return parser
+
+    def columns(self, arguments: argparse.Namespace) -> Columns:
+        return OUTCOME_COLUMNS
 
     def act(self, arguments: argparse.Namespace) -> Table:
         folder = arguments.state_dir

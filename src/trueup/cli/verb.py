@@ -14,10 +14,11 @@ from cliff.columns import FormattableColumn
 from cliff.lister import Lister
 
 from trueup.cli.exits import explained, unforeseen
-from trueup.cli.progress import say
+from trueup.cli.options import refuse_columns, refuse_ignored, refuse_meaningless
+from trueup.cli.progress import complain
 from trueup.cli.state import state_folder
 from trueup.exit_codes import ExitCode, table
-from trueup.reconcile.report.tables import Cell, EvidenceCell, Table
+from trueup.reconcile.report.tables import Cell, Columns, EvidenceCell, Table
 from trueup.reconcile.sources.cloud import Cloud
 from trueup.reconcile.sources.connect import (
     Databases,
@@ -31,6 +32,8 @@ from trueup.reconcile.sources.nova.databases import CellOptions
 
 NOVA_CONF = "/etc/nova/nova.conf"
 _PLAIN_FORMATS = ("csv", "value")
+# As a shell tells of a program that Ctrl-C ended.
+INTERRUPTED = 130
 
 
 class Labelled(FormattableColumn[Mapping[str, Any]]):
@@ -63,9 +66,6 @@ def _shown(cell: Cell, plain: bool) -> Any:
 class Verb(Lister):
     """A command that prints one table and ends with a code of the table."""
 
-    # Whether how it ended must be told even when the table cannot be shown.
-    writes = False
-
     def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
         parser = super().get_parser(prog_name)
         parser.epilog = table()
@@ -75,29 +75,35 @@ class Verb(Lister):
     def run(self, parsed_args: argparse.Namespace) -> int:
         self.exit_code = ExitCode.CLEAN
         try:
+            self.check(parsed_args)
             super().run(parsed_args)
+        except KeyboardInterrupt:
+            complain(
+                "Stopped by Ctrl-C. What is said to be done is done; nothing else was written."
+            )
+            return INTERRUPTED
         except Exception as error:
             known = explained(error)
             if known is None and self.app_args and self.app_args.debug:
                 raise
             self.exit_code, sentence = known or (ExitCode.INTERNAL_ERROR, unforeseen(error))
-            say(f"trueup: {sentence}")
+            complain(sentence)
         return int(self.exit_code)
+
+    def check(self, arguments: argparse.Namespace) -> None:
+        """Refuse options that make no sense, before any work. Raises OptionRefused."""
+        refuse_meaningless(arguments)
+        asked = [*arguments.columns, *(arguments.sort_columns or [])]
+        refuse_columns(asked, self.columns(arguments))
+
+    @abstractmethod
+    def columns(self, arguments: argparse.Namespace) -> Columns:
+        """The columns of the table that `act` returns."""
 
     def take_action(self, parsed_args: argparse.Namespace) -> tuple[Any, Any]:
         columns, rows = self.act(parsed_args)
         plain = parsed_args.formatter in _PLAIN_FORMATS
         return columns, [tuple(_shown(cell, plain) for cell in row) for row in rows]
-
-    def produce_output(self, parsed_args: argparse.Namespace, column_names: Any, rows: Any) -> int:
-        """Print the table, or say that it has none of the columns asked for."""
-        asked = parsed_args.columns
-        if not asked or set(asked) & set(column_names):
-            return super().produce_output(parsed_args, column_names, rows)
-        say(f"trueup: no column {', '.join(asked)}. There are: {', '.join(column_names)}.")
-        if not self.writes:
-            self.exit_code = ExitCode.USAGE
-        return 0
 
     @abstractmethod
     def act(self, arguments: argparse.Namespace) -> Table:
@@ -114,19 +120,24 @@ class CloudVerb(Verb):
         _add_other_options(where)
         return parser
 
+    def check(self, arguments: argparse.Namespace) -> None:
+        super().check(arguments)
+        refuse_ignored(arguments)
+
     @contextmanager
     def cloud(self, arguments: argparse.Namespace) -> Iterator[Cloud]:
         """The cloud that the options name, connected."""
         placement_url = arguments.placement_database
         if arguments.placement_conf:
             placement_url = placement_database(arguments.placement_conf)
-        cells = CellOptions(dict(arguments.cell_database), arguments.cell_timeout)
+        seconds = arguments.cell_timeout or ANSWER_SECONDS
+        cells = CellOptions(dict(arguments.cell_database), seconds)
         databases = Databases(cells, placement_url)
         if arguments.nova_api or arguments.nova_database:
             nova_url = None if arguments.nova_api else arguments.nova_database
             cloud = from_names(nova_url, arguments.os_cloud, databases)
         else:
-            cloud = from_nova_conf(arguments.nova_conf, databases)
+            cloud = from_nova_conf(arguments.nova_conf or _nova_conf(), databases)
         if arguments.libvirt or arguments.libvirt_uri:
             uris = dict(arguments.libvirt_uri)
             cloud = replace(cloud, hypervisors=Hypervisors(arguments.libvirt or PATTERN, uris))
@@ -136,12 +147,15 @@ class CloudVerb(Verb):
             cloud.close()
 
 
+def _nova_conf() -> Path:
+    return Path(os.environ.get("TRUEUP_NOVA_CONF", NOVA_CONF))
+
+
 def _add_nova_options(where: argparse._ArgumentGroup) -> None:
     where.add_argument(
         "--nova-conf",
         metavar="FILE",
         type=Path,
-        default=Path(os.environ.get("TRUEUP_NOVA_CONF", NOVA_CONF)),
         help="nova.conf with [api_database] and [placement], as nova-conductor has it "
         f"(default: $TRUEUP_NOVA_CONF or {NOVA_CONF})",
     )
@@ -171,8 +185,7 @@ def _add_nova_options(where: argparse._ArgumentGroup) -> None:
         "--cell-timeout",
         metavar="SECONDS",
         type=float,
-        default=ANSWER_SECONDS,
-        help="after which a database that has not answered is silent (default: %(default)s)",
+        help=f"after which a database that has not answered is silent (default: {ANSWER_SECONDS})",
     )
 
 

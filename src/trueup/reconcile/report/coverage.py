@@ -4,11 +4,12 @@
 from trueup.reconcile.facts import Facts, SourceStatus
 from trueup.reconcile.report.tables import Cell, Table
 
+COVERAGE_COLUMNS = ("Source", "Answered", "At", "Way", "Rows", "Not in the facts")
+
 
 def coverage_table(facts: Facts) -> Table:
     """One row for each source that was asked."""
-    columns = ("Source", "Answered", "At", "Way", "Rows", "Not in the facts")
-    return columns, [_row(answer) for answer in facts.coverage.sources]
+    return COVERAGE_COLUMNS, [_row(answer) for answer in facts.coverage.sources]
 
 
 def _row(answer: SourceStatus) -> tuple[Cell, ...]:

@@ -33,12 +33,22 @@ class EvidenceCell:
 
 
 Cell = str | int | Mapping[str, str] | EvidenceCell
-Table = tuple[tuple[str, ...], list[tuple[Cell, ...]]]
+Columns = tuple[str, ...]
+Table = tuple[Columns, list[tuple[Cell, ...]]]
+
+AUDIT_COLUMNS = ("Verdict", "Severity", "Defect", "Kind", "Subject", "Where", "Evidence")
+PLAN_COLUMNS = ("Step", "Subject", "Before", "After", "Because")
+OUTCOME_COLUMNS = ("Subject", "Result", "Because", "Reason")
+RUNS_COLUMNS = (
+    "Run", "Began at", "By", "Endpoint", "Undoes", "Steps", "Done", "Refused", "Unknown", "Open",
+    "Taken back", "Note",
+)  # fmt: skip
+RUN_COLUMNS = ("Step", "Subject", "Result", "At", "Because", "Reason", "Requests")
+DEFECTS_COLUMNS = ("Defect", "What it is", "Remedy")
 
 
 def audit_table(audit: Audit, everything: bool) -> Table:
     """Findings, then what could not be checked; with `everything`, also what was left alone."""
-    columns = ("Verdict", "Severity", "Defect", "Kind", "Subject", "Where", "Evidence")
     rows: list[tuple[Cell, ...]] = [
         (
             "finding",
@@ -66,13 +76,12 @@ def audit_table(audit: Audit, everything: bool) -> Table:
     rows += [_reasoned("could not check", row) for row in audit.unchecked]
     if everything:
         rows += [_reasoned("left alone", row) for row in audit.left_alone]
-    return columns, rows
+    return AUDIT_COLUMNS, rows
 
 
 def plan_table(plan: Plan, names: Mapping[str, str]) -> Table:
     """The steps in order; `names` are the providers' names by uuid, where known."""
-    columns = ("Step", "Subject", "Before", "After", "Because")
-    return columns, [
+    return PLAN_COLUMNS, [
         (number, _subjects(step), *before_and_after(step, names), _defects(step))
         for number, step in enumerate(plan.steps, 1)
     ]
@@ -80,8 +89,7 @@ def plan_table(plan: Plan, names: Mapping[str, str]) -> Table:
 
 def outcome_table(outcomes: Iterable[tuple[Step, Settled]]) -> Table:
     """How each step of a run ended."""
-    columns = ("Subject", "Result", "Because", "Reason")
-    return columns, [
+    return OUTCOME_COLUMNS, [
         (_subjects(step), settled.result, _defects(step), settled.reason)
         for step, settled in outcomes
     ]
@@ -89,11 +97,7 @@ def outcome_table(outcomes: Iterable[tuple[Step, Settled]]) -> Table:
 
 def runs_table(journals: Iterable[Journal | Unreadable]) -> Table:
     """Every run there is a journal of; of one that cannot be read, why."""
-    columns = (
-        "Run", "Began at", "By", "Endpoint", "Undoes", "Steps", "Done", "Refused", "Unknown",
-        "Open", "Taken back", "Note",
-    )  # fmt: skip
-    return columns, [_run_row(journal) for journal in journals]
+    return RUNS_COLUMNS, [_run_row(journal) for journal in journals]
 
 
 def _run_row(journal: Journal | Unreadable) -> tuple[Cell, ...]:
@@ -116,7 +120,6 @@ def _run_row(journal: Journal | Unreadable) -> tuple[Cell, ...]:
 
 def run_table(journal: Journal) -> Table:
     """The steps of one run, also those that were never settled."""
-    columns = ("Step", "Subject", "Result", "At", "Because", "Reason", "Requests")
     rows: list[tuple[Cell, ...]] = []
     for number, step in enumerate(journal.plan.steps, 1):
         settled, moment = journal.settled(step), journal.settled_at(step)
@@ -132,7 +135,7 @@ def run_table(journal: Journal) -> Table:
                 " ".join(settled.request_ids) if settled else "",
             )
         )
-    return columns, rows
+    return RUN_COLUMNS, rows
 
 
 def _result(step: Step, journal: Journal) -> str:
@@ -152,9 +155,7 @@ def _moment(moment: datetime) -> str:
 
 def defects_table() -> Table:
     """Every defect Trueup knows."""
-    return ("Defect", "What it is", "Remedy"), [
-        (defect.NAME, defect.TITLE, defect.REMEDY) for defect in DEFECTS
-    ]
+    return DEFECTS_COLUMNS, [(defect.NAME, defect.TITLE, defect.REMEDY) for defect in DEFECTS]
 
 
 def _reasoned(verdict: str, row: Unchecked | LeftAlone) -> tuple[Cell, ...]:

@@ -1,0 +1,86 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Options that contradict each other, or mean nothing: refused before any work."""
+
+import argparse
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+# Destination of an option → its name, where a number has to be above 0, or at least 0.
+_ABOVE_ZERO = {
+    "interval": "--interval",
+    "cell_timeout": "--cell-timeout",
+    "replan": "--replan",
+    "rate": "--rate",
+    "concurrency": "--concurrency",
+}
+_NOT_NEGATIVE = {"grace": "--grace", "limit": "--limit", "max_age": "--max-age"}
+# What names a cloud or a way to read it, and has no say where a snapshot is read.
+_OF_CLOUDS = {
+    "nova_conf": "--nova-conf",
+    "nova_database": "--nova-database",
+    "nova_api": "--nova-api",
+    "os_cloud": "--os-cloud",
+    "cell_database": "--cell-database",
+    "cell_timeout": "--cell-timeout",
+    "placement_database": "--placement-database",
+    "placement_conf": "--placement-conf",
+    "libvirt": "--libvirt",
+    "libvirt_uri": "--libvirt-uri",
+}
+_OF_DATABASES = ("cell_database", "cell_timeout")
+
+
+@dataclass(eq=False)
+class OptionRefused(Exception):
+    """An option that would be ignored, or whose value means nothing, and what to do instead."""
+
+    option: str
+    reason: str
+
+
+def refuse_meaningless(arguments: argparse.Namespace) -> None:
+    """Raise OptionRefused for a number that is out of range."""
+    for names, least, words in ((_ABOVE_ZERO, 0, "above 0"), (_NOT_NEGATIVE, -1, "0 or more")):
+        for destination, option in names.items():
+            value = getattr(arguments, destination, None)
+            if value is not None and (value <= least or value != value):
+                raise OptionRefused(option, f"{value:g} makes no sense; name a number {words}")
+
+
+def refuse_ignored(arguments: argparse.Namespace) -> None:
+    """Raise OptionRefused for an option that another one would make ineffective."""
+    given = [one for one in _OF_CLOUDS if getattr(arguments, one, None)]
+    if getattr(arguments, "snapshot", None):
+        _refuse(given, "a snapshot is read with --from, and no cloud; leave one of them out")
+        return
+    if arguments.nova_api and arguments.nova_database:
+        _refuse(["nova_database"], "Nova is read over its API with --nova-api; name one of them")
+    if arguments.nova_api or arguments.nova_database:
+        _refuse(
+            {"nova_conf"} & set(given),
+            "Nova is read in another way with --nova-api or --nova-database; leave one of them out",
+        )
+    elif arguments.os_cloud:
+        _refuse(
+            ["os_cloud"],
+            "nova.conf says which cloud it is; name --nova-api or --nova-database as well",
+        )
+    if arguments.nova_api:
+        _refuse(
+            [one for one in _OF_DATABASES if one in given],
+            "no cell's database is read with --nova-api; leave one of them out",
+        )
+
+
+def refuse_columns(asked: Iterable[str], columns: Sequence[str]) -> None:
+    """Raise OptionRefused for a column that a table does not have."""
+    unknown = [name for name in asked if name not in columns]
+    if unknown:
+        raise OptionRefused(
+            "--column", f"no column {', '.join(unknown)}. There are: {', '.join(columns)}"
+        )
+
+
+def _refuse(destinations: Iterable[str], reason: str) -> None:
+    for destination in destinations:
+        raise OptionRefused(_OF_CLOUDS[destination], f"it would be ignored: {reason}")
