@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The Placement service for WSGI servers: `trueup.wsgi:application`.
 
-It is built when the first request comes, from placement.conf and the environment. So each worker
-of a server that forks has connections of its own, and a server can import this module anywhere.
+The first request builds it, from placement.conf and the environment. So each worker of a server
+that forks has its own connections, and importing this module has no effects.
 """
 
 from collections.abc import Callable, Iterable
@@ -24,7 +24,7 @@ def init_application() -> app.PlacementApplication:
 
 
 class LazyApplication:
-    """A WSGI application that comes to be when it is first called.
+    """A WSGI application that is built by its first request.
 
     If that fails, the server logs why and answers 500, and the next request tries again.
     """

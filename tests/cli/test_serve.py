@@ -21,7 +21,7 @@ def test_without_authentication_only_this_machine_may_ask(host):
     ran = trueup("serve", "--host", host)
     assert ran.code == 2
     assert ran.err.count("\n") == 1
-    assert "whoever reaches" in ran.err
+    assert "every client that reaches" in ran.err
     assert "--insecure" in ran.err
 
 
@@ -32,18 +32,18 @@ def test_noauth2_is_no_authentication(tmp_path):
         "[api]\nauth_strategy = noauth2\n"
     )
     ran = trueup("serve", "--config-file", file, "--host", "0.0.0.0")
-    assert (ran.code, "whoever reaches" in ran.err) == (2, True)
+    assert (ran.code, "every client that reaches" in ran.err) == (2, True)
 
 
 @pytest.mark.parametrize(
     ("words", "code", "said"),
     [
-        (("--host", "nowhere.invalid"), 2, "--host nowhere.invalid is no address"),
+        (("--host", "nowhere.invalid"), 2, "--host nowhere.invalid is not an address"),
         (("--database", "nonsense"), 2, "cannot be used"),
         (("--database", "mysql://a:b@127.0.0.1:1/c"), 5, "the database does not answer"),
         (("--config-file", "/nowhere"), 2, "/nowhere"),
-        (("--config-file", "a", "--database", "b"), 2, "give one of them"),
-        (("--state-dir", "/proc/nowhere"), 2, "Name another one with --state-dir"),
+        (("--config-file", "a", "--database", "b"), 2, "use one of them"),
+        (("--state-dir", "/proc/nowhere"), 2, "Choose another one with --state-dir"),
     ],
 )
 def test_what_cannot_be_is_one_line(words, code, said):

@@ -43,7 +43,7 @@ def test_a_worker_can_be_told_what_to_build(fresh_database):
 
 def test_an_address_that_others_reach_must_be_asked_for():
     place = serving.ListenOptions("192.0.2.1", 1, 1, 1, insecure=False)
-    with pytest.raises(serving.Unusable, match="whoever reaches"):
+    with pytest.raises(serving.Unusable, match="every client that reaches"):
         serving.serve(serving.Service((), "sqlite://"), place, print)
     # Refused for the address itself, and not for being reachable.
     insecure = serving.ListenOptions("192.0.2.1", 8778, 1, 1, insecure=True)

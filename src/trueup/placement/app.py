@@ -2,7 +2,7 @@
 """The composition root: settings to database and API, joined in one WSGI application.
 
 From the inside out, as upstream: the API, keystone, CORS, proxy headers, the request log. The
-request log is around keystone, so that a refused token can be found in it as well.
+request log is around keystone, so that it also has requests whose token is refused.
 """
 
 import logging
@@ -30,8 +30,8 @@ _log = logging.getLogger(__name__)
 class PlacementApplication(RequestIds):
     """A WSGI application over one database. Safe to call from several threads.
 
-    It comes up without its database too. Until that answers, so does GET / alone, and everything
-    else is 503.
+    It starts without its database too. Until the database answers, GET / works, and every other
+    request gets 503.
     """
 
     def __init__(self, database: Database, settings: Settings):
@@ -61,7 +61,7 @@ class PlacementApplication(RequestIds):
         self._database.close()
 
     def _prepare(self) -> None:
-        """What the database needs before the first request; a database that is away can wait."""
+        """Prepare the database for requests, or log that it does not answer yet."""
         with self._preparing:
             if self._prepared:
                 return
@@ -85,7 +85,7 @@ class PlacementApplication(RequestIds):
     def _prepare_first(
         self, environ: dict[str, Any], start_response: Callable[..., Any]
     ) -> Iterable[bytes]:
-        """In place of the API while the database was not there yet."""
+        """The application until the database has answered for the first time."""
         if environ.get("PATH_INFO", "") not in OPEN_PATHS:
             self._prepare()
         answer: Iterable[bytes] = self._ready(environ, start_response)
@@ -115,9 +115,9 @@ def make_service(settings: Settings) -> PlacementApplication:
 
 
 def make_embedded_service(settings: Settings) -> PlacementApplication:
-    """The same, for whoever can reach it: each caller is its administrator.
+    """The same without authentication: every caller is an administrator.
 
-    SAFETY: whoever calls this chooses where to listen.
+    SAFETY: the program that calls this also chooses where to listen.
     """
     return make_service(replace(settings, auth_strategy=config.ANYONE))
 

@@ -2,8 +2,8 @@
 """placement.conf, its folder and its environment, read into one frozen Settings.
 
 Values come, the last one winning, from upstream's defaults, placement.conf, placement.conf.d, the
-environment (OS_<GROUP>__<OPTION>) and the command line. Options that are not known here are
-nobody's mistake and are ignored.
+environment (OS_<GROUP>__<OPTION>) and the command line. Unknown options are ignored, as by all of
+OpenStack's services.
 """
 
 import logging
@@ -27,27 +27,27 @@ FILE = "placement.conf"
 FOLDER_VARIABLE = "OS_PLACEMENT_CONFIG_DIR"
 
 ANYONE = "anyone"
-"""The auth_strategy of an embedded service: whoever reaches it is an administrator. SAFETY: no
-file can choose it, only a program that also chooses where to listen."""
+"""The auth_strategy of an embedded service: every caller is an administrator. SAFETY: no file can
+choose it, only a program that also chooses where to listen."""
 
 _PROJECT = "placement"
 _SQL_STATEMENTS, _SQL_RESULTS = 50, 100
 
 
 class ConfigurationUnusable(Exception):
-    """The configuration lacks something, or says something that makes no sense."""
+    """An option is missing, or has a value that cannot be used."""
 
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """Everything the service was told. `source` is for libraries that read options themselves."""
+    """All options of the service. `source` is for libraries that read options themselves."""
 
     auth_strategy: str
     incomplete_project_id: str
     incomplete_user_id: str
     randomize_candidates: bool
     candidates_max: int | None
-    """None: no limit."""
+    """None means no limit."""
     breadth_first: bool
     create_schema: bool
     database_url: str | None
@@ -57,7 +57,7 @@ class Settings:
     healthcheck: bool
     """Whether /healthcheck is served; if not, it is a URL like any unknown one."""
     behind_proxy: bool
-    """Whether headers of a proxy say where clients are and what they called the service."""
+    """Whether the headers of a proxy give the address of the client and the URL of the service."""
     source: Any
 
 
@@ -116,7 +116,7 @@ def load(
 def add_command_group(
     source: cfg.ConfigOpts, name: str, describe: str, add_parsers: Callable[[Any], None]
 ) -> None:
-    """Let the command line have commands; what was said is then at `source.command`."""
+    """Add commands to the command line; the chosen one and its options are at `source.command`."""
     group = cfg.SubCommandOpt(
         name, dest="command", title="Command", help=describe, handler=add_parsers
     )
@@ -124,7 +124,7 @@ def add_command_group(
 
 
 def register(source: cfg.ConfigOpts) -> None:
-    """Tell oslo.config about every option."""
+    """Register every option with oslo.config."""
     for group, options in OPTIONS.items():
         source.register_opts(options, group=None if group == "DEFAULT" else group)
     log.register_options(source)
@@ -156,7 +156,7 @@ def open_database(settings: Settings) -> Database:
 
 
 def set_up_logging(source: cfg.ConfigOpts) -> None:
-    """Log as [DEFAULT] says. What is said there about upstream's loggers holds for ours."""
+    """Set up logging by [DEFAULT]. Its settings for upstream's loggers apply to Trueup's."""
     log.setup(source, _PROJECT)
     logging.captureWarnings(True)
     # Deployments give the logger 'placement' a handler and a level, and silence all others.

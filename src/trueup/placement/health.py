@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A check for oslo.middleware's /healthcheck: does the database answer?
+"""A check for oslo.middleware's /healthcheck: whether the database answers.
 
 Served when placement.conf asks for it: `[healthcheck] backends = placement_database`.
 """
@@ -14,7 +14,7 @@ from trueup.placement.store.engine import availability
 
 
 class DatabaseAnswers(HealthcheckBaseExtension):
-    """Asks over a connection of its own, so that a busy pool is not taken for a lost database."""
+    """Uses a connection of its own, so that a busy pool does not look like a lost database."""
 
     def __init__(self, oslo_conf: Any, conf: Any):
         super().__init__(oslo_conf, conf)
@@ -23,7 +23,7 @@ class DatabaseAnswers(HealthcheckBaseExtension):
         self._database = config.open_database(replace(settings, database=single))
 
     def healthcheck(self, server_port: int) -> HealthcheckResult:
-        """One statement; its failure is the whole reason that is told."""
+        """Execute one statement."""
         if availability.answers(self._database):
             return HealthcheckResult(available=True, reason="OK")
         return HealthcheckResult(available=False, reason="The database does not answer")

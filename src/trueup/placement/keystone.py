@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tokens, validated by keystonemiddleware. Importing it takes a third of a second, so only here."""
+"""Tokens, validated by keystonemiddleware. It is imported late: that takes a third of a second."""
 
 from collections.abc import Callable, Collection, Mapping
 from typing import Any
@@ -8,11 +8,11 @@ GROUP = "keystone_authtoken"
 
 
 class UnknownAuthType(Exception):
-    """No kind of authentication of this name is installed."""
+    """No authentication plugin of this name is installed."""
 
 
 def guard(api: Any, source: Any, open_paths: Collection[str]) -> Any:
-    """The same application for those only whom Keystone knows, but for these paths."""
+    """The application behind keystonemiddleware, except for these paths."""
     from keystonemiddleware import auth_token
 
     guarded = auth_token.AuthProtocol(api, {"oslo_config_config": source})
@@ -25,9 +25,9 @@ def guard(api: Any, source: Any, open_paths: Collection[str]) -> Any:
 
 
 def register(source: Any, given: Mapping[str, Any]) -> None:
-    """Tell oslo.config about the options, those of the kind of authentication too.
+    """Register the options of the middleware and of its authentication plugin.
 
-    From files the middleware reads them when it starts; what is given otherwise needs a place.
+    The middleware registers them itself for files; options from a mapping need it earlier.
     Raises UnknownAuthType.
     """
     from keystoneauth1 import exceptions, loading

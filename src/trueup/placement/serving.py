@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Serving without a web server of one's own: granian, with a service in each of its workers.
+"""`trueup serve`: a web server, granian, with the service in each of its workers.
 
-Either the service that placement.conf describes, or an embedded one over a database that is made
-on the spot. An embedded service asks nobody who they are, so it stays on the loopback interface.
+This is the service of placement.conf, or an embedded one with an SQLite database of its own. An
+embedded service has no authentication, so by default it listens on the loopback interface only.
 """
 
 import functools
@@ -29,16 +29,16 @@ _SECONDS_TO_STOP = 60
 
 
 class Unusable(Exception):
-    """What was asked for cannot be: the text says why, and what can."""
+    """The service cannot be started with these options; the text says why, and what to do."""
 
 
 class DatabaseAway(Exception):
-    """The database does not answer: the text is what its driver says."""
+    """The database does not answer; the text is that of its driver."""
 
 
 @dataclass(frozen=True, slots=True)
 class Service:
-    """What each worker builds for itself: the words of placement.conf, or an embedded database."""
+    """What each worker builds: the service of these command-line options, or an embedded one."""
 
     words: tuple[str, ...]
     embedded_url: str | None
@@ -69,7 +69,7 @@ class ListenOptions:
     workers: int
     threads: int
     insecure: bool
-    """Listen beyond loopback even if nobody is asked who they are."""
+    """Listen on other interfaces than loopback even without authentication."""
 
 
 def choose(words: Sequence[str], database_url: str | None, folder: Path) -> Service:
@@ -78,7 +78,7 @@ def choose(words: Sequence[str], database_url: str | None, folder: Path) -> Serv
     `folder` is where a new embedded database is kept. Raises Unusable.
     """
     if database_url and words:
-        raise Unusable("--database and --config-file name two services: give one of them.")
+        raise Unusable("--database and --config-file name two services: use one of them.")
     if database_url:
         return Service((), database_url)
     try:
@@ -91,8 +91,8 @@ def choose(words: Sequence[str], database_url: str | None, folder: Path) -> Serv
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise Unusable(
-            f"the folder {folder} cannot be made: {error.strerror}. "
-            "Name another one with --state-dir."
+            f"the folder {folder} cannot be created: {error.strerror}. "
+            "Choose another one with --state-dir."
         ) from error
     return Service((), f"sqlite:///{folder.absolute() / 'placement.sqlite'}")
 
@@ -111,15 +111,15 @@ def serve(service: Service, listen: ListenOptions, say: Callable[[str], None]) -
 
 
 def _build_in_worker(service: Service) -> PlacementApplication:
-    # A worker is a copy that still has the signal handlers of its parent, and would go on serving
-    # if it was told to end before it has handlers of its own.
+    # A forked worker has the signal handlers of its parent, and would ignore a SIGTERM that arrives
+    # before it has its own.
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     return service.build()
 
 
 def _try(service: Service, address: str, listen: ListenOptions) -> None:
-    """What is wrong shows here, in one line, and not as a traceback of each worker."""
+    """Build the service once, so that an error is one line and not a traceback of each worker."""
     try:
         settings = config.read(service.source())
         guarded = service.embedded_url is None and settings.auth_strategy == "keystone"
@@ -153,23 +153,23 @@ def _address(host: str) -> str:
     try:
         found = socket.getaddrinfo(host, None, type=socket.SOCK_STREAM)
     except OSError as error:
-        raise Unusable(f"--host {host} is no address: {error.strerror}.") from error
+        raise Unusable(f"--host {host} is not an address: {error.strerror}.") from error
     return str(found[0][4][0])
 
 
 def _require_loopback(address: str) -> None:
     if not ipaddress.ip_address(address).is_loopback:
         raise Unusable(
-            f"whoever reaches {address} could change the ledger, because this service does not "
-            "ask who they are. Use auth_strategy = keystone in placement.conf, listen on "
-            "127.0.0.1, or say --insecure."
+            f"every client that reaches {address} could change the ledger, because this service "
+            "has no authentication. Use auth_strategy = keystone in placement.conf, listen on "
+            "127.0.0.1, or use --insecure."
         )
 
 
 def _require_free(address: str, port: int) -> None:
     family = socket.AF_INET6 if ":" in address else socket.AF_INET
     with socket.socket(family) as probe:
-        # As the server does, so that connections of one that just ended are not in the way.
+        # As the server does, so that connections of an earlier server do not prevent it.
         probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
             probe.bind((address, port))

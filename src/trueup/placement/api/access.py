@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Who is asking, and may they.
+"""Authentication of callers, and the policies that authorize them.
 
-Three ways to know who asks: `noauth2`, which believes the token; whatever stands in front of the
-application and has put the usual identity headers into the environment; and, for an embedded
-service, that whoever reaches it is its administrator. Policies are asked here and nowhere else.
+A caller is known in one of three ways. With `noauth2`, from the token alone. With keystone, from
+the identity headers that the middleware in front of the API adds. An embedded service treats every
+caller as an administrator. Policies are enforced here and nowhere else.
 """
 
 from dataclasses import dataclass
@@ -21,7 +21,7 @@ from trueup.placement.api.request_ids import REQUEST_ID
 from trueup.placement.config import ANYONE, Settings
 
 OPEN_PATHS = frozenset({"", "/"})
-"""What everyone may see: the versions of the service."""
+"""The paths without authentication: the versions of the service."""
 
 _ANSWERS_MAX = 1000
 _FILES_TRUSTED_SECONDS = 1.0
@@ -34,25 +34,25 @@ _ADMINISTRATOR = {
 
 
 class Policies(policy.Enforcer):
-    """The rules, and what they answered since a policy file changed."""
+    """The rules, and their results since the last change of a policy file."""
 
     def __init__(self, source: Any):
-        # SAFETY: held while the rules are asked or read, so that nobody meets half of them.
+        # SAFETY: held while rules are evaluated or loaded, so that no thread sees half of a reload.
         self.asking = Lock()
         self.answers: dict[tuple[Any, ...], bool] = {}
         self.trusted_until = 0.0
-        """When to look at the files again."""
+        """The time (monotonic, in seconds) from which the files are checked again."""
         super().__init__(source)
 
     def set_rules(self, *arguments: Any, **keywords: Any) -> None:
-        """Part of a reload: one file. What was answered before no longer counts."""
+        """A part of a reload: one file. Earlier results are dropped."""
         super().set_rules(*arguments, **keywords)
         self.answers = {}
 
 
 @dataclass(frozen=True, slots=True)
 class Caller:
-    """Who asks, and the policies that say what they may."""
+    """Who sends a request, and the policies that authorize it."""
 
     context: RequestContext
     policies: Policies
@@ -60,18 +60,18 @@ class Caller:
     def authorize(self, rule: str, project_id: str | None = None) -> None:
         """Raise Refused unless the policy of this name allows it.
 
-        `project_id` is the project whose data is asked for; without it, the caller's own.
-        PERF: oslo.policy takes 160 microseconds for a rule, as much as a small request needs; an
-        answer is remembered until the rules change.
+        `project_id` is the project that the request is about; the default is the caller's own.
+        PERF: oslo.policy takes 160 microseconds for a rule, as much as a small request; its results
+        are kept until the rules change.
         """
         context, policies = self.context, self.policies
         target = {"project_id": project_id or context.project_id, "user_id": context.user_id}
         with policies.asking:
-            # PERF: the look alone is 8 calls of the system, a tenth of a small request.
+            # PERF: this check is 8 system calls, a tenth of a small request.
             if monotonic() >= policies.trusted_until:
                 policies.load_rules()
                 policies.trusted_until = monotonic() + _FILES_TRUSTED_SECONDS
-            # SAFETY: all that a rule can look at is part of the question.
+            # SAFETY: the key contains everything that a rule can depend on.
             question = (rule, target["project_id"], repr(context.to_policy_values()))
             allowed = policies.answers.get(question)
             if allowed is None:
@@ -87,7 +87,7 @@ class Caller:
 
 
 def enforcer_of(settings: Settings) -> Policies:
-    """The rules of the service and, where it has them, of its policy file."""
+    """The rules of the service, with those of its policy file, if there is one."""
     enforcer = Policies(settings.source)
     enforcer.suppress_default_change_warnings = True
     enforcer.suppress_deprecation_warnings = True
@@ -97,7 +97,7 @@ def enforcer_of(settings: Settings) -> Policies:
 
 
 class Authenticator:
-    """Lets callers in, one application's way."""
+    """Identifies callers, in the way that the settings choose."""
 
     def __init__(self, settings: Settings):
         self._believes_tokens = settings.auth_strategy == "noauth2"
@@ -105,7 +105,7 @@ class Authenticator:
         self._policies = enforcer_of(settings)
 
     def identify(self, environ: dict[str, Any]) -> Caller:
-        """Who sends this request. Raises Refused if that is not known and matters."""
+        """The caller of a request. Raises Refused without identity, except for the open paths."""
         is_open = environ.get("PATH_INFO", "") in OPEN_PATHS
         if self._believes_tokens and not is_open:
             # As upstream's noauth2, a token is `user[:project]`.
@@ -118,7 +118,7 @@ class Authenticator:
                 environ["HTTP_X_TENANT_ID"] = project_id or user_id
         elif self._believes_anyone:
             environ.update(_ADMINISTRATOR)
-        # It becomes the thread's context, from which the log has its request id and user.
+        # It becomes the context of the thread, which the log takes request ID and user from.
         context = RequestContext.from_environ(environ, request_id=environ.get(REQUEST_ID))
         if context.user_id is None and not is_open:
             raise Refused(401)
@@ -128,7 +128,7 @@ class Authenticator:
 def rule_defaults() -> list[policy.RuleDefault]:
     """All rules with their defaults, for an enforcer or a sample file.
 
-    Rules remember what they were registered with, so each enforcer needs its own.
+    A rule keeps a reference to its enforcer, so each enforcer needs its own.
     """
     earlier = policy.DeprecatedRule(
         name="rule:admin_api",

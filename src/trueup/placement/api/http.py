@@ -1,9 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What handlers get and give: a Request, and an Answer.
-
-Falcon reads the one and sends the other; handlers see neither sockets nor headers they do not ask
-for.
-"""
+"""What handlers take and return: a Request, and an Answer. Falcon reads and sends them."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -27,12 +23,11 @@ JSON = "application/json"
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """Status, body and the few headers that differ.
+    """Status, body, and the headers that are not the same for all answers.
 
-    `body` is what becomes JSON, or JSON already if it is bytes.
-    `last_modified` is UTC without saying so; with a value, the answer also forbids caching.
-    `location` is a path below the service. An answer that is too long for a body has `lines`, of
-    this `media_type`, which are sent while they are made.
+    `body` is encoded as JSON; bytes are JSON already. `last_modified` is UTC without a time zone.
+    An answer that is not `cacheable` forbids caching. `location` is a path below the service. A
+    long answer has `lines` of this `media_type`, which are sent one by one, and no body.
     """
 
     status: int = 200
@@ -45,11 +40,11 @@ class Answer:
 
 
 NO_CONTENT = Answer(status=204)
-"""Done, and there is nothing to say about it."""
+"""Success, without a body."""
 
 
 class Request(falcon.Request):
-    """Falcon's, with what handlers ask for; it is there before they are called."""
+    """Falcon's request, with what handlers need; RequestMiddleware sets it."""
 
     version: V
     caller: Caller
@@ -60,49 +55,49 @@ class Request(falcon.Request):
     arguments: Mapping[str, str] = MappingProxyType({})
 
     def query(self) -> Sequence[tuple[str, str]]:
-        """The parameters in their order, repeated ones too. Raises Refused for bad encoding."""
+        """The query parameters in order, repeated ones too. Raises Refused for bad encoding."""
         try:
             return parse_qsl(self.query_string, keep_blank_values=True, errors="strict")
         except (UnicodeDecodeError, ValueError) as error:
             raise bad_request(f"Invalid query string parameters: {error}") from error
 
     def answer(self, body: Any, last_modified: datetime | None = None, **changes: Any) -> Answer:
-        """An answer with a body; its age is told to the microversions that know of it."""
+        """An answer with a body, and from microversion 1.15 on with the headers for caches."""
         if self.version < V.CACHE_HEADERS:
             return Answer(body=body, **changes)
         return Answer(body=body, last_modified=last_modified, cacheable=False, **changes)
 
 
 def newest(times: Sequence[datetime | None]) -> datetime:
-    """The latest of these times; now, if there are none. None stands for now."""
+    """The latest of these times. None, and no times at all, mean now."""
     return max((time or utc_now() for time in times), default=None) or utc_now()
 
 
 def utc_now() -> datetime:
-    """The present time as the ledger keeps it."""
+    """The present time in UTC, without a time zone, as in the database."""
     return datetime.now(UTC).replace(tzinfo=None)
 
 
 def refuse_other_content(request: falcon.Request) -> None:
-    """Raise Refused unless the client sends JSON."""
+    """Raise Refused unless the body of the request is JSON."""
     if content_type(request) != JSON:
         raise Refused(415, f"The media type {content_type(request)} is not supported, use {JSON}")
 
 
 def refuse_if_json_is_not_accepted(request: falcon.Request) -> None:
-    """Raise Refused unless the client can read JSON."""
+    """Raise Refused unless the client accepts JSON."""
     if _quality(request, JSON) <= 0:
         raise Refused(406, f"Only {JSON} is provided")
 
 
 def content_type(request: falcon.Request) -> str:
-    """The type of what the client sends, without parameters."""
+    """The content type of the request, without parameters."""
     # PARITY: white space before the parameters makes it another type.
     return (request.content_type or "").split(";")[0] or "None"
 
 
 def preferred_error_type(request: falcon.Request) -> str:
-    """The type in which the client wants to read an error."""
+    """The media type in which the client prefers errors."""
     page, document = _quality(request, "text/html"), _quality(request, JSON)
     if page > 0 and page >= document:
         return "text/html"
@@ -120,5 +115,5 @@ def _quality(request: falcon.Request, media_type: str) -> float:
 
 
 def http_date(time: datetime) -> str:
-    """A time as HTTP headers carry it."""
+    """A time in the format of HTTP headers."""
     return falcon.util.dt_to_http(time)

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The outermost layer: gives each request an id, and writes the request log.
+"""The outermost middleware: gives each request an ID, and writes the request log.
 
-It is around authentication, so that a refused token can be found in the log as well.
+It is around authentication, so that the log also has requests whose token is refused.
 """
 
 import logging
@@ -19,7 +19,7 @@ _GLOBAL_ID = re.compile(
     r"^(req-)?[a-f0-9]{8}-[a-f0-9]{4}-[a-f0-9]{4}-[a-f0-9]{4}-[a-f0-9]{12}$", re.IGNORECASE
 )
 
-# The name that operators' settings and log searches know.
+# The name that operators use in their logging configuration and log searches.
 _log = logging.getLogger("placement.requestlog")
 
 Application = Callable[[dict[str, Any], Callable[..., Any]], Iterable[bytes]]
@@ -36,12 +36,12 @@ class RequestIds:
     ) -> Iterable[bytes]:
         path = environ.get("PATH_INFO", "")
         if not path.isascii() and max(path) > "\xff":
-            # In-process clients hand over text, where WSGI wants bytes spelled as latin-1.
+            # In-process clients pass text; WSGI wants the bytes of it, decoded as latin-1.
             environ["PATH_INFO"] = path.encode().decode("latin-1")
         inbound = environ.get("HTTP_X_OPENSTACK_REQUEST_ID", "")
         if _GLOBAL_ID.match(inbound):
             environ[GLOBAL_REQUEST_ID] = inbound
-        # It becomes the thread's context, so that each line of the log carries its request.
+        # It becomes the context of the thread, so that each log line has the request ID.
         request_id = RequestContext(global_request_id=environ.get(GLOBAL_REQUEST_ID)).request_id
         environ[REQUEST_ID] = request_id
 

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""One request from top to bottom: negotiate, identify, route, call, answer.
+"""The API as a WSGI application: authentication, microversion, route, handler, answer.
 
-Falcon is the kernel: it parses, finds the URL and sends. The method, the microversion and the media
-types of a URL are decided here, from the table of routes.
+Falcon parses the request, finds the URL and sends the answer. Method, microversion and media types
+are checked here, by the table of routes.
 """
 
 import logging
@@ -59,11 +59,11 @@ _log = logging.getLogger(__name__)
 
 
 def make_api(database: Database, settings: Settings) -> Any:
-    """The application that answers requests, without anything around it."""
+    """The API as an application, without middleware around it."""
     middleware = _RequestMiddleware(database, settings)
     api: Any = falcon.App(middleware=[middleware], router=_Router(), request_type=Request)
     api.resp_options.default_media_type = None
-    # Falcon has an answer of its own for its errors; ours replaces both.
+    # Falcon would answer its own errors itself; this replaces both kinds.
     for error in (Exception, falcon.HTTPError):
         api.add_error_handler(error, _answer_error)
     routes = (*ROUTES, *ADDITIONS)
@@ -73,7 +73,7 @@ def make_api(database: Database, settings: Settings) -> Any:
 
 
 class _RequestMiddleware:
-    """What every request passes before its URL is looked at."""
+    """What happens to every request before its URL is looked up."""
 
     def __init__(self, database: Database, settings: Settings):
         self._database, self._settings = database, settings
@@ -91,7 +91,7 @@ class _RequestMiddleware:
         except Malformed as error:
             raise bad_request(f"Invalid microversion: {error}") from error
         request.env[f"{SERVICE_TYPE}.microversion"] = version.text
-        # Whatever becomes of the request, its answer says this.
+        # Every answer has these headers, also an error.
         response.set_header(HEADER, f"{SERVICE_TYPE} {version.text}")
         response.append_header("vary", HEADER)
         try:
@@ -101,12 +101,12 @@ class _RequestMiddleware:
         if has_content and not request.content_type:
             raise bad_request("content-type header required when content-length > 0")
         if "//" in request.path or request.path[1:].endswith("/"):
-            # No part of a URL is empty, not even what stands for a name.
+            # No part of a URL may be empty.
             raise Refused(404)
 
 
 class _Resource:
-    """A URL: which handler answers a method at a microversion, and its answer on the wire."""
+    """A URL: finds the handler for a method and a microversion, and sends its answer."""
 
     def __init__(self, routes: Iterable[Route]):
         self._routes = tuple(routes)
@@ -128,7 +128,7 @@ class _Resource:
         try:
             answer = route.handler(request, **arguments)
         except Exception as error:
-            # What only reads can be done again. Writes look after that themselves.
+            # A read can be repeated. A write repeats its transaction itself.
             if route.method != "GET" or not was_lost(error):
                 raise
             answer = route.handler(request, **arguments)
@@ -163,7 +163,7 @@ class _Resource:
 
 
 class _Router(CompiledRouter):
-    """Falcon finds the URL; every method of it, known to Falcon or not, is left to the resource."""
+    """Falcon finds the URL; the resource gets every method, also one unknown to Falcon."""
 
     def map_http_methods(self, resource: Any, **_options: Any) -> dict[str, Any]:
         return _EveryMethod(dict.fromkeys(COMBINED_METHODS, resource.respond))
@@ -175,7 +175,7 @@ class _EveryMethod(dict[str, Any]):
 
 
 def _origin(request: Request) -> str:
-    """Where the service is, without a port that goes without saying."""
+    """The URL of the service, without the default port of its scheme."""
     default_port = ":443" if request.scheme == "https" else ":80"
     host: str = request.netloc.removesuffix(default_port)
     return f"{request.scheme}://{host}{request.root_path}"
@@ -215,8 +215,8 @@ def _refusal(request: Request, error: Exception) -> Refused:
     if isinstance(error, falcon.HTTPError):
         return bad_request(str(error.description or error.title or ""))
     if isinstance(error, UnicodeEncodeError):
-        # JSON can escape half of a character, which no database takes.
-        return bad_request(f"The text cannot be kept: {error.reason}")
+        # JSON can contain half of a surrogate pair, which no database can store.
+        return bad_request(f"The text cannot be stored: {error.reason}")
     if is_away(error):
         _log.error("The database does not answer: %s", error)
         return Refused(503, "The database does not answer.", headers={"retry-after": _RETRY_AFTER})

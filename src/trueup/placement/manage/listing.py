@@ -15,7 +15,7 @@ from cliff.lister import Lister
 Row = Sequence[str]
 
 
-class Listing(Lister):
+class RowLister(Lister):
     """A list of cliff without an application of cliff."""
 
     # argparse, to which these options are handed on, does not know cliff's own way.
@@ -32,7 +32,7 @@ class Listing(Lister):
 
 def options(columns: Sequence[str]) -> argparse.ArgumentParser:
     """The options of cliff for a list with these columns, to be a parent of a command's parser."""
-    parser = Listing(columns).get_parser("")
+    parser = RowLister(columns).get_parser("")
     # argparse has no public list of its options.
     for action in parser._actions:
         if action.dest in ("columns", "sort_columns"):
@@ -45,7 +45,7 @@ def write(columns: Sequence[str], rows: Sequence[Row], said: Any) -> None:
     if not rows and said.formatter == "table":
         sys.stdout.write("Nothing is wrong.\n")
         return
-    Listing(columns, rows).run(said)
+    RowLister(columns, rows).run(said)
 
 
 def _column_of(columns: Sequence[str]) -> Callable[[str], str]:

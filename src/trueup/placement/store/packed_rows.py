@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Many rows as one text.
+"""Many rows packed into one text by the database.
 
-PERF: drivers take a microsecond or more for each value, several for a time, and many for a row. The
-database joins them in less, and a split takes a tenth of a microsecond.
+PERF: a driver takes a microsecond or more for each value, several for a time, and many for a row.
+The database packs them in less time, and unpacking a value takes a tenth of a microsecond.
 """
 
 import secrets
@@ -17,9 +17,9 @@ _BETWEEN_LINES = f"\n{secrets.token_hex(4)}\n"  # nobody can put it into a name
 
 
 def joined(first: ColumnElement[Any], *parts: ColumnElement[Any]) -> ColumnElement[str]:
-    """All rows of a group as one text. `rows_of` takes it apart, into rows in their order.
+    """All rows of a group as one text, which `rows_of` unpacks.
 
-    `first` is a number, by which rows have an order. Only the last part may have several lines.
+    `first` is a number; the rows are in its order. Only the last part may have several lines.
     """
     line = _text(first)
     for part in parts:
@@ -28,7 +28,7 @@ def joined(first: ColumnElement[Any], *parts: ColumnElement[Any]) -> ColumnEleme
 
 
 def rows_of(texts: Iterable[str | None], parts: int) -> list[list[str]]:
-    """The rows in these texts, each of that many parts; what is NULL is an empty part."""
+    """The rows in these texts, each with that many parts; NULL is an empty part."""
     lines = [line for text in texts if text is not None for line in text.split(_BETWEEN_LINES)]
     rows = [line.split(_BETWEEN_PARTS, parts - 1) for line in lines]
     rows.sort(key=_order)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Saying of which aggregates a provider is a member."""
+"""Replacing the aggregates of a provider."""
 
 from collections.abc import Collection
 
@@ -14,7 +14,7 @@ from trueup.placement.transactions.gather import locked_provider
 def replace(
     tx: Transaction, uuid: str, aggregates: Collection[str], expected: ExpectedGeneration
 ) -> int:
-    """Let the provider be a member of exactly these aggregates; its generation.
+    """Make the provider a member of exactly these aggregates; its generation.
 
     Raises ProviderNotFound or StaleProvider.
     PARITY: clients that cannot quote a generation do not change it either.

@@ -64,7 +64,7 @@ def replace_all(
     wanted: Iterable[Inventory],
     expected: ExpectedGeneration = UNCHECKED,
 ) -> int:
-    """Let the provider have exactly these inventories; its new generation.
+    """Give the provider exactly these inventories; its new generation.
 
     Raises ProviderNotFound, StaleProvider, ResourceClassNotFound or InventoryInUse.
     """
@@ -135,13 +135,13 @@ def _refuse_used(tx: Transaction, provider: AnyProvider, class_ids: list[int]) -
 
 
 def _used(inventories: Mapping[tuple[str, str], InventoryWithUsage]) -> dict[str, int]:
-    return {resource_class: stock.used for (_, resource_class), stock in inventories.items()}
+    return {resource_class: one.used for (_, resource_class), one in inventories.items()}
 
 
 def _warn_of_overcommit(
     provider: AnyProvider, wanted: Iterable[Inventory], used: Mapping[str, int]
 ) -> None:
-    """An inventory may shrink below what is used of it, but an operator should know."""
+    """Log a warning for each inventory whose capacity is below its usage; this is allowed."""
     for inventory in wanted:
         if used.get(inventory.resource_class, 0) > inventory.capacity:
             _log.warning(

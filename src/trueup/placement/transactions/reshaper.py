@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Moving inventories and allocations between providers, both at once."""
+"""Moving inventories and allocations between providers in one transaction."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -16,7 +16,7 @@ from trueup.placement.transactions.inventories import replace_all_within
 
 @dataclass(frozen=True, slots=True)
 class WantedInventories:
-    """All that a provider shall have, and the generation the client saw of it."""
+    """All inventories that a provider is to have, and its expected generation."""
 
     provider_uuid: str
     expected_generation: int
@@ -31,12 +31,13 @@ def reshape(
 ) -> None:
     """Give providers these inventories and consumers these allocations: all of it, or nothing.
 
-    Raises ReshapeOfUnknownProvider, StaleProvider and what the two verbs raise. What a provider
-    loses stays until the allocations have left it; what it gains is there before they arrive.
+    Raises ReshapeOfUnknownProvider, StaleProvider, and what the transactions of inventories and of
+    allocations raise. New inventories are added before the allocations move, and old ones are
+    deleted after that.
     """
     reshaped = [one.provider_uuid for one in inventories]
     claimed = {provider for one in allocations for provider, _ in one.amounts}
-    # SAFETY: this lock comes before everything that is read.
+    # SAFETY: the providers are locked before anything else is read.
     known = store.providers.lock(tx, claimed.union(reshaped))
 
     _refuse_unseen(inventories, known)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Making, renaming and deleting custom resource classes."""
+"""Creating, renaming and deleting custom resource classes."""
 
 from trueup.model.errors import (
     ResourceClassExists,

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Making and deleting traits, and saying which a provider has."""
+"""Creating and deleting traits, and replacing the traits of a provider."""
 
 from collections.abc import Sequence
 from datetime import datetime
@@ -16,7 +16,7 @@ from trueup.placement.transactions.gather import locked_provider
 
 @in_transaction
 def create(tx: Transaction, name: str) -> tuple[bool, datetime | None]:
-    """Make sure that a trait exists: whether it is new, and since when it is as it is."""
+    """Create a trait unless it exists: whether it is new, and when it was last modified."""
     known = store.class_and_trait_names.trait(tx, name)
     if known is None:
         store.class_and_trait_names.insert_trait(tx, name)
@@ -42,7 +42,7 @@ def delete(tx: Transaction, name: str) -> None:
 def replace(
     tx: Transaction, uuid: str, names: Sequence[str], expected: ExpectedGeneration = UNCHECKED
 ) -> tuple[int, list[NamedRow]]:
-    """Let the provider have exactly these traits: its generation, and the traits.
+    """Give the provider exactly these traits: its generation, and the traits.
 
     Raises ProviderNotFound, StaleProvider or TraitsNotFound. Without a change the generation stays.
     """

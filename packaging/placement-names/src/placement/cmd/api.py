@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""placement-api, run by hand: placement.conf's service on a port."""
+"""placement-api as a program: the service of placement.conf on a port."""
 
 import argparse
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The provider a URL names: it is looked for before a body is judged."""
+"""The provider in a URL, which has to exist before the body is checked."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager

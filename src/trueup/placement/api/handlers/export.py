@@ -33,10 +33,10 @@ def _lines(database: Database) -> Iterator[bytes]:
         yield wire.head()
         uuids: dict[int, str] = {}
         consumers = 0
-        for stocked in export.all_providers(tx, classes):
-            uuids[stocked.provider.id] = stocked.provider.uuid
-            yield wire.provider(stocked)
-        for holder in export.all_consumers(tx, classes, uuids):
+        for record in export.all_providers(tx, classes):
+            uuids[record.provider.id] = record.provider.uuid
+            yield wire.provider(record)
+        for consumer in export.all_consumers(tx, classes, uuids):
             consumers += 1
-            yield wire.consumer(holder)
+            yield wire.consumer(consumer)
         yield wire.end(len(uuids), consumers)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Allocations on the wire: as a list, then by provider, then with all that consumers have."""
+"""Allocations in requests and answers: as a list, then by provider, then with the consumer."""
 
 import uuid
 from collections.abc import Iterable, Mapping
@@ -105,14 +105,14 @@ def parse_consumers(request: Request) -> list[ConsumerAllocations]:
 def all_from_wire(
     given: Mapping[str, Mapping[str, Any]], version: V, settings: Settings
 ) -> list[ConsumerAllocations]:
-    """What each consumer shall hold, by consumer."""
+    """The wanted allocations of each consumer."""
     return [from_wire(consumer, one, version, settings) for consumer, one in given.items()]
 
 
 def from_wire(
     consumer_uuid: str, given: Mapping[str, Any], version: V, settings: Settings
 ) -> ConsumerAllocations:
-    """What one consumer shall hold. What the microversion cannot say is completed here."""
+    """The wanted allocations of one consumer, with defaults for what the microversion lacks."""
     by_provider = given["allocations"]
     if isinstance(by_provider, list):
         by_provider = {one["resource_provider"]["uuid"]: one for one in by_provider}

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Is the database there? What a lost one looks like, on each engine."""
+"""Whether the database answers, and which errors mean that it does not, for each engine."""
 
 from sqlalchemy import text
 from sqlalchemy.exc import (
@@ -42,11 +42,11 @@ _WRONGLY_CONFIGURED = ("authentication failed", "does not exist", "no pg_hba.con
 
 
 class UrlUnusable(Exception):
-    """A URL that is none, or that names a database whose driver is not installed."""
+    """The URL of a database is malformed, or its driver is not installed."""
 
 
 def open_database(url: str, options: DatabaseOptions) -> Database:
-    """The database behind a URL; it need not answer yet. Raises UrlUnusable."""
+    """The database at a URL; it need not answer yet. Raises UrlUnusable."""
     try:
         return Database(url, options)
     except ModuleNotFoundError as error:
@@ -64,9 +64,9 @@ def reason(error: BaseException) -> str:
 
 
 def is_away(error: BaseException) -> bool:
-    """Whether a statement failed because no database was there to answer it.
+    """Whether a statement failed because the database did not answer.
 
-    Only then is trying again later of use; a wrong password or a missing table is no such case.
+    Then the same request may succeed later; not so after a wrong password or a missing table.
     """
     if isinstance(error, NoConnectionFree) or was_lost(error):
         return True
@@ -74,7 +74,7 @@ def is_away(error: BaseException) -> bool:
 
 
 def was_lost(error: BaseException) -> bool:
-    """Whether a connection broke that had been made. Another one may well be had at once."""
+    """Whether an open connection broke. A new one may succeed at once."""
     return isinstance(error, DBAPIError) and error.connection_invalidated
 
 

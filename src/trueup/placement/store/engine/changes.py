@@ -110,8 +110,8 @@ def note(tx: Connection, kind: str, ids: Iterable[int] | None = None) -> None:
 def publish(tx: Connection, noted: Collection[str], writer: Writer) -> None:
     """Tell what a transaction changed, as its last statement.
 
-    No other transaction has the writer before this one has ended. It stays of use if this
-    failed: what was not told stays among what its next change tells.
+    No other transaction has the writer before this one has ended. It is of use also after this
+    failed: the next change of the writer then publishes what this one did not.
     """
     writer.is_new = False
     if not noted:

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The database behind one application: its connections, its transactions, and starting again.
+"""The database of one application: connections, transactions, and starting a transaction again.
 
-Two ways in. `transaction()` writes: it commits when its block ends and rolls back when the block
-raises. `reading()` reads: one statement is always consistent in itself, and with
-`snapshot=True` all statements of the block see the same moment.
+`transaction()` is for writes: it commits when its block ends, and rolls back when the block raises.
+`reading()` is for reads: one statement is always consistent in itself, and with `snapshot=True` all
+statements of the block see the same moment.
 """
 
 import functools
@@ -26,7 +26,7 @@ from trueup.placement.store import own_tables
 from trueup.placement.store.engine import changes
 
 Transaction = Connection
-"""What store functions take; callers only pass it on."""
+"""What the functions of the store take; callers only pass it on."""
 
 _Arguments = ParamSpec("_Arguments")
 _Result = TypeVar("_Result")
@@ -88,12 +88,12 @@ class Database:
 
     @contextmanager
     def transaction(self, *, alone: bool = False) -> Iterator[Transaction]:
-        """A block that writes all or nothing, and tells indexes what it noted as changed.
+        """A block that writes all or nothing, and publishes what it noted as changed.
 
-        `alone` is for repairs: it fails rather than be disturbed.
+        `alone` is for repairs: with it the block fails if another transaction interferes.
 
-        SAFETY: whoever decides by what it read must lock those rows first. On SQLite the whole
-        database is locked from the start, so reading is locking.
+        SAFETY: a block that decides by rows locks them before it reads them. On SQLite the whole
+        database is locked from the start.
         """
         idle = self._idle_writers.setdefault(os.getpid(), [])
         options = {"trueup_begin": "BEGIN IMMEDIATE"}
@@ -109,7 +109,7 @@ class Database:
                     yield connection
                     changes.publish(connection, noted, writer)
             finally:
-                # SAFETY: the server may still be at work on what was sent before a loss.
+                # SAFETY: after a lost connection the server may still execute what was sent.
                 if not connection.invalidated:
                     idle.append(writer)
         if writer.is_new:
@@ -121,12 +121,12 @@ class Database:
         engine = self._snapshots if snapshot else self._readers
         with engine.connect() as connection:
             if snapshot and self._is_mysql:
-                # PERF: for one transaction; to switch a session and back takes four round trips.
+                # PERF: for one transaction; two changes of the session take four round trips.
                 connection.exec_driver_sql("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ")
             yield connection
 
     def add_own_tables(self) -> None:
-        """Make those tables of ours that are missing."""
+        """Create those of Trueup's own tables that are missing."""
         own_tables.add(self._engine)
 
     def _forget_unused_writers(self) -> None:
@@ -151,9 +151,9 @@ def in_transaction(
 ) -> Callable[Concatenate[Database, _Arguments], _Result]:
     """Make a function one transaction of a database, all of it or nothing.
 
-    It starts again when another writer was in the way. A unique key that is taken counts as such:
-    the next attempt sees the row and decides anew. Raises ConcurrentUpdate when it happens too
-    often. It also starts again, once, when its connection turns out to be lost.
+    The function starts again after a conflict with another writer. A duplicate key is a conflict
+    too: the next attempt sees the row of the other writer. Raises ConcurrentUpdate after too many
+    attempts. The function also starts again, once, after a lost connection.
     """
 
     @functools.wraps(function)
@@ -170,15 +170,15 @@ def in_transaction(
                 return result
             except DBAPIError as error:
                 if own_tables.is_missing(error):
-                    # Somebody detached us, and we still serve.
+                    # `db detach` was run while the service is up.
                     database.add_own_tables()
                     continue
-                # SAFETY: nobody knows whether a connection that is lost in its commit did commit.
+                # SAFETY: after a connection is lost in a commit, the result of it is unknown.
                 is_lost = error.connection_invalidated and not is_decided
                 if not _is_conflict(error) and (was_lost or not is_lost):
                     raise
                 was_lost = was_lost or is_lost
-                # A little randomness, or the same two writers meet again.
+                # The pause is random, so that the same two writers do not meet again.
                 time.sleep(_PAUSE_SECONDS * min(attempt, 10) * random.random())
         raise ConcurrentUpdate
 
@@ -204,7 +204,7 @@ def _is_conflict(error: DBAPIError) -> bool:
 
 
 def _with_installed_driver(url: URL) -> URL:
-    """Operators' URLs name a database, or a driver that other services use; we bring our own."""
+    """The URL with the driver that Trueup installs; other services use others."""
     backend = url.get_backend_name()
     if backend in _DRIVERS and url.get_driver_name() in {"psycopg2", "mysqldb", "default"}:
         return url.set(drivername=_DRIVERS[backend])
@@ -216,7 +216,7 @@ def _with_installed_driver(url: URL) -> URL:
 def _engine_arguments(url: URL, options: DatabaseOptions) -> dict[str, Any]:
     if url.get_backend_name() == "sqlite":
         if url.database in _IN_MEMORY:
-            # A database in memory lives in its connection, so there can only be one.
+            # A database in memory exists in its connection, so there is only one.
             single = {"poolclass": QueuePool, "pool_size": 1, "max_overflow": 0}
             return {**single, "connect_args": {"check_same_thread": False}}
         return {"poolclass": NullPool} if options.pool_size == 0 else {}
@@ -238,11 +238,11 @@ def _engine_arguments(url: URL, options: DatabaseOptions) -> dict[str, Any]:
 
 
 def _readers_of(engine: Engine, url: URL, options: DatabaseOptions) -> Engine:
-    """Where statements are run that stand for themselves.
+    """The engine for reads of single statements, with autocommit where the database has it.
 
-    PERF: the BEGIN and ROLLBACK around what is only read take a fifth to a third of the CPU of a
-    small query. psycopg just leaves them out. PyMySQL would have to tell the server at each
-    change between the two ways, so there each way has connections of its own.
+    PERF: BEGIN and ROLLBACK take a fifth to a third of the CPU of a small query. psycopg can leave
+    them out. PyMySQL would need a round trip for each change of the mode, so with MySQL each
+    mode has connections of its own.
     """
     if url.get_backend_name() == "postgresql":
         return engine.execution_options(isolation_level="AUTOCOMMIT")
@@ -260,15 +260,15 @@ def _control(engine: Engine, url: URL, options: DatabaseOptions) -> None:
         return
     if url.get_backend_name() == "mysql":
         _set_sql_mode(engine, options.sql_mode)
-    _ask_the_idle(engine)
+    _ping_idle_connections(engine)
 
 
-def _ask_the_idle(engine: Engine) -> None:
-    """Do not hand out a connection that broke while nobody used it.
+def _ping_idle_connections(engine: Engine) -> None:
+    """Do not use a connection that broke while it was idle.
 
-    PERF: asking each time (`pool_pre_ping`) is a round trip, as much as a small query itself. A
-    connection that was in use a moment ago is taken on trust; whoever has one that broke in that
-    moment starts again.
+    PERF: a ping each time (`pool_pre_ping`) is a round trip, as much as a small query itself. A
+    connection that was in use a moment ago is not pinged; if it broke in that moment, the
+    transaction starts again.
     """
 
     @event.listens_for(engine, "checkout")

@@ -48,7 +48,7 @@ def examine(database: Database) -> tuple[Finding, ...]:
 
 
 def repair(database: Database, incomplete: Incomplete) -> Repaired:
-    """Mend what can be mended, all of it or nothing.
+    """Repair what can be repaired: all of it, or nothing.
 
     SAFETY: for a service that is stopped. If one does write meanwhile, either of the two fails.
     """

@@ -155,8 +155,8 @@ def all_providers(tx: Transaction, classes: Mapping[int, str]) -> Iterator[Provi
     """Every provider; `tx` must be a snapshot, or the rows will not fit each other."""
     for batch, span in _batches(tx, _PROVIDERS):
         inventories_of: dict[int, _Amounts] = {}
-        for provider_id, class_id, *stock in tx.execute(_INVENTORIES, span):
-            named = dict(zip(_AMOUNT_NAMES, stock, strict=True))
+        for provider_id, class_id, *amounts in tx.execute(_INVENTORIES, span):
+            named = dict(zip(_AMOUNT_NAMES, amounts, strict=True))
             inventories_of.setdefault(provider_id, {})[classes[class_id]] = named
         of_traits, of_aggregates = _lists(tx, _TRAITS, span), _lists(tx, _AGGREGATES, span)
         for row in batch:

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A few sums that are different when somebody wrote past us.
+"""Sums over the ledger, which differ after a write that was not published.
 
-Upstream's service on the same database, and repairs by hand, leave no word of their changes. Sums
-over all rows cost the database one pass and us nothing. The weights let a sum tell a move from
-one provider to another; what a move could still hide, a generation shows.
+Upstream's service on the same database, and manual changes, publish nothing. The database computes
+the sums in one pass. They have weights, so that they differ after a move from one provider to
+another. A move that the weights do not show is seen in the generations.
 """
 
 from collections.abc import Mapping

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The ledger as plain rows, whole or of some providers: what the index is made of.
+"""The ledger as plain rows, of all providers or of some: what the index is built from.
 
-PERF: a driver takes longer for a row than the database does, so what is alike comes as one row
-with a list in it: of 10,000 hosts with 40 traits, in a tenth of the time.
+PERF: a driver takes longer for a row than the database does, so equal rows come as one row with a
+list of ids: for 10,000 hosts with 40 traits this takes a tenth of the time.
 """
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -38,7 +38,7 @@ _PROVIDERS_IN_ROW = 1000
 
 
 class ProviderRow(NamedTuple):
-    """A provider and its place in the forest, all by the store's ids."""
+    """A provider with its root and its parent, all by the ids of the store."""
 
     id: int
     uuid: str
@@ -61,7 +61,7 @@ class InventoryRow(NamedTuple):
 
 
 class UsageRow(NamedTuple):
-    """What is used of one class of a provider, whether it has an inventory of it or not."""
+    """The usage of one resource class of a provider, also of a class without an inventory."""
 
     provider_id: int
     class_id: int
@@ -69,7 +69,7 @@ class UsageRow(NamedTuple):
 
 
 class Names(NamedTuple):
-    """The class_and_trait_names."""
+    """All names, with their ids."""
 
     class_ids: Mapping[str, int] = {}
     """Every resource class."""
@@ -93,11 +93,11 @@ class LedgerRows(NamedTuple):
 
 
 class ListCutOff(Exception):
-    """A list came shorter than it is: the database allows too little for one answer."""
+    """The database cut off a list, because it limits the length of one value."""
 
 
 class Usage(NamedTuple):
-    """What is used, and the generations that were true then."""
+    """The usage of providers, and their generations at the same moment."""
 
     generations: Sequence[tuple[int, int]]
     """The id of a provider, and its generation."""
@@ -234,7 +234,7 @@ def of_providers(tx: Transaction, known: Names, ids: Collection[int]) -> LedgerR
 
 
 def names(tx: Transaction) -> Names:
-    """The vocabulary of this moment."""
+    """The names of this moment."""
     return Names(_pairs(tx.execute(_CLASSES)), _pairs(tx.execute(_TRAITS)))
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Sums of what is held: of a provider, of a project, by consumer type."""
+"""Sums of allocations: of a provider, of a project, by consumer type."""
 
 import functools
 from typing import Any

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Names and their ids: resource classes and traits.
+"""Resource classes and traits: their names and ids.
 
-Nothing is remembered between transactions. Names come and go by other processes, and asking for
-those that are needed costs one statement.
+Nothing is cached between transactions, because other processes create and delete names. The names
+that a transaction needs take one statement.
 """
 
 from collections.abc import Iterable

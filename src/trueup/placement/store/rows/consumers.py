@@ -84,9 +84,9 @@ def read_consumer(row: Row[Any]) -> Consumer:
 def save(
     tx: Transaction, wanted: Collection[ConsumerAllocations], known: Mapping[str, ConsumerRef]
 ) -> None:
-    """Write the consumers that shall hold something: new ones, and each with a new generation.
+    """Insert or update the consumers that are to have allocations, each with a new generation.
 
-    PARITY: a consumer is made with generation 0 and bumped at once, so clients first see 1.
+    PARITY: upstream inserts a consumer with generation 0 and raises it at once: clients see 1.
     """
     names = {
         "projects": {one.project_id for one in wanted},
@@ -128,13 +128,13 @@ def save(
 
 
 def delete_consumers(tx: Transaction, uuids: Collection[str]) -> None:
-    """Forget consumers that hold nothing any more."""
+    """Delete consumers that have no allocations any more."""
     if uuids:
         tx.execute(delete(consumers).where(consumers.c.uuid.in_(uuids)))
 
 
 def _add_names(tx: Transaction, missing: Iterable[tuple[str, str]]) -> dict[tuple[str, str], int]:
-    """Give projects, users and types that are seen for the first time an id."""
+    """Insert projects, users and consumer types that are new; their ids."""
     added = {}
     for kind, name in sorted(missing):
         column = _NAMES[kind]
