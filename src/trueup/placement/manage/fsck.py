@@ -25,13 +25,13 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def run(database: Database, settings: Settings, said: Any) -> int:
+def run(database: Database, settings: Settings, options: Any) -> int:
     """Print the findings, and repair them with --repair.
 
     0: no findings, or all are repaired; 3: there are findings; 4: some cannot be repaired.
     """
     _require_newest_revision(database)
-    if said.repair:
+    if options.repair:
         incomplete = fsck.Incomplete(settings.incomplete_project_id, settings.incomplete_user_id)
         done = fsck.repair(database, incomplete)
         rows = [*_rows(done.mended, _REPAIRED), *_rows(done.left, _UNREPAIRABLE)]
@@ -39,7 +39,7 @@ def run(database: Database, settings: Settings, said: Any) -> int:
     else:
         rows = [row for found in fsck.examine(database) for row in _rows([found], _state(found))]
         code = ExitCode.FINDINGS if rows else ExitCode.CLEAN
-    listing.write(COLUMNS, rows, said)
+    listing.write(COLUMNS, rows, options)
     return int(code)
 
 

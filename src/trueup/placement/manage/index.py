@@ -27,14 +27,14 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def verify(database: Database, _settings: Settings, said: Any) -> int:
+def verify(database: Database, _settings: Settings, options: Any) -> int:
     """Refresh a view as a worker does, and print how it differs from a new view.
 
     0: no difference, or only what another service wrote a moment ago; 3: there are differences.
     """
-    found = verify_index(database, max(0.0, said.seconds))
+    found = verify_index(database, max(0.0, options.seconds))
     rows = [*_rows(found.wrong, _WRONG), *_rows(found.late, _LATE)]
-    listing.write(COLUMNS, rows, said)
+    listing.write(COLUMNS, rows, options)
     return int(ExitCode.FINDINGS if found.wrong else ExitCode.CLEAN)
 
 

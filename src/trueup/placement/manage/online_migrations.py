@@ -44,13 +44,13 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def run(database: Database, settings: Settings, said: Any) -> int:
+def run(database: Database, settings: Settings, options: Any) -> int:
     """Migrate in batches, or one batch of --max-count.
 
     0: nothing is left; 1: --max-count was used and something was done; 2: something failed and
     nothing else could be done; 127: --max-count is no positive number.
     """
-    limit = _positive(said.max_count) if said.max_count is not None else None
+    limit = _positive(options.max_count) if options.max_count is not None else None
     if limit == 0:
         _say("Must supply a positive value for max_count")
         return _BAD_INPUT

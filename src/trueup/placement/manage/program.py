@@ -95,11 +95,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     ) as error:
         return _fail(str(error), ExitCode.USAGE, is_upstreams)
     except availability.DatabaseError as error:
-        said = availability.reason(error)
+        reason = availability.reason(error)
         if availability.is_away(error):
-            sentence = f"the database does not answer: {said}"
+            sentence = f"the database does not answer: {reason}"
             return _fail(sentence, ExitCode.INCOMPLETE, is_upstreams)
-        return _fail(f"the database refuses: {said}", ExitCode.USAGE, is_upstreams)
+        return _fail(f"the database refuses: {reason}", ExitCode.USAGE, is_upstreams)
 
 
 def _run(words: list[str]) -> int:
@@ -148,8 +148,8 @@ def _add_parser(commands: Any, command: Command) -> None:
     parser.set_defaults(run=command.run)
 
 
-def _print_help(said: Any, *_: Any) -> int:
-    said.parser.print_help()
+def _print_help(options: Any, *_: Any) -> int:
+    options.parser.print_help()
     return 0
 
 

@@ -8,20 +8,21 @@ import sys
 from importlib import import_module
 from pathlib import Path
 
-from trueup.exit_codes import ExitCode
+# PARITY: 2 means "a migration failed" and "a check failed" where scripts run upstream's commands.
+_MANAGE_FAILED, _CHECK_FAILED = 1, 255
 
 
 def manage() -> int:
     """Run trueup-manage; the return value is its exit code."""
-    return _start("program")
+    return _start("program", _MANAGE_FAILED)
 
 
 def status() -> int:
     """Run trueup-status; the return value is its exit code."""
-    return _start("status")
+    return _start("status", _CHECK_FAILED)
 
 
-def _start(module: str) -> int:
+def _start(module: str, failed: int) -> int:
     try:
         program = import_module(f"trueup.placement.manage.{module}")
     except ModuleNotFoundError as missing:
@@ -29,5 +30,5 @@ def _start(module: str) -> int:
             f"{Path(sys.argv[0]).name}: this command needs '{missing.name}': "
             "pip install 'trueup[service]'.\n"
         )
-        return int(ExitCode.USAGE)
+        return failed
     return int(program.main())

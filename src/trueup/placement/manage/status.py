@@ -22,7 +22,7 @@ _CHECK_FAILED = 255
 
 
 class Checks(upgradecheck.UpgradeCommands):
-    """What oslo.upgradecheck runs. The database is only opened when a check asks for it."""
+    """The checks that oslo.upgradecheck runs; the first that needs the database opens it."""
 
     def __init__(self, open_database: Callable[[], Database]):
         super().__init__()
@@ -30,7 +30,7 @@ class Checks(upgradecheck.UpgradeCommands):
         self.config: Any = None
 
     def check_roots(self) -> upgradecheck.Result:
-        """Providers without a root keep the schema from being upgraded."""
+        """Providers without a root prevent an upgrade of the schema."""
         with self._open_database().reading() as tx:
             if not broken_root.count_rootless(tx):
                 return upgradecheck.Result(upgradecheck.Code.SUCCESS)
@@ -41,7 +41,7 @@ class Checks(upgradecheck.UpgradeCommands):
         )
 
     def check_consumers(self) -> upgradecheck.Result:
-        """Allocations without a consumer are not listed by any request."""
+        """No request lists allocations without a consumer."""
         with self._open_database().reading() as tx:
             count = ownerless_allocation.count_ownerless(tx)
         if not count:
@@ -53,7 +53,7 @@ class Checks(upgradecheck.UpgradeCommands):
         )
 
     def check_policy_file(self) -> upgradecheck.Result:
-        """policy.json became policy.yaml."""
+        """policy.json was replaced by policy.yaml."""
         return common_checks.check_policy_json(self, self.config)
 
     _upgrade_checks = (
@@ -84,6 +84,6 @@ def _run(words: Sequence[str], opened: list[Database]) -> int:
     )
     checks.config = source
     opened.append(config.open_database(config.read(source)))
-    # Without it, --json is understood and prints a table all the same, as upstream's does.
+    # The library reads --json from this variable, and otherwise prints a table.
     upgradecheck.CONF = source
     return int(source.command.action_fn())
