@@ -30,12 +30,13 @@ def replace_within(tx: Transaction, wanted: Sequence[ConsumerAllocations]) -> No
     names = {resource_class for _, resource_class in resources}
     inventories, class_ids = store.inventories.with_usage(tx, providers.values(), names)
 
+    in_other_case = any(uuid != provider.uuid for uuid, provider in providers.items())
     refuse_stale_consumers(wanted, consumers)
     if not inventories.keys() >= set(resources):
         # Only a name without an inventory may be unknown.
         class_ids |= store.class_and_trait_names.class_ids(tx, names - class_ids.keys())
         refuse_unknown_names(resources, providers, class_ids)
-    if any(uuid != provider.uuid for uuid, provider in providers.items()):
+    if in_other_case:
         wanted = _as_stored(wanted, providers)
     refuse_overcommit(wanted, held, inventories)
 
