@@ -51,7 +51,7 @@ mutants: $(VENV)/.ready-test  ## small changes of the decision code that no test
 
 real: $(VENV)/.ready-test  ## on a real OpenStack, with upstream's Placement and then with ours (20 minutes)
 	@tools/real-environments $(VENV)/real
-	@$(BIN)/pytest tests/real --real -q --timeout 900 --verified docs/verified.md
+	@$(BIN)/pytest tests/real --real -q --disable-warnings --timeout 900 --verified docs/verified.md
 
 bench: $(VENV)/.ready-test  ## Trueup and upstream side by side, in one run
 	@$(BIN)/python -m bench --database mariadb
