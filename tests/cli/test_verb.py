@@ -29,8 +29,8 @@ COLUMNS = {
         "Taken back",
         "Note",
     ],
-    "snapshot save": ["Source", "Answered", "At", "Way", "Rows", "Not in the facts"],
-    "snapshot show": ["Source", "Answered", "At", "Way", "Rows", "Not in the facts"],
+    "snapshot save": ["Source", "Answered", "At", "Read via", "Rows", "Not in the facts"],
+    "snapshot show": ["Source", "Answered", "At", "Read via", "Rows", "Not in the facts"],
     "defects": ["Defect", "What it is", "Remedy"],
 }
 EVERY_COMMAND = pytest.mark.parametrize("command", COLUMNS)

@@ -19,7 +19,7 @@ def test_a_source_answered_partly_or_not():
     silent = SourceStatus("cell3", False, reason="it is down")
     facts = replace(facts_of("cell1\n"), coverage=Coverage((whole, part, old, silent)))
     columns, rows = coverage_table(facts)
-    assert columns == ("Source", "Answered", "At", "Way", "Rows", "Not in the facts")
+    assert columns == ("Source", "Answered", "At", "Read via", "Rows", "Not in the facts")
     assert [row[1] for row in rows] == ["yes", "partly", "partly", "no"]
     assert rows[0] == ("Placement", "yes", "2026-11-21 12:00:00", "API", 3, {})
     assert rows[1][5] == {

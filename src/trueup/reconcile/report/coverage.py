@@ -4,7 +4,7 @@
 from trueup.reconcile.facts import Facts, SourceStatus
 from trueup.reconcile.report.tables import Cell, Table
 
-COVERAGE_COLUMNS = ("Source", "Answered", "At", "Way", "Rows", "Not in the facts")
+COVERAGE_COLUMNS = ("Source", "Answered", "At", "Read via", "Rows", "Not in the facts")
 
 
 def coverage_table(facts: Facts) -> Table:
