@@ -1,4 +1,4 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What every test may use; each plugin's own docstring says what it offers."""
+"""The plugins of the test suite. The docstring of each says what it offers."""
 
 pytest_plugins = ["tests.skips", "tests.quick", "tests.servers.fixtures", "tests.clouds.fixtures"]

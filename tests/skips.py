@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""With TRUEUP_FORBID_SKIPS=1 a skipped test is a failed one: nothing is called done unseen."""
+"""With TRUEUP_FORBID_SKIPS=1 a skipped test counts as failed."""
 
 import os
 from collections.abc import Generator

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Each half installs alone: it imports with nothing but what its own extra brings."""
+"""Each half installs alone: it can be imported with only the dependencies of its own extra."""
 
 import subprocess
 import sys

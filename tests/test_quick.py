@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`make quick` runs what it says, and the list of slow files names files that exist."""
+"""`make quick` selects the right tests, and its list of slow files names existing files."""
 
 import pytest
 
 from tests.quick import FOLDERS, SLOW, TESTS, is_quick
 
 
-def test_what_is_left_out_or_taken_exists():
+def test_listed_files_and_folders_exist():
     assert all((TESTS / name).is_file() for name in SLOW)
     assert all((TESTS / name).is_dir() for name in FOLDERS)
 

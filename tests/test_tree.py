@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The rulers that the house rules measure with."""
+"""The functions with which the house rules measure code."""
 
 import ast
 from dataclasses import dataclass
@@ -69,7 +69,7 @@ def test_a_function_is_measured_without_its_docstring_and_without_inner_function
         ("return [y for y in x if y for z in y if z]", 0),
     ],
 )
-def test_how_deep_blocks_stand_in_one_another(body, depth):
+def test_depth_of_nested_blocks(body, depth):
     [function] = written(f"def function(x, y, z):\n {body}").functions()
     assert tree.depth_of(function) == depth
 
@@ -84,11 +84,11 @@ def test_how_deep_blocks_stand_in_one_another(body, depth):
         ("_database2", ("database",)),
     ],
 )
-def test_the_words_of_a_name(name, words):
+def test_words_of_a_name(name, words):
     assert tree.words_of(name) == words
 
 
-def test_the_names_that_a_file_gives():
+def test_names_that_a_file_defines():
     source = written(
         "import os as system\nclass One:\n def two(self, three):\n"
         "  self.four = five = 6\n  self.four.seven = [eight for eight in three]\n"

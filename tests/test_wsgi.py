@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The application for WSGI servers: built when it is first called, and once."""
+"""The application for WSGI servers is built once, when it is first called."""
 
 from concurrent.futures import ThreadPoolExecutor
 
@@ -30,7 +30,7 @@ def test_it_is_built_once_however_many_call(fresh_database):
     built[0].close()
 
 
-def test_what_is_wrong_is_told_to_each_request_until_it_is_mended(tmp_path, monkeypatch):
+def test_each_request_gets_the_error_until_it_is_fixed(tmp_path, monkeypatch):
     monkeypatch.setenv("HOME", str(tmp_path))
     monkeypatch.setenv("OS_PLACEMENT_CONFIG_DIR", str(tmp_path))
     for _ in range(2):

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The clients that operators have, at our service and at upstream's: they must print the same."""
+"""Operators' clients must print the same with Trueup's service as with upstream's."""

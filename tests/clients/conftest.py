@@ -38,7 +38,7 @@ def warm_programs() -> Iterator[Path]:
 
 @pytest.fixture
 def operator(warm_programs: Path, tmp_path: Path) -> Callable[[str], dict[str, str]]:
-    """`operator(url)` is the environment of one who works with the Placement service there."""
+    """`operator(url)` is the environment of an operator who uses the Placement service there."""
 
     def environment(url: str) -> dict[str, str]:
         return {

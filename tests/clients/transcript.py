@@ -73,7 +73,7 @@ def _with_status(printed: str, status: str) -> str:
 def lines_of(entries: Sequence[Entry]) -> list[str]:
     """The text of the entries, for comparing: dictionaries in it are printed in one order.
 
-    Which consumer or class comes first says nothing, and depends on the database.
+    The order of consumers and classes has no meaning, and depends on the database.
     """
     return [_in_order(line) for line in "".join(map(str, entries)).splitlines()]
 

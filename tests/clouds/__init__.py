@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Recorded clouds: the databases of a real OpenStack in known states, served to tests."""
+"""Recorded clouds: the databases of a real OpenStack in known states, loaded for tests."""

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Answers of a real Nova and Neutron, recorded and given again.
+"""Records answers of a real Nova and Neutron, and replays them.
 
 To record again: bring up the cloud that `recordings/README.md` describes, set the `OS_*` variables
 of its administrator, and run `python -m tests.clouds.answers every-kind/api UUID...`; it reads what
@@ -32,7 +32,7 @@ Answers = dict[str, tuple[int, Any]]
 
 @dataclass
 class Recorder:
-    """An adapter that notes every answer."""
+    """An adapter that records every answer."""
 
     real: adapter.Adapter
     answers: Answers = field(default_factory=dict)

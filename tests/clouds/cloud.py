@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""One recorded cloud, loaded and served: what a command that reads clouds needs to know."""
+"""Loads a recorded cloud and serves its Placement, for commands that read clouds."""
 
 import contextlib
 import itertools

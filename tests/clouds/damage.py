@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What can go wrong around a ledger: parts of a recorded cloud that stop answering."""
+"""Makes parts of a recorded cloud stop answering."""
 
 import contextlib
 from collections.abc import Iterator

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a real libvirt said of its domains, recorded, and said again in place of its binding.
+"""Records the answers of a real libvirt about its domains, and replays them instead of the binding.
 
 `python -m tests.clouds.hypervisors NAME URI` records every domain there is, as Trueup's own reader
 asks for them; recordings/README.md says on what that was done.
@@ -40,7 +40,7 @@ def replayed(name: str, uri: str) -> SimpleNamespace:
 
 
 def record(name: str, uri: str) -> None:
-    """Keep what the libvirt at this address says."""
+    """Record the answers of the libvirt at this address."""
     connection = import_module("libvirt").openReadOnly(uri)
     domains = [(one.XMLDesc(0), one.state()) for one in connection.listAllDomains(0)]
     with lzma.open(RECORDINGS / f"{name}.json.xz", "wt", encoding="utf-8") as target:

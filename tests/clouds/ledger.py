@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The whole ledger as its API tells it, for comparing before and after."""
+"""The whole ledger, read over the API, for a comparison of before and after."""
 
 from typing import Any
 

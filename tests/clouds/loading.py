@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""From a recording to databases on a server, with cell mappings that lead to them."""
+"""Loads a recording into databases on a server, with cell mappings that lead to them."""
 
 import contextlib
 from collections.abc import Iterable, Iterator, Mapping

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What was recorded: the names of the clouds, their dumps, and what is wrong in each."""
+"""The recordings: names of the clouds, their dumps, and what is wrong in each."""
 
 import hashlib
 import json

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Each recorded cloud loads, is what its text says, and answers through both Placements."""
+"""Each recorded cloud loads, matches its description, and works with both Placements."""
 
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -94,7 +94,7 @@ def test_the_cell_mappings_lead_to_the_loaded_cells(recorded_cloud: Cloud) -> No
 
 
 @pytest.mark.parametrize("name", recordings.CLOUDS)
-def test_both_placements_tell_the_same_ledger(name: str, recorded_cloud: Cloud) -> None:
+def test_both_placements_have_the_same_ledger(name: str, recorded_cloud: Cloud) -> None:
     cloud = recorded_cloud(name)
     upstream = placement_json(cloud)
     assert len(upstream["providers"]) == LEDGERS[name][0]

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The service as a deployment meets it: processes, servers, upstream's tools on one database."""
+"""The service as deployments run it: processes, web servers, and upstream's tools."""

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What keystonemiddleware asks of Keystone, answered on a loopback port: whose token is this?"""
+"""A small Keystone on a loopback port, which validates tokens for keystonemiddleware."""
 
 import contextlib
 import json
@@ -21,7 +21,7 @@ def keystone() -> Iterator[str]:
 
 
 def settings(url: str) -> dict[str, dict[str, Any]]:
-    """What placement.conf says about it."""
+    """The settings of placement.conf for this Keystone."""
     return {
         "api": {"auth_strategy": "keystone"},
         "keystone_authtoken": {

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A server process of a deployment: its port, its end, and what it said."""
+"""A server process of a deployment: its port, how to stop it, and its output."""
 
 import contextlib
 import http.client
@@ -46,7 +46,7 @@ class Process:
             return False
 
     def stop(self) -> int:
-        """Ask it to end; its exit code."""
+        """Ask it to end, and return its exit code."""
         self.process.send_signal(signal.SIGTERM)
         return self.process.wait(SECONDS_TO_STOP)
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A port in front of a database server, so that the server can go away and come back."""
+"""A port in front of a database server, which can make the server unreachable and reachable."""
 
 import contextlib
 import socket
@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 
 class Relay:
-    """Carries bytes between a loopback port and a server. Cut, it refuses whoever connects."""
+    """Carries bytes between a loopback port and a server. After `cut` it refuses connections."""
 
     def __init__(self, port: int):
         self._server_port = port

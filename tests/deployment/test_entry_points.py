@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the distributions promise to other programs by name is there."""
+"""Every entry point of the distributions can be loaded."""
 
 import tomllib
 from importlib import import_module

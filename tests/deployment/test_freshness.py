@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Invariant 3, with workers that are processes: what one acknowledged, the others answer with."""
+"""Invariant 3 with worker processes: after an acknowledged write, all of them answer with it."""
 
 import itertools
 from concurrent.futures import ThreadPoolExecutor
@@ -37,7 +37,7 @@ def has_room(url: str, number: int, amount: int) -> bool:
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_what_one_worker_acknowledged_is_in_the_next_answer_of_the_other(kind, fresh_database):
+def test_a_write_through_one_worker_is_in_the_next_answer_of_another(kind, fresh_database):
     url = fresh_database(kind)
     run(trueup_command, "trueup-manage", url, "db", "sync")
     with placement_server("trueup", url) as one, placement_server("trueup", url) as other:
@@ -46,7 +46,7 @@ def test_what_one_worker_acknowledged_is_in_the_next_answer_of_the_other(kind, f
         urls = (one.url, other.url)
 
         def fill_and_empty(number: int) -> list[bool]:
-            """Each write at one of the two, and each question at the other."""
+            """Send each write to one of the two workers, and each query to the other."""
             rooms = []
             for _, (writes, asks) in zip(range(ROUNDS), itertools.cycle((urls, urls[::-1]))):
                 claim(writes, number, 6)

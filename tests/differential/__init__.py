@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Upstream's Placement and ours, asked the same."""
+"""Sends the same requests to upstream's Placement and to Trueup's, and compares the answers."""

@@ -8,7 +8,7 @@ from typing import Any, Protocol
 
 @dataclass(frozen=True, slots=True)
 class ProviderGeneration:
-    """The generation that the provider has when the request is sent, or one beside it."""
+    """The provider's generation when the request is sent, plus `offset`."""
 
     provider: str
     offset: int = 0
@@ -35,7 +35,7 @@ class Absent:
 
 
 class Generations(Protocol):
-    """Whoever knows what the ledger holds now."""
+    """Looks up the current generations in the ledger."""
 
     def provider_generation(self, provider: str) -> int: ...
 
@@ -44,7 +44,7 @@ class Generations(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """A request as it goes over the wire."""
+    """A request as it is sent."""
 
     method: str
     path: str

@@ -18,7 +18,7 @@ def one_in(draw: st.DrawFn, number: int) -> bool:
 
 @st.composite
 def damaged(draw: st.DrawFn, sound: st.SearchStrategy[Draft]) -> Draft:
-    """Nearly always what was drawn; otherwise one thing about it is wrong."""
+    """Nearly always the drawn request; sometimes one thing in it is wrong."""
     chosen = draw(sound)
     if not one_in(draw, 6):
         return chosen

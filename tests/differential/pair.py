@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Upstream's Placement and ours on two databases with the same content, asked in step."""
+"""Upstream's Placement and Trueup's on two databases with equal content; both get each request."""
 
 import contextlib
 import json
@@ -63,7 +63,7 @@ SWEEP = "DELETE FROM consumers WHERE uuid NOT IN (SELECT consumer_id FROM alloca
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What of a response has to be the same."""
+    """The parts of a response that must be equal."""
 
     status: int
     headers: dict[str, str | None]
@@ -203,7 +203,7 @@ def _without_details(answer: Answer) -> Answer:
 
 
 def _unordered(value: Any) -> Any:
-    """Lists are sets on this wire; their order says nothing."""
+    """The order of lists has no meaning in Placement's answers."""
     if isinstance(value, dict):
         return {key: _unordered(part) for key, part in value.items()}
     if isinstance(value, list):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Any flavor and image ask for the same, whether Nova's own scheduler reads them or we do.
+"""For any flavor and image, Trueup expects what Nova's own scheduler requests.
 
 The scheduler is the real one, of the nova package among the test requirements. What its API would
 have refused (a policy that is none, a mask that does not fit) is refused here as Unknown; what
@@ -110,7 +110,9 @@ def asked_by_nova(
     volume_backed=st.booleans(),
     pinning=st.booleans(),
 )
-def test_any_flavor_and_image_ask_for_the_same(size, specs, image, volume_backed, pinning):
+def test_nova_and_trueup_request_the_same_for_any_flavor_and_image(
+    size, specs, image, volume_backed, pinning
+):
     how = {"volume_backed": volume_backed, "pinning": pinning}
     theirs = asked_by_nova(size, specs, image, **how)
     plain = {name: amount for name, amount in size.items() if name != "swap"}

@@ -90,7 +90,7 @@ def values_of(name: str) -> list[str]:
 
 
 @pytest.mark.parametrize("flavor", FLAVORS)
-def test_no_property_that_is_not_read_changes_what_is_asked_for(flavor):
+def test_properties_that_are_not_read_do_not_change_the_request(flavor):
     plain = asked(FLAVORS[flavor], {})
     assert plain
     for name in UNREAD:
@@ -98,8 +98,8 @@ def test_no_property_that_is_not_read_changes_what_is_asked_for(flavor):
             assert asked(FLAVORS[flavor], {name: value}) in (plain, None), (name, value)
 
 
-def test_what_is_read_does():
-    """Lest the test above could not fail."""
+def test_properties_that_are_read_change_the_request():
+    """This shows that the test above can fail."""
     changed = {
         name
         for name in READ

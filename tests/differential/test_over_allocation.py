@@ -134,13 +134,15 @@ def test_the_last_unit_has_one_holder(
         assert succeeded(answers) == 1, answers
 
 
-def test_the_last_unit_has_one_holder_however_it_is_taken(arena: tuple[str, list[str]]) -> None:
+def test_the_last_unit_has_one_holder_with_every_kind_of_write(
+    arena: tuple[str, list[str]],
+) -> None:
     for answers in play(arena, [claim, claim_in_bulk, reshape] * (PLAYERS // 3)):
         assert succeeded(answers) == 1, answers
 
 
 @pytest.mark.parametrize("taking_away", [reserve, delete_inventory, delete_provider])
-def test_what_is_claimed_is_not_taken_away(
+def test_an_inventory_with_a_claim_is_not_removed(
     arena: tuple[str, list[str]], taking_away: Callable[[str], Call]
 ) -> None:
     """Whoever comes first moves the provider's generation, or finds it in use."""

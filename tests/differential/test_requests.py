@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Any sequence of requests gets the same answers from upstream and from us.
+"""Any sequence of requests gets the same answers from upstream's service and from Trueup's.
 
 Statuses, bodies, the headers that clients look at, and the tables at the end. The same sequences
 in each run, unless TRUEUP_EXAMPLES asks for a number of new ones.
@@ -64,7 +64,7 @@ def play(twins: TwinFactory, in_use: bool, drafts: list[Draft]) -> None:
         pair.compare_tables()
 
 
-def test_a_difference_is_told_as_the_requests_that_led_to_it(twins: TwinFactory) -> None:
+def test_a_difference_names_the_requests_that_led_to_it(twins: TwinFactory) -> None:
     made = draft("POST", "/resource_providers", NEWEST, {"uuid": PROVIDERS[0], "name": "host1"})
     with twins.pair() as pair:
         pair.send(made)

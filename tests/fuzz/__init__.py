@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Bad input of every kind, on every route: what upstream refuses, ours refuses the same way."""
+"""Bad input of every kind on every route: Trueup refuses it as upstream's service does."""

@@ -70,14 +70,14 @@ class Wire:
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What both have to agree on."""
+    """The parts of an answer that must be equal."""
 
     status: int
     code: str | None
 
 
 class Disagreement(AssertionError):
-    """The two refused differently, or one did not refuse but fell over."""
+    """The two services refused differently, or one answered 5xx."""
 
 
 class Services:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Whatever is wrong with a request, the answer is upstream's refusal and never a 5xx.
+"""A bad request gets the same refusal as from upstream's service, and never a 5xx.
 
 The same requests in each run, unless TRUEUP_FUZZ_EXAMPLES asks for a number of new ones.
 """
@@ -41,7 +41,7 @@ def factory(tmp_path_factory: pytest.TempPathFactory) -> ServicesFactory:
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_it_is_refused_as_upstream_refuses_it(factory: ServicesFactory, kind: str) -> None:
+def test_trueup_refuses_as_upstream_does(factory: ServicesFactory, kind: str) -> None:
     @BOUNDED
     @given(wires=st.lists(KINDS[kind], min_size=REQUESTS, max_size=REQUESTS))
     def agree(wires: list[Wire]) -> None:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What fuzzing has found once, and where upstream falls over and ours refuses on purpose."""
+"""Faults that fuzzing found, and requests that Trueup refuses where upstream answers 500."""
 
 import json
 from collections.abc import Iterator
@@ -36,7 +36,7 @@ def put_inventories(inventories: object, generation: int = GENERATION) -> Wire:
 
 
 @pytest.mark.parametrize("route", BODIES, ids=lambda route: route.handler.__name__)
-def test_without_a_fault_there_is_no_refusal(services: Services, route: Route) -> None:
+def test_requests_without_a_fault_are_accepted(services: Services, route: Route) -> None:
     """Or the faults would be hidden behind one that all requests have."""
     headers = JSON | version(int(route.until))
     body = json.dumps(SOUND[route.handler.__name__]).encode()
@@ -59,7 +59,7 @@ def test_without_a_fault_there_is_no_refusal(services: Services, route: Route) -
     ],
     ids=lambda value: f"{value.method} {value.path}" if isinstance(value, Wire) else str(value),
 )
-def test_what_was_found_stays_mended(services: Services, wire: Wire, status: int) -> None:
+def test_faults_that_were_found_stay_fixed(services: Services, wire: Wire, status: int) -> None:
     assert services.send(wire).status == status
 
 
@@ -78,7 +78,7 @@ KEPT = {
 
 
 @pytest.mark.parametrize("name", KEPT)
-def test_where_upstream_falls_over_ours_refuses(services: Services, name: str) -> None:
+def test_trueup_refuses_where_upstream_answers_500(services: Services, name: str) -> None:
     wire, status = KEPT[name]
     assert services.ask_upstream(wire).status == 500, "upstream mended it: compare it from now on"
     assert services.send(wire).status == status

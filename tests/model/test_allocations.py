@@ -72,15 +72,15 @@ def test_unknown_names_are_refused() -> None:
         refuse_unknown_names([("host", "NOBODY"), DISK], {"host": host}, {"VCPU": 0})
 
 
-def test_what_fits_is_accepted() -> None:
+def test_amounts_within_capacity_are_accepted() -> None:
     refuse_overcommit([wants({CPU: 2})], {}, {CPU: stock(4, used=2)})
 
 
-def test_what_is_given_back_makes_room() -> None:
+def test_released_amounts_are_free_again() -> None:
     refuse_overcommit([wants({CPU: 4})], {"server": {CPU: 3}}, {CPU: stock(4, used=3)})
 
 
-def test_consumers_of_one_request_share_the_room() -> None:
+def test_consumers_of_one_request_share_the_capacity() -> None:
     wanted = [wants({CPU: 2}), wants({CPU: 3}, "other")]
     with pytest.raises(CapacityExceeded):
         refuse_overcommit(wanted, {}, {CPU: stock(4, used=0)})
@@ -99,7 +99,7 @@ def test_an_over_full_provider_may_not_get_worse(amount: int, refused: bool) -> 
 @pytest.mark.parametrize(
     ("amount", "allowed"), [(1, False), (2, True), (4, True), (5, False), (8, True), (10, False)]
 )
-def test_sizes_are_limited_whatever_is_used(amount: int, allowed: bool) -> None:
+def test_unit_limits_do_not_depend_on_usage(amount: int, allowed: bool) -> None:
     stocks = {CPU: stock(100, used=0, min_unit=2, max_unit=8, step_size=2)}
     if allowed:
         refuse_overcommit([wants({CPU: amount})], {}, stocks)
@@ -108,12 +108,12 @@ def test_sizes_are_limited_whatever_is_used(amount: int, allowed: bool) -> None:
         refuse_overcommit([wants({CPU: amount})], {}, stocks)
 
 
-def test_sizes_are_checked_before_room() -> None:
+def test_unit_limits_are_checked_before_capacity() -> None:
     with pytest.raises(ConstraintsViolated):
         refuse_overcommit([wants({CPU: 9})], {}, {CPU: stock(4, used=0, max_unit=2)})
 
 
-def test_a_place_needs_an_inventory() -> None:
+def test_an_allocation_needs_an_inventory() -> None:
     with pytest.raises(NotAllocatable) as error:
         refuse_overcommit([wants({CPU: 1, ("host", "DISK_GB"): 1})], {}, {CPU: stock(4, used=0)})
     assert error.value.resource_class == "DISK_GB"

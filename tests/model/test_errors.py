@@ -9,6 +9,6 @@ def test_errors_are_values() -> None:
     assert len({ProviderNotFound("a"), ProviderNotFound("a"), ProviderNotFound("b")}) == 2
 
 
-def test_what_does_not_fit_is_caught_as_one_kind() -> None:
+def test_all_capacity_errors_have_one_type() -> None:
     with pytest.raises(NotAllocatable):
         raise CapacityExceeded(provider="host", resource_class="VCPU")

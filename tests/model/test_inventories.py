@@ -5,11 +5,11 @@ from trueup.model.errors import BadCapacity
 from trueup.model.inventories import Inventory, refuse_bad_capacity
 
 
-def test_capacity_is_what_is_not_reserved_times_the_ratio() -> None:
+def test_capacity_is_total_minus_reserved_times_the_ratio() -> None:
     assert Inventory("VCPU", total=10, reserved=3, allocation_ratio=1.5).capacity == 10
 
 
-def test_reserving_all_is_allowed_to_some() -> None:
+def test_some_inventories_may_reserve_everything() -> None:
     inventory = Inventory("VCPU", total=10, reserved=10)
     refuse_bad_capacity("host", inventory, may_reserve_all=True)
     with pytest.raises(BadCapacity):

@@ -31,7 +31,7 @@ def test_a_generation_must_be_the_present_one() -> None:
         (CHILD, None, ["child"], True, None),
     ],
 )
-def test_who_may_move_where(
+def test_which_parents_a_provider_may_get(
     provider: Provider,
     parent: Provider | None,
     subtree: list[str],

@@ -65,13 +65,13 @@ def test_the_root_is_for_everyone(make, path, strategy):
     assert json.loads(answer.data)["versions"][0]["max_version"] == "1.39"
 
 
-def test_the_root_asks_no_database(make, fresh_database):
+def test_the_root_url_does_not_use_the_database(make, fresh_database):
     application = app.make_app(f"{fresh_database('sqlite')}/no/such/folder", NOAUTH)
     assert ask(application, "/").status_code == 200
     assert ask(application, PROVIDERS, "admin").status_code == 503
 
 
-def test_keystone_says_who_is_asking(make):
+def test_keystone_identifies_the_caller(make):
     with keystone.keystone() as url:
         application = make(keystone.settings(url))
         assert ask(application, PROVIDERS, "operator").status_code == 200
@@ -143,7 +143,7 @@ def test_proxy_headers_are_believed_when_enabled(make, enabled, shown, caplog):
     assert f'"GET {shown}/" status: 200' in caplog.messages[-1]
 
 
-def test_without_being_asked_for_there_is_no_healthcheck(make):
+def test_the_healthcheck_is_off_by_default(make):
     assert ask(make(NOAUTH), app.HEALTHCHECK, "admin").status_code == 404
 
 

@@ -28,7 +28,7 @@ def read(*words: str, **environment: str) -> Settings:
     return config.read(config.load(words, environment))
 
 
-def test_without_anything_there_are_upstreams_defaults():
+def test_without_configuration_upstreams_defaults_apply():
     settings = read()
     assert settings.database_url is None
     assert settings.auth_strategy == "keystone"
@@ -53,7 +53,7 @@ def test_files_of_the_folder_beside_it_win(tmp_path):
     assert settings.database.pool_size == 3
 
 
-def test_the_usual_places_are_looked_at(tmp_path):
+def test_the_usual_folders_are_searched(tmp_path):
     write(tmp_path / "home" / ".placement" / "placement.conf", URL.format("home"))
     write(
         tmp_path / "home" / ".placement" / "placement.conf.d" / "a.conf",
@@ -72,7 +72,7 @@ def test_the_environment_wins_over_files(tmp_path, monkeypatch):
     assert settings.auth_strategy == "noauth2"
 
 
-def test_options_and_groups_that_nobody_knows_are_ignored(tmp_path):
+def test_unknown_options_and_groups_are_ignored(tmp_path):
     strange = "[profiler]\nenabled = true\n[placement]\nnew_in_next_release = 7\n"
     file = write(tmp_path / "placement.conf", URL.format("file") + strange)
     assert read(f"--config-file={file}").database_url == "sqlite:///file.sqlite"
@@ -108,7 +108,7 @@ def test_a_file_that_is_named_must_be_there(tmp_path):
         ("oracle+cx_oracle://host/name", "driver 'cx_Oracle' is not installed"),
     ],
 )
-def test_a_database_that_cannot_be_is_refused(url, words):
+def test_an_unusable_database_url_is_refused(url, words):
     settings = config.from_mapping({"placement_database": {"connection": url}})
     with pytest.raises(ConfigurationUnusable, match=words):
         config.open_database(settings)

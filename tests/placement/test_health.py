@@ -18,6 +18,6 @@ def test_a_database_that_answers_is_well(fresh_database):
     assert check(url) == (True, "OK")
 
 
-def test_a_lost_database_is_told():
+def test_a_lost_database_is_reported():
     url = "mysql+pymysql://placement:secret@127.0.0.1:1/placement"
     assert check(url) == (False, "The database does not answer")

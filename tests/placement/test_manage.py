@@ -108,7 +108,7 @@ def test_a_count_must_be_a_positive_number(fresh_database, manage, count):
     assert manage(url, *MIGRATE, f"--max-count={count}") == said
 
 
-def test_a_migration_that_fails_is_told(fresh_database, manage):
+def test_a_migration_that_fails_is_reported(fresh_database, manage):
     url = filled(fresh_database("sqlite"), consumers=2)
     database = Database(url)
     with database.engine.begin() as connection:

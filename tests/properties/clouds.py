@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Clouds in every state we can think of, for properties that must hold in all of them."""
+"""Generated clouds in many states, for properties that must hold in all of them."""
 
 from datetime import timedelta
 
@@ -29,7 +29,7 @@ HOLDINGS = st.sets(st.sampled_from([*HOSTS, "nic", "pool", "stray"]), max_size=4
 
 @st.composite
 def drafts(draw: st.DrawFn) -> Draft:
-    """A cloud of three hosts in two cells, with up to three servers and a stranger."""
+    """A cloud of three hosts in two cells, with up to three servers and an unknown consumer."""
     draft = Draft()
     for cell in ("cell1", "cell2"):
         draft.cell(cell, silent="it is down" if draw(st.integers(0, 9)) == 0 else "")

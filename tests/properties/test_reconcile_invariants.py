@@ -64,7 +64,7 @@ def test_invariant_6_a_deletion_within_the_grace_is_left_alone(draft: Draft) -> 
 
 @MANY
 @given(drafts())
-def test_invariant_7_what_is_in_motion_is_left_alone(draft: Draft) -> None:
+def test_invariant_7_instances_in_motion_are_left_alone(draft: Draft) -> None:
     facts = draft.facts()
     for step in planned(facts).steps:
         assert step.consumers[0] not in facts.moving
@@ -85,7 +85,7 @@ def test_invariant_8_foreign_owners_are_left_alone(draft: Draft) -> None:
 
 @MANY
 @given(drafts())
-def test_invariant_9_a_full_replace_keeps_what_is_to_be_kept(draft: Draft) -> None:
+def test_invariant_9_a_full_replace_keeps_all_other_allocations(draft: Draft) -> None:
     facts = draft.facts()
     for step in planned(facts).steps:
         before, after = held(step)

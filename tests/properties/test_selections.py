@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Whatever the cloud and the selection: what is read for it is what the whole cloud has of it."""
+"""For any cloud and selection, the facts of a selection are those of the whole cloud."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
@@ -31,7 +31,7 @@ PROVIDERS = (*HOSTS, "nic", "pool", "stray")
 
 @dataclass
 class DraftedNova:
-    """A Nova that says what a draft has."""
+    """A Nova with the content of a draft."""
 
     draft: Draft
     facts: Facts
@@ -81,7 +81,7 @@ def _is_of(row: Instance, wanted: frozenset[str] | None, value: str | None) -> b
 
 @dataclass
 class DraftedPlacement:
-    """A Placement that holds what a draft has."""
+    """A Placement with the content of a draft."""
 
     facts: Facts
 
@@ -138,7 +138,7 @@ def comparable(facts: Facts) -> dict[str, object]:
 
 @settings(max_examples=300, deadline=None, derandomize=True)
 @given(DRAFTS, SELECTIONS, names(*map(uuid_of, HOSTS)))
-def test_what_is_read_for_a_selection_is_what_the_whole_cloud_has_of_it(draft, selection, shared):
+def test_a_selection_reads_the_same_facts_as_the_whole_cloud(draft, selection, shared):
     whole = of_all(draft, selection, shared)
     nova = DraftedNova(draft, whole)
     cloud = Cloud(nova=nova, placement=DraftedPlacement(whole))

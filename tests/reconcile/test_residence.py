@@ -86,7 +86,7 @@ def test_a_shelved_instance_stands_nowhere():
         ),
     ],
 )
-def test_without_one_provider_nothing_is_told(hosts, words):
+def test_without_one_provider_the_residence_is_undetermined(hosts, words):
     place = residence_of(facts_of(f"{hosts}  server web on h1\n"))
     assert isinstance(place, Undetermined)
     assert words in place.reason

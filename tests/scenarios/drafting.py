@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A small cloud, drafted part by part, as the facts that a collect of it would give.
+"""Builds a small cloud part by part, as the facts that reading it would give.
 
 Names stand for uuids: `uuid_of("web")` is the uuid of whatever is called web.
 """
@@ -135,14 +135,14 @@ class Draft:
 
 
 def holding_of(amounts: dict[str, dict[str, int]] | None) -> Holding:
-    """What Placement says of a consumer that holds this."""
+    """The holding that Placement has for a consumer with these allocations."""
     if not amounts:
         return Holding(None, None)
     return Holding(Allocations(amounts=amounts, **OWNER), 1)
 
 
 def flavor(amounts: dict[str, int], extra_specs: dict[str, str] | None = None) -> Flavor:
-    """A flavor that asks for these plain amounts."""
+    """A flavor that requests these amounts."""
     return Flavor(
         name="a-flavor",
         vcpus=amounts["VCPU"],

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Scenario files: a small cloud in a few lines, `----`, and what an audit and a plan of it say.
+"""Scenario files: a small cloud in a few lines, `----`, and the results of its audit and plan.
 
 cell1
   host h1 VCPU=8 MEMORY_MB=8192 DISK_GB=100     a compute host and its provider

@@ -13,7 +13,7 @@ LINE = "----\n"
 
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
-def test_the_answer_is_the_one_in_the_file(path: Path) -> None:
+def test_audit_and_plan_are_those_in_the_file(path: Path) -> None:
     """TRUEUP_REWRITE_SCENARIOS=1 writes the answers anew; read what changed before you keep it."""
     blocks = path.read_text().split("\n====\n")
     rewritten = []

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A database server as tests see it: a URL, on which empty databases come and go."""
+"""A database server for tests: a URL on which empty databases are created and dropped."""
 
 import contextlib
 import os
@@ -76,7 +76,7 @@ class DatabaseServer:
 
 
 def answers(url: URL) -> bool:
-    """Does a server answer there, and know our password?"""
+    """Whether a server answers there and accepts the password."""
     try:
         DatabaseServer(url).execute("SELECT 1")
     except sqlalchemy.exc.OperationalError:

@@ -62,7 +62,7 @@ def serving(program: ServerProgram) -> Iterator[int]:
 
 
 def poll(happened: Callable[[], bool], seconds: float) -> bool:
-    """Look again and again until it has happened, or the time is over."""
+    """Check repeatedly until the condition holds or the time is over."""
     deadline = time.monotonic() + seconds
     while not happened():
         if time.monotonic() > deadline:

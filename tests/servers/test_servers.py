@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The servers that other tests stand on."""
+"""The database servers that other tests use."""
 
 import os
 import signal

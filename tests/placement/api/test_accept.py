@@ -24,5 +24,5 @@ from trueup.placement.api.accept import quality
         ("*/*;v=1", 1, 1),
     ],
 )
-def test_how_much_a_client_prefers_each_type(accept: str, html: float, json: float) -> None:
+def test_quality_of_media_types(accept: str, html: float, json: float) -> None:
     assert (quality(accept, "text/html"), quality(accept, "application/json")) == (html, json)

@@ -39,7 +39,7 @@ def test_readers_see_what_their_own_project_uses(
     assert client.get("/usages?project_id=other").status == 403
 
 
-def test_operators_change_who_may(
+def test_operators_can_change_policies(
     serve: Callable[..., Client], empty_ledger: str, tmp_path: Path
 ) -> None:
     policies = tmp_path / "policy.yaml"

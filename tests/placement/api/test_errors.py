@@ -50,7 +50,7 @@ def test_every_error_has_a_status_and_words(kind: type[model.PlacementError]) ->
     assert "{" not in refused.detail
 
 
-def test_an_error_reads_otherwise_where_it_is_caused_otherwise() -> None:
+def test_the_text_of_an_error_depends_on_its_cause() -> None:
     error, arguments = model.ResourceClassNotFound("GOLD"), {"uuid": "u"}
     assert refusal_of(error, "get_resource_class", arguments).status == 404
     assert refusal_of(error, "put_inventories", arguments).detail == (
@@ -68,7 +68,7 @@ def context(version: V | None, accept: str = "application/json") -> ErrorContext
     return ErrorContext("GET", accept, "None", "req-1", version)
 
 
-def test_a_code_is_told_to_those_who_know_of_codes() -> None:
+def test_error_codes_are_sent_since_their_microversion() -> None:
     refused = Refused(409, "too late", CONCURRENT_UPDATE)
     (late,) = document(refused, context(V.ERROR_CODES))["errors"]
     assert late["code"] == CONCURRENT_UPDATE
@@ -78,12 +78,12 @@ def test_a_code_is_told_to_those_who_know_of_codes() -> None:
     assert "code" not in early
 
 
-def test_an_unknown_microversion_is_told_the_known_ones() -> None:
+def test_the_refusal_of_an_unknown_microversion_names_the_known_ones() -> None:
     (error,) = document(Refused(406, "no"), context(None))["errors"]
     assert (error["min_version"], error["max_version"]) == ("1.0", "1.39")
 
 
-def test_browsers_get_no_markup_from_others() -> None:
+def test_markup_in_requests_is_escaped_in_answers() -> None:
     refused = Refused(400, "<script>")
     assert "<script>" not in page(refused, context(V.INITIAL, "text/html"))
     assert plain_text(refused, context(V.INITIAL, "text/plain")).startswith("400 Bad Request\n\n")

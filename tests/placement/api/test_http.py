@@ -10,7 +10,7 @@ def test_the_newest_of_several_times_counts() -> None:
     assert newest([old, young]) == young
 
 
-def test_what_has_no_time_is_of_now() -> None:
+def test_an_object_without_a_time_counts_as_modified_now() -> None:
     before = utc_now()
     assert newest([]) >= before
     assert newest([datetime(2020, 1, 1), None]) >= before
@@ -20,7 +20,7 @@ def test_times_are_written_as_http_wants_them() -> None:
     assert http_date(datetime(2020, 1, 2, 3, 4, 5)) == "Thu, 02 Jan 2020 03:04:05 GMT"
 
 
-def test_caching_is_forbidden_to_those_who_know_of_it(client: Client) -> None:
+def test_cache_headers_are_sent_since_their_microversion(client: Client) -> None:
     assert client.get("/traits", version="1.15").headers["cache-control"] == "no-cache"
     assert "cache-control" not in client.get("/traits", version="1.14").headers
 

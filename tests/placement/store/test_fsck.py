@@ -129,7 +129,7 @@ def test_a_wrong_root_is_found_from_the_parents(damaged, root):
     assert value(database, "SELECT generation FROM resource_providers WHERE id = 2") == 0
 
 
-def test_who_was_the_root_of_what_is_a_circle_becomes_it_again(damaged):
+def test_the_former_root_of_a_circle_becomes_its_root_again(damaged):
     """What two nodes of a cluster could do: a tree moved below itself, with what was below it."""
     insert = (
         "INSERT INTO resource_providers "
@@ -206,7 +206,7 @@ def test_below_a_parent_that_is_gone_a_new_tree_begins(fresh_database):
         (STOCK(71, 2, 12345), "inventories row 71"),
     ],
 )
-def test_what_hangs_on_nothing_is_deleted(damaged, statement, subject):
+def test_dangling_rows_are_deleted(damaged, statement, subject):
     database = damaged(statement)
     assert found(database) == [("dangling_row", subject, True)]
     check_repaired(database)
@@ -220,7 +220,7 @@ def test_allocations_of_a_deleted_provider_go_and_so_does_their_consumer(damaged
     assert found(database) == []
 
 
-def test_a_consumer_of_a_deleted_project_or_user_is_nobodys(damaged):
+def test_a_consumer_of_a_deleted_project_or_user_gets_the_incomplete_owner(damaged):
     database = damaged(CONSUMER(5, "poor", 98, 99), HOLD(77, 1, "poor", 10000, 1))
     assert found(database) == [("dangling_row", "consumers row 5", True)] * 2
     check_repaired(database)
@@ -229,7 +229,7 @@ def test_a_consumer_of_a_deleted_project_or_user_is_nobodys(damaged):
     )
 
 
-def test_what_is_held_of_a_class_without_a_name_stays(damaged):
+def test_allocations_of_a_class_without_a_name_stay(damaged):
     database = damaged(STOCK(70, 1, 12345), HOLD(77, 1, DASHED, 12345, 1))
     assert found(database) == [
         ("dangling_row", "inventories row 70", False),

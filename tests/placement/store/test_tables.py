@@ -31,7 +31,7 @@ def facts(table: Table) -> dict[str, object]:
     }
 
 
-def test_there_are_no_others() -> None:
+def test_there_are_no_other_tables() -> None:
     assert set(metadata.tables) - OURS_ALONE == set(BASE.metadata.tables)
 
 

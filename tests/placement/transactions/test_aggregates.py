@@ -6,7 +6,7 @@ from tests.placement.client import UUID, Client
 from trueup.placement.store import schema
 
 
-def test_an_aggregate_that_everybody_names_first_is_made_once(
+def test_an_aggregate_that_several_writers_name_first_is_created_once(
     serve: Callable[..., Client], database_url: str
 ) -> None:
     schema.create(database_url)

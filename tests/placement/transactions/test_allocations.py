@@ -48,7 +48,7 @@ def test_usage_never_grows_above_capacity(serve: Callable[..., Client], database
     assert (used(services[0], HOST), used(services[0], OTHER)) == (5, 5)
 
 
-def test_a_consumer_that_everybody_makes_is_made_once(
+def test_a_consumer_that_several_writers_create_is_created_once(
     serve: Callable[..., Client], database_url: str
 ) -> None:
     schema.create(database_url)
@@ -82,7 +82,7 @@ def test_a_refused_claim_leaves_nothing_behind(
     assert client.claim(100, {HOST: {"VCPU": 1}}).status == 204
 
 
-def test_one_bad_consumer_spoils_the_request(client: Client) -> None:
+def test_one_bad_consumer_refuses_the_whole_request(client: Client) -> None:
     client.make_provider(HOST, inventories={"VCPU": 8})
     wanted = {UUID(100): claim({HOST: {"VCPU": 1}}), UUID(101): claim({HOST: {"VCPU": 8}})}
     assert client.post("/allocations", wanted).status == 409
@@ -90,7 +90,7 @@ def test_one_bad_consumer_spoils_the_request(client: Client) -> None:
     assert rows(client, tables.consumers) == 0
 
 
-def test_an_over_full_provider_may_lose_but_not_gain(client: Client) -> None:
+def test_an_over_allocated_provider_may_only_lose_allocations(client: Client) -> None:
     client.make_provider(HOST, inventories={"VCPU": 8})
     assert client.claim(100, {HOST: {"VCPU": 6}}).status == 204
     smaller = {"resource_provider_generation": 2, "inventories": {"VCPU": {"total": 2}}}
@@ -102,7 +102,7 @@ def test_an_over_full_provider_may_lose_but_not_gain(client: Client) -> None:
     assert client.claim(100, {HOST: {"VCPU": 5}}, 2).status == 204
 
 
-def test_giving_up_everything_forgets_the_consumer(client: Client) -> None:
+def test_releasing_everything_deletes_the_consumer(client: Client) -> None:
     client.make_provider(HOST, inventories={"VCPU": 8})
     client.claim(100, {HOST: {"VCPU": 6}})
     assert client.claim(100, {}, 1).status == 204
@@ -111,7 +111,7 @@ def test_giving_up_everything_forgets_the_consumer(client: Client) -> None:
     assert rows(client, tables.consumers) == 0
 
 
-def test_a_consumer_without_allocations_is_no_dead_end(client: Client) -> None:
+def test_a_consumer_without_allocations_can_be_written_again(client: Client) -> None:
     """Upstream leaves such rows; with the generation they have, they can be replaced or dropped."""
     client.make_provider(HOST, inventories={"VCPU": 8})
     client.claim(100, {HOST: {"VCPU": 6}})
@@ -121,7 +121,7 @@ def test_a_consumer_without_allocations_is_no_dead_end(client: Client) -> None:
     assert rows(client, tables.consumers) == 0
 
 
-def test_delete_takes_also_what_nobody_owns(client: Client) -> None:
+def test_delete_includes_allocations_without_a_consumer_row(client: Client) -> None:
     client.make_provider(HOST, inventories={"VCPU": 8})
     client.claim(100, {HOST: {"VCPU": 6}})
     with client.application.database.transaction() as tx:

@@ -14,7 +14,7 @@ from trueup.placement.transactions.gather import locked_provider, locked_provide
 WRITERS = 12
 
 
-def test_nobody_writes_between_reading_a_provider_and_changing_it(
+def test_no_write_happens_between_reading_a_provider_and_changing_it(
     serve: Callable[..., Client], database_url: str
 ) -> None:
     """Each writes one more than it read: a provider that was not locked would lose some."""

@@ -7,7 +7,7 @@ from tests.placement.client import UUID, Client
 from trueup.placement.store import schema
 
 
-def test_of_those_who_saw_the_same_generation_one_writes(
+def test_of_writers_with_the_same_generation_one_succeeds(
     serve: Callable[..., Client], database_url: str
 ) -> None:
     schema.create(database_url)
@@ -24,7 +24,7 @@ def test_of_those_who_saw_the_same_generation_one_writes(
     assert client.get(f"/resource_providers/{UUID(1)}").json["generation"] == 1
 
 
-def test_what_is_claimed_meanwhile_is_not_removed(
+def test_an_inventory_claimed_meanwhile_is_not_removed(
     serve: Callable[..., Client], database_url: str
 ) -> None:
     schema.create(database_url)

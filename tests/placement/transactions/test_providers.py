@@ -7,7 +7,7 @@ from tests.placement.client import UUID, Client
 from trueup.placement.store import schema
 
 
-def test_a_parent_does_not_vanish_under_its_new_child(
+def test_a_parent_with_a_new_child_is_not_deleted(
     serve: Callable[..., Client], database_url: str
 ) -> None:
     """Deleting it and giving it a child at the same time: only one of the two succeeds."""
@@ -23,7 +23,7 @@ def test_a_parent_does_not_vanish_under_its_new_child(
         assert {made.result().status, deleted.result().status} in ({200, 409}, {400, 204})
 
 
-def test_a_name_is_given_once(serve: Callable[..., Client], database_url: str) -> None:
+def test_a_name_is_used_once(serve: Callable[..., Client], database_url: str) -> None:
     schema.create(database_url)
     client = serve(database_url)
     with ThreadPoolExecutor(4) as pool:

@@ -75,7 +75,7 @@ def everything(client: Client) -> list[list[Any]]:
         return [tx.execute(select(table).order_by(table.c.id)).all() for table in LEDGER]
 
 
-def test_both_move_at_once(cloud: Client) -> None:
+def test_inventories_and_allocations_move_at_once(cloud: Client) -> None:
     reshape(cloud.application.database, SPLIT, [FOLLOWS])
     host, numa = shown(cloud, HOST), shown(cloud, NUMA)
     assert (host["totals"], host["used"]) == ({"DISK_GB": 8}, {"DISK_GB": 1})
@@ -148,7 +148,7 @@ def test_an_inventory_may_shrink_below_what_is_used_of_it(cloud: Client) -> None
     assert cloud.claim(NEWCOMER, {HOST: {"VCPU": 1}}).status == 409
 
 
-def test_of_those_who_saw_the_same_generation_one_reshapes(
+def test_of_reshapes_with_the_same_generation_one_succeeds(
     serve: Callable[..., Client], database_url: str
 ) -> None:
     schema.create(database_url)

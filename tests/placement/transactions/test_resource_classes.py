@@ -82,7 +82,7 @@ def test_standard_classes_are_not_changed(database: Database) -> None:
         assert class_and_trait_names.class_ids(tx, ["VCPU", GOLD]) == {"VCPU": 0}
 
 
-def test_a_class_is_deleted_when_nobody_has_it(client: Client, database: Database) -> None:
+def test_an_unused_class_is_deleted(client: Client, database: Database) -> None:
     """An inventory is enough, also if nothing of it is used."""
     resource_classes.create(database, GOLD)
     client.make_provider(1, inventories={GOLD: 8})

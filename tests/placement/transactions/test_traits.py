@@ -61,7 +61,9 @@ def test_only_unused_traits_of_operators_are_deleted(client: Client, database: D
         traits.delete(database, FAST)
 
 
-def test_a_provider_has_exactly_what_was_last_said(client: Client, database: Database) -> None:
+def test_a_provider_has_exactly_the_traits_of_the_last_write(
+    client: Client, database: Database
+) -> None:
     generation, found = traits.replace(database, UUID(1), [SSE, AVX], 0)
     assert generation == 1
     assert sorted(word.name for word in found) == [AVX, SSE]

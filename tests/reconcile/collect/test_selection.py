@@ -138,7 +138,7 @@ def known(facts: Facts, selection: Selection) -> bool:
 
 
 @given(drafts(), SELECTIONS)
-def test_of_what_is_selected_the_same_is_said_as_of_the_whole(draft, selection):
+def test_a_selection_never_changes_a_verdict(draft, selection):
     facts = draft.facts()
     if not known(facts, selection):
         return

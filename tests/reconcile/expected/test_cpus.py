@@ -47,7 +47,7 @@ def processors(specs, image=None, vcpus=4):
         (MIXED, {}, {"VCPU": 4, "PCPU": 0}),
     ],
 )
-def test_processors_are_counted_as_flavor_and_image_ask(specs, image, wanted):
+def test_cpus_are_counted_according_to_flavor_and_image(specs, image, wanted):
     assert processors(specs, image) == wanted
 
 
@@ -65,15 +65,15 @@ def test_processors_are_counted_as_flavor_and_image_ask(specs, image, wanted):
         (MIXED | {"hw:cpu_dedicated_mask": "1,^1"}, {}),
     ],
 )
-def test_what_nova_would_refuse_is_not_known(specs, image):
+def test_requests_that_nova_refuses_are_unknown(specs, image):
     assert isinstance(processors(specs, image), Unknown)
 
 
 @pytest.mark.parametrize("word", ["1", "t", "True", " yes ", "ON", "y"])
-def test_openstack_has_many_words_for_true(word):
+def test_spellings_of_true(word):
     assert is_true(word)
 
 
 @pytest.mark.parametrize("word", [None, "", "0", "false", "2"])
-def test_and_everything_else_is_not(word):
+def test_everything_else_is_false(word):
     assert not is_true(word)

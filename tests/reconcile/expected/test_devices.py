@@ -28,7 +28,7 @@ def parts(asked, providers, devices=()):
     return list(device_parts(web, host_providers_of(ROOT, cloud), cloud))
 
 
-def test_the_device_it_was_given_says_of_which_provider():
+def test_the_assigned_device_determines_the_provider():
     given = [device("0000:82:00.0"), device("0000:81:00.0")]
     assert parts((request(2),), (FIRST, SECOND), given) == [
         Known("PCI alias gpu", {GPU: 1}, "second"),
@@ -36,7 +36,7 @@ def test_the_device_it_was_given_says_of_which_provider():
     ]
 
 
-def test_a_virtual_function_is_held_of_its_physical_one():
+def test_a_virtual_function_is_allocated_on_its_physical_function():
     virtual = device("0000:0a:01.3", "type-VF", parent_address="0000:0a:00.0")
     asked = request(spec={"resource_class": "vf"})
     assert parts((asked,), (NETWORK_CARD,), [virtual]) == [
@@ -44,20 +44,20 @@ def test_a_virtual_function_is_held_of_its_physical_one():
     ]
 
 
-def test_without_its_devices_any_of_the_class_may_be_meant():
+def test_without_assigned_devices_any_provider_of_the_class_is_possible():
     assert parts((request(),), (FIRST, SECOND)) == [
         Ambiguous("PCI alias gpu", {GPU: 1}, ("first", "second"))
     ]
     assert parts((request(),), (FIRST,)) == [Known("PCI alias gpu", {GPU: 1}, "first")]
 
 
-def test_a_device_that_has_no_provider_is_nowhere():
+def test_a_device_without_a_provider_has_no_possible_provider():
     assert parts((request(),), (FIRST,), [device("0000:99:00.0")]) == [
         Ambiguous("PCI alias gpu", {GPU: 1}, ())
     ]
 
 
-def test_where_no_device_is_in_placement_nothing_is_held():
+def test_on_hosts_without_devices_in_placement_nothing_is_held():
     assert parts((request(),), ()) == []
 
 
@@ -74,17 +74,17 @@ def test_a_ports_device_is_not_in_placement():
         (PRODUCT, GPU),
     ],
 )
-def test_the_class_is_the_aliases_own_or_made_of_the_product(spec, name):
+def test_the_class_is_named_by_the_alias_or_made_of_the_product_id(spec, name):
     card = provider("card", name, name="h1_0000:81:00.0")
     assert parts((request(spec=spec),), (card,)) == [Known("PCI alias gpu", {name: 1}, "card")]
 
 
-def test_an_alias_that_names_no_product_is_not_known():
+def test_an_alias_without_a_product_is_unknown():
     for specs in (({"dev_type": "type-PF"},), (), (PRODUCT, PRODUCT)):
         asked = PciRequest("r1", 1, alias="gpu", specs=specs)
         [part] = parts((asked,), (FIRST,))
         assert isinstance(part, Unknown)
 
 
-def test_requests_that_cannot_be_read_are_not_known():
+def test_unreadable_pci_requests_are_unknown():
     assert parts(None, (FIRST,)) == [Unknown("its PCI requests could not be read")]

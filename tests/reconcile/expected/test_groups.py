@@ -39,7 +39,7 @@ def test_disk_is_root_ephemeral_and_swap_in_whole_gib(
     assert asked(volume_backed=volume_backed, **sizes) == {UNSUFFIXED: expected}
 
 
-def test_what_is_zero_is_not_asked_for():
+def test_amounts_of_zero_are_not_requested():
     assert asked(vcpus=0, root_gb=1) == {UNSUFFIXED: {"MEMORY_MB": 256, "DISK_GB": 1}}
 
 
@@ -91,24 +91,24 @@ def test_what_is_zero_is_not_asked_for():
         ),
     ],
 )  # fmt: skip
-def test_extra_specs_change_what_is_asked_for(specs, wanted):
+def test_extra_specs_change_the_request(specs, wanted):
     assert asked(specs) == wanted
 
 
-def test_an_image_can_ask_for_encrypted_memory():
+def test_an_image_can_request_encrypted_memory():
     assert asked(image={"hw_mem_encryption": "True"})[UNSUFFIXED]["MEM_ENCRYPTION_CONTEXT"] == 1
 
 
-def test_dedicated_cpus_take_the_place_of_shared_ones():
+def test_dedicated_cpus_replace_shared_ones():
     assert asked({"hw:cpu_policy": "dedicated"}) == {UNSUFFIXED: {"PCPU": 2, "MEMORY_MB": 256}}
 
 
-def test_a_host_without_dedicated_cpus_is_asked_for_shared_ones():
+def test_from_a_host_without_dedicated_cpus_shared_ones_are_requested():
     pinned = {"hw:cpu_policy": "dedicated"}
     assert asked(pinned, pinning=False) == {UNSUFFIXED: {"VCPU": 2, "MEMORY_MB": 256}}
 
 
-def test_what_nova_would_refuse_is_not_known():
+def test_requests_that_nova_refuses_are_unknown():
     assert isinstance(asked({"hw:cpu_policy": "mixed"}, {"hw_cpu_policy": "dedicated"}), Unknown)
 
 

@@ -18,7 +18,7 @@ def unsuffixed(**amounts: int) -> Group:
     return Group(UNSUFFIXED, amounts)
 
 
-def test_what_only_the_root_has_comes_from_it():
+def test_classes_that_only_the_root_has_come_from_the_root():
     wanted = {"VCPU": 2, "DISK_GB": 4}
     assert parts(unsuffixed(**wanted), PLAIN, CARD) == [Known("flavor", wanted, ROOT)]
 
@@ -37,17 +37,17 @@ def test_a_group_with_a_suffix_comes_from_one_provider():
     ]
 
 
-def test_of_two_providers_either_may_be_meant():
+def test_with_two_possible_providers_the_part_is_ambiguous():
     assert parts(unsuffixed(VGPU=1), PLAIN, CARD, OTHER_CARD) == [
         Ambiguous("flavor", {"VGPU": 1}, ("card", "other-card"))
     ]
 
 
-def test_what_no_provider_of_the_host_has_is_nowhere():
+def test_a_class_that_no_provider_of_the_host_has_is_ambiguous_without_providers():
     assert parts(unsuffixed(FPGA=1), PLAIN) == [Ambiguous("flavor", {"FPGA": 1}, ())]
 
 
-def test_a_pool_gives_to_the_hosts_that_it_shares_with():
+def test_a_pool_provides_to_the_hosts_that_it_shares_with():
     assert parts(unsuffixed(DISK_GB=4), DISKLESS, POOL, FAR_POOL) == [
         Known("flavor", {"DISK_GB": 4}, "pool")
     ]
@@ -59,7 +59,7 @@ def test_a_host_with_a_disk_and_a_pool_may_use_either():
     ]
 
 
-def test_what_blazar_made_is_blazars():
+def test_reservation_classes_belong_to_blazar():
     reservation = "CUSTOM_RESERVATION_4D17D41A"
     lease = provider("lease", reservation)
     assert parts(unsuffixed(VCPU=1, **{reservation: 1}), PLAIN, lease) == [

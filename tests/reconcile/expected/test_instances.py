@@ -39,7 +39,7 @@ def test_an_instance_on_no_host_holds_nothing():
     assert expected(shelved, facts(PLAIN)) == (ExpectedAllocation("web", ()),)
 
 
-def test_what_was_not_read_is_not_known():
+def test_a_flavor_that_was_not_read_is_unknown():
     [whole] = expected(instance(flavor=None), facts(PLAIN))
     assert whole.open == (Unknown("its flavor could not be read"),)
 
@@ -75,18 +75,18 @@ def test_a_move_whose_target_is_not_chosen_is_not_known_there():
     assert here == known("m1", ROOT, 2)
 
 
-def test_an_evacuation_under_way_is_not_known():
+def test_during_an_evacuation_the_allocation_is_unknown():
     [whole] = expected(instance(), facts(PLAIN, migrations=(move("evacuation", "accepted"),)))
     assert whole.open == (Unknown("its evacuation is in progress"),)
 
 
-def test_a_move_that_is_over_is_no_move():
+def test_a_completed_move_does_not_count():
     assert expected(instance(), facts(PLAIN, migrations=(move(status="confirmed"),))) == (
         known("web", ROOT, 2),
     )
 
 
-def test_ports_are_held_beside_the_flavor():
+def test_ports_are_added_to_the_flavor():
     group = PortRequestGroup("p1", (), BANDWIDTH)
     port = Port("p1", "web", "compute:nova", request_groups=(group,), allocation={"p1": "nic"})
     [whole] = expected(instance(ports_hold=True), facts(PLAIN, NIC, ports=(port,)))
@@ -108,23 +108,23 @@ def test_dedicated_cpus_asked_for_by_the_image():
     assert expected_on(ROOT, pinned, facts(modern)).known[ROOT] == {"PCPU": 2, "MEMORY_MB": 256}
 
 
-def test_a_host_that_counts_all_processors_as_shared_gave_shared_ones():
+def test_on_a_host_without_dedicated_cpus_shared_ones_are_expected():
     pinned = instance(flavor=flavor({"hw:cpu_policy": "dedicated"}))
     assert expected_on(ROOT, pinned, facts(PLAIN)) == known("web", ROOT, 2)
 
 
-def test_accelerators_are_cyborgs():
+def test_accelerators_belong_to_cyborg():
     [whole] = expected(instance(flavor=flavor({"accel:device_profile": "fpga"})), facts(PLAIN))
     assert whole.open == (NotOurs("device profile fpga", {}, "Cyborg"),)
 
 
-def test_what_nova_would_refuse_is_not_known():
+def test_requests_that_nova_refuses_are_unknown():
     odd = instance(flavor=flavor({"hw:cpu_policy": "loose"}))
     modern = provider(ROOT, "VCPU", "PCPU", "MEMORY_MB")
     assert expected_on(ROOT, odd, facts(modern)).open == (Unknown("its CPU policy is loose"),)
 
 
-def test_image_properties_that_are_not_told_matter_where_the_host_has_what_they_ask_for():
+def test_missing_image_properties_matter_only_if_the_host_has_the_inventory():
     told_nothing = instance(image_properties=None)
     assert expected_on(ROOT, told_nothing, facts(PLAIN)) == known("web", ROOT, 2)
     for name in ("PCPU", "MEM_ENCRYPTION_CONTEXT"):
@@ -134,7 +134,7 @@ def test_image_properties_that_are_not_told_matter_where_the_host_has_what_they_
         )
 
 
-def test_flavors_of_a_resize_that_are_not_told_are_not_known():
+def test_missing_flavors_of_a_resize_are_unknown():
     cloud = facts(PLAIN, ROOT2, nodes={"h2": ROOT2.uuid}, migrations=(move(),))
     there, here = expected(instance(host="h2", node="h2", flavor=BIG), cloud)
     assert there == known("web", ROOT2.uuid, 8)

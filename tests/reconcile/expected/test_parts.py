@@ -28,7 +28,7 @@ def test_known_parts_are_summed_by_provider():
     assert whole.providers == {"root", "pool", "card", "nic-1", "nic-2"}
 
 
-def test_nothing_expected_is_known_to_be_nothing():
+def test_an_empty_expectation_is_known():
     assert ExpectedAllocation("shelf", ()) == ExpectedAllocation("shelf", ())
     assert (ExpectedAllocation("shelf", ()).known, ExpectedAllocation("shelf", ()).open) == ({}, ())
 

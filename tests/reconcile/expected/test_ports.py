@@ -27,20 +27,20 @@ def test_the_port_names_its_providers():
     ]
 
 
-def test_a_port_that_names_none_has_the_one_there_is():
+def test_a_port_without_an_allocation_uses_the_only_provider():
     assert parts(None, AGENT, NIC) == [
         Known("port p1", BANDWIDTH, "nic"),
         Known("port p1", RATE, "agent"),
     ]
 
 
-def test_without_its_word_either_of_two_may_be_meant():
+def test_a_port_without_an_allocation_is_ambiguous_between_two_providers():
     assert parts({}, AGENT, NIC, OTHER_NIC)[0] == Ambiguous(
         "port p1", BANDWIDTH, ("nic", "other-nic")
     )
 
 
-def test_a_provider_of_another_host_is_not_believed():
+def test_a_provider_of_another_host_is_ignored():
     elsewhere = provider("far", *BANDWIDTH, root="root-of-h2")
     assert parts({"g1": "far"}, AGENT, NIC, elsewhere)[0] == Known("port p1", BANDWIDTH, "nic")
 

@@ -35,7 +35,7 @@ def facts_of(recorded_cloud, name: str) -> Facts:
 
 
 @pytest.mark.parametrize("name", OTHERWISE)
-def test_what_is_expected_is_what_nova_allocated(recorded_cloud, name):
+def test_expected_allocations_are_those_that_nova_made(recorded_cloud, name):
     facts = facts_of(recorded_cloud, name)
     otherwise, accounted = set(), set()
     for instance in facts.alive.values():

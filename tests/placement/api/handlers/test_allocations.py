@@ -2,7 +2,7 @@
 from tests.placement.client import UUID, Client, claim
 
 
-def test_what_is_given_can_be_read(client: Client) -> None:
+def test_written_allocations_can_be_read(client: Client) -> None:
     client.make_provider(1, inventories={"VCPU": 8})
     assert client.claim(100, {1: {"VCPU": 2}}).status == 204
     shown = client.get(f"/allocations/{UUID(100)}").json
@@ -12,7 +12,7 @@ def test_what_is_given_can_be_read(client: Client) -> None:
     assert list(of_provider["allocations"]) == [UUID(100)]
 
 
-def test_a_move_takes_and_gives_at_once(client: Client) -> None:
+def test_a_move_releases_and_claims_in_one_request(client: Client) -> None:
     for number in (1, 2):
         client.make_provider(number, inventories={"VCPU": 2})
     client.claim(100, {1: {"VCPU": 2}})
@@ -21,6 +21,6 @@ def test_a_move_takes_and_gives_at_once(client: Client) -> None:
     assert client.get(f"/allocations/{UUID(100)}").json["consumer_generation"] == 2
 
 
-def test_nobody_holds_nothing(client: Client) -> None:
+def test_a_consumer_without_allocations_does_not_exist(client: Client) -> None:
     assert client.get(f"/allocations/{UUID(100)}").json == {"allocations": {}}
     assert client.get(f"/resource_providers/{UUID(1)}/allocations").status == 404

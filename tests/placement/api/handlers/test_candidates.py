@@ -17,7 +17,7 @@ def test_a_candidate_can_be_claimed_as_it_is(client: Client) -> None:
 
 
 @pytest.mark.parametrize("randomize", [False, True])
-def test_operators_limit_how_many_are_made(
+def test_operators_can_limit_the_number_of_candidates(
     serve: Callable[..., Client], empty_ledger: str, randomize: bool
 ) -> None:
     client = serve(

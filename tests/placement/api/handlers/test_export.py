@@ -21,7 +21,7 @@ def export(client: Client) -> list[dict[str, Any]]:
     return [json.loads(line) for line in reply.text.splitlines()]
 
 
-def test_an_empty_ledger_has_a_head_and_an_end(client: Client) -> None:
+def test_the_export_of_an_empty_ledger_has_a_first_and_a_last_line(client: Client) -> None:
     assert export(client) == [
         {"trueup_export": 1},
         {"end": {"providers": 0, "consumers": 0}},
@@ -90,7 +90,7 @@ def test_only_administrators_unless_the_policy_says_otherwise(
     assert lenient.get("/trueup/export", headers=service).status == 200
 
 
-def test_a_database_that_fails_is_told_before_anything_is_sent(
+def test_a_failing_database_is_reported_before_anything_is_sent(
     serve: Callable[..., Client], empty_ledger: str
 ) -> None:
     client = serve(empty_ledger)

@@ -19,7 +19,7 @@ def test_inventories_are_replaced_together(host: Client) -> None:
     assert host.get(PATH).json == reply.json
 
 
-def test_one_is_added_changed_and_removed(host: Client) -> None:
+def test_one_inventory_is_added_changed_and_removed(host: Client) -> None:
     added = host.post(PATH, {"resource_class": "DISK_GB", "total": 5})
     assert (added.status, added.json["resource_provider_generation"]) == (201, 2)
     assert added.headers["location"].endswith(f"{PATH}/DISK_GB")
@@ -30,7 +30,7 @@ def test_one_is_added_changed_and_removed(host: Client) -> None:
     assert host.get(f"{PATH}/DISK_GB").status == 404
 
 
-def test_what_is_held_is_not_removed(host: Client) -> None:
+def test_an_inventory_in_use_is_not_removed(host: Client) -> None:
     host.claim(100, {1: {"VCPU": 1}})
     emptied = host.put(PATH, {"resource_provider_generation": 2, "inventories": {}})
     assert emptied.error["code"] == "placement.inventory.inuse"

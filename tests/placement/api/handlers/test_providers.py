@@ -20,7 +20,7 @@ def test_creating_answers_with_the_provider_from_1_20(client: Client) -> None:
     assert (late.status, late.json["uuid"], late.json["generation"]) == (200, UUID(1), 0)
 
 
-def test_names_and_uuids_are_taken_once(client: Client) -> None:
+def test_names_and_uuids_are_unique(client: Client) -> None:
     client.make_provider(ROOT)
     same_name = client.post("/resource_providers", {"name": "provider 1"})
     same_uuid = client.post("/resource_providers", {"name": "other", "uuid": UUID(ROOT)})
@@ -30,7 +30,7 @@ def test_names_and_uuids_are_taken_once(client: Client) -> None:
     assert same_name.error["code"] == "placement.duplicate_name"
 
 
-def test_a_tree_moves_with_its_top(client: Client) -> None:
+def test_a_tree_moves_with_its_root(client: Client) -> None:
     client.make_provider(ROOT)
     client.make_provider(CHILD, ROOT)
     client.make_provider(4, CHILD)
@@ -44,7 +44,7 @@ def test_a_tree_moves_with_its_top(client: Client) -> None:
     assert names(client, f"in_tree={UUID(4)}") == ["2", "4"]
 
 
-def test_what_is_used_is_not_deleted(client: Client) -> None:
+def test_a_provider_in_use_is_not_deleted(client: Client) -> None:
     client.make_provider(ROOT, inventories={"VCPU": 8})
     client.make_provider(CHILD, ROOT)
     above = client.delete(f"/resource_providers/{UUID(ROOT)}")
@@ -76,7 +76,7 @@ def test_what_is_used_is_not_deleted(client: Client) -> None:
         (f"member_of={UUID(99)}", []),
     ],
 )
-def test_filters_add_up(client: Client, query: str, expected: list[str]) -> None:
+def test_a_provider_must_match_all_filters(client: Client, query: str, expected: list[str]) -> None:
     client.make_provider(
         ROOT, inventories={"VCPU": 8}, traits=("HW_CPU_X86_AVX",), aggregates=(50,)
     )
@@ -98,7 +98,7 @@ def test_filters_name_what_exists(client: Client) -> None:
         assert "NOBODY" in reply.error["detail"]
 
 
-def test_a_missing_provider_is_told_before_a_bad_body(client: Client) -> None:
+def test_a_missing_provider_is_reported_before_a_bad_body(client: Client) -> None:
     assert client.put(CHILD_PATH, {"bad": 1}).status == 404
     client.make_provider(CHILD)
     assert client.put(CHILD_PATH, {"bad": 1}).status == 400

@@ -4,7 +4,7 @@ from tests.placement.client import UUID, Client
 PATH = f"/resource_providers/{UUID(1)}/traits"
 
 
-def test_custom_traits_come_and_go(client: Client) -> None:
+def test_custom_traits_are_created_and_deleted(client: Client) -> None:
     assert client.put("/traits/CUSTOM_FAST").status == 201
     assert client.put("/traits/CUSTOM_FAST").status == 204
     assert client.get("/traits/CUSTOM_FAST").status == 204

@@ -13,7 +13,7 @@ CLOUD = [
 ]
 
 
-def test_what_is_added_is_no_longer_free() -> None:
+def test_added_amounts_are_no_longer_free() -> None:
     tree = tree_of(CLOUD, group("1", VCPU=3), group("2", VCPU=3))
     assert tree.add("node1")
     assert not tree.add("node1")

@@ -26,7 +26,7 @@ def described(*used: int, whole_trees: bool = True) -> dict:
     return summaries(Candidates(summaries_of(positions, VIEW, whole_trees)))
 
 
-def test_a_summary_has_all_that_there_is_about_a_provider() -> None:
+def test_a_summary_has_everything_about_a_provider() -> None:
     """Traits come in the order of their ids, whatever order they were given in."""
     assert described(NUMA, HOST, whole_trees=False) == {
         "host": {

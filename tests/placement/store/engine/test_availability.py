@@ -30,12 +30,12 @@ def failure(url: str, statement: str = "SELECT 1") -> Exception:
         "sqlite:////no/such/folder/file.sqlite",
     ],
 )
-def test_nobody_there(url):
+def test_a_server_that_does_not_listen_is_unavailable(url):
     assert availability.is_away(failure(url))
 
 
 @pytest.mark.parametrize("kind", ["mariadb", "postgresql"])
-def test_a_wrong_password_or_name_does_not_mend_itself(
+def test_a_wrong_password_or_name_is_not_a_lost_database(
     kind: str, fresh_database: Callable[[str], str]
 ):
     url = make_url(fresh_database(kind))
@@ -43,13 +43,13 @@ def test_a_wrong_password_or_name_does_not_mend_itself(
     assert not availability.is_away(failure(as_text(url.set(database="nowhere"))))
 
 
-def test_a_statement_that_makes_no_sense_is_no_lost_database(database_url):
+def test_an_invalid_statement_is_not_a_lost_database(database_url):
     assert not availability.is_away(failure(database_url, "SELECT * FROM nowhere"))
     assert not availability.is_away(ValueError())
 
 
 @pytest.mark.parametrize("kind", ["mariadb", "postgresql"])
-def test_no_connection_that_is_free(kind, fresh_database):
+def test_an_exhausted_pool_is_unavailable(kind, fresh_database):
     options = DatabaseOptions(pool_size=1, overflow=0, pool_timeout_seconds=0)
     database = Database(fresh_database(kind), options)
     with database.reading() as first:
@@ -73,6 +73,6 @@ def test_a_reason_is_one_line():
     assert "\n" not in availability.reason(error)
 
 
-def test_a_url_that_is_none():
+def test_an_invalid_url_is_unusable():
     with pytest.raises(availability.UrlUnusable, match="cannot be used"):
         availability.open_database("nonsense", DatabaseOptions())

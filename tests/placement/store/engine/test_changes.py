@@ -66,7 +66,7 @@ def since(database: Database, known: Vector) -> Changed:
         return changes.since(tx, known, changes.vector(tx))
 
 
-def test_what_was_noted_is_told_to_those_who_did_not_know(database: Database) -> None:
+def test_published_changes_are_read_by_those_who_have_not_seen_them(database: Database) -> None:
     nothing = vector(database)
     write(database, "u1", "u2", "p7")
     known = vector(database)
@@ -84,7 +84,7 @@ def test_a_transaction_that_notes_nothing_writes_nothing(database: Database) -> 
     assert vector(database) == known
 
 
-def test_transactions_at_once_are_numbered_apart(database: Database) -> None:
+def test_concurrent_transactions_have_different_numbers(database: Database) -> None:
     """The one that began first ends last, and is not missed."""
     if database.is_sqlite:
         return  # One writer at a time.
@@ -99,7 +99,7 @@ def test_transactions_at_once_are_numbered_apart(database: Database) -> None:
     assert since(database, known) == Changed(usage_of=frozenset({1, 3}))
 
 
-def test_what_is_rolled_back_is_never_told(database: Database) -> None:
+def test_changes_that_are_rolled_back_are_never_published(database: Database) -> None:
     write(database, "u1")
     known = vector(database)
 
@@ -155,7 +155,7 @@ def test_a_row_keeps_only_the_latest(on_sqlite: Database) -> None:
     assert since(database, early).everything
 
 
-def test_who_slept_through_claims_alone_needs_all_usage(on_sqlite: Database) -> None:
+def test_after_missed_claims_only_usage_is_read_completely(on_sqlite: Database) -> None:
     database = on_sqlite
     write(database, "p1")
     known = vector(database)
@@ -166,13 +166,15 @@ def test_who_slept_through_claims_alone_needs_all_usage(on_sqlite: Database) -> 
 
 
 @pytest.mark.parametrize(("kind", "expected"), [("u", "all_usage"), ("p", "everything")])
-def test_a_change_of_very_many_is_one_of_all(on_sqlite: Database, kind: str, expected: str) -> None:
+def test_a_change_of_very_many_providers_counts_as_a_change_of_all(
+    on_sqlite: Database, kind: str, expected: str
+) -> None:
     known = vector(on_sqlite)
     write(on_sqlite, *(f"{kind}{number}" for number in range(1000)))
     assert since(on_sqlite, known) == Changed(**{expected: True})
 
 
-def test_a_row_that_vanished_means_to_start_from_nothing(database: Database) -> None:
+def test_after_a_row_vanished_the_view_is_loaded_again(database: Database) -> None:
     before = vector(database)
     write(database, "u1")
     known = vector(database)
@@ -253,7 +255,7 @@ def test_writers_whose_tables_were_dropped_make_them_again(database: Database) -
     assert since(database, known).everything
 
 
-def test_a_copy_of_the_process_has_writers_of_its_own(
+def test_a_forked_process_has_its_own_writers(
     on_sqlite: Database, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     nobody = vector(on_sqlite)

@@ -56,7 +56,7 @@ def test_a_snapshot_sees_one_moment(database: Database) -> None:
     assert names(database) == ["later"]
 
 
-def test_a_taken_key_means_to_look_again(database: Database) -> None:
+def test_after_a_duplicate_key_the_transaction_runs_again(database: Database) -> None:
     attempts = []
 
     @in_transaction
@@ -79,7 +79,7 @@ def test_a_taken_key_means_to_look_again(database: Database) -> None:
     assert len(attempts) == 2
 
 
-def test_writers_that_wait_for_each_other_start_again(database: Database) -> None:
+def test_after_a_deadlock_the_transaction_runs_again(database: Database) -> None:
     """Each has what the other wants; one of the two has to give way, and both get through."""
     for name in ("a", "b"):
         add(database, name)
@@ -109,7 +109,7 @@ def test_writers_that_wait_for_each_other_start_again(database: Database) -> Non
     assert sorted(done) == ["a", "b"]
 
 
-def test_who_never_gets_through_is_told_so(
+def test_a_transaction_that_conflicts_too_often_is_refused(
     database: Database, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("time.sleep", lambda _: None)

@@ -39,7 +39,7 @@ def server(
         yield database, DO_NOT_WAIT[request.param]
 
 
-def test_who_takes_a_lock_row_that_is_taken_waits(server: tuple[Database, str]) -> None:
+def test_a_transaction_waits_for_a_locked_row(server: tuple[Database, str]) -> None:
     database, do_not_wait = server
     # At first the row is made, then it is there.
     for _ in range(2):
@@ -53,7 +53,7 @@ def test_who_takes_a_lock_row_that_is_taken_waits(server: tuple[Database, str]) 
             other.rollback()
 
 
-def test_however_many_subjects_there_are_the_rows_are_few(database: Database) -> None:
+def test_many_subjects_need_few_rows(database: Database) -> None:
     with database.transaction() as tx:
         lock_rows.take(tx, lock_rows.TREE, range(1000))
     assert count(database) < 100

@@ -52,7 +52,7 @@ def test_batches_lose_nothing(filled: str, monkeypatch: pytest.MonkeyPatch) -> N
         ("UPDATE resource_providers SET root_provider_id = NULL WHERE uuid = '{provider}'", 4, 4),
     ],
 )
-def test_what_upstream_would_not_list_is_left_out(filled, harm, providers, holders) -> None:
+def test_rows_that_upstream_does_not_list_are_left_out(filled, harm, providers, holders) -> None:
     damage.execute(filled, harm.format(consumer=UUID(11), provider=UUID(1)))
     found, held = exported(filled)
     assert (len(found), len(held)) == (providers, holders)

@@ -127,7 +127,7 @@ def test_names_that_do_not_exist_are_refused(client: Client) -> None:
         find(client, resources=(("VCPU", 1), ("NOBODY", 1)))
 
 
-def test_what_leaves_makes_room(client: Client) -> None:
+def test_released_allocations_are_free_again(client: Client) -> None:
     client.make_provider(1, inventories={"VCPU": 8})
     client.claim(100, {1: {"VCPU": 8}})
     assert find(client, resources=(("VCPU", 1),)) == []
@@ -135,7 +135,7 @@ def test_what_leaves_makes_room(client: Client) -> None:
     assert find(client, resources=(("VCPU", 8),)) == [1]
 
 
-def test_a_list_tells_what_it_is_about_providers(ledger: Client) -> None:
+def test_a_provider_list_has_all_fields(ledger: Client) -> None:
     parent, child = [one for one in listed(ledger).providers if one.uuid in (UUID(1), UUID(2))]
     assert (child.root_uuid, child.parent_uuid) == (UUID(1), UUID(1))
     assert (parent.root_uuid, parent.parent_uuid) == (UUID(1), None)
@@ -160,7 +160,7 @@ def test_the_time_of_a_list_is_that_of_the_latest_change(ledger: Client) -> None
 
 
 @pytest.mark.parametrize("amount", [2**31 - 1, 2**31, 2**63 - 1])
-def test_nobody_has_more_than_there_can_be(ledger: Client, amount: int) -> None:
+def test_no_provider_has_an_absurd_amount(ledger: Client, amount: int) -> None:
     for path in ("/resource_providers", "/allocation_candidates"):
         found = ledger.get(f"{path}?resources=VCPU:{amount}")
         assert (found.status, any(found.json.values())) == (200, False)

@@ -105,7 +105,7 @@ def test_the_rows_are_of_one_moment(serve: Callable[..., Client], database_url: 
     assert len(after.trait_sets) == len(after.aggregate_pairs) == 1
 
 
-def test_who_has_no_root_is_seen_by_nobody(client: Client) -> None:
+def test_a_provider_without_a_root_is_not_read(client: Client) -> None:
     client.make_provider(1)
     client.make_provider(2)
     with client.application.database.transaction() as tx:
@@ -114,7 +114,7 @@ def test_who_has_no_root_is_seen_by_nobody(client: Client) -> None:
     assert [row.uuid for row in take(client).providers] == [UUID(2)]
 
 
-def test_what_nobody_owns_is_used(client: Client) -> None:
+def test_allocations_without_a_consumer_count_as_usage(client: Client) -> None:
     client.make_provider(1, inventories={"VCPU": 8})
     client.claim(100, {1: {"VCPU": 2}})
     with client.application.database.transaction() as tx:

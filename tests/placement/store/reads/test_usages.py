@@ -99,7 +99,7 @@ def test_all_types_are_one_sum(tx: Transaction) -> None:
     assert by_type(tx, "all", project="nobody") == {}
 
 
-def test_who_holds_nothing_is_not_counted(tx: Transaction) -> None:
+def test_consumers_without_allocations_are_not_counted(tx: Transaction) -> None:
     """Upstream leaves such consumers behind."""
     tx.execute(tables.allocations.delete().where(tables.allocations.c.consumer_id == UUID(102)))
     assert "MIGRATION" not in by_type(tx)

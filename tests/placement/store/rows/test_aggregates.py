@@ -59,7 +59,7 @@ def test_members_join_and_leave_one_by_one(tx: Transaction) -> None:
     assert list(aggregates.of_provider(tx, two)) == [UUID(51)]
 
 
-def test_nothing_given_is_nothing_done(tx: Transaction) -> None:
+def test_an_empty_change_does_nothing(tx: Transaction) -> None:
     one = provider(tx, 1)
     aggregates.insert_memberships(tx, one, [])
     aggregates.delete_memberships(tx, one, [])

@@ -42,7 +42,7 @@ def test_a_consumer_is_found_with_all_that_it_holds(tx: Transaction) -> None:
     assert allocations.of_consumer(tx, NOBODY) == (None, [])
 
 
-def test_a_provider_is_found_with_all_who_hold_it(tx: Transaction) -> None:
+def test_a_provider_is_found_with_all_its_consumers(tx: Transaction) -> None:
     found = allocations.of_provider(tx, provider(tx, 1))
     assert [
         (uuid, generation, one.resource_class, one.amount) for uuid, generation, one in found
@@ -74,7 +74,7 @@ def test_what_is_held_counts_however_it_came_there(tx: Transaction) -> None:
     assert [uuid for uuid, _, _ in allocations.of_provider(tx, provider(tx, 2))] == [SERVER]
 
 
-def test_one_loses_everything_and_the_others_nothing(tx: Transaction) -> None:
+def test_deleting_one_consumer_leaves_the_others(tx: Transaction) -> None:
     allocations.delete_of(tx, [], [])
     allocations.delete_of(tx, [SERVER, NOBODY], [provider(tx, 1).id, provider(tx, 2).id])
     held, _ = allocations.held_by(tx, [SERVER, MOVE])
@@ -100,7 +100,7 @@ def test_reading_what_consumers_hold_publishes_nothing_and_deleting_it_does(
         assert changed == Changed(usage_of=frozenset({provider(tx, 1).id}))
 
 
-def test_what_is_written_is_held(tx: Transaction) -> None:
+def test_written_allocations_are_read_back(tx: Transaction) -> None:
     wanted = ConsumerAllocations(MOVE, "p", "u", {(UUID(2), "DISK_GB"): 5, (UUID(2), "VCPU"): 6})
     allocations.delete_of(tx, [MOVE], [provider(tx, 1).id])
     ids = {UUID(2): provider(tx, 2).id}

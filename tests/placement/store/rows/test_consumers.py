@@ -22,7 +22,9 @@ def shown(database: Database) -> dict[str, tuple[str, str, str | None]]:
     return {one.uuid: (one.project_id, one.user_id, one.type) for one in found}
 
 
-def test_new_consumers_start_and_known_ones_go_on(database: Database) -> None:
+def test_new_consumers_start_at_generation_one_and_known_ones_are_incremented(
+    database: Database,
+) -> None:
     first = ConsumerAllocations("server", "p", "u", type="INSTANCE")
     with database.transaction() as tx:
         consumers.save(tx, [first], {})

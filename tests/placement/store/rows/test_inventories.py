@@ -34,7 +34,7 @@ def used(found: dict[tuple[str, str], InventoryWithUsage]) -> dict[tuple[str, st
     return {place: stock.used for place, stock in found.items()}
 
 
-def test_what_is_written_is_read(tx: Transaction) -> None:
+def test_written_inventories_are_read_back(tx: Transaction) -> None:
     two = provider(tx, 2)
     disk = Inventory("DISK_GB", 100, 10, 5, 50, 5, 1.5)
     inventories.insert_inventories(tx, two, [disk, Inventory("MEMORY_MB", 512)], IDS)
@@ -75,7 +75,7 @@ def test_only_what_is_asked_for_is_summed(tx: Transaction) -> None:
     assert inventories.with_usage(tx, [], ["VCPU"]) == ({}, {})
 
 
-def test_what_nobody_owns_is_used_as_well(tx: Transaction) -> None:
+def test_usage_includes_allocations_without_a_consumer(tx: Transaction) -> None:
     row = {"resource_class_id": IDS["VCPU"], "consumer_id": UUID(199), "used": 1}
     two = provider(tx, 2)
     tx.execute(insert(tables.allocations), row | {"resource_provider_id": two.id})

@@ -67,7 +67,7 @@ def test_a_new_root_is_its_own_and_a_child_has_its_parents(tx: Transaction) -> N
     assert provider(tx, 10).generation == 0
 
 
-def test_who_moves_takes_along_what_is_below(tx: Transaction) -> None:
+def test_a_provider_moves_with_its_subtree(tx: Transaction) -> None:
     child = provider(tx, CHILD)
     providers.move(tx, child, providers.subtree(tx, child), provider(tx, OTHER))
     found = places(tx)
@@ -118,7 +118,7 @@ def test_a_deleted_provider_leaves_nothing_behind(tx: Transaction) -> None:
     }
 
 
-def test_what_nobody_owns_is_held_as_well(tx: Transaction) -> None:
+def test_allocations_without_a_consumer_row_are_found(tx: Transaction) -> None:
     other = provider(tx, OTHER)
     assert not providers.has_allocations(tx, other)
     row = {"resource_class_id": 0, "consumer_id": UUID(199), "used": 1}

@@ -47,7 +47,7 @@ def test_traits_come_and_go_one_by_one(tx: Transaction) -> None:
     assert (names(tx, 1), set(names(tx, 2))) == ([SSE], {AVX, "CUSTOM_FAST"})
 
 
-def test_nothing_given_is_nothing_done(tx: Transaction) -> None:
+def test_an_empty_change_does_nothing(tx: Transaction) -> None:
     one = provider(tx, 1)
     traits.insert_traits(tx, one, [])
     traits.delete_traits(tx, one, [])
