@@ -18,8 +18,10 @@ KINDS = frozenset({"mariadb", "postgresql", "upstream"})
 # These compare many generated clouds, run upstream programs, or build a distribution.
 SLOW = frozenset(
     {
+        "cli/test_extras.py",
         "docs/test_package_page.py",
         "placement/test_manage.py",
+        "reconcile/changes/test_allocations.py",
         "reconcile/collect/test_selected.py",
     }
 )
