@@ -67,17 +67,17 @@ class Neutron:
     def port(self, uuid: str) -> Mapping[str, Any] | None:
         """Neutron's document of one port; None: there is no such port."""
         path = f"/v2.0/ports/{quote(uuid)}?fields=binding:profile&fields=revision_number"
-        response = sent(NEUTRON, self._adapter, "GET", path)
+        response = send_request(NEUTRON, self._adapter, "GET", path)
         if response.status_code == 404:
             return None
-        answer = checked(NEUTRON, response)
-        with understood(NEUTRON):
+        answer = document_of(NEUTRON, response)
+        with well_formed(NEUTRON):
             row: Mapping[str, Any] = answer["port"]
         return row
 
     def set_profile(self, uuid: str, profile: Mapping[str, Any], revision: int | str | None) -> Any:
         """The response to replacing a port's binding profile, if it still has this revision."""
-        return sent(
+        return send_request(
             NEUTRON,
             self._adapter,
             "PUT",

@@ -8,7 +8,7 @@ from urllib.parse import quote
 from keystoneauth1.adapter import Adapter
 
 from trueup.reconcile.sources.errors import Unreachable
-from trueup.reconcile.sources.http import checked, sent, understood
+from trueup.reconcile.sources.http import document_of, send_request, well_formed
 
 NOVA = "Nova's API"
 # Services have uuids, and one request sets all fields, since 2.53 (Pike).
@@ -24,8 +24,8 @@ class ComputeServices:
     def row(self, host: str) -> Mapping[str, Any] | None:
         """Nova's document of the compute service of a host; None: it has none."""
         path = f"/os-services?binary=nova-compute&host={quote(host)}"
-        answer = checked(NOVA, sent(NOVA, self._adapter, "GET", path, **_VERSION))
-        with understood(NOVA):
+        answer = document_of(NOVA, send_request(NOVA, self._adapter, "GET", path, **_VERSION))
+        with well_formed(NOVA):
             rows = [row for row in answer["services"] if row["host"] == host]
         return rows[0] if rows else None
 
@@ -35,7 +35,7 @@ class ComputeServices:
         if row is None:
             raise Unreachable(NOVA, f"it has no compute service on {host}")
         path = f"/os-services/{row['id']}"
-        return sent(NOVA, self._adapter, "PUT", path, json=dict(fields), **_VERSION)
+        return send_request(NOVA, self._adapter, "PUT", path, json=dict(fields), **_VERSION)
 
 
 _VERSION: dict[str, Any] = {"microversion": MICROVERSION}
