@@ -1,7 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """`trueup apply` writes a plan, and says how to take it back. What guards it: tests/reconcile."""
 
+import pytest
+
 from tests.cli.running import trueup
+from tests.cli.terminal import at_a_terminal
 from trueup.reconcile.journal import Origin
 from trueup.reconcile.journals import applying, runs
 from trueup.reconcile.plan_file import load
@@ -63,3 +66,40 @@ def test_a_run_that_another_process_applies_is_left_to_it(small, plan_file, stat
 def test_a_raised_age_takes_an_older_plan(plan_file):
     assert trueup("apply", plan_file, "--max-age", 0).code == 2
     assert trueup("apply", plan_file, "--max-age", 0.5).code == 0
+
+
+def test_what_was_refused_is_planned_again_and_applied(small, plan_file):
+    """A write of somebody else moved its generation: nothing is wrong with the finding."""
+    consumer = small.consumer("wrong-provider")
+    holding = small.holding(consumer)
+    rows = holding["allocations"].items()
+    body = {name: holding[name] for name in ("project_id", "user_id", "consumer_generation")}
+    body["allocations"] = {uuid: {"resources": row["resources"]} for uuid, row in rows}
+    assert small.call("PUT", f"/allocations/{consumer}", body).status_code == 204
+    ran = trueup("apply", plan_file, "--replan", 0.01, "-f", "json")
+    assert ran.code == 0
+    assert sorted(row["Result"] for row in ran.json()) == ["done"] * 4 + ["refused"]
+    assert "1 step for 1 finding." in ran.err
+    assert small.plan().steps == ()
+
+
+def test_steps_are_written_side_by_side(small, plan_file):
+    ran = trueup("apply", plan_file, "--concurrency", 4, "--rate", 1000, "-f", "json")
+    assert ran.code == 0
+    assert [row["Result"] for row in ran.json()] == ["done"] * 4
+    assert small.plan().steps == ()
+
+
+@pytest.mark.parametrize(
+    ("words", "typed", "written"),
+    [([], "y\n", True), ([], "\n", False), ([], "no\n", False), (["--yes"], "", True)],
+)
+def test_at_a_terminal_it_asks_once(small, plan_file, words, typed, written):
+    before = small.rows()
+    code, shown = at_a_terminal("apply", plan_file, *words, typed=typed)
+    assert (code == 0) is written, shown
+    assert ("Write 4 steps that touch 4 subjects to http" in shown) is (words == [])
+    if not written:
+        assert code == 2
+        assert "nothing is written" in shown
+        assert small.rows() == before

@@ -7,6 +7,7 @@ from datetime import datetime, timedelta
 
 import pytest
 
+from trueup.cli import options, outcomes
 from trueup.cli.exits import explained
 from trueup.exit_codes import ExitCode
 from trueup.reconcile import (
@@ -38,7 +39,7 @@ def errors_of(module) -> list[type[Exception]]:
 
 MODULES = (
     errors, audit_file, files, observation, plan, plan_file, journal, journals, selection,
-    snapshot, undo,
+    snapshot, undo, options, outcomes,
 )  # fmt: skip
 ERRORS = [kind for module in MODULES for kind in errors_of(module)]
 

@@ -1,45 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
 """Progress is for people at a terminal; a pipe gets none of it."""
 
-import os
-import pty
-import subprocess
-import sys
-
 import pytest
 
 from tests.cli.running import trueup
+from tests.cli.terminal import at_a_terminal
 from trueup.cli.progress import progress, wait
-
-PROGRAM = [sys.executable, "-c", "from trueup.cli.main import main; raise SystemExit(main())"]
-
-
-def at_a_terminal(*words: object, environment: dict[str, str]) -> tuple[int, str]:
-    """Run the program with a terminal for its standard error: the code, and what was shown."""
-    ours, theirs = pty.openpty()
-    process = subprocess.Popen(
-        [*PROGRAM, *map(str, words)],
-        stdout=subprocess.PIPE,
-        stderr=theirs,
-        env=os.environ | {"TERM": "xterm", "COLUMNS": "120"} | environment,
-    )
-    os.close(theirs)
-    shown = b""
-    while True:
-        try:
-            piece = os.read(ours, 4096)
-        except OSError:  # how Linux says that the other end is closed
-            break
-        if not piece:
-            break
-        shown += piece
-    os.close(ours)
-    process.communicate()
-    return process.returncode, shown.decode()
 
 
 def test_a_terminal_shows_a_bar_for_each_stage(nova_conf):
-    code, shown = at_a_terminal("audit", environment={"TRUEUP_NOVA_CONF": str(nova_conf)})
+    code, shown = at_a_terminal("audit")
     assert code == 3
     for stage in ("providers", "cells"):
         assert stage in shown

@@ -11,7 +11,7 @@ from tests.reconcile.planning import planned
 from tests.reconcile.small import Small
 from trueup.reconcile.journal import Origin, Settled
 from trueup.reconcile.journals import applying, reopened, runs
-from trueup.reconcile.runs import undone
+from trueup.reconcile.runs import Chosen, undone
 from trueup.reconcile.steps import Step, Version
 from trueup.reconcile.undo import StepUnknown, inverse
 
@@ -25,7 +25,7 @@ def versions_of(step: Step, number: int | None) -> tuple[Version, ...]:
 
 def undo(small: Small, run: str, *only: str) -> dict[str, Settled]:
     """Take a run back; how each consumer's step was settled."""
-    with undone(run, small.cloud, small.folder / "journal", only) as found:
+    with undone(run, small.cloud, small.folder / "journal", Chosen(only)) as found:
         return {step.consumers[0]: settled for step, settled in found.outcomes}
 
 

@@ -5,14 +5,25 @@ import argparse
 from datetime import timedelta
 from pathlib import Path
 
-from trueup.cli.outcomes import add_limit_option, conclude, follow
-from trueup.cli.progress import progress
+from trueup.cli.outcomes import (
+    add_limit_option,
+    add_writing_options,
+    ask,
+    conclude,
+    follow,
+    pace_of,
+    tell_plan,
+)
+from trueup.cli.progress import Report, progress, wait
 from trueup.cli.verb import CloudVerb, add_state_option
+from trueup.reconcile.apply import Outcome
 from trueup.reconcile.clock import now
-from trueup.reconcile.plan import refuse_too_large, refuse_unfit
+from trueup.reconcile.options import AuditOptions
+from trueup.reconcile.plan import Plan, refuse_too_large, refuse_unfit
 from trueup.reconcile.plan_file import load
 from trueup.reconcile.report.tables import OUTCOME_COLUMNS, Columns, Table, outcome_table
-from trueup.reconcile.runs import applied
+from trueup.reconcile.runs import INTERVAL_SECONDS, Observer, applied, plan_again
+from trueup.reconcile.sources.cloud import Cloud
 
 AGE_MAX_HOURS = 1.0
 
@@ -25,6 +36,16 @@ class ApplyCommand(CloudVerb):
         parser.add_argument("plan", metavar="PLAN", type=Path, help="a file of 'trueup plan --out'")
         add_state_option(parser)
         add_limit_option(parser)
+        add_writing_options(parser)
+        parser.add_argument(
+            "--replan",
+            metavar="SECONDS",
+            type=float,
+            nargs="?",
+            const=INTERVAL_SECONDS,
+            help="plan refused steps again, with two new observations so many seconds apart "
+            "(%(const)s if not given), and apply that plan too",
+        )
         parser.add_argument(
             "--max-age",
             metavar="HOURS",
@@ -43,7 +64,34 @@ class ApplyCommand(CloudVerb):
         with self.cloud(arguments) as cloud, progress() as report:
             cells = [cell.uuid for cell in cloud.nova.cells()]
             refuse_unfit(plan, cells, now(), timedelta(hours=arguments.max_age))
-            with applied(plan, cloud, arguments.state_dir) as run:
-                outcomes = follow(run, report)
-        self.exit_code = conclude(run, outcomes)
+            ask(arguments, plan, cloud)
+            outcomes = self._apply(plan, cloud, arguments, report)
+            refused = any(settled.result == "refused" for _, settled in outcomes)
+            if arguments.replan and refused:
+                outcomes += self._again(outcomes, cloud, arguments, report)
         return outcome_table(outcomes)
+
+    def _apply(
+        self, plan: Plan, cloud: Cloud, arguments: argparse.Namespace, report: Report
+    ) -> list[Outcome]:
+        with applied(plan, cloud, arguments.state_dir, pace_of(arguments)) as run:
+            outcomes = follow(run, report)
+        self.exit_code = conclude(run, outcomes)
+        return outcomes
+
+    def _again(
+        self,
+        outcomes: list[Outcome],
+        cloud: Cloud,
+        arguments: argparse.Namespace,
+        report: Report,
+    ) -> list[Outcome]:
+        """Plan the refused steps again, with two new observations, and apply that plan."""
+        observer = Observer(cloud, AuditOptions(), report)
+        interval = timedelta(seconds=arguments.replan)
+        planned = plan_again(observer, outcomes, interval, lambda left: wait(left, report))
+        tell_plan(planned.plan)
+        if not planned.plan.steps:
+            return []
+        refuse_too_large(planned.plan, arguments.limit)
+        return self._apply(planned.plan, cloud, arguments, report)

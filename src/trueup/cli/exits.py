@@ -4,7 +4,7 @@
 from collections.abc import Callable
 from typing import Any
 
-from trueup.cli import options
+from trueup.cli import options, outcomes
 from trueup.cli.extras import how_to_install
 from trueup.exit_codes import ExitCode
 from trueup.reconcile import (
@@ -24,6 +24,7 @@ from trueup.reconcile.sources import errors as cloud
 # Error type → exit code, and its sentence: what is wrong, and what to do.
 _WORDS: dict[type[Exception], tuple[ExitCode, Callable[[Any], str]]] = {
     ModuleNotFoundError: (ExitCode.USAGE, how_to_install),
+    outcomes.NotAgreed: (ExitCode.USAGE, lambda e: "nothing is written."),
     options.OptionRefused: (ExitCode.USAGE, lambda e: f"{e.option}: {e.reason}."),
     cloud.Unreachable: (
         ExitCode.INCOMPLETE,

@@ -2,14 +2,25 @@
 """A run as the operator follows it: progress, and what happened, however it ends."""
 
 import argparse
+import sys
 from collections import Counter
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 from trueup.cli.progress import Report, say
 from trueup.exit_codes import ExitCode
 from trueup.reconcile.apply import Outcome
+from trueup.reconcile.journal import Journal
+from trueup.reconcile.pace import Pace
+from trueup.reconcile.plan import Plan
 from trueup.reconcile.report.words import counted
 from trueup.reconcile.runs import Run
+from trueup.reconcile.sources.cloud import Cloud
+
+
+@dataclass(eq=False)
+class NotAgreed(Exception):
+    """The operator was asked, and did not say yes."""
 
 
 def follow(run: Run, report: Report) -> list[Outcome]:
@@ -44,6 +55,8 @@ def conclude(run: Run, outcomes: Sequence[Outcome]) -> ExitCode:
         )
     if results["done"] or results["unknown"]:
         say(f"To take it back: trueup undo {run.name}")
+    if results["refused"]:
+        say("To plan refused steps again: trueup apply PLAN --replan, or make a new plan.")
     return ExitCode.CLEAN if results["done"] == len(outcomes) else ExitCode.SOME_REFUSED
 
 
@@ -56,3 +69,59 @@ def add_limit_option(parser: argparse.ArgumentParser) -> None:
         help="how many consumers, providers … may be touched "
         "(default: 25, or 1 %% of consumers if more)",
     )
+
+
+def add_writing_options(parser: argparse.ArgumentParser) -> None:
+    """--yes, --concurrency and --rate, for the commands that write."""
+    parser.add_argument(
+        "--yes", action="store_true", help="write without asking; in a pipe nothing is asked anyway"
+    )
+    parser.add_argument(
+        "--concurrency",
+        metavar="STEPS",
+        type=int,
+        default=1,
+        help="how many steps are written side by side (default: %(default)s)",
+    )
+    parser.add_argument(
+        "--rate",
+        metavar="STEPS",
+        type=float,
+        help="how many steps are begun in a second at most (default: as fast as it goes)",
+    )
+
+
+def pace_of(arguments: argparse.Namespace) -> Pace:
+    """What --concurrency and --rate say."""
+    return Pace(arguments.concurrency, arguments.rate)
+
+
+def ask(arguments: argparse.Namespace, plan: Plan, cloud: Cloud) -> None:
+    """Ask once, at a terminal, whether a plan is to be written. Raises NotAgreed."""
+    _ask(
+        arguments,
+        f"Write {counted(len(plan.steps), 'step')} that touch "
+        f"{counted(len(plan.subjects), 'subject')} to {cloud.placement.endpoint()}?",
+    )
+
+
+def ask_undo(arguments: argparse.Namespace, journal: Journal) -> None:
+    """Ask once, at a terminal, whether a run is to be taken back. Raises NotAgreed."""
+    steps = arguments.step or [step.id for step, _ in journal.in_place]
+    _ask(arguments, f"Take back {counted(len(steps), 'step')} of run {journal.run}?")
+
+
+def tell_plan(plan: Plan) -> None:
+    """How many steps there are for how many findings, and what was declined, with the reason."""
+    say(f"{counted(len(plan.steps), 'step')} for {counted(len(plan.findings), 'finding')}.")
+    for one in plan.declined:
+        say(f"No step for {one.finding.id}: {one.reason}.")
+
+
+def _ask(arguments: argparse.Namespace, question: str) -> None:
+    if arguments.yes or not (sys.stdin.isatty() and sys.stderr.isatty()):
+        return
+    sys.stderr.write(f"{question} [y/N] ")
+    sys.stderr.flush()
+    if sys.stdin.readline().strip().lower() not in ("y", "yes"):
+        raise NotAgreed

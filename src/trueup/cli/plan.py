@@ -6,6 +6,7 @@ from datetime import timedelta
 from pathlib import Path
 
 from trueup.cli.audit import add_grace_option, summarize, verdict
+from trueup.cli.outcomes import tell_plan
 from trueup.cli.progress import progress, say, wait
 from trueup.cli.sources import FactsVerb, add_from_option, kept_facts, selection
 from trueup.reconcile.audit import Audit
@@ -16,11 +17,7 @@ from trueup.reconcile.options import AuditOptions
 from trueup.reconcile.plan import Plan
 from trueup.reconcile.plan_file import save
 from trueup.reconcile.report.tables import PLAN_COLUMNS, Columns, Table, plan_table
-from trueup.reconcile.report.words import counted
-from trueup.reconcile.runs import Observer, Planned, plan, plan_of_facts
-
-# nova-compute's default update_resources_interval: what it repairs by itself is repaired by then.
-INTERVAL_SECONDS = 60
+from trueup.reconcile.runs import INTERVAL_SECONDS, Observer, Planned, plan, plan_of_facts
 
 
 class PlanCommand(FactsVerb):
@@ -90,9 +87,7 @@ def _plan_of_snapshot(
 
 
 def _announce(plan: Plan, path: Path | None) -> None:
-    say(f"{counted(len(plan.steps), 'step')} for {counted(len(plan.findings), 'finding')}.")
-    for one in plan.declined:
-        say(f"No step for {one.finding.id}: {one.reason}.")
+    tell_plan(plan)
     if not plan.steps:
         return
     if len(plan.subjects) > plan.limit:

@@ -3,12 +3,19 @@
 
 import argparse
 
-from trueup.cli.outcomes import add_limit_option, conclude, follow
+from trueup.cli.outcomes import (
+    add_limit_option,
+    add_writing_options,
+    ask_undo,
+    conclude,
+    follow,
+    pace_of,
+)
 from trueup.cli.progress import progress, say
 from trueup.cli.verb import CloudVerb, add_state_option
 from trueup.reconcile.journals import read
 from trueup.reconcile.report.tables import OUTCOME_COLUMNS, Columns, Table, outcome_table
-from trueup.reconcile.runs import undone
+from trueup.reconcile.runs import Chosen, undone
 
 
 class UndoCommand(CloudVerb):
@@ -26,6 +33,7 @@ class UndoCommand(CloudVerb):
         )
         add_state_option(parser)
         add_limit_option(parser)
+        add_writing_options(parser)
         return parser
 
     def columns(self, arguments: argparse.Namespace) -> Columns:
@@ -33,11 +41,12 @@ class UndoCommand(CloudVerb):
 
     def act(self, arguments: argparse.Namespace) -> Table:
         folder = arguments.state_dir
-        read(arguments.run, folder)
+        ask_undo(arguments, read(arguments.run, folder))
+        chosen = Chosen(arguments.step, arguments.limit)
         with (
             self.cloud(arguments) as cloud,
             progress() as report,
-            undone(arguments.run, cloud, folder, arguments.step, arguments.limit) as run,
+            undone(arguments.run, cloud, folder, chosen, pace_of(arguments)) as run,
         ):
             outcomes = follow(run, report)
         if run.name:

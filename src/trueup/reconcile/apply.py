@@ -2,6 +2,7 @@
 """Apply: a plan → the cloud. Each step: read its targets and guards, journal the intent, write."""
 
 from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from datetime import timedelta
 
@@ -10,6 +11,7 @@ from trueup.reconcile.changes import Fate, Found, Reply
 from trueup.reconcile.clock import now
 from trueup.reconcile.guards import broken
 from trueup.reconcile.journal import Journal, Settled
+from trueup.reconcile.pace import ONE_BY_ONE, Pace, Throttle, batches
 from trueup.reconcile.plan import Plan
 from trueup.reconcile.sources.cloud import Cloud
 from trueup.reconcile.sources.errors import AccessDenied, Unreachable
@@ -36,23 +38,32 @@ def require_answers(plan: Plan, cloud: Cloud) -> None:
         _read(step, cloud)
 
 
-def apply(cloud: Cloud, journal: Journal) -> Iterator[Outcome]:
+def apply(cloud: Cloud, journal: Journal, pace: Pace = ONE_BY_ONE) -> Iterator[Outcome]:
     """Settle each step of a journal's plan in turn, going on where an earlier attempt stopped.
 
     Raises what the cloud raises when a source stops answering, after the step at hand is settled:
     `unknown` if it may have been written. Applying the plan again decides it.
     """
-    for step in journal.plan.steps:
+    throttle = Throttle(pace)
+
+    def settle(step: Step) -> _Ended:
         settled = journal.settled(step)
         # Only what is done is final: a guard that moved may have moved back.
         if settled is not None and settled.result == "done":
-            yield step, settled
-            continue
+            return _Ended(settled)
+        throttle.wait()
         ended = _attempt(step, cloud, journal)
         journal.settle(ended.settled)
-        yield step, ended.settled
-        if ended.stop is not None:
-            raise ended.stop
+        return ended
+
+    for group in batches(journal.plan.steps, pace.concurrency):
+        with ThreadPoolExecutor(len(group)) as pool:
+            attempts = [pool.submit(settle, step) for step in group]
+        for step, attempt in zip(group, attempts, strict=True):
+            ended = attempt.result()
+            yield step, ended.settled
+            if ended.stop is not None:
+                raise ended.stop
 
 
 def settle_interrupted(cloud: Cloud, journal: Journal) -> None:

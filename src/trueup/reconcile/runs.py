@@ -3,7 +3,7 @@
 
 import getpass
 import socket
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from datetime import timedelta
@@ -26,6 +26,7 @@ from trueup.reconcile.observation import (
     refuse_interval,
 )
 from trueup.reconcile.options import AuditOptions
+from trueup.reconcile.pace import ONE_BY_ONE, Pace
 from trueup.reconcile.plan import (
     Plan,
     consumers_of,
@@ -35,6 +36,9 @@ from trueup.reconcile.plan import (
 )
 from trueup.reconcile.sources.cloud import Cloud
 from trueup.reconcile.undo import inverse
+
+# nova-compute's default update_resources_interval: what it repairs by itself is repaired by then.
+INTERVAL_SECONDS = 60
 
 # Lets so many seconds pass, and may show that.
 Wait = Callable[[float], None]
@@ -76,6 +80,21 @@ def plan(observer: Observer, first: Audit, interval: timedelta, wait: Wait) -> P
     return Planned(make_plan(confirmed, holdings), confirmed.second)
 
 
+def plan_again(
+    observer: Observer, outcomes: Iterable[Outcome], interval: timedelta, wait: Wait
+) -> Planned:
+    """Observe what the refused steps are about twice, and plan what both observations found.
+
+    Raises IntervalInvalid, and as `collect`.
+    """
+    refused = [step for step, settled in outcomes if settled.result == "refused"]
+    subjects = frozenset(one for step in refused for one in step.subjects)
+    consumers = frozenset(one for step in refused for one in step.consumers)
+    selection = Selection(consumers=consumers, providers=subjects - consumers)
+    narrow = replace(observer, selection=selection)
+    return plan(narrow, narrow.observe().audit, interval, wait)
+
+
 def plan_of_facts(
     facts: Facts, first: Audit, interval: timedelta, options: AuditOptions
 ) -> Planned:
@@ -101,7 +120,7 @@ class Run:
 
 
 @contextmanager
-def applied(plan: Plan, cloud: Cloud, folder: Path) -> Iterator[Run]:
+def applied(plan: Plan, cloud: Cloud, folder: Path, pace: Pace = ONE_BY_ONE) -> Iterator[Run]:
     """A run of a plan, with its journal in a folder.
 
     Raises Unreachable, RunBusy, JournalUnwritable, JournalDamaged, JournalFormatUnknown; the
@@ -109,13 +128,28 @@ def applied(plan: Plan, cloud: Cloud, folder: Path) -> Iterator[Run]:
     """
     require_answers(plan, cloud)
     with applying(plan, folder, origin(cloud)) as journal:
-        outcomes = apply(cloud, journal)
+        outcomes = apply(cloud, journal, pace)
         yield Run(journal.run, len(plan.steps), journal.finished, outcomes)
+
+
+@dataclass(frozen=True, slots=True)
+class Chosen:
+    """Which steps of a run to take back (by id or number; none: all), and how many subjects."""
+
+    steps: Sequence[str] = ()
+    limit: int | None = None
+
+
+ALL_STEPS = Chosen()
 
 
 @contextmanager
 def undone(
-    run: str, cloud: Cloud, folder: Path, only: Sequence[str] = (), limit: int | None = None
+    run: str,
+    cloud: Cloud,
+    folder: Path,
+    chosen: Chosen = ALL_STEPS,
+    pace: Pace = ONE_BY_ONE,
 ) -> Iterator[Run]:
     """A run that takes back what is in place of another one, or only some steps of it.
 
@@ -125,12 +159,12 @@ def undone(
         refuse_foreign(original.plan, [cell.uuid for cell in cloud.nova.cells()])
         settle_interrupted(cloud, original)
         _settle_earlier_undos(original, cloud, folder)
-        plan = inverse(original, only)
-        refuse_too_large(plan, limit)
+        plan = inverse(original, chosen.steps)
+        refuse_too_large(plan, chosen.limit)
         if not plan.steps:
             yield Run("", 0, True, iter(()))
             return
-        with applied(plan, cloud, folder) as undo:
+        with applied(plan, cloud, folder, pace) as undo:
             yield replace(undo, outcomes=_marking(undo, original))
 
 
