@@ -61,14 +61,15 @@ class ApplyCommand(CloudVerb):
     def act(self, arguments: argparse.Namespace) -> Table:
         plan = load(arguments.plan)
         refuse_too_large(plan, arguments.limit)
-        with self.cloud(arguments) as cloud, progress() as report:
+        with self.cloud(arguments) as cloud:
             cells = [cell.uuid for cell in cloud.nova.cells()]
             refuse_unfit(plan, cells, now(), timedelta(hours=arguments.max_age))
             ask(arguments, plan, cloud)
-            outcomes = self._apply(plan, cloud, arguments, report)
-            refused = any(settled.result == "refused" for _, settled in outcomes)
-            if arguments.replan and refused:
-                outcomes += self._again(outcomes, cloud, arguments, report)
+            with progress() as report:
+                outcomes = self._apply(plan, cloud, arguments, report)
+                refused = any(settled.result == "refused" for _, settled in outcomes)
+                if arguments.replan and refused:
+                    outcomes += self._again(outcomes, cloud, arguments, report)
         return outcome_table(outcomes)
 
     def _apply(

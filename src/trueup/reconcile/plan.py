@@ -12,7 +12,8 @@ from trueup.reconcile.defects import DEFECTS
 from trueup.reconcile.facts import Facts, Holding
 from trueup.reconcile.findings import Declined, Finding
 from trueup.reconcile.observation import Confirmed
-from trueup.reconcile.steps import Step, step_growth
+from trueup.reconcile.order import Effect, ordered
+from trueup.reconcile.steps import Step
 
 FORMAT = 2
 
@@ -62,6 +63,7 @@ class Plan:
     """Steps in order, with what they were made from. `cells` says which cloud it is for.
 
     `first_at` and `made_at` are the times of the two observations. `findings` have steps.
+    `effects` say of each step what it does to capacity and to what projects use.
     """
 
     made_at: datetime
@@ -71,6 +73,7 @@ class Plan:
     findings: tuple[Finding, ...]
     steps: tuple[Step, ...]
     declined: tuple[NotPlanned, ...] = ()
+    effects: tuple[Effect, ...] = ()
     undoes: str | None = None
     format: int = FORMAT
 
@@ -116,14 +119,18 @@ def make_plan(confirmed: Confirmed, holdings: Mapping[str, Holding]) -> Plan:
         found.append(finding)
         steps += remedy
         planned |= {part: finding for step in remedy for part in step.subjects}
+    order = ordered(steps, facts)
+    without_room = {reason: one.reason for one in order.without_room for reason in one.step.because}
+    declined += [NotPlanned(one, without_room[one.id]) for one in found if one.id in without_room]
     return Plan(
         made_at=facts.taken_at,
         first_at=confirmed.first_at,
         cells=tuple(sorted(facts.cells)),
         consumers=len(facts.consumers),
-        findings=tuple(found),
+        findings=tuple(one for one in found if one.id not in without_room),
         declined=tuple(declined),
-        steps=_ordered(steps),
+        steps=order.steps,
+        effects=order.effects,
     )
 
 
@@ -171,13 +178,4 @@ def refuse_too_large(plan: Plan, limit: int | None) -> None:
 
 def in_reverse(plan: Plan, steps: Iterable[Step], run: str) -> Plan:
     """A plan of these steps for the same cloud, that undoes a run of `plan`."""
-    return replace(plan, steps=tuple(steps), declined=(), undoes=run)
-
-
-def _ordered(steps: Iterable[Step]) -> tuple[Step, ...]:
-    """What releases first, then what needs room."""
-    return tuple(sorted(steps, key=lambda step: (_grows(step), step.id)))
-
-
-def _grows(step: Step) -> bool:
-    return any(amount > 0 for amount in step_growth(step).values())
+    return replace(plan, steps=tuple(steps), declined=(), effects=(), undoes=run)
