@@ -58,9 +58,7 @@ def test_three_hosts_in_a_ring_are_one_request():
     facts = facts_of(
         "cell1\n"
         + "".join(f"  host h{n} VCPU=8 MEMORY_MB=8192\n" for n in (1, 2, 3))
-        + "".join(
-            f"  server {name} on h{n} VCPU=8\n" for name, n in zip("abc", (1, 2, 3), strict=True)
-        )
+        + "  server a on h1\n  server b on h2\n  server c on h3\n"
         + "holds a h2 VCPU=8\nholds b h3 VCPU=8\nholds c h1 VCPU=8\n"
     )
     steps = [moved(facts, name, f"h{n}", 8) for name, n in zip("abc", (1, 2, 3), strict=True)]

@@ -1,0 +1,107 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A plan as a diff: what each step takes away and adds, what guards it, and what it does."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Literal
+
+import msgspec
+
+from trueup.reconcile.findings import Finding
+from trueup.reconcile.order import Effect
+from trueup.reconcile.plan import Plan
+from trueup.reconcile.report.states import before_and_after
+from trueup.reconcile.report.words import counted, evidence_in_words
+from trueup.reconcile.steps import Guard, Step
+
+Kind = Literal["header", "step", "removed", "added", "kept", "note", "declined"]
+
+
+@dataclass(frozen=True, slots=True)
+class DiffLine:
+    """One line of a diff; its kind says how it may be coloured."""
+
+    kind: Kind
+    text: str
+
+
+def plan_diff(plan: Plan) -> Iterator[DiffLine]:
+    """The whole plan, line by line."""
+    yield from _header(plan)
+    names = _names(plan)
+    findings = {finding.id: finding for finding in plan.findings}
+    effects = {effect.step: effect for effect in plan.effects}
+    for number, step in enumerate(plan.steps, 1):
+        yield DiffLine("step", f"step {number}: {' '.join(sorted(step.subjects))}")
+        yield from _because(step, findings)
+        yield from _changes(step, names)
+        if step.id in effects:
+            yield from _effect(effects[step.id])
+        for guard in step.guards:
+            yield DiffLine("note", f"  guard: {_guard(guard)}")
+        for need in step.needs:
+            yield DiffLine("note", f"  after: {need}")
+    for one in plan.declined:
+        yield DiffLine("declined", f"no step for {one.finding.id}: {one.reason}")
+
+
+def _header(plan: Plan) -> Iterator[DiffLine]:
+    undoes = f", undoes run {plan.undoes}" if plan.undoes else ""
+    yield DiffLine("header", f"plan {plan.id}{undoes}")
+    yield DiffLine(
+        "note",
+        f"observed at {plan.first_at:%Y-%m-%d %H:%M:%S} and {plan.made_at:%Y-%m-%d %H:%M:%S} UTC, "
+        f"in cells {', '.join(plan.cells)}",
+    )
+    yield DiffLine(
+        "note",
+        f"{counted(len(plan.steps), 'step')} for {counted(len(plan.findings), 'finding')}, "
+        f"{counted(len(plan.subjects), 'subject')} of at most {plan.limit}, "
+        f"{len(plan.declined)} declined",
+    )
+
+
+def _because(step: Step, findings: Mapping[str, Finding]) -> Iterator[DiffLine]:
+    for reason in step.because:
+        yield DiffLine("note", f"  {reason}")
+        if reason in findings:
+            for label, words in evidence_in_words(findings[reason].evidence).items():
+                yield DiffLine("note", f"    {label}: {words}")
+
+
+def _changes(step: Step, names: Mapping[str, str]) -> Iterator[DiffLine]:
+    before, after = before_and_after(step, names)
+    for part in sorted(before.keys() | after.keys()):
+        if before.get(part) == after.get(part):
+            yield DiffLine("kept", f"    {part}: {after[part]}")
+            continue
+        if part in before:
+            yield DiffLine("removed", f"  - {part}: {before[part]}")
+        if part in after:
+            yield DiffLine("added", f"  + {part}: {after[part]}")
+
+
+def _effect(effect: Effect) -> Iterator[DiffLine]:
+    for host in effect.hosts:
+        yield DiffLine(
+            "note",
+            f"  {host.name}: {host.resource_class} used {host.used_before} -> {host.used_after} "
+            f"of {host.capacity}",
+        )
+    for project in effect.projects:
+        yield DiffLine(
+            "note", f"  project {project.project}: {project.resource_class} {project.change:+d}"
+        )
+
+
+def _guard(guard: Guard) -> str:
+    fields = msgspec.to_builtins(guard)
+    kind = fields.pop("type")
+    return f"{kind} " + ", ".join(
+        f"{name} {value}" for name, value in fields.items() if value is not None
+    )
+
+
+def _names(plan: Plan) -> dict[str, str]:
+    """The providers' names, as far as the plan itself tells them."""
+    return {host.provider: host.name for effect in plan.effects for host in effect.hosts}
