@@ -84,7 +84,7 @@ def test_a_plan_of_a_snapshot_is_applied_by_what_the_cloud_says_now(small, nova_
     cell = f"nova_{small.planted['orphaned-allocation'].cell}"
     small.sql(cell, "UPDATE instances SET deleted = 0 WHERE uuid = ?", changed)
     applied = trueup("apply", out, "-f", "json")
-    refused = {row["Consumer"] for row in applied.json() if row["Result"] == "refused"}
+    refused = {row["Subject"] for row in applied.json() if row["Result"] == "refused"}
     assert (applied.code, refused) == (4, {changed})
 
 
