@@ -38,3 +38,10 @@ def test_how_many_there_are_need_not_be_known(monkeypatch):
         report("instances", 2000, 0)
         report("instances", 4000, 0)
         report("cells", 1, 2)
+
+
+def test_ctrl_c_ends_with_a_sentence(nova_conf, tmp_path):
+    code, shown = at_a_terminal("plan", "--interval", 3000, typed_when=("waiting", "\x03"))
+    assert code == 130
+    assert "stopped by Ctrl-C" in shown
+    assert "Traceback" not in shown

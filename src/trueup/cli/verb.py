@@ -78,9 +78,7 @@ class Verb(Lister):
             self.check(parsed_args)
             super().run(parsed_args)
         except KeyboardInterrupt:
-            complain(
-                "Stopped by Ctrl-C. What is said to be done is done; nothing else was written."
-            )
+            complain("stopped by Ctrl-C; nothing further is written.")
             return INTERRUPTED
         except Exception as error:
             known = explained(error)

@@ -12,7 +12,7 @@ from datetime import datetime
 
 from trueup.reconcile.audit import Audit
 from trueup.reconcile.defects import DEFECTS
-from trueup.reconcile.findings import Evidence, LeftAlone, Unchecked
+from trueup.reconcile.findings import Evidence, Finding, LeftAlone, Unchecked
 from trueup.reconcile.journal import Journal, Settled
 from trueup.reconcile.journals import Unreadable
 from trueup.reconcile.plan import Plan
@@ -57,7 +57,7 @@ def audit_table(audit: Audit, everything: bool) -> Table:
             row.subject.kind,
             row.subject.uuid,
             row.where,
-            EvidenceCell(row.evidence),
+            EvidenceCell(_evidence(row)),
         )
         for row in audit.findings
     ]
@@ -156,6 +156,12 @@ def _moment(moment: datetime) -> str:
 def defects_table() -> Table:
     """Every defect Trueup knows."""
     return DEFECTS_COLUMNS, [(defect.NAME, defect.TITLE, defect.REMEDY) for defect in DEFECTS]
+
+
+def _evidence(finding: Finding) -> Evidence:
+    """The evidence of a finding, and since when it is so, where that is known."""
+    since = {"since": _moment(finding.since)} if finding.since else {}
+    return {**finding.evidence, **since}
 
 
 def _reasoned(verdict: str, row: Unchecked | LeftAlone) -> tuple[Cell, ...]:
