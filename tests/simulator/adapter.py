@@ -37,8 +37,9 @@ INTERVAL = timedelta(seconds=60)
 class Audited:
     """What the product says of one observation."""
 
-    def __init__(self, seen: Observed) -> None:
-        self.observation = observation(facts_of(seen), AuditOptions())
+    def __init__(self, seen: Observed, allowed_behind: frozenset[str] = frozenset()) -> None:
+        options = AuditOptions(cells_allowed_behind=allowed_behind)
+        self.observation = observation(facts_of(seen), options)
 
     @property
     def findings(self) -> frozenset[tuple[str, str]]:

@@ -19,6 +19,7 @@ from tests.simulator.rows import (
     uuid_of,
 )
 from trueup.reconcile.facts import (
+    LIBVIRT,
     NEUTRON,
     BuildRequest,
     ComputeNode,
@@ -61,6 +62,11 @@ def facts_of(seen: Observed) -> Facts:
         services=tuple(
             service_of(row, name) for name, rows in cells for row in rows.services.values()
         ),
+        heartbeats={
+            uuid_of(name): max(row.last_seen for row in rows.services.values())
+            for name, rows in cells
+            if rows.services
+        },
         build_requests=tuple(map(BuildRequest, sorted(seen.builds))),
         host_mappings=tuple(HostMapping(*pair) for pair in _mapped_hosts(seen)),
         host_aggregates=tuple(
@@ -120,7 +126,8 @@ def _coverage(seen: Observed) -> Coverage:
         SourceStatus(name, name not in silent, 1, "it is down" if name in silent else "")
         for name in CELLS
     )
-    return Coverage((SourceStatus("Placement", True), *cells, SourceStatus(NEUTRON, True)))
+    asked = () if seen.guests is None else (SourceStatus(LIBVIRT, True),)
+    return Coverage((SourceStatus("Placement", True), *cells, SourceStatus(NEUTRON, True), *asked))
 
 
 def _provider(row: ProviderRow, every: Mapping[str, ProviderRow]) -> Provider:

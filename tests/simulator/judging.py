@@ -35,7 +35,7 @@ class Moment:
 
     def wrong(self, step: Step) -> str:
         """Why the step is wrong at this moment, as a sentence; empty if it is right."""
-        reasons = (self._wrong(change) or self._doubling(change, step) for change in step)
+        reasons = (self._wrong(change, step) or self._doubling(change, step) for change in step)
         return next(filter(None, reasons), "")
 
     def _doubling(self, change: Change, step: Step) -> str:
@@ -53,7 +53,12 @@ class Moment:
             return f"{changed(change)}, which another consumer of the server holds already"
         return ""
 
-    def _wrong(self, change: Change) -> str:
+    def _given(self, server: str, step: Step) -> set[str]:
+        """The providers that consumers of a server hold after a step, one in place of another."""
+        mine = (one for one in step if self.truths[one.consumer].server == server)
+        return {uuid for one in mine if one.after for uuid in one.after.amounts}
+
+    def _wrong(self, change: Change, step: Step) -> str:
         truth = self.truths.get(change.consumer)
         if truth is None:
             return f"{changed(change)}, which is of no known owner"
@@ -63,7 +68,7 @@ class Moment:
             return f"{changed(change)}, and its owner becomes another"
         before = change.before.amounts if change.before else {}
         after = change.after.amounts if change.after else {}
-        if truth.running & (before.keys() - after.keys()):
+        if truth.running & (before.keys() - after.keys() - self._given(truth.server, step)):
             return f"{changed(change)}, and its guest runs there"
         if not any(is_nearer(before, after, right) for right in truth.rights):
             return f"{changed(change)}; right is {' or '.join(map(in_words, truth.rights))}"

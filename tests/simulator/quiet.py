@@ -62,7 +62,14 @@ def audited(cloud: Cloud, hypervisors: bool = False) -> adapter.Audited:
     observed = Observed(cloud.now)
     for _ in observe(cloud, observed, hypervisors):
         pass
-    return adapter.Audited(observed)
+    return adapter.Audited(observed, _dark_cells(cloud))
+
+
+def _dark_cells(cloud: Cloud) -> frozenset[str]:
+    """The cells of which an operator knows that all their hosts are down."""
+    return frozenset(
+        name for name, cell in cloud.cells.items() if set(cell.services) <= cloud.stopped
+    )
 
 
 def repaired(cloud: Cloud, hypervisors: bool = False) -> adapter.Audited:

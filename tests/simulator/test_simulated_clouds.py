@@ -39,7 +39,7 @@ def test_histories_reach_every_event_and_plans_are_made():
     """Otherwise the other tests would hold without saying anything."""
     runs = [run(history(seed)) for seed in range(400)]
     assert VERBS.keys() <= {line.split()[0] for one in runs for line in one.happened}
-    assert sum(bool(one.changes) for one in runs) > 40
+    assert sum(bool(one.changes) for one in runs) > 25
 
 
 def test_every_drift_has_names_from_the_catalogue_or_none():

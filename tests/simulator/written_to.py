@@ -54,7 +54,8 @@ class _Nova:
     def hosts(self, cell: Any) -> Any:
         rows = self._read(cell.name)
         return SimpleNamespace(
-            services=tuple(service_of(row, cell.name) for row in rows.services.values())
+            services=tuple(service_of(row, cell.name) for row in rows.services.values()),
+            heartbeat=max((row.last_seen for row in rows.services.values()), default=None),
         )
 
     def lookup(self, cell: Any, uuids: list[str], moves_of: list[str]) -> Any:
