@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from tests.clouds import recordings
-from tests.clouds.loading import loaded_databases, map_cell, nova_url
+from tests.clouds.loading import keep_alive, loaded_databases, map_cell, nova_url
 from tests.servers.databases import DatabaseServer
 from tests.servers.placement import PlacementServer, placement_server
 
@@ -74,6 +74,7 @@ def running_cloud(
         nova_api_url = nova_url(urls[recordings.NOVA_API])
         for cell, url in cell_urls.items():
             map_cell(nova_api_url, cell, url)
+            keep_alive(url)
         yield RecordedCloud(
             name=name,
             nova_conf=_write_nova_conf(site, nova_api_url, cell_urls["cell1"], service.url),
