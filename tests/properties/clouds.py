@@ -82,5 +82,9 @@ def _server(draw: st.DrawFn, draft: Draft, name: str) -> None:
         kind = draw(st.sampled_from(["evacuation", "live-migration", "resize"]))
         source = draw(st.sampled_from(list(HOSTS)))
         draft.move(name, kind, draw(st.sampled_from(STATUSES)), source)
+        if draw(st.booleans()) and uuid_of(source) in draft.providers:
+            draft.holds(f"{kind}-of-{name}", source, PLAIN)
+    if draw(st.booleans()):
+        draft.mapping(name, draw(st.sampled_from(["cell1", "cell1", "cell1", "cell2"])))
     if draw(st.integers(0, 9)) == 0:
         draft.builds.add(uuid_of(name))

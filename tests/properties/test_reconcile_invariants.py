@@ -1,15 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
 """The invariants of reconcile, each held in every cloud that clouds.py can make."""
 
+from collections.abc import Mapping
 from dataclasses import replace
 
 from hypothesis import given, settings
 
-from tests.properties.clouds import drafts
-from tests.reconcile.observing import held, plan_of
+from tests.properties.clouds import PLAIN, drafts
+from tests.reconcile.observing import held_by, plan_of
 from tests.scenarios.drafting import Draft, uuid_of
 from trueup.reconcile.audit import audit
-from trueup.reconcile.facts import Facts, Holding
+from trueup.reconcile.facts import Allocations, Facts, Holding
 from trueup.reconcile.options import AuditOptions
 from trueup.reconcile.plan import Plan
 from trueup.reconcile.residence import InMotion, residence
@@ -22,20 +23,31 @@ def planned(facts: Facts) -> Plan:
     return plan_of(facts)
 
 
-def losses(step: Step) -> tuple[str, ...]:
-    before, after = held(step)
-    return gains(after, before)
+def losses(step: Step) -> dict[str, tuple[str, ...]]:
+    """The providers of which each consumer loses something."""
+    every = {consumer: gains(after, before) for consumer, (before, after) in held_by(step).items()}
+    return {consumer: lost for consumer, lost in every.items() if lost}
+
+
+def owner_of(consumer: str, facts: Facts) -> str:
+    """The instance for which a consumer holds: itself, or that of a migration."""
+    return {row.uuid: row.instance for row in facts.migrations}.get(consumer, consumer)
+
+
+def of_pool(allocations: Allocations | None) -> Mapping[str, int] | None:
+    """What is held of the sharing provider, which is of nobody's host."""
+    return allocations.amounts.get(uuid_of("pool")) if allocations else None
 
 
 def applied(facts: Facts, plan: Plan) -> Facts:
     """The facts after every step of a plan was written."""
     consumers, holdings = dict(facts.consumers), dict(facts.holdings)
     for step in plan.steps:
-        [consumer], (_, after) = step.consumers, held(step)
-        consumers.pop(consumer, None)
-        holdings[consumer] = Holding(after, 2 if after else None)
-        if after:
-            consumers[consumer] = after.amounts
+        for consumer, (_, after) in held_by(step).items():
+            consumers.pop(consumer, None)
+            holdings[consumer] = Holding(after, 2 if after else None)
+            if after:
+                consumers[consumer] = after.amounts
     return replace(facts, consumers=consumers, holdings=holdings)
 
 
@@ -47,9 +59,23 @@ def test_invariant_6_nothing_is_released_without_proof(draft: Draft) -> None:
         if not losses(step):
             continue
         assert facts.coverage.complete, "a silent source may know better"
-        assert step.consumers[0] in facts.alive or step.consumers[0] in facts.deleted
-        if held(step)[1] is None:
-            assert step.consumers[0] in facts.deleted, "only a deleted instance loses everything"
+        for consumer, (_, after) in held_by(step).items():
+            instance = owner_of(consumer, facts)
+            assert instance in facts.alive or instance in facts.deleted
+            if after is None and consumer == instance:
+                assert instance in facts.deleted, "only a deleted instance loses everything"
+
+
+@MANY
+@given(drafts())
+def test_no_living_instance_is_left_with_less_than_it_should_hold(draft: Draft) -> None:
+    """The servers of these clouds all have one flavor, PLAIN."""
+    facts = draft.facts()
+    for step in planned(facts).steps:
+        for consumer, (_, after) in held_by(step).items():
+            if consumer in facts.alive:
+                provider = uuid_of(facts.alive[consumer].host)
+                assert after.amounts[provider] == PLAIN
 
 
 @MANY
@@ -57,8 +83,8 @@ def test_invariant_6_nothing_is_released_without_proof(draft: Draft) -> None:
 def test_invariant_6_a_deletion_within_the_grace_is_left_alone(draft: Draft) -> None:
     facts = draft.facts()
     for step in planned(facts).steps:
-        if step.consumers[0] in facts.deleted:
-            deleted_at = facts.deleted[step.consumers[0]].deleted_at
+        for uuid in {owner_of(one, facts) for one in step.consumers} & facts.deleted.keys():
+            deleted_at = facts.deleted[uuid].deleted_at
             assert (facts.taken_at - deleted_at).total_seconds() >= AuditOptions().grace_seconds
 
 
@@ -67,10 +93,11 @@ def test_invariant_6_a_deletion_within_the_grace_is_left_alone(draft: Draft) -> 
 def test_invariant_7_instances_in_motion_are_left_alone(draft: Draft) -> None:
     facts = draft.facts()
     for step in planned(facts).steps:
-        assert step.consumers[0] not in facts.moving
-        assert step.consumers[0] not in facts.builds
-        if step.consumers[0] in facts.alive:
-            assert not isinstance(residence(facts.alive[step.consumers[0]], facts), InMotion)
+        for uuid in {owner_of(one, facts) for one in step.consumers}:
+            assert uuid not in facts.moving
+            assert uuid not in facts.builds
+            if uuid in facts.alive:
+                assert not isinstance(residence(facts.alive[uuid], facts), InMotion)
 
 
 @MANY
@@ -78,9 +105,11 @@ def test_invariant_7_instances_in_motion_are_left_alone(draft: Draft) -> None:
 def test_invariant_8_foreign_owners_are_left_alone(draft: Draft) -> None:
     facts = draft.facts()
     for step in planned(facts).steps:
-        assert step.consumers[0] != uuid_of("stranger")
-        before, after = (side.amounts if side else {} for side in held(step))
-        assert before.get(uuid_of("pool")) == after.get(uuid_of("pool"))
+        for consumer, (before, after) in held_by(step).items():
+            assert consumer != uuid_of("stranger")
+            # With the deleted row as proof, its share of the pool is released as well.
+            if owner_of(consumer, facts) in facts.alive:
+                assert of_pool(before) in (of_pool(after), None) or after is None
 
 
 @MANY
@@ -88,15 +117,15 @@ def test_invariant_8_foreign_owners_are_left_alone(draft: Draft) -> None:
 def test_invariant_9_a_full_replace_keeps_all_other_allocations(draft: Draft) -> None:
     facts = draft.facts()
     for step in planned(facts).steps:
-        before, after = held(step)
-        if before and after:
-            assert (before.project, before.user, before.consumer_type) == (
-                after.project,
-                after.user,
-                after.consumer_type,
-            )
-        assert before != after
-        assert after is None or after.amounts, "no consumer is left with an empty claim"
+        for before, after in held_by(step).values():
+            if before and after:
+                assert (before.project, before.user, before.consumer_type) == (
+                    after.project,
+                    after.user,
+                    after.consumer_type,
+                )
+            assert after is None or after.amounts, "no consumer is left with an empty claim"
+        assert any(before != after for before, after in held_by(step).values())
 
 
 @MANY

@@ -15,9 +15,15 @@ from trueup.reconcile.steps import Step, held_in
 
 def held(step: Step) -> tuple[Allocations | None, Allocations | None]:
     """What the one consumer of a step holds before and after."""
+    [sides] = held_by(step).values()
+    return sides
+
+
+def held_by(step: Step) -> dict[str, tuple[Allocations | None, Allocations | None]]:
+    """What each consumer of a step holds before and after."""
     [change] = step.changes
-    [consumer] = step.consumers
-    return held_in(change.before)[consumer], held_in(change.after)[consumer]
+    before, after = held_in(change.before), held_in(change.after)
+    return {consumer: (before[consumer], after[consumer]) for consumer in step.consumers}
 
 
 MINUTE = timedelta(minutes=1)

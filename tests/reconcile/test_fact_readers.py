@@ -38,10 +38,9 @@ AWAITED = {
     ),
     "build-request-left": ("BuildRequest.created_at",),
     "domain-elsewhere": (
-        "Facts.domains", "Domain.state", "Domain.ours", "Domain.mediated_devices",
+        "Domain.ours", "Domain.mediated_devices",
         "Domain.host_devices", "Instance.power_state",
     ),
-    "evacuation-residue": ("ComputeService.state",),
     "host-mapping-missing": ("Facts.host_mappings", "Facts.disabled_cells"),
     "migration-residue": ("Migration.created_at", "Migration.between_cells"),
     "missing-device-allocation": (
@@ -62,10 +61,10 @@ AWAITED = {
     ),
     "port-binding-mismatch": ("Port.vnic_type", "Port.vif_type"),
     "stale-instance-mapping": (
-        "Facts.instance_mappings", "InstanceMapping.queued_for_delete", "Facts.request_specs",
+        "InstanceMapping.queued_for_delete", "Facts.request_specs",
     ),
     "status-trait-drift": (
-        "ComputeService.disabled", "ComputeService.disabled_reason", "ComputeService.version",
+        "ComputeService.disabled", "ComputeService.disabled_reason",
         "Provider.traits",
     ),
     "wrong-amount": (
@@ -75,7 +74,6 @@ AWAITED = {
         "NumaCell.pinned", "NumaCell.cpu_policy", "NumaCell.thread_policy",
         "NumaTopology.emulator_threads_policy",
     ),
-    "wrong-owner": ("Allocations.consumer_type",),
     "trueup explain": ("Instance.archived", "Instance.created_at"),
 }  # fmt: skip
 

@@ -9,15 +9,18 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
 from trueup.reconcile.facts import (
+    LIBVIRT,
     Allocations,
     BuildRequest,
     ComputeNode,
     ComputeService,
     Coverage,
+    Domain,
     Facts,
     Flavor,
     Holding,
     Instance,
+    InstanceMapping,
     Inventory,
     Migration,
     Provider,
@@ -47,11 +50,24 @@ class Draft:
     builds: set[str] = field(default_factory=set)
     # What the uuids of consumers stand for.
     names: dict[str, str] = field(default_factory=dict)
+    mappings: list[InstanceMapping] = field(default_factory=list)
+    # Where guests run, as the hypervisors say; None: they are not asked.
+    guests: list[Domain] | None = None
+    reported: dict[str, datetime] = field(default_factory=dict)
 
-    def cell(self, name: str, silent: str = "") -> None:
+    def cell(self, name: str, silent: str = "", last_report: int = 0) -> None:
+        """`last_report`: so many seconds ago a service of the cell reported."""
         self.cells[uuid_of(name)] = name
+        self.reported[uuid_of(name)] = NOW - timedelta(seconds=last_report)
         if silent:
             self.silent[name] = silent
+
+    def mapping(self, name: str, cell: str) -> None:
+        self.mappings.append(InstanceMapping(uuid_of(name), uuid_of(cell), "a-project", False))
+
+    def guest(self, name: str, host: str, state: str) -> None:
+        self.guests = self.guests or []
+        self.guests.append(Domain(uuid_of(name), host, name, state, ours=True))
 
     def provider(
         self, name: str, amounts: dict[str, int], root: str = "", sharing: bool = False
@@ -65,12 +81,17 @@ class Draft:
             sharing=sharing,
         )
 
-    def host(self, name: str, cell: str, up: bool = False, node_uuid: str = "") -> None:
-        seen = NOW if up else NOW - timedelta(hours=1)
+    def host(
+        self, name: str, cell: str, up: bool = False, node_uuid: str = "", seen: int | None = None
+    ) -> None:
+        """`seen`: its service reported so many seconds ago, and is forced down."""
+        last_seen = NOW if up else NOW - timedelta(hours=1)
+        if seen is not None:
+            last_seen = NOW - timedelta(seconds=seen)
         node = ComputeNode(node_uuid or uuid_of(name), uuid_of(cell), name, name)
         self.nodes.append(node)
         self.services.append(
-            ComputeService(uuid_of(cell), name, forced_down=not up, last_seen=seen)
+            ComputeService(uuid_of(cell), name, forced_down=not up, last_seen=last_seen)
         )
 
     def server(self, name: str, cell: str, host: str | None, **details: object) -> None:
@@ -97,7 +118,7 @@ class Draft:
         cell = next(row.cell for row in self.instances if row.uuid == uuid_of(name))
         self.migrations.append(
             Migration(
-                uuid=uuid_of(f"{kind} of {name}"),
+                uuid=self.consumer(f"{kind}-of-{name}"),
                 cell=cell,
                 instance=uuid_of(name),
                 kind=kind,
@@ -108,8 +129,14 @@ class Draft:
         )
 
     def holds(self, consumer: str, provider: str, amounts: dict[str, int]) -> None:
-        self.names[uuid_of(consumer)] = consumer
-        self.held.setdefault(uuid_of(consumer), {})[uuid_of(provider)] = amounts
+        self.held.setdefault(self.consumer(consumer), {})[uuid_of(provider)] = amounts
+
+    def consumer(self, name: str) -> str:
+        """The uuid of a consumer; `web-without-dashes` is that of web, as 32 digits."""
+        plain = name.removesuffix("-without-dashes")
+        uuid = uuid_of(plain) if plain == name else uuid_of(plain).replace("-", "")
+        self.names[uuid] = name
+        return uuid
 
     def facts(self) -> Facts:
         """The facts, with the holdings of every consumer and every instance."""
@@ -117,11 +144,12 @@ class Draft:
             SourceStatus(name, name not in self.silent, 1, self.silent.get(name, ""))
             for name in self.cells.values()
         ]
-        subjects = self.held.keys() | {row.uuid for row in self.instances}
+        subjects = self.held.keys() | {row.uuid for row in (*self.instances, *self.migrations)}
         heard = {uuid for uuid, name in self.cells.items() if name not in self.silent}
+        asked = () if self.guests is None else (SourceStatus(LIBVIRT, True),)
         return Facts(
             taken_at=NOW,
-            coverage=Coverage((SourceStatus("Placement", True), *answered)),
+            coverage=Coverage((SourceStatus("Placement", True), *answered, *asked)),
             cells=dict(self.cells),
             providers=dict(self.providers),
             consumers=dict(self.held),
@@ -130,6 +158,9 @@ class Draft:
             compute_nodes=tuple(row for row in self.nodes if row.cell in heard),
             services=tuple(row for row in self.services if row.cell in heard),
             build_requests=tuple(map(BuildRequest, sorted(self.builds))),
+            instance_mappings=tuple(self.mappings),
+            heartbeats={cell: self.reported[cell] for cell in heard},
+            domains=tuple(self.guests or ()),
             holdings={uuid: holding_of(self.held.get(uuid)) for uuid in subjects},
         )
 

@@ -5,21 +5,26 @@ cell1
   host h1 VCPU=8 MEMORY_MB=8192 DISK_GB=100     a compute host and its provider
   host h2 VCPU=8 MEMORY_MB=8192 DISK_GB=100 up  its nova-compute reports
   host h3 without-provider | uuid=OTHER         no provider; or a compute node with another uuid
+  host h4 seen=5 VCPU=8                         forced down, and reported so many seconds ago
   server web on h1 VCPU=2 MEMORY_MB=256         an instance and its flavor's plain amounts
   server sap on h1 pinned VCPU=2 MEMORY_MB=256  its image asks for dedicated processors
-  server old on h1 deleted=3600 VCPU=...        deleted so many seconds ago
+  server old on h1 deleted=3600 VCPU=...        deleted so many seconds ago; or `deleted=unknown`
   evacuation of web from h1 done                and other kinds of migrations
 cell2 silent                                    did not answer
+cell3 last-report=1200                          its newest service report is so old
+map web cell1                                   an instance mapping
+guest web on h1 running                         what a hypervisor says; else none is asked
 provider pool DISK_GB=100 sharing
 provider nic of h1 NET_BW=100                   a nested provider
 build web                                       a build request
-holds web h1 VCPU=2 MEMORY_MB=256               what Placement says
+holds web h1 VCPU=2 MEMORY_MB=256               what Placement says; also of `resize-of-web`, and of
+                                                `web-without-dashes`
 """
 
 from collections.abc import Iterator
 from datetime import timedelta
 
-from tests.reconcile.observing import confirmed_by, held
+from tests.reconcile.observing import confirmed_by, held_by
 from tests.scenarios.drafting import NOW, Draft, flavor, uuid_of
 from trueup.reconcile.facts import Allocations, Facts
 from trueup.reconcile.findings import Finding, plain_words
@@ -38,7 +43,9 @@ def read_cloud(text: str) -> Draft:
             continue
         if not line.startswith(" ") and words[0].startswith("cell"):
             cell = words[0]
-            draft.cell(cell, silent="it is down" if "silent" in words else "")
+            reported = dict(_details(words)).get("last-report", "0")
+            silent = "it is down" if "silent" in words else ""
+            draft.cell(cell, silent, last_report=int(reported))
         else:
             _PARTS[words[0]](draft, cell, words[1:])
     return draft
@@ -57,10 +64,14 @@ def answer(draft: Draft) -> str:
             for row in result.findings
         ),
         *(f"could not check {row.subject}: {row.reason}" for row in result.unchecked),
+        *(f"may be behind {row.source}: {row.behind}" for row in result.coverage.behind),
         *(f"left alone {row.subject}: {row.reason}" for row in result.left_alone),
         *(
-            f"step {' '.join(step.consumers)}: "
-            + " -> ".join(_held(side, facts) for side in held(step))
+            "step "
+            + "; ".join(
+                f"{consumer}: " + " -> ".join(_held(side, facts) for side in sides)
+                for consumer, sides in held_by(step).items()
+            )
             for step in plan.steps
         ),
     ]
@@ -105,7 +116,8 @@ def _host(draft: Draft, cell: str, words: list[str]) -> None:
     if "without-provider" not in details:
         draft.provider(words[0], _amounts(words))
     other = details.get("uuid")
-    draft.host(words[0], cell, up="up" in details, node_uuid=uuid_of(other) if other else "")
+    seen = int(details["seen"]) if "seen" in details else None
+    draft.host(words[0], cell, "up" in details, uuid_of(other) if other else "", seen)
 
 
 def _server(draft: Draft, cell: str, words: list[str]) -> None:
@@ -119,8 +131,9 @@ def _server(draft: Draft, cell: str, words: list[str]) -> None:
     if "pinned" in details:
         fields["image_properties"] = {"hw_cpu_policy": "dedicated"}
     if "deleted" in details:
-        age = timedelta(seconds=int(details["deleted"]))
-        fields |= {"deleted": True, "vm_state": "deleted", "deleted_at": NOW - age}
+        fields |= {"deleted": True, "vm_state": "deleted"}
+        if details["deleted"] != "unknown":
+            fields["deleted_at"] = NOW - timedelta(seconds=int(details["deleted"]))
     draft.server(words[0], cell, host, hidden="hidden" in details, **fields)
 
 
@@ -145,6 +158,14 @@ def _build(draft: Draft, cell: str, words: list[str]) -> None:
     draft.builds.add(uuid_of(words[0]))
 
 
+def _map(draft: Draft, cell: str, words: list[str]) -> None:
+    draft.mapping(*words)
+
+
+def _guest(draft: Draft, cell: str, words: list[str]) -> None:
+    draft.guest(words[0], words[2], " ".join(words[3:]))
+
+
 _PARTS = {
     "host": _host,
     "server": _server,
@@ -154,4 +175,6 @@ _PARTS = {
     "provider": _provider,
     "holds": _holds,
     "build": _build,
+    "map": _map,
+    "guest": _guest,
 }

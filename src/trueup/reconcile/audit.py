@@ -2,15 +2,17 @@
 """Audit: facts → what is wrong, what could not be checked, what was left alone. Pure."""
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from datetime import datetime
 
 from trueup.reconcile.defects import DEFECTS
-from trueup.reconcile.facts import Coverage, Facts
+from trueup.reconcile.facts import Coverage, Facts, canonical_uuid
 from trueup.reconcile.findings import Finding, LeftAlone, Subject, Unchecked
+from trueup.reconcile.freshness import with_freshness
 from trueup.reconcile.options import AuditOptions
 from trueup.reconcile.residence import InMotion, Undetermined, provider_of, residence
+from trueup.reconcile.unexplained import unexplained
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,19 +33,24 @@ class Audit:
 
 def audit(facts: Facts, options: AuditOptions) -> Audit:
     """Ask every defect."""
+    facts = with_freshness(facts, options)
     verdicts = [verdict for defect in DEFECTS for verdict in defect.find(facts, options)]
+    findings = tuple(row for row in verdicts if isinstance(row, Finding))
+    moving = tuple(_in_motion(facts))
+    told = {row.subject.uuid for row in (*verdicts, *moving)}
+    told |= {consumer for row in findings for consumer in row.consumers}
     return Audit(
         taken_at=facts.taken_at,
         coverage=facts.coverage,
-        findings=tuple(row for row in verdicts if isinstance(row, Finding)),
+        findings=findings,
         unchecked=(
             *_untold_hosts(facts),
-            *_homeless(facts),
             *(row for row in verdicts if isinstance(row, Unchecked)),
+            *unexplained(facts, told),
         ),
         left_alone=(
-            *_in_motion(facts),
-            *_strangers(facts),
+            *moving,
+            *_strangers(facts, told),
             *(row for row in verdicts if isinstance(row, LeftAlone)),
         ),
     )
@@ -66,17 +73,6 @@ def _untold_hosts(facts: Facts) -> Iterator[Unchecked]:
             )
 
 
-def _homeless(facts: Facts) -> Iterator[Unchecked]:
-    """Instances whose compute node is not there, or not the only one."""
-    for uuid, instance in sorted(facts.alive.items()):
-        place = residence(instance, facts)
-        known = facts.nodes_by_place.get(
-            (instance.cell, instance.host or "", instance.node or ""), ()
-        )
-        if isinstance(place, Undetermined) and len(known) != 1:
-            yield Unchecked(Subject("instance", uuid), instance.host or "", place.reason)
-
-
 def _in_motion(facts: Facts) -> Iterator[LeftAlone]:
     for uuid, instance in sorted(facts.alive.items()):
         place = residence(instance, facts)
@@ -84,10 +80,14 @@ def _in_motion(facts: Facts) -> Iterator[LeftAlone]:
             yield LeftAlone(Subject("instance", uuid), instance.host or "", place.reason)
 
 
-def _strangers(facts: Facts) -> Iterator[LeftAlone]:
-    """Consumers that are no instance: another service's, a boot, the source of a move."""
+def _strangers(facts: Facts, told: Collection[str]) -> Iterator[LeftAlone]:
+    """Consumers that are no instance: another service's, a boot, the source of a move.
+
+    `told` are the consumers of which a verdict on an instance says enough.
+    """
     moves = {row.uuid: row for row in facts.migrations}
-    for consumer in sorted(facts.consumers.keys() - facts.alive.keys() - facts.deleted.keys()):
+    instances = facts.alive.keys() | facts.deleted.keys()
+    for consumer in sorted(facts.consumers.keys() - instances - set(told)):
         if consumer in facts.builds:
             reason = "it has a build request"
         elif move := moves.get(consumer):
@@ -96,6 +96,8 @@ def _strangers(facts: Facts) -> Iterator[LeftAlone]:
                 if move.under_way
                 else f"it is of a {move.kind} that is {move.status}"
             )
+        elif (written := canonical_uuid(consumer)) != consumer and written in instances:
+            reason = f"it is instance {written}, written in another form"
         else:
             reason = "no instance in any cell that answered has its uuid; its owner is not known"
         names = (facts.providers[uuid].name for uuid in facts.consumers[consumer])

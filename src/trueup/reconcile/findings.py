@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """What an audit says: findings, what could not be checked, and what was left alone."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
 from typing import Literal
 
-from trueup.reconcile.facts import Amounts, Facts, Instance
+from trueup.reconcile.facts import Amounts, ComputeService, Facts, Instance
 
 Kind = Literal[
     "instance", "consumer", "migration", "build", "provider", "host", "service", "cell", "port",
@@ -103,6 +103,19 @@ def instance_evidence(instance: Instance, facts: Facts) -> Structure:
         "cell": facts.cells[instance.cell],
         **deleted,
     }
+
+
+def service_evidence(services: Iterable[ComputeService], now: datetime) -> Structure:
+    """The compute services of a host as evidence: when each was last seen, and if forced down.
+
+    Of one that reports, the time is not evidence: it is another one at every look.
+    """
+    seen = [one for one in services if one.last_seen is not None]
+    if not seen:
+        return {"last_seen": None}
+    newest = max(seen, key=lambda one: (one.last_seen, one.host))
+    last = "it still reports" if newest.reports(now) else _moment(newest.last_seen)
+    return {"last_seen": last} | ({"forced_down": "yes"} if newest.forced_down else {})
 
 
 def _moment(moment: datetime | None) -> str | None:

@@ -73,11 +73,13 @@ def _service(guard: ServiceDown, cloud: Cloud) -> Iterator[str]:
 
 
 def _cell(guard: CellFresh, cloud: Cloud) -> Iterator[str]:
-    seen = [row.last_seen for row in _services(guard.cell, cloud) if row.last_seen]
-    age = (now() - max(seen)).total_seconds() if seen else None
-    if age is None:
+    cell = _cell_of(guard.cell, cloud)
+    reported = cloud.nova.hosts(cell).heartbeat if cell else None
+    if reported is None:
         yield "no service of the cell has ever reported"
-    elif age > guard.seconds:
+        return
+    age = (now() - reported).total_seconds()
+    if age > guard.seconds:
         yield (
             f"no service of the cell has reported for {age:.0f} s: its database may be a copy that "
             "lags behind"

@@ -11,6 +11,7 @@ from datetime import datetime, timedelta
 from trueup.reconcile.audit import Audit, audit
 from trueup.reconcile.facts import Facts
 from trueup.reconcile.findings import Finding
+from trueup.reconcile.freshness import with_freshness
 from trueup.reconcile.options import AuditOptions
 
 
@@ -46,7 +47,9 @@ class Observation:
 
 def observation(facts: Facts, options: AuditOptions) -> Observation:
     """The observation that these facts make."""
-    return Observation(facts, audit(facts, options))
+    # What is planned later asks the facts again: they have to say which cells may be behind.
+    judged = with_freshness(facts, options)
+    return Observation(judged, audit(judged, options))
 
 
 def refuse_interval(interval: timedelta) -> None:

@@ -6,6 +6,11 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class AuditOptions:
-    """`grace_seconds`: for how long after a deletion its allocation is left to nova-compute."""
+    """`grace_seconds`: for how long after a deletion its allocation is left to nova-compute.
+
+    `cells_allowed_behind`: names of cells that are trusted although none of their services
+    reports, as where the only host of a small cell is dead.
+    """
 
     grace_seconds: int = 600
+    cells_allowed_behind: frozenset[str] = frozenset()

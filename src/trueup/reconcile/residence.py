@@ -6,7 +6,14 @@ Pure rules over facts, shared by the defects so that all of them leave the same 
 
 from dataclasses import dataclass
 
-from trueup.reconcile.facts import ComputeNode, Facts, Instance, Provider
+from trueup.reconcile.facts import (
+    ComputeNode,
+    ComputeService,
+    Facts,
+    Instance,
+    InstanceRecord,
+    Provider,
+)
 
 # Besides `task_state`: states in which Nova itself is, or soon will be, writing the allocation.
 _UNSETTLED_STATES = {
@@ -14,6 +21,8 @@ _UNSETTLED_STATES = {
     "resized": "its resize waits for confirmation and holds two claims rightly",
     "deleted": "it is being deleted",
 }
+
+_OFFLOADED = "shelved_offloaded"
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,20 +46,50 @@ class NoHost:
 
 @dataclass(frozen=True, slots=True)
 class Undetermined:
-    """The facts do not determine the provider, for this reason."""
+    """The facts do not determine the provider, for this reason.
+
+    `of_instance`: the reason is about this instance, and not about its whole host or cell, of
+    which it is said once.
+    """
 
     reason: str
+    of_instance: bool = True
 
 
 Residence = Placed | InMotion | NoHost | Undetermined
 
 
 def residence(instance: Instance, facts: Facts) -> Residence:
-    """Where the instance resides."""
-    if reason := _motion(instance, facts):
+    """Where the instance resides.
+
+    SAFETY: while a migration of it holds something, which of the claims is whose is not known.
+    """
+    place = residence_beside_moves(instance, facts)
+    if isinstance(place, Placed | NoHost):
+        record = facts.record(instance.uuid)
+        if record.moves:
+            moves = ", ".join(
+                f"{move.kind}, which is {move.status},"
+                for move in map(record.migration, record.moves)
+            )
+            return Undetermined(f"its {moves} holds resources")
+    return place
+
+
+def residence_beside_moves(instance: Instance, facts: Facts) -> Residence:
+    """The same, for the defect that decides about what migrations hold."""
+    record = facts.record(instance.uuid)
+    if reason := _motion(instance, record, facts):
         return InMotion(reason)
+    if reason := contradiction(record, facts):
+        return Undetermined(reason)
+    if behind := facts.cells_behind.get(instance.cell):
+        return Undetermined(f"{facts.cells[instance.cell]}: {behind}", of_instance=False)
     if instance.host is None or instance.node is None:
         return NoHost()
+    if instance.vm_state == _OFFLOADED:
+        # nova-compute died between saying so and clearing the host: which is true is not known.
+        return Undetermined(f"it is {_OFFLOADED}, and yet on host {instance.host}")
     nodes = facts.nodes_by_place.get((instance.cell, instance.host, instance.node), ())
     if len(nodes) != 1:
         found = "no compute node" if not nodes else f"{len(nodes)} compute nodes"
@@ -60,30 +99,62 @@ def residence(instance: Instance, facts: Facts) -> Residence:
     return provider if isinstance(provider, Undetermined) else Placed(provider)
 
 
+def contradiction(record: InstanceRecord, facts: Facts) -> str | None:
+    """Why the sources contradict each other about an instance, alive or deleted, if they do."""
+    rows = record.living or record.rows
+    cells = sorted({facts.cells.get(row.cell, row.cell) for row in rows})
+    if len(record.living) > 1:
+        return f"several rows of it are alive, in {' and '.join(cells)}"
+    mapping = record.mapping
+    if mapping is not None and mapping.cell not in {row.cell for row in rows}:
+        named = facts.cells.get(mapping.cell or "", "no cell")
+        return f"its row is in {', '.join(cells)}, but its instance mapping names {named}"
+    if record.misspelled:
+        written = ", ".join(record.misspelled)
+        return f"Placement has another consumer with its uuid, written {written}"
+    hosts = {row.host for row in record.living}
+    elsewhere = [host for host in record.running_on if host not in hosts]
+    if elsewhere:
+        said = (
+            f"Nova says {' or '.join(sorted(map(str, hosts)))}" if hosts else "Nova has deleted it"
+        )
+        return f"the hypervisor of {', '.join(elsewhere)} runs its guest, and {said}"
+    return None
+
+
 def provider_of(node: ComputeNode, facts: Facts) -> Provider | Undetermined:
     """The provider of a compute node: the one with its uuid, if no other node has that uuid."""
     if len(facts.nodes_by_uuid[node.uuid]) > 1:
         places = ", ".join(f"{row.host}/{row.node}" for row in facts.nodes_by_uuid[node.uuid])
-        return Undetermined(f"compute nodes {places} have one uuid, {node.uuid}")
+        return _of_host(f"compute nodes {places} have one uuid, {node.uuid}")
     if provider := facts.providers.get(node.uuid):
         return provider
     if namesakes := facts.providers_by_name.get(node.node):
-        return Undetermined(
+        return _of_host(
             f"its compute node has uuid {node.uuid}, "
             f"but the provider of that name has uuid {namesakes[0].uuid}"
         )
-    return Undetermined(f"Placement has no provider with uuid {node.uuid} or name {node.node}")
+    return _of_host(f"Placement has no provider with uuid {node.uuid} or name {node.node}")
+
+
+def services_of(root: str, facts: Facts) -> tuple[ComputeService, ...]:
+    """The compute services of the host with this root provider."""
+    nodes = facts.nodes_by_uuid.get(root, ())
+    services = (facts.services_by_host.get((node.cell, node.host)) for node in nodes)
+    return tuple(service for service in services if service is not None)
 
 
 def source_is_up(root: str, facts: Facts) -> bool:
     """Whether the compute service of the host with this root provider reports."""
-    nodes = facts.nodes_by_uuid.get(root, ())
-    services = (facts.services_by_host.get((node.cell, node.host)) for node in nodes)
-    return any(service is not None and service.is_up(facts.taken_at) for service in services)
+    return any(service.is_up(facts.taken_at) for service in services_of(root, facts))
 
 
-def _motion(instance: Instance, facts: Facts) -> str | None:
-    if instance.hidden:
+def _of_host(reason: str) -> Undetermined:
+    return Undetermined(reason, of_instance=False)
+
+
+def _motion(instance: Instance, record: InstanceRecord, facts: Facts) -> str | None:
+    if any(row.hidden for row in record.living):
         return "it is hidden: its sibling in another cell is on the move"
     if instance.task_state is not None:
         return f"its task state is {instance.task_state}"

@@ -58,6 +58,15 @@ class Cells:
         """Everything that was read so far, cell by cell."""
         return [one for contents in self._contents.values() for one in contents]
 
+    @property
+    def heartbeats(self) -> dict[str, datetime]:
+        """When any service of each cell last reported, by the cell's uuid."""
+        return {
+            cell.uuid: max(moments)
+            for cell, contents in self._contents.items()
+            if (moments := [one.heartbeat for one in contents if one.heartbeat])
+        }
+
     def ask(self, question: Callable[[NovaCell], Reply]) -> dict[NovaCell, Reply]:
         """The reply of each cell that still answers; replies that are contents are kept."""
         asked = [cell for cell in self.every if cell not in self._silent]
@@ -134,6 +143,7 @@ def facts_of(cloud: Cloud, collected: Collected) -> Facts:
         services=tuple(row for row in services if not row.deleted),
         deleted_compute_nodes=tuple(row for row in nodes if row.deleted),
         deleted_services=tuple(row for row in services if row.deleted),
+        heartbeats=collected.cells.heartbeats,
         build_requests=registry.build_requests,
         disabled_cells=frozenset(cell.uuid for cell in collected.cells.every if cell.disabled),
         host_mappings=registry.host_mappings,

@@ -6,6 +6,7 @@ from typing import Protocol
 
 from trueup.reconcile.defects import (
     evacuation_residue,
+    migration_residue,
     missing_allocation,
     orphaned_allocation,
     wrong_provider,
@@ -31,6 +32,7 @@ class Defect(Protocol):
 DEFECTS: tuple[Defect, ...] = (
     orphaned_allocation,
     evacuation_residue,
+    migration_residue,
     missing_allocation,
     wrong_provider,
 )

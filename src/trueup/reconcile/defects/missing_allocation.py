@@ -7,7 +7,7 @@ processors asked for by the image, nested providers, ports.
 
 from collections.abc import Iterator
 
-from trueup.reconcile.expected import expected_on, open_reason
+from trueup.reconcile.expected import expected_on, open_reasons
 from trueup.reconcile.facts import Allocations, Facts, Instance
 from trueup.reconcile.findings import (
     Declined,
@@ -20,8 +20,9 @@ from trueup.reconcile.findings import (
     instance_evidence,
 )
 from trueup.reconcile.options import AuditOptions
+from trueup.reconcile.remedies import guarded_step
 from trueup.reconcile.residence import Placed, residence
-from trueup.reconcile.steps import Step, step_on
+from trueup.reconcile.steps import Step
 
 NAME = "missing-allocation"
 TITLE = "It runs on a host and holds nothing"
@@ -47,7 +48,7 @@ def remedy(finding: Finding, facts: Facts) -> tuple[Step, ...] | Declined:
     if wanted.open or not wanted.known:
         return Declined("what it should hold is not known")
     after = Allocations(amounts=dict(wanted.known), project=instance.project, user=instance.user)
-    return (step_on(instance.uuid, facts, after, finding.id, instance),)
+    return (guarded_step({instance.uuid: after}, facts, finding, instance),)
 
 
 def _judge(instance: Instance, place: Placed, facts: Facts) -> Iterator[Verdict]:
@@ -55,7 +56,7 @@ def _judge(instance: Instance, place: Placed, facts: Facts) -> Iterator[Verdict]
     wanted = expected_on(place.provider.root, instance, facts)
     names = {uuid: facts.providers[uuid].name for uuid in wanted.providers}
     if wanted.open:
-        reasons = "; ".join(dict.fromkeys(open_reason(part, names) for part in wanted.open))
+        reasons = open_reasons(wanted, names)
         yield Unchecked(Subject("instance", instance.uuid), where, f"holds nothing; {reasons}")
     elif wanted.known:
         yield Finding(

@@ -2,13 +2,13 @@
 """Orphaned allocation: a consumer whose instance a cell says is deleted (drift B.9, B.16).
 
 The proof is the deleted row, by Nova (`deleted` is its id) or by hand (`deleted` is 1); a consumer
-that is merely found nowhere is not claimed.
+that is merely found nowhere is not claimed. As Nova does when it deletes an instance, all is
+released that it holds, a share of a pool too, and all that its migrations hold.
 """
 
 from collections.abc import Iterator
-from dataclasses import replace
 
-from trueup.reconcile.facts import Amounts, Facts, Instance
+from trueup.reconcile.facts import Facts, Instance
 from trueup.reconcile.findings import (
     Declined,
     Finding,
@@ -21,55 +21,66 @@ from trueup.reconcile.findings import (
     instance_evidence,
 )
 from trueup.reconcile.options import AuditOptions
-from trueup.reconcile.steps import Step, step_on
+from trueup.reconcile.remedies import guarded_step
+from trueup.reconcile.residence import contradiction
+from trueup.reconcile.steps import Step
 
 NAME = "orphaned-allocation"
 TITLE = "Its instance is deleted, and it still holds resources"
-REMEDY = "Release what it holds on compute hosts"
+REMEDY = "Release all that it and its migrations hold"
 
 
 def find(facts: Facts, options: AuditOptions) -> Iterator[Verdict]:
-    """Consumers that hold something for an instance that is deleted."""
-    for consumer in sorted(facts.consumers.keys() & facts.deleted.keys()):
-        yield _judge(facts.deleted[consumer], facts, options)
+    """Deleted instances that hold something, by their own or their migrations' consumers."""
+    held = {row.instance for row in facts.migrations if row.uuid in facts.consumers}
+    for uuid in sorted((facts.consumers.keys() | held) & facts.deleted.keys()):
+        yield _judge(facts.deleted[uuid], facts, options)
 
 
 def remedy(finding: Finding, facts: Facts) -> tuple[Step, ...] | Declined:
-    """Release its amounts; what it holds of a sharing provider stays with its owner."""
+    """Release all that it and its migrations hold."""
     instance = facts.deleted[finding.subject.uuid]
-    held = facts.holdings[instance.uuid].allocations
-    if held is None:
+    holders = (instance.uuid, *facts.record(instance.uuid).moves)
+    after = {one: None for one in holders if facts.holdings[one].allocations is not None}
+    if not after:
         return Declined("it holds nothing now")
-    ours = _releasable(held.amounts, facts)
-    kept = {uuid: amounts for uuid, amounts in held.amounts.items() if uuid not in ours}
-    after = replace(held, amounts=kept) if kept else None
-    return (step_on(instance.uuid, facts, after, finding.id, instance),)
+    return (guarded_step(after, facts, finding, instance),)
 
 
 def _judge(instance: Instance, facts: Facts, options: AuditOptions) -> Verdict:
-    consumer, held = instance.uuid, facts.consumers[instance.uuid]
-    names = {uuid: facts.providers[uuid].name for uuid in held if uuid in facts.providers}
-    where = ", ".join(sorted(names.values()))
+    record = facts.record(instance.uuid)
+    names = facts.provider_names
+    claims = [held for held in (record.own, *record.moves.values()) if held]
+    where = ", ".join(sorted({names.get(uuid, uuid) for held in claims for uuid in held}))
+    subject = Subject("consumer", instance.uuid)
     if reason := _hands_off(instance, facts, options):
-        return LeftAlone(Subject("consumer", consumer), where, reason)
+        return LeftAlone(subject, where, reason)
+    cell = facts.cells[instance.cell]
+    if reason := contradiction(record, facts):
+        return Unchecked(subject, where, f"its instance is deleted in {cell}; {reason}")
     if not facts.coverage.complete:
         # SAFETY: a source that is silent may know the instance alive (a move between cells).
-        silent = ", ".join(answer.source for answer in facts.coverage.missing)
+        gap = facts.coverage.gap
+        return Unchecked(subject, where, f"its instance is deleted in {cell}, but {gap}")
+    if instance.deleted_at is None:
+        # SAFETY: without it, nova-compute may be at work on it at this moment.
         return Unchecked(
-            Subject("consumer", consumer),
+            subject,
             where,
-            f"its instance is deleted in {facts.cells[instance.cell]}, but {silent} did not answer",
+            f"its instance is deleted in {cell}, but at what time is not known: if that was long "
+            "ago, set deleted_at, or release it by hand",
         )
     return Finding(
         NAME,
-        Subject("consumer", consumer),
+        subject,
         where,
         Severity.MEDIUM,
         {
             "instance": instance_evidence(instance, facts),
-            "holds": holding(_releasable(held, facts), names),
+            "holds": tuple(row for held in claims for row in holding(held, names)),
         },
         since=instance.deleted_at,
+        consumers=tuple(sorted(record.moves)),
     )
 
 
@@ -80,22 +91,14 @@ def _hands_off(instance: Instance, facts: Facts, options: AuditOptions) -> str |
         return f"its {migration.kind} is {migration.status}"
     if instance.uuid in facts.builds:
         return "it has a build request"
-    if not _releasable(facts.consumers[instance.uuid], facts):
-        return "it holds only resources of sharing providers"
     if instance.deleted_at is not None:
-        age = facts.taken_at - instance.deleted_at
-        # A deletion in the future is a clock of another zone (seed 004 uses now()): no grace.
-        if 0 <= age.total_seconds() < options.grace_seconds:
+        age = (facts.taken_at - instance.deleted_at).total_seconds()
+        # Clocks differ: a deletion that seems to come is one of this moment. One that is far ahead
+        # is of a clock in another zone (seed 004 uses now()).
+        if abs(age) < options.grace_seconds:
+            told = f"{age:.0f} s ago" if age >= 0 else f"{-age:.0f} s ahead of our clock"
             return (
-                f"deleted {age.total_seconds():.0f} s ago, within the grace of "
+                f"deleted {told}, within the grace of "
                 f"{options.grace_seconds} s: nova-compute may still be cleaning up"
             )
     return None
-
-
-def _releasable(amounts: Amounts, facts: Facts) -> Amounts:
-    return {
-        uuid: held
-        for uuid, held in amounts.items()
-        if uuid in facts.providers and not facts.providers[uuid].sharing
-    }

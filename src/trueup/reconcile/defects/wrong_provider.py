@@ -4,10 +4,11 @@
 Drift B.16 and A.2a: heal_allocations calls this "up-to-date".
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 
-from trueup.reconcile.facts import Amounts, Facts, Instance
+from trueup.reconcile.expected import ExpectedAllocation, expected_on, open_reasons
+from trueup.reconcile.facts import Amounts, ComputeNode, Facts, Instance
 from trueup.reconcile.findings import (
     Declined,
     Finding,
@@ -20,12 +21,13 @@ from trueup.reconcile.findings import (
     instance_evidence,
 )
 from trueup.reconcile.options import AuditOptions
+from trueup.reconcile.remedies import abandoned_host, guarded_step, no_guest
 from trueup.reconcile.residence import Placed, residence, source_is_up
-from trueup.reconcile.steps import Step, step_on
+from trueup.reconcile.steps import Guard, Step
 
 NAME = "wrong-provider"
 TITLE = "It holds its resources on a host where it is not"
-REMEDY = "Move what it holds to the provider of its own host"
+REMEDY = "Hold what it should on its own host, and nothing of the other"
 
 
 def find(facts: Facts, options: AuditOptions) -> Iterator[Verdict]:
@@ -39,29 +41,65 @@ def find(facts: Facts, options: AuditOptions) -> Iterator[Verdict]:
 
 
 def remedy(finding: Finding, facts: Facts) -> tuple[Step, ...] | Declined:
-    """One full replace: the same amounts on its own host's provider, the rest as it is."""
+    """One full replace: what it should hold on its own host, and nothing of the other."""
     instance = facts.alive[finding.subject.uuid]
     place = residence(instance, facts)
     held = facts.holdings[instance.uuid].allocations
     if held is None or not isinstance(place, Placed):
         return Declined("it is no longer settled on a host, or holds nothing now")
+    wanted = expected_on(place.provider.root, instance, facts)
+    if wanted.open or not wanted.known:
+        return Declined("what it should hold on its own host is not known")
+    after = {instance.uuid: replace(held, amounts=_moved(held.amounts, wanted, facts))}
     [root] = facts.roots_of(held.amounts)
-    moved = _moved(held.amounts, root, place)
-    return (step_on(instance.uuid, facts, replace(held, amounts=moved), finding.id, instance),)
+    guards = (
+        guard
+        for node in facts.nodes_by_uuid.get(root, ())
+        for guard in _guards(node, instance, facts)
+    )
+    return (guarded_step(after, facts, finding, instance, guards),)
+
+
+def _moved(held: Amounts, wanted: ExpectedAllocation, facts: Facts) -> Amounts:
+    """What it should hold on its own host. SAFETY: of a pool that does not share with the other
+    host, why it is held is not known, and so it is kept.
+    """
+    roots = facts.roots_of(held)
+    kept = {
+        uuid: amounts
+        for uuid, amounts in held.items()
+        if (provider := facts.providers.get(uuid))
+        and provider.sharing
+        and not provider.shares_with & roots
+    }
+    return kept | dict(wanted.known)
+
+
+def _classes(holdings: Iterable[Mapping[str, int]]) -> frozenset[str]:
+    """The resource classes; shared and dedicated processors count as one, as the host decides."""
+    names = {name for held in holdings for name in held}
+    return frozenset("VCPU" if name == "PCPU" else name for name in names)
+
+
+def _guards(node: ComputeNode, instance: Instance, facts: Facts) -> Iterator[Guard]:
+    if instance.uuid in facts.evacuations:
+        yield from abandoned_host(node.cell, node.host, instance, facts)
+    else:
+        yield from no_guest(node.host, instance, facts)
 
 
 def _judge(instance: Instance, place: Placed, facts: Facts) -> Verdict:
     held = facts.consumers[instance.uuid]
     names = facts.provider_names
     where = ", ".join(sorted(names.get(root, root) for root in facts.roots_of(held)))
-    if reason := _obstacle(instance, held, place, facts):
+    wanted = expected_on(place.provider.root, instance, facts)
+    if reason := _obstacle(instance, held, wanted, facts):
         return Unchecked(
             Subject("instance", instance.uuid),
             where,
             f"holds nothing on its host {instance.host}, but "
             f"{amounts_in_words(held, names)}; {reason}",
         )
-    [root] = facts.roots_of(held)
     return Finding(
         NAME,
         Subject("instance", instance.uuid),
@@ -70,35 +108,28 @@ def _judge(instance: Instance, place: Placed, facts: Facts) -> Verdict:
         {
             "instance": instance_evidence(instance, facts),
             "holds": holding(held, names),
-            "should_hold": holding(_moved(held, root, place), names),
+            "should_hold": holding(_moved(held, wanted, facts), names),
         },
     )
 
 
-def _moved(held: Amounts, root: str, place: Placed) -> Amounts:
-    """The same amounts, with those of the other host on the instance's own."""
-    moved = {uuid: amounts for uuid, amounts in held.items() if uuid != root}
-    return {**moved, place.provider.uuid: held[root]}
-
-
-def _obstacle(instance: Instance, held: Amounts, place: Placed, facts: Facts) -> str | None:
+def _obstacle(
+    instance: Instance, held: Amounts, wanted: ExpectedAllocation, facts: Facts
+) -> str | None:
     """Why the move cannot be told to be right, if so."""
     roots = facts.roots_of(held)
-    on_hosts = {
-        uuid for uuid in held if uuid in facts.providers and not facts.providers[uuid].sharing
-    }
     if len(roots) > 1:
         return "which of them was its own cannot be told"
-    if on_hosts != roots:
-        return "the counterpart of a nested provider on its own host cannot be told"
     [root] = roots
     if root not in facts.nodes_by_uuid:
         return "that provider is of no compute node that any cell knows"
     if instance.uuid in facts.evacuations and source_is_up(root, facts):
         return "it was evacuated, and that host is up and may still run it"
-    absent = sorted(held[root].keys() - place.provider.inventories.keys())
-    if absent:
-        return f"its own host has no inventory of {', '.join(absent)} on its root provider"
-    if not facts.coverage.complete:
-        return f"{', '.join(answer.source for answer in facts.coverage.missing)} did not answer"
-    return None
+    if wanted.open:
+        return open_reasons(wanted, facts.provider_names)
+    if not wanted.known:
+        return "what it should hold is not known"
+    if strange := _classes(held.values()) - _classes(wanted.known.values()):
+        # SAFETY: it would be released, and why it is held is not known.
+        return f"on its own host it should hold no {', '.join(sorted(strange))}"
+    return facts.coverage.gap or None

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Expected allocations: what an instance should hold, on which providers, how certainly. Pure."""
 
+from trueup.reconcile.expected.comparison import agrees, covers
 from trueup.reconcile.expected.groups import UNSUFFIXED, Group, flavor_groups
 from trueup.reconcile.expected.instances import expected, expected_on
 from trueup.reconcile.expected.parts import (
@@ -11,6 +12,7 @@ from trueup.reconcile.expected.parts import (
     NotOurs,
     Unknown,
     open_reason,
+    open_reasons,
 )
 
 __all__ = [
@@ -22,8 +24,11 @@ __all__ = [
     "Known",
     "NotOurs",
     "Unknown",
+    "agrees",
+    "covers",
     "expected",
     "expected_on",
     "flavor_groups",
     "open_reason",
+    "open_reasons",
 ]

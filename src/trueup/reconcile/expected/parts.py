@@ -89,3 +89,8 @@ def open_reason(part: Ambiguous | NotOurs | Unknown, names: Mapping[str, str]) -
         case Ambiguous(source, amounts, providers):
             several = ", ".join(sorted(names.get(uuid, uuid) for uuid in providers))
             return f"{source}: {', '.join(sorted(amounts))} may come from any of {several}"
+
+
+def open_reasons(wanted: ExpectedAllocation, names: Mapping[str, str]) -> str:
+    """Why the open parts of an expected allocation are open, in words, each reason once."""
+    return "; ".join(dict.fromkeys(open_reason(part, names) for part in wanted.open))

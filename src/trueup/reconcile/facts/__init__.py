@@ -4,9 +4,17 @@
 Frozen values, one file for each kind of thing; nothing here reads or writes anything outside.
 """
 
-from trueup.reconcile.facts.coverage import NEUTRON, Coverage, SourceStatus, Unread, Unsupported
+from trueup.reconcile.facts.coverage import (
+    DOMAINS_OF,
+    LIBVIRT,
+    NEUTRON,
+    Coverage,
+    SourceStatus,
+    Unread,
+    Unsupported,
+)
 from trueup.reconcile.facts.domains import Domain
-from trueup.reconcile.facts.facts import Facts, grouped
+from trueup.reconcile.facts.facts import Facts, canonical_uuid, grouped
 from trueup.reconcile.facts.hosts import (
     SERVICE_DOWN_AFTER,
     ComputeNode,
@@ -37,9 +45,12 @@ from trueup.reconcile.facts.providers import (
     Provider,
     within_trees,
 )
+from trueup.reconcile.facts.records import InstanceRecord
 
 __all__ = [
+    "DOMAINS_OF",
     "FINAL_MIGRATION_STATUSES",
+    "LIBVIRT",
     "NEUTRON",
     "SERVICE_DOWN_AFTER",
     "Allocations",
@@ -58,6 +69,7 @@ __all__ = [
     "HostMapping",
     "Instance",
     "InstanceMapping",
+    "InstanceRecord",
     "Inventory",
     "Migration",
     "NumaCell",
@@ -71,6 +83,7 @@ __all__ = [
     "SourceStatus",
     "Unread",
     "Unsupported",
+    "canonical_uuid",
     "grouped",
     "within_trees",
 ]

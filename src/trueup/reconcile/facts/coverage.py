@@ -6,6 +6,10 @@ from datetime import datetime
 
 # The name that coverage gives to the source of ports.
 NEUTRON = "Neutron"
+# And to all hypervisors.
+LIBVIRT = "libvirt"
+# What a hypervisor that does not answer leaves unread, by its host.
+DOMAINS_OF = "domains of {}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +45,7 @@ class SourceStatus:
     `read_via` is `database`, `API` or `export`; `answered_at` is when its answer was complete. Of
     the rows with values that could not be understood, `unread` holds the first ones, `unread_rows`
     is the number of such values, and `lost_rows` the number of rows that are missing as a whole.
+    `behind` says why its answer may be of the past, as that of a replica; empty: it is not.
     """
 
     source: str
@@ -53,6 +58,7 @@ class SourceStatus:
     unread_rows: int = 0
     lost_rows: int = 0
     unsupported: tuple[Unsupported, ...] = ()
+    behind: str = ""
 
     @property
     def partial(self) -> bool:
@@ -76,5 +82,21 @@ class Coverage:
         return tuple(one for one in self.sources if one.answered and one.lost_rows)
 
     @property
+    def behind(self) -> tuple[SourceStatus, ...]:
+        """Sources whose answer may be of the past."""
+        return tuple(one for one in self.sources if one.answered and one.behind)
+
+    @property
     def complete(self) -> bool:
-        return not self.missing and not self.damaged
+        return not self.missing and not self.damaged and not self.behind
+
+    @property
+    def gap(self) -> str:
+        """Why the evidence is incomplete, in words; empty: it is complete."""
+        return "; ".join(
+            (
+                *(f"{one.source} did not answer" for one in self.missing),
+                *(f"{one.lost_rows} rows of {one.source} cannot be read" for one in self.damaged),
+                *(f"{one.source}: {one.behind}" for one in self.behind),
+            )
+        )

@@ -3,6 +3,9 @@
 
 from dataclasses import dataclass
 
+# States in which no guest runs, and its memory is not in use.
+_INACTIVE_STATES = frozenset({"shut off", "crashed", "no state"})
+
 
 @dataclass(frozen=True, slots=True)
 class Domain:
@@ -20,3 +23,8 @@ class Domain:
     flavor: str = ""
     mediated_devices: tuple[str, ...] = ()
     host_devices: tuple[str, ...] = ()
+
+    @property
+    def active(self) -> bool:
+        """Whether its guest runs, or is paused or suspended."""
+        return self.state not in _INACTIVE_STATES

@@ -4,13 +4,15 @@
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import datetime, timedelta
 from functools import cached_property
 from typing import TypeVar
+from uuid import UUID
 
-from trueup.reconcile.facts.coverage import NEUTRON, Coverage
+from trueup.reconcile.facts.coverage import DOMAINS_OF, LIBVIRT, NEUTRON, Coverage
 from trueup.reconcile.facts.domains import Domain
 from trueup.reconcile.facts.hosts import (
+    SERVICE_DOWN_AFTER,
     ComputeNode,
     ComputeService,
     HostAggregate,
@@ -27,7 +29,9 @@ from trueup.reconcile.facts.instances import (
 from trueup.reconcile.facts.migrations import Migration
 from trueup.reconcile.facts.ports import Port
 from trueup.reconcile.facts.providers import Amounts, Holding, Provider
+from trueup.reconcile.facts.records import InstanceRecord
 
+_UUID_LENGTH = 36
 Key = TypeVar("Key")
 Value = TypeVar("Value")
 
@@ -52,6 +56,8 @@ class Facts:
     deleted_compute_nodes: tuple[ComputeNode, ...] = ()
     deleted_services: tuple[ComputeService, ...] = ()
     build_requests: tuple[BuildRequest, ...] = ()
+    # When any service of each cell, of whatever kind, last reported: cell uuid → time.
+    heartbeats: Mapping[str, datetime] = field(default_factory=dict)
     # Owner and generation, known for the consumers that a plan is about.
     holdings: Mapping[str, Holding] = field(default_factory=dict)
     disabled_cells: frozenset[str] = frozenset()
@@ -75,14 +81,37 @@ class Facts:
         """All rows of each instance, from every cell, alive, deleted or archived, by uuid."""
         return grouped((row.uuid, row) for row in self.instances)
 
+    def record(self, uuid: str) -> InstanceRecord:
+        """All that the sources say of an instance."""
+        migrations = self.migrations_of.get(uuid, ())
+        held = ((row.uuid, self.consumers.get(row.uuid)) for row in migrations)
+        return InstanceRecord(
+            uuid=uuid,
+            rows=self.instance_rows.get(uuid, ()),
+            mapping=self.mappings.get(uuid),
+            migrations=migrations,
+            own=self.consumers.get(uuid, {}),
+            moves={consumer: amounts for consumer, amounts in held if amounts},
+            misspelled=self.misspelled.get(uuid, ()),
+            domains=self.domains_of.get(uuid, ()),
+        )
+
     @cached_property
     def alive(self) -> Mapping[str, Instance]:
-        """Instances that some cell has as not deleted, by uuid: the last such row of each.
+        """Instances that some cell has as not deleted, by uuid: one such row of each.
 
+        Of several it is the one in the cell that the instance's mapping names, else the last.
         Hidden instances, of which another row is moving between cells, are among them.
         """
         living = ([row for row in rows if not row.deleted] for rows in self.instance_rows.values())
-        return {rows[-1].uuid: rows[-1] for rows in living if rows}
+        return {rows[-1].uuid: self._mapped(rows) for rows in living if rows}
+
+    def _mapped(self, rows: list[Instance]) -> Instance:
+        if len(rows) == 1:
+            return rows[0]
+        mapping = self.mappings.get(rows[0].uuid)
+        mapped = [row for row in rows if mapping is not None and row.cell == mapping.cell]
+        return (mapped or rows)[-1]
 
     @cached_property
     def deleted(self) -> Mapping[str, Instance]:
@@ -95,6 +124,32 @@ class Facts:
     def builds(self) -> frozenset[str]:
         """The instances that have a build request."""
         return frozenset(row.instance for row in self.build_requests)
+
+    @cached_property
+    def mappings(self) -> Mapping[str, InstanceMapping]:
+        """The mapping of each instance that has one, by instance uuid."""
+        return {row.instance: row for row in self.instance_mappings}
+
+    @cached_property
+    def migrations_of(self) -> Mapping[str, tuple[Migration, ...]]:
+        """The migrations of each instance, of whatever status; one in two cells is there once."""
+        return grouped(
+            (row.instance, row) for row in {row.uuid: row for row in self.migrations}.values()
+        )
+
+    @cached_property
+    def domains_of(self) -> Mapping[str, tuple[Domain, ...]]:
+        """The domains of each instance, by its uuid."""
+        return grouped((row.uuid, row) for row in self.domains)
+
+    @cached_property
+    def misspelled(self) -> Mapping[str, tuple[str, ...]]:
+        """Consumers whose uuid is not in canonical form, by the form that Nova uses."""
+        return grouped(
+            (canonical, written)
+            for written in sorted(self.consumers)
+            if (canonical := canonical_uuid(written)) != written
+        )
 
     @cached_property
     def moving(self) -> Mapping[str, Migration]:
@@ -125,6 +180,12 @@ class Facts:
         return {row.uuid: row.name for row in self.providers.values()}
 
     @cached_property
+    def cells_behind(self) -> Mapping[str, str]:
+        """The cells, by uuid, whose answer may be of the past, and why."""
+        behind = {row.source: row.behind for row in self.coverage.behind}
+        return {uuid: behind[name] for uuid, name in self.cells.items() if name in behind}
+
+    @cached_property
     def providers_by_name(self) -> Mapping[str, tuple[Provider, ...]]:
         return grouped((row.name, row) for row in self.providers.values())
 
@@ -142,6 +203,18 @@ class Facts:
     def ports_read(self) -> bool:
         """Whether Neutron was asked, and answered."""
         return any(row.source == NEUTRON and row.answered for row in self.coverage.sources)
+
+    def hypervisor_answered(self, host: str) -> bool:
+        """Whether the hypervisor of this host was asked for its domains, and answered."""
+        asked = [row for row in self.coverage.sources if row.source == LIBVIRT and row.answered]
+        silent = {one.what for row in asked for one in row.unsupported}
+        known = any(row.host == host for row in self.compute_nodes)
+        return bool(asked) and known and DOMAINS_OF.format(host) not in silent
+
+    @cached_property
+    def service_down_time(self) -> timedelta:
+        """After how long without a report Nova takes a service for down."""
+        return max((row.down_after for row in self.services), default=SERVICE_DOWN_AFTER)
 
     @cached_property
     def services_by_host(self) -> Mapping[tuple[str, str], ComputeService]:
@@ -161,6 +234,16 @@ class Facts:
         """The roots of the trees in which these amounts are held, sharing providers left out."""
         held = (self.providers[uuid] for uuid in amounts if uuid in self.providers)
         return frozenset(provider.root for provider in held if not provider.sharing)
+
+
+def canonical_uuid(written: str) -> str:
+    """A uuid with dashes and in lower case; what is none is returned as it is."""
+    if len(written) == _UUID_LENGTH and written.islower():
+        return written
+    try:
+        return str(UUID(written))
+    except ValueError:
+        return written
 
 
 def grouped(pairs: Iterable[tuple[Key, Value]]) -> dict[Key, tuple[Value, ...]]:

@@ -31,7 +31,7 @@ class ComputeService:
     """A nova-compute service; `version` is Nova's service version, 0 where it is not known.
 
     `state` is `up` or `down` as Nova's API computes it from its own clock and service_down_time;
-    None where the databases were read.
+    None where the databases were read. `down_after` is Nova's `service_down_time`.
     """
 
     cell: str
@@ -44,11 +44,17 @@ class ComputeService:
     version: int = 0
     deleted: bool = False
     state: str | None = None
+    down_after: timedelta = SERVICE_DOWN_AFTER
 
     def is_up(self, now: datetime) -> bool:
-        if self.forced_down or self.last_seen is None:
-            return False
-        return now - self.last_seen <= SERVICE_DOWN_AFTER
+        """Whether Nova takes it for up. Over its API Nova's own word counts, not our clock."""
+        if self.state is not None:
+            return self.state == "up" and not self.forced_down
+        return not self.forced_down and self.reports(now)
+
+    def reports(self, now: datetime) -> bool:
+        """Whether it has reported lately, whatever it is forced to be."""
+        return self.last_seen is not None and now - self.last_seen <= self.down_after
 
 
 @dataclass(frozen=True, slots=True)

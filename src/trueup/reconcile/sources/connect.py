@@ -4,7 +4,8 @@
 Only this module of reconcile uses oslo.config.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,7 @@ from keystoneauth1 import exceptions, loading, noauth, token_endpoint
 from keystoneauth1.adapter import Adapter
 from oslo_config import cfg
 
+from trueup.reconcile.facts import SERVICE_DOWN_AFTER
 from trueup.reconcile.sources.cloud import Cloud
 from trueup.reconcile.sources.errors import SettingMissing, SettingsUnreadable
 from trueup.reconcile.sources.neutron import Neutron
@@ -54,7 +56,7 @@ def from_nova_conf(path: Path, databases: Databases = AS_CONFIGURED) -> Cloud:
         raise SettingMissing(str(path), "placement", "auth_type")
     neutron = _adapter(conf, path, "neutron")
     return Cloud(
-        nova=NovaDatabases(api_url, conf.database.connection, databases.cells),
+        nova=NovaDatabases(api_url, conf.database.connection, _options(conf, databases)),
         placement=Placement(placement, databases.placement()),
         neutron=Neutron(neutron) if neutron else None,
         compute=ComputeServices(_compute_beside(placement)),
@@ -124,6 +126,8 @@ def _read(path: Path) -> cfg.ConfigOpts:
     connection = cfg.StrOpt("connection", secret=True)
     conf.register_opts([connection], group="api_database")
     conf.register_opts([connection], group="database")
+    down_time = int(SERVICE_DOWN_AFTER.total_seconds())
+    conf.register_opts([cfg.IntOpt("service_down_time", default=down_time)])
     for section, service in (("placement", "placement"), ("neutron", "network")):
         loading.register_session_conf_options(conf, section)
         loading.register_auth_conf_options(conf, section)
@@ -134,6 +138,11 @@ def _read(path: Path) -> cfg.ConfigOpts:
         conf.set_default("timeout", REQUEST_TIMEOUT_SECONDS, section)
     _load(conf, path, project="nova")
     return conf
+
+
+def _options(conf: cfg.ConfigOpts, databases: Databases) -> CellOptions:
+    seconds = timedelta(seconds=conf.service_down_time)
+    return replace(databases.cells, service_down_after=seconds)
 
 
 def _load(conf: cfg.ConfigOpts, path: Path, project: str) -> None:

@@ -14,7 +14,7 @@ from xml.etree.ElementTree import Element, ParseError
 from defusedxml import DefusedXmlException
 from defusedxml.ElementTree import fromstring
 
-from trueup.reconcile.facts import Domain, SourceStatus, Unsupported
+from trueup.reconcile.facts import DOMAINS_OF, LIBVIRT, Domain, SourceStatus, Unsupported
 from trueup.reconcile.sources.errors import Unreachable
 
 AT_ONCE = 8
@@ -33,9 +33,6 @@ _STATES = (
     "crashed",
     "suspended by power management",
 )
-
-
-LIBVIRT = "libvirt"
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,7 +125,7 @@ def status_of(replies: Iterable[HostDomains]) -> SourceStatus:
         rows=sum(len(one.domains) for one in every),
         read_via="API",
         unsupported=tuple(
-            Unsupported(f"domains of {one.host}", one.reason) for one in every if one.reason
+            Unsupported(DOMAINS_OF.format(one.host), one.reason) for one in every if one.reason
         ),
     )
 

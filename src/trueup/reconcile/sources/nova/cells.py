@@ -3,12 +3,15 @@
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
+from datetime import datetime, timedelta
 from typing import Any
 
 from sqlalchemy import Select, TableClause
 
 from trueup.reconcile.facts import (
+    SERVICE_DOWN_AFTER,
     BlockDevice,
+    ComputeService,
     Instance,
     Migration,
     PciDevice,
@@ -30,9 +33,17 @@ from trueup.reconcile.sources.reading import Read, Reader
 class CellReading:
     """The queries of one transaction, with the notes made while reading."""
 
-    def __init__(self, session: Session, source: str, cell: str) -> None:
+    def __init__(
+        self,
+        session: Session,
+        source: str,
+        cell: str,
+        down_after: timedelta = SERVICE_DOWN_AFTER,
+    ) -> None:
+        """`down_after` is Nova's `service_down_time`."""
         self._session = session
         self._cell = cell
+        self._down_after = down_after
         self._notes = Notes()
         self._columns = Columns(session, source, tables.NEEDED)
 
@@ -51,13 +62,24 @@ class CellReading:
 
     def hosts(self) -> CellContents:
         """Its compute nodes and services, also deleted ones."""
-        services = self._rows(queries.compute_services(self._columns), tables.services)
+        services = list(self._rows(queries.every(self._columns, tables.services), tables.services))
         nodes = self._rows(queries.every(self._columns, tables.compute_nodes), tables.compute_nodes)
+        computes = [row for row in services if row.binary == host_rows.COMPUTE]
         return CellContents(
             compute_nodes=self._read(host_rows.compute_node, tables.compute_nodes, nodes),
-            services=self._read(host_rows.compute_service, tables.services, services),
+            services=self._read(self._compute_service, tables.services, computes),
+            heartbeat=self._heartbeat(services),
             noted=self._noted(),
         )
+
+    def _compute_service(self, reader: Reader, row: Row, cell: str) -> ComputeService:
+        return host_rows.compute_service(reader, row, cell, self._down_after)
+
+    def _heartbeat(self, services: Iterable[Row]) -> datetime | None:
+        """When any service last reported. What it cannot read is noted where that matters."""
+        reader = Reader(tables.services.name, Notes())
+        times = (host_rows.last_seen(reader, row) for row in services if not row.deleted)
+        return max((moment for moment in times if moment), default=None)
 
     def instance_ids(self, wanted: InstanceFilter) -> InstanceIds:
         """The instances that match; deleted ones only if the filter asks for them."""

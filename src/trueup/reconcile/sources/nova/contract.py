@@ -3,6 +3,7 @@
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from datetime import datetime
 from typing import Protocol
 
 from trueup.reconcile.facts import (
@@ -62,7 +63,11 @@ class InstanceIds:
 
 @dataclass(frozen=True, slots=True)
 class CellContents:
-    """What was read of one cell: instances with their devices and migrations, and hosts."""
+    """What was read of one cell: instances with their devices and migrations, and hosts.
+
+    `heartbeat` is when any of its services, of whatever kind, last reported; None where there is
+    none, or where a replica is not to be feared, as over Nova's API.
+    """
 
     instances: tuple[Instance, ...] = ()
     migrations: tuple[Migration, ...] = ()
@@ -70,6 +75,7 @@ class CellContents:
     services: tuple[ComputeService, ...] = ()
     block_devices: tuple[BlockDevice, ...] = ()
     pci_devices: tuple[PciDevice, ...] = ()
+    heartbeat: datetime | None = None
     noted: Noted = NOTHING_NOTED
 
     @property

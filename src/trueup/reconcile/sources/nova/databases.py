@@ -3,11 +3,13 @@
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
+from datetime import timedelta
 from typing import TypeVar
 from urllib.parse import urlsplit
 
 from sqlalchemy import select
 
+from trueup.reconcile.facts import SERVICE_DOWN_AFTER
 from trueup.reconcile.sources.columns import Columns
 from trueup.reconcile.sources.database import ANSWER_SECONDS, Database, Row, Session
 from trueup.reconcile.sources.errors import DatabaseUnusable
@@ -33,11 +35,13 @@ class CellOptions:
     """How the databases of cells are reached.
 
     `urls`, by a cell's name or uuid, override the URL of its mapping. A database that has not
-    answered within `seconds` counts as silent in this run.
+    answered within `seconds` counts as silent in this run. `service_down_after` is Nova's
+    `service_down_time`.
     """
 
     urls: Mapping[str, str] = field(default_factory=dict)
     seconds: float = ANSWER_SECONDS
+    service_down_after: timedelta = SERVICE_DOWN_AFTER
 
 
 BY_MAPPING = CellOptions()
@@ -139,8 +143,10 @@ class NovaDatabases:
         return self._database(API_DATABASE, self._api_url).ask(fetch)
 
     def _ask_cell(self, cell: NovaCell, fetch: Callable[[CellReading], Fetched]) -> Fetched:
-        database = self._database(cell.name, cell.url)
-        return database.ask(lambda session: fetch(CellReading(session, cell.name, cell.uuid)))
+        database, down_after = self._database(cell.name, cell.url), self._options.service_down_after
+        return database.ask(
+            lambda session: fetch(CellReading(session, cell.name, cell.uuid, down_after))
+        )
 
     def _database(self, source: str, url: str) -> Database:
         key = f"{source} {url}"

@@ -2,8 +2,10 @@
 """Rows about hosts, and rows of Nova's API database → facts. No queries here."""
 
 from collections.abc import Iterable, Mapping
+from datetime import datetime, timedelta
 
 from trueup.reconcile.facts import (
+    SERVICE_DOWN_AFTER,
     BuildRequest,
     ComputeNode,
     ComputeService,
@@ -31,19 +33,30 @@ def compute_node(reader: Reader, row: Row, cell: str) -> ComputeNode:
     )
 
 
-def compute_service(reader: Reader, row: Row, cell: str) -> ComputeService:
-    """A row of `services`. Before its first report, it counts as last seen at its creation."""
+COMPUTE = "nova-compute"
+
+
+def last_seen(reader: Reader, row: Row) -> datetime | None:
+    """When a service, of whatever kind, last reported; before its first report: was made."""
     times = (reader.moment(row, name) for name in ("last_seen_up", "updated_at", "created_at"))
+    return next((moment for moment in times if moment), None)
+
+
+def compute_service(
+    reader: Reader, row: Row, cell: str, down_after: timedelta = SERVICE_DOWN_AFTER
+) -> ComputeService:
+    """A row of `services`; `down_after` is Nova's `service_down_time`."""
     return ComputeService(
         cell=cell,
         host=row.host or "",
         forced_down=bool(row.forced_down),
-        last_seen=next((moment for moment in times if moment), None),
+        last_seen=last_seen(reader, row),
         uuid=reader.uuid(row, "uuid"),
         disabled=bool(row.disabled),
         disabled_reason=row.disabled_reason or "",
         version=row.version or 0,
         deleted=row.deleted not in (0, None),
+        down_after=down_after,
     )
 
 

@@ -82,10 +82,6 @@ def migrations(columns: Columns) -> Select[Any]:
     return chosen.where(or_(deleted == 0, deleted.is_(None)))
 
 
-def compute_services(columns: Columns) -> Select[Any]:
-    return select(*columns.of(tables.services)).where(tables.services.c.binary == "nova-compute")
-
-
 def pci_devices(columns: Columns) -> Select[Any]:
     return select(*columns.of(tables.pci_devices)).where(tables.pci_devices.c.deleted == 0)
 

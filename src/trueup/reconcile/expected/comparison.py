@@ -1,0 +1,54 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Compares what a consumer holds with what it should hold."""
+
+from trueup.reconcile.expected.parts import Ambiguous, ExpectedAllocation, NotOurs, Unknown
+from trueup.reconcile.facts import Amounts
+
+_Flat = dict[tuple[str, str], int]
+
+
+def agrees(held: Amounts, wanted: ExpectedAllocation) -> bool:
+    """Whether what is held may be right: all that is known is held, and the rest is explained.
+
+    A part whose provider is ambiguous may be held of any of them. Where it is unknown whether more
+    is held, or that is for another service to say, more may be held.
+    """
+    left = _left(held, wanted)
+    if left is None:
+        return False
+    return not left or any(isinstance(part, NotOurs | Unknown) for part in wanted.open)
+
+
+def covers(held: Amounts, wanted: ExpectedAllocation) -> bool:
+    """Whether at least what should be held is held. SAFETY: what is unknown is not covered."""
+    if any(isinstance(part, Unknown) for part in wanted.open):
+        return False
+    return _left(held, wanted) is not None
+
+
+def _left(held: Amounts, wanted: ExpectedAllocation) -> _Flat | None:
+    """What is held beyond what should be; None: less of something is held."""
+    left = {(uuid, name): amount for uuid, row in held.items() for name, amount in row.items()}
+    for uuid, row in wanted.known.items():
+        for name, amount in row.items():
+            left[uuid, name] = left.get((uuid, name), 0) - amount
+    if any(amount < 0 for amount in left.values()):
+        return None
+    for part in wanted.open:
+        if isinstance(part, Ambiguous) and not _taken(left, part):
+            return None
+    return {key: amount for key, amount in left.items() if amount}
+
+
+def _taken(left: _Flat, part: Ambiguous) -> bool:
+    """Take the amounts of a part from what is left of any of its providers."""
+    for name, amount in part.amounts.items():
+        wanted = amount
+        for uuid in part.providers:
+            taken = min(wanted, left.get((uuid, name), 0))
+            if taken:
+                left[uuid, name] -= taken
+                wanted -= taken
+        if wanted:
+            return False
+    return True

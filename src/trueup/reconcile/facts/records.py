@@ -1,0 +1,45 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The record of an instance: all that the sources say of it, put together once."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from trueup.reconcile.facts.domains import Domain
+from trueup.reconcile.facts.instances import Instance, InstanceMapping
+from trueup.reconcile.facts.migrations import Migration
+from trueup.reconcile.facts.providers import Amounts
+
+
+@dataclass(frozen=True, slots=True)
+class InstanceRecord:
+    """What every source says of one instance.
+
+    `rows` are its rows in every cell, alive, hidden, deleted or archived. `mapping` is None where
+    the source of mappings has none, or gives none. `own` is what its own consumer holds; `moves`
+    what the consumers of its migrations hold, whatever their status, by the migration's uuid.
+    `misspelled` are consumers whose uuid is its own, written in another form. `domains` are those
+    of its uuid on any hypervisor that was asked.
+    """
+
+    uuid: str
+    rows: tuple[Instance, ...]
+    mapping: InstanceMapping | None
+    migrations: tuple[Migration, ...]
+    own: Amounts
+    moves: Mapping[str, Amounts]
+    misspelled: tuple[str, ...]
+    domains: tuple[Domain, ...]
+
+    @property
+    def living(self) -> tuple[Instance, ...]:
+        """The rows that are not deleted."""
+        return tuple(row for row in self.rows if not row.deleted)
+
+    @property
+    def running_on(self) -> tuple[str, ...]:
+        """The hosts whose hypervisor runs its guest, in order."""
+        return tuple(sorted({one.host for one in self.domains if one.active}))
+
+    def migration(self, uuid: str) -> Migration:
+        """One of its migrations. Raises KeyError."""
+        return {row.uuid: row for row in self.migrations}[uuid]

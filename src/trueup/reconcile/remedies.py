@@ -1,0 +1,65 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Remedies as steps: every condition that a finding rests on is a guard, read again at the write.
+
+SAFETY: a guard that is left out is a finding that may have become false unnoticed.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping
+
+from trueup.reconcile.facts import Allocations, Facts, Instance
+from trueup.reconcile.findings import Finding
+from trueup.reconcile.steps import (
+    CellFresh,
+    DomainIs,
+    Guard,
+    MigrationState,
+    ServiceDown,
+    Step,
+    allocations_step,
+    instance_state,
+)
+
+
+def guarded_step(
+    after: Mapping[str, Allocations | None],
+    facts: Facts,
+    finding: Finding,
+    instance: Instance,
+    guards: Iterable[Guard] = (),
+) -> Step:
+    """The step that leaves these consumers with `after`, while all about the instance holds.
+
+    That is its state, that its cell is not behind, and the status of each migration whose claim
+    is released. `guards` are what else the finding rests on.
+    """
+    every = (
+        instance_state(instance, moving=instance.uuid in facts.moving),
+        *_fresh(instance.cell, facts),
+        *(
+            MigrationState(row.cell, row.instance, row.uuid, row.status)
+            for row in facts.migrations_of.get(instance.uuid, ())
+            if row.uuid in after
+        ),
+        *guards,
+    )
+    return allocations_step(after, facts, (finding.id,), every)
+
+
+def abandoned_host(cell: str, host: str, instance: Instance, facts: Facts) -> Iterator[Guard]:
+    """The guards that a host still is down, and that its hypervisor does not run the guest."""
+    yield ServiceDown(cell, host)
+    yield from no_guest(host, instance, facts)
+
+
+def no_guest(host: str, instance: Instance, facts: Facts) -> Iterator[Guard]:
+    """The guard that the hypervisor of a host has the guest in no other state than it had."""
+    if facts.hypervisor_answered(host):
+        states = [row.state for row in facts.domains_of.get(instance.uuid, ()) if row.host == host]
+        yield DomainIs(host, instance.uuid, states[0] if states else None)
+
+
+def _fresh(cell: str, facts: Facts) -> Iterator[Guard]:
+    reported = facts.heartbeats.get(cell)
+    # A cell that is behind with an operator's leave has no such guard: it would never hold.
+    if reported is not None and facts.taken_at - reported <= facts.service_down_time:
+        yield CellFresh(cell, int(facts.service_down_time.total_seconds()))

@@ -1,0 +1,66 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The guards of a step: every condition that its finding rests on."""
+
+from tests.reconcile.planning import planned
+from tests.scenarios.drafting import uuid_of
+from trueup.reconcile.steps import CellFresh, DomainIs, Guard, MigrationState, ServiceDown
+
+HOSTS = """
+cell1
+  host h1 VCPU=8 MEMORY_MB=8192
+  host h2 VCPU=8 MEMORY_MB=8192 up
+"""
+EVACUATED = """
+  server web on h2 VCPU=2 MEMORY_MB=256
+  evacuation of web from h1 done
+holds web h1 VCPU=2 MEMORY_MB=256
+holds web h2 VCPU=2 MEMORY_MB=256
+"""
+CELL, FRESH = uuid_of("cell1"), CellFresh(uuid_of("cell1"), 60)
+
+
+def guards_of(text: str) -> tuple[Guard, ...]:
+    """The guards of the only step, after that of the instance's state."""
+    [step] = planned(HOSTS + text).steps
+    return step.guards[1:]
+
+
+def test_its_cell_has_to_stay_fresh():
+    assert guards_of("  server web on h1 VCPU=2 MEMORY_MB=256\n") == (FRESH,)
+
+
+def test_the_host_that_it_was_evacuated_from_has_to_stay_down():
+    assert guards_of(EVACUATED) == (FRESH, ServiceDown(CELL, "h1"))
+
+
+def test_a_hypervisor_that_was_asked_has_to_say_the_same_again():
+    asked = f"{EVACUATED}guest web on h1 shut off\nguest web on h2 running\n"
+    assert guards_of(asked) == (
+        FRESH,
+        ServiceDown(CELL, "h1"),
+        DomainIs("h1", uuid_of("web"), "shut off"),
+    )
+    assert guards_of(f"{EVACUATED}guest web on h2 running\n")[-1] == DomainIs(
+        "h1", uuid_of("web"), None
+    )
+
+
+def test_a_migration_whose_claim_is_released_has_to_keep_its_status():
+    guards = guards_of(
+        "  server web on h1 VCPU=2 MEMORY_MB=256\n"
+        "  resize of web from h1 error\n"
+        "holds resize-of-web h1 VCPU=2 MEMORY_MB=256\n"
+    )
+    assert guards == (
+        FRESH,
+        MigrationState(CELL, uuid_of("web"), uuid_of("resize-of-web"), "error"),
+    )
+
+
+def test_an_allocation_is_moved_only_while_the_guest_is_not_where_it_was():
+    guards = guards_of(
+        "  server web on h1 VCPU=2 MEMORY_MB=256\n"
+        "holds web h2 VCPU=2 MEMORY_MB=256\n"
+        "guest web on h1 running\n"
+    )
+    assert guards == (FRESH, DomainIs("h2", uuid_of("web"), None))

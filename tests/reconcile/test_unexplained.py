@@ -1,0 +1,31 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Silence means that all is right; what is said instead is told in audits/unexplained.txt."""
+
+from tests.reconcile.planning import facts_of
+from tests.scenarios.drafting import uuid_of
+from trueup.reconcile.unexplained import unexplained
+
+WRONG = """
+cell1
+  host h1 VCPU=8 MEMORY_MB=8192
+  server web on h1 VCPU=2 MEMORY_MB=256
+holds web h1 VCPU=3 MEMORY_MB=256
+"""
+
+
+def test_what_differs_from_what_should_be_held_is_told():
+    [row] = unexplained(facts_of(WRONG), ())
+    assert (row.subject.kind, row.subject.uuid, row.where) == ("instance", uuid_of("web"), "h1")
+    assert row.reason == (
+        "holds VCPU=3 MEMORY_MB=256 on h1, should hold VCPU=2 MEMORY_MB=256 on h1; "
+        "no remedy is known"
+    )
+
+
+def test_nothing_is_told_twice():
+    assert not list(unexplained(facts_of(WRONG), {uuid_of("web")}))
+
+
+def test_nothing_is_told_of_an_instance_whose_whole_host_or_cell_is_not_judged():
+    without = WRONG.replace("h1 VCPU=8", "h1 without-provider VCPU=8").replace("holds", "#")
+    assert not list(unexplained(facts_of(without), ()))
