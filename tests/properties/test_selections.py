@@ -42,7 +42,10 @@ class DraftedNova:
         return tuple(NovaCell(uuid, name, "") for uuid, name in self.draft.cells.items())
 
     def registry(self, cells: Iterable[NovaCell], uuids: Iterable[str] | None = None) -> Registry:
-        return Registry(build_requests=self.facts.build_requests)
+        return Registry(
+            build_requests=self.facts.build_requests,
+            instance_mappings=self.facts.instance_mappings,
+        )
 
     def hosts(self, cell: NovaCell) -> CellContents:
         if cell.name in self.draft.silent:
@@ -93,7 +96,7 @@ def names(*those: str) -> st.SearchStrategy[frozenset[str]]:
     return st.frozensets(st.sampled_from(those), max_size=2)
 
 
-UUIDS = [uuid_of(name) for name in (*SERVERS, "stranger", "evacuation of web")]
+UUIDS = [uuid_of(name) for name in (*SERVERS, "stranger", "evacuation-of-web")]
 SELECTIONS = st.builds(
     Selection,
     instances=st.one_of(st.just(frozenset()), names(*UUIDS)),
@@ -114,6 +117,7 @@ def of_all(draft: Draft, selection: Selection, shares_with: frozenset[str]) -> F
     facts = draft.facts()
     pool = replace(facts.providers[uuid_of("pool")], shares_with=shares_with)
     known = facts.consumers.keys() | selection.uuids
+    known |= {row.instance for row in facts.migrations if row.uuid in facts.consumers}
     return replace(
         facts,
         holdings={},

@@ -1,16 +1,21 @@
 # SPDX-License-Identifier: Apache-2.0
 """What commands call: observing a cloud twice, and planning what both observations found."""
 
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from datetime import timedelta
+from threading import Lock
+from typing import Any
 
 import pytest
 
 from tests.reconcile.small import Small
+from trueup.reconcile.audit import audit
 from trueup.reconcile.clock import now
-from trueup.reconcile.observation import IntervalInvalid, ObservedTooSoon
+from trueup.reconcile.collect import collect
+from trueup.reconcile.observation import CHANGED, IntervalInvalid, ObservedTooSoon
 from trueup.reconcile.options import AuditOptions
 from trueup.reconcile.runs import Observer, plan, plan_of_facts
+from trueup.reconcile.sources.nova.contract import CellContents, CountInstances, NovaCell
 
 INTERVAL = timedelta(hours=1)
 
@@ -58,3 +63,74 @@ def test_kept_facts_confirm_only_what_was_observed_an_interval_before(small):
         plan_of_facts(facts, second.audit, INTERVAL, AuditOptions())
     first = replace(second.audit, taken_at=second.audit.taken_at - INTERVAL)
     assert len(plan_of_facts(facts, first, INTERVAL, AuditOptions()).plan.steps) == 4
+
+
+@dataclass
+class MovedMeanwhile:
+    """Nova, in which an instance moves to another node while the cells are read for the first
+    time, and its allocation with it. Nova's clock is behind ours: its row does not look newer.
+    """
+
+    small: Small
+    uuid: str
+    source: str
+    target: str
+    moved: bool = False
+    lock: Lock = field(default_factory=Lock)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.small.cloud.nova, name)
+
+    def contents(self, cell: NovaCell, counted: CountInstances) -> CellContents:
+        # Cells are read side by side: each of them waits until it has moved.
+        with self.lock:
+            if not self.moved:
+                self.moved = True
+                self._move()
+        return self.small.cloud.nova.contents(cell, counted)
+
+    def _move(self) -> None:
+        small, uuid = self.small, self.uuid
+        held = small.holding(uuid)
+        held["allocations"][self.target] = held["allocations"].pop(self.source)
+        answer = small.call("PUT", f"/allocations/{uuid}", held, 36)
+        assert answer.status_code == 204, answer.text
+        for column, of_node in (("host", "host"), ("node", "hypervisor_hostname")):
+            chosen = f"(SELECT {of_node} FROM compute_nodes WHERE uuid = ?)"
+            small.sql(
+                CELL, f"UPDATE instances SET {column} = {chosen} WHERE uuid = ?", self.target, uuid
+            )
+
+
+CELL = "nova_cell1"
+SETTLED = (
+    "SELECT instances.uuid AS instance, compute_nodes.uuid AS node FROM instances "
+    "JOIN compute_nodes ON compute_nodes.hypervisor_hostname = instances.node "
+    "WHERE instances.deleted = 0 AND vm_state = 'active' AND task_state IS NULL"
+)
+
+
+def moving(small: Small) -> tuple[Observer, str]:
+    """An observer of a cloud that moves while it is read, and the instance that moves."""
+    wrong = {planted.consumer_uuid for planted in small.planted.values()}
+    rows = [row for row in small.sql(CELL, SETTLED) if row["instance"] not in wrong]
+    row = rows[0]
+    target = min({one["node"] for one in rows} - {row["node"]})
+    nova = MovedMeanwhile(small, row["instance"], row["node"], target)
+    return replace(observer(small), cloud=replace(small.cloud, nova=nova)), row["instance"]
+
+
+def test_a_move_while_the_cloud_is_read_is_no_finding(small):
+    looking, uuid = moving(small)
+    seen = looking.observe().audit
+    assert uuid not in {row.subject.uuid for row in seen.findings}
+    assert uuid not in {row.subject.uuid for row in seen.unchecked}
+    assert [row.reason for row in seen.left_alone if row.subject.uuid == uuid] == [CHANGED]
+    assert len(seen.findings) == 4, "what was planted is there when it is read again"
+
+
+def test_read_once_such_a_move_looks_like_drift(small):
+    """Otherwise the test above would hold without saying anything."""
+    looking, uuid = moving(small)
+    facts = collect(looking.cloud, looking.progress)
+    assert uuid in {row.subject.uuid for row in audit(facts, AuditOptions()).findings}

@@ -5,15 +5,16 @@ import argparse
 from pathlib import Path
 
 from trueup.cli.progress import progress, say
-from trueup.cli.sources import FactsVerb, add_from_option, kept_facts, living_facts
+from trueup.cli.sources import FactsVerb, add_from_option, kept_facts, selection
 from trueup.exit_codes import ExitCode
 from trueup.reconcile.audit import Audit, audit
 from trueup.reconcile.audit_file import save
-from trueup.reconcile.facts import Facts, SourceStatus
+from trueup.reconcile.facts import SourceStatus
 from trueup.reconcile.files import refuse_unwritable
 from trueup.reconcile.options import AuditOptions
 from trueup.reconcile.report.tables import AUDIT_COLUMNS, Columns, Table, audit_table
 from trueup.reconcile.report.words import counted
+from trueup.reconcile.runs import Observer
 
 # How many rows that were not understood are shown of each source.
 UNREAD_SHOWN_MAX = 10
@@ -40,7 +41,7 @@ class AuditCommand(FactsVerb):
     def act(self, arguments: argparse.Namespace) -> Table:
         if arguments.save:
             refuse_unwritable(arguments.save)
-        result = audit(self._facts(arguments), AuditOptions(arguments.grace))
+        result = self._audit(arguments)
         if arguments.save:
             save(result, arguments.save)
         summarize(result)
@@ -49,11 +50,12 @@ class AuditCommand(FactsVerb):
         self.exit_code = verdict(result, bool(result.findings))
         return audit_table(result, arguments.all)
 
-    def _facts(self, arguments: argparse.Namespace) -> Facts:
+    def _audit(self, arguments: argparse.Namespace) -> Audit:
+        options = AuditOptions(arguments.grace)
         if arguments.snapshot:
-            return kept_facts(arguments)
+            return audit(kept_facts(arguments), options)
         with self.cloud(arguments) as cloud, progress() as report:
-            return living_facts(cloud, arguments, report)
+            return Observer(cloud, options, report, selection(arguments)).observe().audit
 
 
 def verdict(result: Audit, work: bool) -> ExitCode:
@@ -69,6 +71,8 @@ def summarize(result: Audit) -> None:
     say("Answered: " + ", ".join(f"{row.source} ({row.rows} rows)" for row in answered))
     for answer in result.coverage.missing:
         say(f"Did not answer: {answer.source}: {answer.reason}")
+    for answer in result.coverage.behind:
+        say(f"May be behind: {answer.source}: {answer.behind}")
     for answer in answered:
         _tell_gaps(answer)
     say(

@@ -15,6 +15,10 @@ Kind = Literal[
 ]  # fmt: skip
 
 
+# The kinds of subjects that are consumers, by whose uuid Placement keeps allocations.
+CONSUMERS: frozenset[Kind] = frozenset({"instance", "consumer", "migration", "build"})
+
+
 @dataclass(frozen=True, slots=True, order=True)
 class Subject:
     """The thing that a verdict is about. Hosts and cells go by their name in place of a uuid."""

@@ -5,12 +5,12 @@ SAFETY: what is there at two moments is drift; what is there at one may be a mov
 is made of `Confirmed` only, and there is no way to make that but from two observations.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
 from trueup.reconcile.audit import Audit, audit
 from trueup.reconcile.facts import Facts
-from trueup.reconcile.findings import Finding
+from trueup.reconcile.findings import CONSUMERS, Finding, LeftAlone, Unchecked
 from trueup.reconcile.freshness import with_freshness
 from trueup.reconcile.options import AuditOptions
 
@@ -50,6 +50,56 @@ def observation(facts: Facts, options: AuditOptions) -> Observation:
     # What is planned later asks the facts again: they have to say which cells may be behind.
     judged = with_freshness(facts, options)
     return Observation(judged, audit(judged, options))
+
+
+# What is said of a suspect that is not one any more when it is read again by itself.
+CHANGED = "it changed while the cloud was read"
+
+
+def suspects_of(audit: Audit) -> frozenset[str]:
+    """The consumers, by uuid, about which an audit says that something is or may be wrong.
+
+    While a source is silent, what could not be checked is left out: reading it again says no more.
+    """
+    rows: list[Finding | Unchecked] = [*audit.findings]
+    if audit.coverage.complete:
+        rows += audit.unchecked
+    return frozenset(row.subject.uuid for row in rows if row.subject.kind in CONSUMERS)
+
+
+def confirmed_again(first: Observation, again: Audit) -> Observation:
+    """The same observation, with only those suspects that are still suspect in another audit.
+
+    `again` is of facts that were read of the suspects alone, in a moment: what a whole cloud shows
+    while it moves, as its sources are read one after the other, is not there any more.
+    """
+    asked = suspects_of(first.audit)
+    if not asked:
+        return first
+    found = {row.id: row for row in again.findings}
+    still = {row.subject for row in again.unchecked}
+    findings = tuple(
+        row
+        for row in first.audit.findings
+        if row.subject.uuid not in asked or found.get(row.id) == row
+    )
+    unchecked = tuple(
+        row
+        for row in first.audit.unchecked
+        if row.subject.uuid not in asked or row.subject in still
+    )
+    told = {row.subject for row in (*findings, *unchecked)}
+    # Of what could not be checked only now, that is said.
+    unchecked += tuple(row for row in again.unchecked if row.subject not in told)
+    told |= {row.subject for row in unchecked}
+    rows = (*first.audit.findings, *first.audit.unchecked)
+    changed = {row.subject: row.where for row in rows if row.subject not in told}
+    left_alone = (
+        *first.audit.left_alone,
+        *(LeftAlone(subject, where, CHANGED) for subject, where in changed.items()),
+    )
+    result = replace(first.audit, findings=findings, unchecked=unchecked, left_alone=left_alone)
+    return replace(first, audit=result)
 
 
 def refuse_interval(interval: timedelta) -> None:

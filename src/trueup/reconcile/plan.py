@@ -10,7 +10,7 @@ import msgspec
 
 from trueup.reconcile.defects import DEFECTS
 from trueup.reconcile.facts import Facts, Holding
-from trueup.reconcile.findings import Declined, Finding
+from trueup.reconcile.findings import CONSUMERS, Declined, Finding
 from trueup.reconcile.observation import Confirmed
 from trueup.reconcile.order import Effect, ordered
 from trueup.reconcile.steps import Step
@@ -21,7 +21,6 @@ FORMAT = 2
 SUBJECTS_MAX = 25
 CONSUMERS_SHARE_MAX = 0.01
 
-_CONSUMERS = frozenset({"instance", "consumer", "migration", "build"})
 _REMEDIES = {defect.NAME: defect.remedy for defect in DEFECTS}
 
 
@@ -97,7 +96,7 @@ class Plan:
 def consumers_of(findings: Sequence[Finding]) -> tuple[str, ...]:
     """The consumers whose allocations remedies may change: a plan needs to know their holdings."""
     found = {one for finding in findings for one in finding.consumers}
-    found |= {row.subject.uuid for row in findings if row.subject.kind in _CONSUMERS}
+    found |= {row.subject.uuid for row in findings if row.subject.kind in CONSUMERS}
     return tuple(sorted(found))
 
 

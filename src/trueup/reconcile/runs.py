@@ -10,11 +10,11 @@ from datetime import timedelta
 from pathlib import Path
 
 from trueup.reconcile.apply import Outcome, apply, require_answers, settle_interrupted
-from trueup.reconcile.audit import Audit
+from trueup.reconcile.audit import Audit, audit
 from trueup.reconcile.clock import now
 from trueup.reconcile.collect import collect
 from trueup.reconcile.collect.coverage import Progress
-from trueup.reconcile.collect.selection import EVERYTHING, Selection
+from trueup.reconcile.collect.selection import EVERYTHING, Selection, SelectionUnknown
 from trueup.reconcile.facts import Facts
 from trueup.reconcile.journal import Journal, Origin
 from trueup.reconcile.journals import applying, reopened
@@ -22,8 +22,10 @@ from trueup.reconcile.journals import runs as runs_in
 from trueup.reconcile.observation import (
     Confirmed,
     Observation,
+    confirmed_again,
     observation,
     refuse_interval,
+    suspects_of,
 )
 from trueup.reconcile.options import AuditOptions
 from trueup.reconcile.pace import ONE_BY_ONE, Pace
@@ -54,8 +56,22 @@ class Observer:
     selection: Selection = EVERYTHING
 
     def observe(self) -> Observation:
-        """The cloud as it is now. Raises as `collect`."""
-        return observation(collect(self.cloud, self.progress, self.selection), self.options)
+        """The cloud as it is now. Raises as `collect`.
+
+        Each suspect is read again by itself: its consumers, its rows in all cells, its migrations.
+        SAFETY: so an audit can be an alarm, also of a cloud that moves while it is read.
+        """
+        first = observation(collect(self.cloud, self.progress, self.selection), self.options)
+        suspects = suspects_of(first.audit)
+        while suspects:
+            try:
+                facts = collect(self.cloud, self.progress, Selection(consumers=suspects))
+            except SelectionUnknown as unknown:
+                # Nothing knows of it any more: it is gone, and no suspect.
+                suspects -= {unknown.name}
+            else:
+                return confirmed_again(first, audit(facts, self.options))
+        return confirmed_again(first, replace(first.audit, findings=(), unchecked=()))
 
 
 @dataclass(frozen=True, slots=True)

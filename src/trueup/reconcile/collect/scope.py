@@ -22,6 +22,21 @@ def hosts_of_moves(facts: Facts, uuids: Iterable[str]) -> frozenset[str]:
     return frozenset(host for row in moves for host in (row.source_host, row.target_host) if host)
 
 
+def with_partners(facts: Facts, uuids: Iterable[str]) -> frozenset[str]:
+    """These consumers, and those that hold for the same instance: an instance and its migrations.
+
+    SAFETY: an instance is not judged without what its migrations hold.
+    """
+    moves = [row for row in facts.migrations if row.uuid in facts.consumers]
+    known = frozenset(uuids)
+    while True:
+        pairs = ({row.uuid, row.instance} for row in moves)
+        more = known.union(*(pair for pair in pairs if pair & known))
+        if more == known:
+            return known
+        known = more
+
+
 def nodes_of(facts: Facts, hosts: frozenset[str]) -> tuple[ComputeNode, ...]:
     """The compute nodes of these hosts."""
     return tuple(row for row in facts.compute_nodes if row.host in hosts)

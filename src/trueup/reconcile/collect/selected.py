@@ -18,7 +18,7 @@ from trueup.reconcile.collect.coverage import (
     facts_of,
     ports_of,
 )
-from trueup.reconcile.collect.scope import hosts_of, hosts_of_moves, nodes_of
+from trueup.reconcile.collect.scope import hosts_of, hosts_of_moves, nodes_of, with_partners
 from trueup.reconcile.collect.selection import (
     Selection,
     cells_selected,
@@ -61,9 +61,11 @@ def collect_selected(cloud: Cloud, progress: Progress, selection: Selection) -> 
     known.consumers = ledger.held(candidates)
     named = _asked_of_nova(selection, known)
     cells.ask(lambda cell: cloud.nova.instances(cell, named))
+    named |= _read_partners(cloud, cells, ledger, known)
     progress("instances", len(named), len(named))
     registry = cloud.nova.registry(cells.every, named)
     partial = _partial_facts(cells, known)
+    candidates = with_partners(partial, candidates)
     nodes = _nodes_near(partial, selection, candidates)
     providers = ledger.completed(_trees(ledger, known, nodes))
     progress("providers", len(providers), len(providers))
@@ -148,6 +150,28 @@ def _asked_of_nova(selection: Selection, known: _Known) -> frozenset[str]:
     """The uuids to ask for; of deleted instances, which are many, those that hold something."""
     written = frozenset(one for one, uuid in known.found.deleted.items() if uuid in known.consumers)
     return selection.uuids | known.consumers.keys() | known.found.living.keys() | written
+
+
+def _read_partners(
+    cloud: Cloud, cells: Cells, ledger: LedgerLookup, known: _Known
+) -> frozenset[str]:
+    """Also read what the migrations of known instances hold, and the instances of migrations that
+    hold something; returns these instances.
+    """
+    asked: frozenset[str] = frozenset()
+    seen: frozenset[str] = frozenset()
+    while True:
+        partial = _partial_facts(cells, known)
+        moves = frozenset(row.uuid for row in partial.migrations) - known.consumers.keys() - seen
+        known.consumers |= ledger.held(moves)
+        seen |= moves
+        holding = {row.instance for row in partial.migrations if row.uuid in known.consumers}
+        instances = frozenset(holding) - partial.instance_rows.keys() - asked
+        if not instances:
+            return asked
+        known.consumers |= ledger.held(instances - known.consumers.keys())
+        cells.ask(lambda cell, wanted=instances: cloud.nova.instances(cell, wanted))
+        asked |= instances
 
 
 def _nodes_near(

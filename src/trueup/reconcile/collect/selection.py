@@ -14,6 +14,7 @@ from trueup.reconcile.collect.scope import (
     nodes_of,
     roots_of_held,
     roots_of_nodes,
+    with_partners,
 )
 from trueup.reconcile.facts import Amounts, ComputeNode, Facts, Instance, within_trees
 
@@ -69,7 +70,7 @@ def chosen(facts: Facts, selection: Selection) -> Facts:
     cells_selected(facts.cells, selection)
     if facts.coverage.complete:
         _refuse_unknown(facts, selection)
-    kept = subjects(facts, selection)
+    kept = with_partners(facts, subjects(facts, selection))
     hosts = selection.hosts | {row.host for row in nodes_selected(facts, selection)}
     # An instance cannot be judged if its host cannot, and the audit has to say so.
     hosts |= hosts_of(facts, kept)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Collects a whole cloud: all sources are read at the same time."""
+"""Collects a whole cloud: the ledger first, then all that explains it."""
 
 from concurrent.futures import ThreadPoolExecutor
 
@@ -17,22 +17,19 @@ from trueup.reconcile.sources.cloud import Cloud
 from trueup.reconcile.sources.nova.contract import CellContents, NovaCell
 from trueup.reconcile.sources.placement.contract import Ledger
 
-# Sources besides the cells that are read at the same time: Placement, the registry, Neutron.
-_OTHER_SOURCES = 3
-
 
 def collect_whole(cloud: Cloud, progress: Progress) -> Facts:
     """Facts about everything in the cloud. Raises as `collect`."""
     taken_at = now()
     cells = Cells(cloud, cloud.nova.cells())
-    with ThreadPoolExecutor(_OTHER_SOURCES) as pool:
-        asked_ledger = pool.submit(
-            lambda: cloud.placement.ledger(lambda done, total: progress("providers", done, total))
-        )
-        asked_registry = pool.submit(lambda: cloud.nova.registry(cells.every))
+    # SAFETY: the ledger first, then what explains it. What Nova writes to a cell meanwhile is newer
+    # than these facts, and so left alone; read the other way round, a move would look like drift.
+    ledger = cloud.placement.ledger(lambda done, total: progress("providers", done, total))
+    with ThreadPoolExecutor(1) as pool:
         asked_ports = pool.submit(lambda: ports_of(cloud, progress))
+        # A build request is deleted after its instance is made in a cell.
+        registry = cloud.nova.registry(cells.every)
         _read_cells(cloud, cells, progress)
-        ledger, registry = asked_ledger.result(), asked_registry.result()
         ports, of_neutron = asked_ports.result()
     nodes = (row for one in cells.contents for row in one.compute_nodes)
     domains, of_libvirt = domains_of(cloud, nodes)
@@ -71,7 +68,11 @@ def _read_cells(cloud: Cloud, cells: Cells, progress: Progress) -> None:
 
 
 def _look_up_unknown(cloud: Cloud, cells: Cells, ledger: Ledger) -> None:
-    """Ask every cell about the consumers that are no living instance of any cell."""
+    """Ask every cell about the consumers that are no living instance of any cell, and about the
+    instances of migrations that hold something.
+    """
     known = {row.uuid for one in cells.contents for row in one.instances}
-    unknown = ledger.consumers.keys() - known
+    moves = (row for one in cells.contents for row in one.migrations)
+    moved = {row.instance for row in moves if row.uuid in ledger.consumers}
+    unknown = (ledger.consumers.keys() | moved) - known
     cells.ask(lambda cell: cloud.nova.lookup(cell, unknown))
