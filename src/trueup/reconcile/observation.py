@@ -88,11 +88,11 @@ def confirmed_again(first: Observation, again: Audit) -> Observation:
         for row in first.audit.unchecked
         if row.subject.uuid not in asked or row.subject in still
     )
-    told = {row.subject for row in (*findings, *unchecked)}
+    told = {row.subject for row in findings} | {row.subject for row in unchecked}
     # Of what could not be checked only now, that is said.
     unchecked += tuple(row for row in again.unchecked if row.subject not in told)
     told |= {row.subject for row in unchecked}
-    rows = (*first.audit.findings, *first.audit.unchecked)
+    rows: list[Finding | Unchecked] = [*first.audit.findings, *first.audit.unchecked]
     changed = {row.subject: row.where for row in rows if row.subject not in told}
     left_alone = (
         *first.audit.left_alone,

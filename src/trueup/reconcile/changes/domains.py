@@ -2,9 +2,10 @@
 """The definition of a libvirt domain: what it is started with next. A running guest goes on."""
 
 from trueup.reconcile.changes.target import Found, Reply, digest
+from trueup.reconcile.facts import LIBVIRT
 from trueup.reconcile.sources.cloud import Cloud
 from trueup.reconcile.sources.errors import Unreachable
-from trueup.reconcile.sources.libvirt import LIBVIRT, Hypervisors
+from trueup.reconcile.sources.libvirt import Hypervisors
 from trueup.reconcile.steps import Change, DomainDefinition, DomainText
 
 

@@ -8,6 +8,7 @@ selected, and all that they hold is read, so that nothing is judged by half of i
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from functools import partial as bound
 
 from trueup.reconcile.clock import now
 from trueup.reconcile.collect.coverage import (
@@ -161,16 +162,16 @@ def _read_partners(
     asked: frozenset[str] = frozenset()
     seen: frozenset[str] = frozenset()
     while True:
-        partial = _partial_facts(cells, known)
-        moves = frozenset(row.uuid for row in partial.migrations) - known.consumers.keys() - seen
+        facts = _partial_facts(cells, known)
+        moves = frozenset(row.uuid for row in facts.migrations) - known.consumers.keys() - seen
         known.consumers |= ledger.held(moves)
         seen |= moves
-        holding = {row.instance for row in partial.migrations if row.uuid in known.consumers}
-        instances = frozenset(holding) - partial.instance_rows.keys() - asked
+        holding = {row.instance for row in facts.migrations if row.uuid in known.consumers}
+        instances = frozenset(holding) - facts.instance_rows.keys() - asked
         if not instances:
             return asked
         known.consumers |= ledger.held(instances - known.consumers.keys())
-        cells.ask(lambda cell, wanted=instances: cloud.nova.instances(cell, wanted))
+        cells.ask(bound(cloud.nova.instances, uuids=instances))
         asked |= instances
 
 
