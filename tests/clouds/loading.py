@@ -44,7 +44,9 @@ def keep_alive(cell_url: str) -> None:
     """Let the cell's nova-conductor report for as long as tests run: the recording stands still,
     as a replica does that lags behind.
     """
-    statement = "UPDATE services SET last_seen_up = :never_old WHERE binary = 'nova-conductor'"
+    statement = (
+        "UPDATE services SET last_seen_up = :never_old WHERE services.binary = 'nova-conductor'"
+    )
     engine = sqlalchemy.create_engine(cell_url, poolclass=NullPool)
     with engine.begin() as connection:
         connection.execute(sqlalchemy.text(statement), {"never_old": datetime(2100, 1, 1)})

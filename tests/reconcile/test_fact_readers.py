@@ -63,10 +63,7 @@ AWAITED = {
     "stale-instance-mapping": (
         "InstanceMapping.queued_for_delete", "Facts.request_specs",
     ),
-    "status-trait-drift": (
-        "ComputeService.disabled", "ComputeService.disabled_reason",
-        "Provider.traits",
-    ),
+    "status-trait-drift": ("Provider.traits",),
     "wrong-amount": (
         "Facts.block_devices", "BlockDevice.boot_index", "BlockDevice.destination",
         "BlockDevice.guest_format", "BlockDevice.volume", "BlockDevice.size_gb",
