@@ -44,7 +44,7 @@ AWAITED = {
     "host-mapping-missing": ("Facts.host_mappings", "Facts.disabled_cells"),
     "migration-residue": ("Migration.created_at", "Migration.between_cells"),
     "missing-device-allocation": (
-        "AssignedResource.resource_class", "AssignedResource.identifier",
+        "AssignedResource.identifier",
         "ComputeNode.number", "PciDevice.compute_node", "PciDevice.vendor", "PciDevice.product",
         "PciDevice.numa_node", "PciRequest.numa_policy",
         "Instance.assigned_resources",
@@ -55,9 +55,6 @@ AWAITED = {
     ),
     "missing-provider": (
         "Facts.deleted_compute_nodes", "Facts.deleted_services", "ComputeNode.hypervisor",
-    ),
-    "overcommitted-inventory": (
-        "Inventory.total", "Inventory.reserved", "Inventory.allocation_ratio",
     ),
     "port-binding-mismatch": ("Port.vnic_type", "Port.vif_type"),
     "stale-instance-mapping": (
