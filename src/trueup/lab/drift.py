@@ -12,12 +12,20 @@ from random import Random
 from typing import Any
 from uuid import UUID
 
-from trueup.lab.incidents import Evacuation, delete_as_nova, delete_by_hand, lose_host
+from trueup.lab.incidents import (
+    Evacuation,
+    FailedMigration,
+    delete_as_nova,
+    delete_by_hand,
+    fail_migrations,
+    lose_host,
+)
 from trueup.lab.nova.databases import NovaDatabases
 from trueup.lab.placement_client import PlacementClient
 from trueup.lab.survey import ComputeNode, ConsistentInstance, Survey, survey
 
 _DIED_HOURS_AGO = 9
+_FAILED_HOURS_AGO = 5
 
 
 class Kind(StrEnum):
@@ -25,6 +33,7 @@ class Kind(StrEnum):
 
     ORPHANED_ALLOCATION = "orphaned-allocation"
     EVACUATION_RESIDUE = "evacuation-residue"
+    MIGRATION_RESIDUE = "migration-residue"
     MISSING_ALLOCATION = "missing-allocation"
     WRONG_PROVIDER = "wrong-provider"
 
@@ -37,6 +46,7 @@ class Drift:
     evacuated: int = 5
     missing: int = 5
     misplaced: int = 5
+    failed: int = 5
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,6 +108,7 @@ class _DriftPlan:
     evacuations: tuple[Evacuation, ...]
     missing: tuple[ConsistentInstance, ...]
     misplaced: tuple[_Misplaced, ...]
+    failed: tuple[FailedMigration, ...]
 
 
 def plant(target: DriftTarget, drift: Drift, seed: int) -> tuple[Planted, ...]:
@@ -119,6 +130,7 @@ def plant(target: DriftTarget, drift: Drift, seed: int) -> tuple[Planted, ...]:
     if plan.dead is not None:
         died_at = target.now - timedelta(hours=_DIED_HOURS_AGO)
         lose_host(plan.dead, plan.evacuations, died_at)
+    fail_migrations(plan.failed, target.now - timedelta(hours=_FAILED_HOURS_AGO))
 
     return tuple(_planted(plan))
 
@@ -154,6 +166,10 @@ class _DriftPlanner:
                 _Misplaced(one, self._target(Kind.WRONG_PROVIDER, one))
                 for one in self._draw(Kind.WRONG_PROVIDER, drift.misplaced)
             ),
+            failed=tuple(
+                FailedMigration(self._uuid(), one, self._target(Kind.MIGRATION_RESIDUE, one))
+                for one in self._draw(Kind.MIGRATION_RESIDUE, drift.failed)
+            ),
         )
 
     def _draw(self, kind: Kind, wanted: int) -> list[ConsistentInstance]:
@@ -173,8 +189,11 @@ class _DriftPlanner:
         return self._rng.choice([n for n in able if len(n.consumers - consistent) == fewest])
 
     def _evacuated(self, instance: ConsistentInstance) -> Evacuation:
-        uuid = str(UUID(int=self._rng.getrandbits(128), version=4))
-        return Evacuation(uuid, instance, self._target(Kind.EVACUATION_RESIDUE, instance))
+        target = self._target(Kind.EVACUATION_RESIDUE, instance)
+        return Evacuation(self._uuid(), instance, target)
+
+    def _uuid(self) -> str:
+        return str(UUID(int=self._rng.getrandbits(128), version=4))
 
     def _orphaned(self, instance: ConsistentInstance, nth: int) -> _Orphan:
         deleted_at = self._now - timedelta(minutes=self._rng.randrange(2 * 60, 30 * 60))
@@ -207,6 +226,10 @@ def _allocations(plan: _DriftPlan) -> Iterator[tuple[str, Mapping[str, Any]]]:
     for misplaced in plan.misplaced:
         one = misplaced.instance
         yield one.uuid, _consumer(one, (misplaced.elsewhere,))
+    for failed in plan.failed:
+        one = failed.instance
+        yield one.uuid, _consumer(one, (failed.target,))
+        yield failed.uuid, {**_consumer(one, (one.node,)), "consumer_generation": None}
 
 
 def _consumer(one: ConsistentInstance, nodes: Sequence[ComputeNode]) -> Mapping[str, Any]:
@@ -235,6 +258,10 @@ def _planted(plan: _DriftPlan) -> Iterator[Planted]:
         home, elsewhere = misplaced.instance.node, misplaced.elsewhere
         description = f"runs on {home.host} and holds its share of {elsewhere.host}"
         yield _entry(Kind.WRONG_PROVIDER, misplaced.instance, (home, elsewhere), description)
+    for failed in plan.failed:
+        home, target = failed.instance.node, failed.target
+        description = f"its live migration to {target.host} failed; it holds the target"
+        yield _entry(Kind.MIGRATION_RESIDUE, failed.instance, (home, target), description)
 
 
 def _entry(

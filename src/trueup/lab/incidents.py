@@ -32,6 +32,15 @@ class Evacuation:
     target: ComputeNode
 
 
+@dataclass(frozen=True, slots=True)
+class FailedMigration:
+    """A live migration to `target` that failed; `uuid` is its migration, which holds the source."""
+
+    uuid: str
+    instance: ConsistentInstance
+    target: ComputeNode
+
+
 def delete_as_nova(
     databases: NovaDatabases, instance: ConsistentInstance, deleted_at: datetime
 ) -> None:
@@ -107,23 +116,40 @@ def lose_host(source: ComputeNode, evacuations: Sequence[Evacuation], died_at: d
         )
 
 
+def fail_migrations(failed: Sequence[FailedMigration], failed_at: datetime) -> None:
+    """Live migrations fail, and Nova cannot give the instances their claims back."""
+    for one in failed:
+        row = _migration(one, one.instance.node, failed_at)
+        with transaction(one.instance.node.cell.url) as connection:
+            connection.execute(
+                insert(tables.MIGRATIONS),
+                [{**row, "status": "error", "migration_type": "live-migration"}],
+            )
+
+
 def _done(source: ComputeNode, evacuation: Evacuation, moved_at: datetime) -> dict[str, object]:
     """A migration `done`. When the source host returns and cleans up, it becomes `completed`."""
+    row = _migration(evacuation, source, moved_at)
+    return {**row, "status": "done", "migration_type": "evacuation"}
+
+
+def _migration(
+    move: Evacuation | FailedMigration, source: ComputeNode, ended_at: datetime
+) -> dict[str, object]:
+    """A row of `migrations`, without its kind and status."""
     return {
-        "created_at": moved_at - timedelta(seconds=30),
-        "updated_at": moved_at,
+        "created_at": ended_at - timedelta(seconds=30),
+        "updated_at": ended_at,
         "deleted": 0,
         "source_compute": source.host,
         "source_node": source.node,
-        "dest_compute": evacuation.target.host,
-        "dest_node": evacuation.target.node,
-        "dest_compute_id": evacuation.target.number,
-        "status": "done",
-        "migration_type": "evacuation",
-        "instance_uuid": evacuation.instance.uuid,
+        "dest_compute": move.target.host,
+        "dest_node": move.target.node,
+        "dest_compute_id": move.target.number,
+        "instance_uuid": move.instance.uuid,
         "hidden": False,
         "cross_cell_move": False,
-        "uuid": evacuation.uuid,
-        "user_id": evacuation.instance.user_id,
-        "project_id": evacuation.instance.project_id,
+        "uuid": move.uuid,
+        "user_id": move.instance.user_id,
+        "project_id": move.instance.project_id,
     }
