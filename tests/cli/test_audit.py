@@ -63,3 +63,16 @@ def test_a_look_is_kept(small, nova_conf, tmp_path):
     trueup("audit", "--save", tmp_path / "look.json")
     kept = load(tmp_path / "look.json")
     assert {finding.defect for finding in kept.findings} == set(small.planted)
+
+
+def test_what_is_acknowledged_is_shown_in_every_audit(nova_conf, tmp_path, monkeypatch):
+    path = tmp_path / "acknowledged.toml"
+    path.write_text(
+        '[[acknowledged]]\nkind = "host-gone"\nname = "h9"\nreason = "sold"\nuntil = 2999-01-01\n'
+    )
+    ran = trueup("audit", "--acknowledged", path, "-f", "json")
+    [row] = [row for row in ran.json() if row["Verdict"] == "acknowledged"]
+    assert (row["Kind"], row["Subject"], row["Evidence"]["because"]) == ("host-gone", "h9", "sold")
+    assert "1 acknowledged" in ran.err
+    monkeypatch.setenv("TRUEUP_ACKNOWLEDGED", str(tmp_path / "none"))
+    assert trueup("audit").code == 2

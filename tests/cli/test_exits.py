@@ -11,6 +11,7 @@ from trueup.cli import options, outcomes
 from trueup.cli.exits import explained
 from trueup.exit_codes import ExitCode
 from trueup.reconcile import (
+    acknowledgement_file,
     audit_file,
     files,
     journal,
@@ -39,7 +40,7 @@ def errors_of(module) -> list[type[Exception]]:
 
 MODULES = (
     errors, audit_file, files, observation, plan, plan_file, journal, journals, selection,
-    snapshot, undo, options, outcomes,
+    snapshot, undo, options, outcomes, acknowledgement_file,
 )  # fmt: skip
 ERRORS = [kind for module in MODULES for kind in errors_of(module)]
 

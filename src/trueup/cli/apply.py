@@ -5,6 +5,7 @@ import argparse
 from datetime import timedelta
 from pathlib import Path
 
+from trueup.cli.judging import default_options
 from trueup.cli.outcomes import (
     add_limit_option,
     add_writing_options,
@@ -18,7 +19,6 @@ from trueup.cli.progress import Report, progress, wait
 from trueup.cli.verb import CloudVerb, add_state_option
 from trueup.reconcile.apply import Outcome
 from trueup.reconcile.clock import now
-from trueup.reconcile.options import AuditOptions
 from trueup.reconcile.plan import Plan, refuse_too_large, refuse_unfit
 from trueup.reconcile.plan_file import load
 from trueup.reconcile.report.tables import OUTCOME_COLUMNS, Columns, Table, outcome_table
@@ -88,7 +88,7 @@ class ApplyCommand(CloudVerb):
         report: Report,
     ) -> list[Outcome]:
         """Plan the refused steps again, with two new observations, and apply that plan."""
-        observer = Observer(cloud, AuditOptions(), report)
+        observer = Observer(cloud, default_options(), report)
         interval = timedelta(seconds=arguments.replan)
         planned = plan_again(observer, outcomes, interval, lambda left: wait(left, report))
         tell_plan(planned.plan)

@@ -8,6 +8,7 @@ from trueup.cli import options, outcomes
 from trueup.cli.extras import how_to_install
 from trueup.exit_codes import ExitCode
 from trueup.reconcile import (
+    acknowledgement_file,
     audit_file,
     files,
     journal,
@@ -66,6 +67,13 @@ _WORDS: dict[type[Exception], tuple[ExitCode, Callable[[Any], str]]] = {
         lambda e: (
             f"{e.source} cannot be opened: {e.reason}. "
             "Correct the connection URL, or install its driver (extras 'mysql', 'postgresql')."
+        ),
+    ),
+    acknowledgement_file.AcknowledgementsUnreadable: (
+        ExitCode.USAGE,
+        lambda e: (
+            f"{e.path} cannot be used: {e.reason}. Each [[acknowledged]] has a kind (host-gone, "
+            "foreign-owner, lagging-replica), a name, a reason and a date 'until'."
         ),
     ),
     audit_file.AuditUnreadable: (

@@ -5,7 +5,7 @@ import argparse
 from datetime import timedelta
 from pathlib import Path
 
-from trueup.cli.audit import add_grace_option, summarize, verdict
+from trueup.cli.judging import add_audit_options, audit_options, summarize, verdict
 from trueup.cli.outcomes import tell_plan
 from trueup.cli.progress import progress, say, wait
 from trueup.cli.sources import FactsVerb, add_from_option, kept_facts, selection
@@ -13,7 +13,6 @@ from trueup.reconcile.audit import Audit
 from trueup.reconcile.audit_file import load
 from trueup.reconcile.files import refuse_unwritable
 from trueup.reconcile.observation import FirstObservationMissing, refuse_interval
-from trueup.reconcile.options import AuditOptions
 from trueup.reconcile.plan import Plan
 from trueup.reconcile.plan_file import save
 from trueup.reconcile.report.tables import PLAN_COLUMNS, Columns, Table, plan_table
@@ -25,7 +24,7 @@ class PlanCommand(FactsVerb):
 
     def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
         parser = super().get_parser(prog_name)
-        add_grace_option(parser)
+        add_audit_options(parser)
         add_from_option(parser)
         parser.add_argument("--out", metavar="FILE", type=Path, help="write the plan to this file")
         parser.add_argument(
@@ -68,7 +67,7 @@ class PlanCommand(FactsVerb):
         self, arguments: argparse.Namespace, first: Audit | None, interval: timedelta
     ) -> Planned:
         with self.cloud(arguments) as cloud, progress() as report:
-            options = AuditOptions(arguments.grace)
+            options = audit_options(arguments)
             observer = Observer(cloud, options, report, selection(arguments))
             first = first or observer.observe().audit
             return plan(observer, first, interval, lambda seconds: wait(seconds, report))
@@ -83,7 +82,7 @@ def _plan_of_snapshot(
     """
     if first is None:
         raise FirstObservationMissing(arguments.interval)
-    return plan_of_facts(kept_facts(arguments), first, interval, AuditOptions(arguments.grace))
+    return plan_of_facts(kept_facts(arguments), first, interval, audit_options(arguments))
 
 
 def _announce(plan: Plan, path: Path | None) -> None:

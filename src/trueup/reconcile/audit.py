@@ -3,9 +3,10 @@
 
 from collections import Counter
 from collections.abc import Collection, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 
+from trueup.reconcile.acknowledgements import Acknowledged, answer
 from trueup.reconcile.defects import DEFECTS
 from trueup.reconcile.facts import Coverage, Facts, canonical_uuid
 from trueup.reconcile.findings import Finding, LeftAlone, Subject, Unchecked
@@ -24,6 +25,7 @@ class Audit:
     findings: tuple[Finding, ...]
     unchecked: tuple[Unchecked, ...]
     left_alone: tuple[LeftAlone, ...]
+    acknowledged: tuple[Acknowledged, ...] = ()
 
     @property
     def incomplete(self) -> bool:
@@ -32,7 +34,20 @@ class Audit:
 
 
 def audit(facts: Facts, options: AuditOptions) -> Audit:
-    """Ask every defect."""
+    """Ask every defect, and answer with what the operator has acknowledged."""
+    every = _audit(facts, options)
+    answered = answer(
+        every.unchecked, every.left_alone, options.acknowledgements, facts.taken_at.date()
+    )
+    return replace(
+        every,
+        unchecked=answered.unchecked,
+        left_alone=answered.left_alone,
+        acknowledged=answered.acknowledged,
+    )
+
+
+def _audit(facts: Facts, options: AuditOptions) -> Audit:
     facts = with_freshness(facts, options)
     verdicts = [verdict for defect in DEFECTS for verdict in defect.find(facts, options)]
     findings = tuple(row for row in verdicts if isinstance(row, Finding))

@@ -3,14 +3,18 @@
 
 from dataclasses import dataclass
 
+from trueup.reconcile.acknowledgements import Acknowledgement
+
 
 @dataclass(frozen=True, slots=True)
 class AuditOptions:
     """`grace_seconds`: for how long after a deletion its allocation is left to nova-compute.
 
-    `cells_allowed_behind`: names of cells that are trusted although none of their services
-    reports, as where the only host of a small cell is dead.
+    `acknowledgements`: what the operator knows better than the facts. `cells_allowed_behind`: names
+    of cells that are trusted although none of their services reports, as where the only host of a
+    small cell is dead.
     """
 
     grace_seconds: int = 600
+    acknowledgements: tuple[Acknowledgement, ...] = ()
     cells_allowed_behind: frozenset[str] = frozenset()

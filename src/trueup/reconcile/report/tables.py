@@ -10,6 +10,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 
+from trueup.reconcile.acknowledgements import Acknowledged
 from trueup.reconcile.audit import Audit
 from trueup.reconcile.defects import DEFECTS
 from trueup.reconcile.findings import Evidence, Finding, LeftAlone, Unchecked
@@ -74,6 +75,7 @@ def audit_table(audit: Audit, everything: bool) -> Table:
         for answer in audit.coverage.missing
     ]
     rows += [_reasoned("could not check", row) for row in audit.unchecked]
+    rows += [_acknowledged(row) for row in audit.acknowledged]
     if everything:
         rows += [_reasoned("left alone", row) for row in audit.left_alone]
     return AUDIT_COLUMNS, rows
@@ -162,6 +164,18 @@ def _evidence(finding: Finding) -> Evidence:
     """The evidence of a finding, and since when it is so, where that is known."""
     since = {"since": _moment(finding.since)} if finding.since else {}
     return {**finding.evidence, **since}
+
+
+def _acknowledged(row: Acknowledged) -> tuple[Cell, ...]:
+    one = row.acknowledgement
+    words = {"because": one.reason, "until": one.until.isoformat()}
+    if one.by:
+        words["by"] = one.by
+    if row.expired:
+        words["reason"] = "it has expired, and answers nothing any more"
+    elif row.answered:
+        words["answers"] = "; ".join(row.answered)
+    return "acknowledged", "", "", one.kind, one.name, "", words
 
 
 def _reasoned(verdict: str, row: Unchecked | LeftAlone) -> tuple[Cell, ...]:

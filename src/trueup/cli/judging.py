@@ -1,0 +1,102 @@
+# SPDX-License-Identifier: Apache-2.0
+"""How commands judge a cloud: the options of an audit, what is told of it, and its exit code."""
+
+import argparse
+import os
+from pathlib import Path
+
+from trueup.cli.progress import say
+from trueup.exit_codes import ExitCode
+from trueup.reconcile.acknowledgement_file import load
+from trueup.reconcile.acknowledgements import Acknowledgement, names_of
+from trueup.reconcile.audit import Audit
+from trueup.reconcile.clock import now
+from trueup.reconcile.facts import SourceStatus
+from trueup.reconcile.options import AuditOptions
+from trueup.reconcile.report.words import counted
+
+# Beside the other configuration of the cloud.
+ACKNOWLEDGED = Path("/etc/trueup/acknowledged.toml")
+# How many rows that were not understood are shown of each source.
+UNREAD_SHOWN_MAX = 10
+
+
+def verdict(result: Audit, work: bool) -> ExitCode:
+    """The exit code of a look: incomplete evidence first, lest it be taken for the whole."""
+    if result.incomplete:
+        return ExitCode.INCOMPLETE
+    return ExitCode.FINDINGS if work else ExitCode.CLEAN
+
+
+def summarize(result: Audit) -> None:
+    """Two lines: who answered, and how many verdicts of each kind."""
+    answered = [answer for answer in result.coverage.sources if answer.answered]
+    say("Answered: " + ", ".join(f"{row.source} ({row.rows} rows)" for row in answered))
+    for answer in result.coverage.missing:
+        say(f"Did not answer: {answer.source}: {answer.reason}")
+    for answer in result.coverage.behind:
+        say(f"May be behind: {answer.source}: {answer.behind}")
+    for answer in answered:
+        _tell_gaps(answer)
+    acknowledged = f", {len(result.acknowledged)} acknowledged" if result.acknowledged else ""
+    say(
+        f"{counted(len(result.findings), 'finding')}, "
+        f"{len(result.unchecked) + len(result.coverage.missing)} could not be checked, "
+        f"{len(result.left_alone)} left alone{acknowledged}."
+    )
+
+
+def _tell_gaps(answer: SourceStatus) -> None:
+    """What of an answer is not in the facts: the first rows, and how many there are."""
+    if answer.unread_rows:
+        lost = f", {answer.lost_rows} of them not at all" if answer.lost_rows else ""
+        say(f"Not understood in {answer.source}: {answer.unread_rows} values{lost}.")
+    for row in answer.unread[:UNREAD_SHOWN_MAX]:
+        say(f"  {row.table} {row.row} {row.column or '(the whole row)'}: {row.reason}")
+    if len(answer.unread) > UNREAD_SHOWN_MAX:
+        say("  … and more: 'trueup audit --save FILE' keeps them.")
+    if answer.unsupported:
+        say(f"{answer.source} has no " + ", ".join(one.what for one in answer.unsupported))
+
+
+def audit_options(arguments: argparse.Namespace) -> AuditOptions:
+    """What --grace and --acknowledged say. Raises AcknowledgementsUnreadable."""
+    return AuditOptions(arguments.grace, *_acknowledged(arguments.acknowledged))
+
+
+def default_options() -> AuditOptions:
+    """As without any option. Raises AcknowledgementsUnreadable."""
+    acknowledgements, cells = _acknowledged(None)
+    return AuditOptions(acknowledgements=acknowledgements, cells_allowed_behind=cells)
+
+
+def _acknowledged(named: Path | None) -> tuple[tuple[Acknowledgement, ...], frozenset[str]]:
+    """Every acknowledgement, and the cells that may lag behind."""
+    path = named or _acknowledged_path()
+    found = load(path) if path else ()
+    return found, names_of(found, "lagging-replica", now().date())
+
+
+def _acknowledged_path() -> Path | None:
+    """The file that need not be named; None: there is none."""
+    if named := os.environ.get("TRUEUP_ACKNOWLEDGED"):
+        return Path(named)
+    return ACKNOWLEDGED if ACKNOWLEDGED.exists() else None
+
+
+def add_audit_options(parser: argparse.ArgumentParser) -> None:
+    """--grace and --acknowledged, for the commands that judge."""
+    parser.add_argument(
+        "--acknowledged",
+        metavar="FILE",
+        type=Path,
+        help="what you know better than the facts "
+        f"(default: $TRUEUP_ACKNOWLEDGED, or {ACKNOWLEDGED} if it is there)",
+    )
+    parser.add_argument(
+        "--grace",
+        metavar="SECONDS",
+        type=int,
+        default=AuditOptions().grace_seconds,
+        help="how long a deleted instance is left to nova-compute (default: %(default)s)",
+    )
