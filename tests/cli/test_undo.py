@@ -4,6 +4,8 @@
 import pytest
 
 from tests.cli.running import trueup
+from trueup.reconcile.journal import Origin
+from trueup.reconcile.journals import applying
 from trueup.reconcile.plan_file import load
 
 
@@ -75,3 +77,14 @@ def test_one_step_is_taken_back(small, run):
     refused = trueup("undo", run, "--step", 2)
     assert (refused.code, refused.out) == (2, "")
     assert f"List its steps with 'trueup journal {run}'" in refused.err
+
+
+def test_a_write_that_may_still_come_is_told(small, plan_file, state):
+    """The run was killed between the intent and the write."""
+    plan = load(plan_file)
+    with applying(plan, state, Origin()) as journal:
+        journal.intend(plan.steps[0])
+    ran = trueup("undo", plan.id)
+    assert ran.code == 0
+    assert f"Step {plan.steps[0].id} was about to be written" in ran.err
+    assert f"run 'trueup undo {plan.id}' again" in ran.err

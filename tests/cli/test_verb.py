@@ -100,7 +100,7 @@ def test_a_table_for_people_has_every_column_that_is_asked_for(words, command):
 
 def test_evidence_is_a_mapping_for_programs_and_lines_for_people(nova_conf):
     [evidence, *_] = [row["Evidence"] for row in trueup("audit", "-f", "json").json()]
-    assert set(evidence) == {"instance", "holds"}
+    assert {"instance", "holds"} <= set(evidence)
     table = trueup("audit", "-c", "Evidence").out
     assert f"instance: {evidence['instance']['name']}" in table
     [held, *_] = evidence["holds"]

@@ -49,6 +49,11 @@ class UndoCommand(CloudVerb):
             undone(arguments.run, cloud, folder, chosen, pace_of(arguments)) as run,
         ):
             outcomes = follow(run, report)
+        for step in run.open:
+            say(
+                f"Step {step.id} was about to be written when the run ended. It is not written so "
+                f"far, but may still be: run 'trueup undo {arguments.run}' again in two minutes."
+            )
         if run.name:
             self.exit_code = conclude(run, outcomes)
         else:

@@ -37,6 +37,7 @@ from trueup.reconcile.plan import (
     refuse_too_large,
 )
 from trueup.reconcile.sources.cloud import Cloud
+from trueup.reconcile.steps import Step
 from trueup.reconcile.undo import inverse
 
 # nova-compute's default update_resources_interval: what it repairs by itself is repaired by then.
@@ -126,13 +127,15 @@ def plan_of_facts(
 class Run:
     """A run in progress: each outcome is a step that was attempted, as the iterator goes on.
 
-    `finished` says that it was finished before; `name` is "" where there is nothing to do.
+    `finished` says that it was finished before; `name` is "" where there is nothing to do. `open`
+    are the steps of the run that is undone of which it cannot be told yet whether they were written.
     """
 
     name: str
     steps: int
     finished: bool
     outcomes: Iterator[Outcome]
+    open: tuple[Step, ...] = ()
 
 
 @contextmanager
@@ -177,11 +180,12 @@ def undone(
         _settle_earlier_undos(original, cloud, folder)
         plan = inverse(original, chosen.steps)
         refuse_too_large(plan, chosen.limit)
+        open_steps = tuple(step for step in original.plan.steps if original.fate_open(step))
         if not plan.steps:
-            yield Run("", 0, True, iter(()))
+            yield Run("", 0, True, iter(()), open_steps)
             return
         with applied(plan, cloud, folder, pace) as undo:
-            yield replace(undo, outcomes=_marking(undo, original))
+            yield replace(undo, outcomes=_marking(undo, original), open=open_steps)
 
 
 def origin(cloud: Cloud) -> Origin:
