@@ -1,11 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """Every console block of docs/ runs, in order, and prints what the page says.
 
-A page names the recorded cloud its commands run on: `<!-- cloud: evacuated -->`.
+A page names the recorded cloud its commands run on: `<!-- cloud: evacuated -->`. With
+TRUEUP_REWRITE_PAGES=1 the pages get what the commands print now; read it before you keep it.
 """
 
 import contextlib
 import io
+import os
 import re
 import shlex
 from collections.abc import Iterator
@@ -35,6 +37,12 @@ def renamed(text: str, names: dict[str, str]) -> str:
     return RUN.sub(lambda run: names[run.group()], text)
 
 
+def renamed_back(text: str, names: dict[str, str]) -> str:
+    """The text with the runs of this test replaced by the runs of the page."""
+    back = {run: name for name, run in names.items() if run != name}
+    return RUN.sub(lambda run: back.get(run.group(), run.group()), text)
+
+
 @pytest.mark.parametrize("path", PAGES, ids=lambda path: path.stem)
 def test_a_page_prints_what_it_says(path, recorded_cloud, tmp_path, monkeypatch):
     page = path.read_text()
@@ -44,6 +52,7 @@ def test_a_page_prints_what_it_says(path, recorded_cloud, tmp_path, monkeypatch)
     monkeypatch.setattr("trueup.cli.plan.INTERVAL_SECONDS", 0.01)
     monkeypatch.chdir(tmp_path)
     names: dict[str, str] = {}
+    rewritten = page
     for command, expected in commands(page):
         program, *words = shlex.split(renamed(command, names))
         assert program == "trueup", command
@@ -53,8 +62,15 @@ def test_a_page_prints_what_it_says(path, recorded_cloud, tmp_path, monkeypatch)
         found = printed.getvalue()
         # The names of runs hold the time; the page's names stand for them, in order.
         told = dict.fromkeys(RUN.findall(expected))
+        if os.environ.get("TRUEUP_REWRITE_PAGES"):
+            rewritten = rewritten.replace(f"$ {command}\n{expected}", f"$ {command}\n{found}")
+            names |= {run: run for run in RUN.findall(found)}
+            names |= dict(zip(told, dict.fromkeys(RUN.findall(found)), strict=False))
+            continue
         names |= dict(zip(told, dict.fromkeys(RUN.findall(found)), strict=True))
         assert found.strip() == renamed(expected, names).strip(), f"$ {command}\n{found}"
+    if os.environ.get("TRUEUP_REWRITE_PAGES"):
+        path.write_text(renamed_back(rewritten, names))
 
 
 def test_there_are_pages_to_run() -> None:

@@ -26,7 +26,7 @@ def looks(make_cloud) -> Iterator[tuple[SmallCloud, Audit, tuple[Planted, ...], 
     """Audits of one cloud, before and after drift was planted."""
     with make_cloud(now=None) as cloud:
         before = look(cloud)
-        planted = cloud.plant(Drift(3, 3, 3, 3))
+        planted = cloud.plant(Drift(3, 3, 3, 3, 3))
         yield cloud, before, planted, look(cloud)
 
 

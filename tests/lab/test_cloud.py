@@ -60,7 +60,7 @@ def upstreams(database_url: str):
 
 def test_the_cloud_also_works_with_upstreams_placement(make_cloud):
     with make_cloud(hosts=4, instances=20, placement=upstreams) as cloud:
-        planted = cloud.plant(Drift(1, 1, 1, 1))
+        planted = cloud.plant(Drift(1, 1, 1, 1, failed=0))
         assert len(planted) == 4
         missing = planted[2].consumer_uuid
         assert held(cloud).keys() == {claim.consumer_uuid for claim in cloud.blueprint.claims()} - {

@@ -14,7 +14,7 @@ def broken(make_cloud):
     """A cloud with drift, what was planted, and the allocations before."""
     with make_cloud() as cloud:
         before = held(cloud)
-        planted = cloud.plant(Drift(COUNT, COUNT, COUNT, COUNT))
+        planted = cloud.plant(Drift(*[COUNT] * 5))
         yield cloud, planted, before
 
 
@@ -28,9 +28,14 @@ def test_as_much_drift_as_requested_each_in_a_different_instance(broken):
     assert len({one.consumer_uuid for one in planted}) == len(planted)
 
 
+def migrations_in_error(cloud):
+    query = "SELECT uuid FROM migrations WHERE status = 'error'"
+    return {row["uuid"] for cell in HOST_CELLS for row in rows(cloud, f"nova_{cell}", query)}
+
+
 def test_nothing_else_changes_in_placement(broken):
     cloud, planted, before = broken
-    touched = {one.consumer_uuid for one in planted}
+    touched = {one.consumer_uuid for one in planted} | migrations_in_error(cloud)
     untouched = {uuid: one for uuid, one in held(cloud).items() if uuid not in touched}
     assert untouched == {uuid: one for uuid, one in before.items() if uuid not in touched}
 
@@ -100,10 +105,22 @@ def test_misplaced_instances_hold_their_resources_on_another_host(broken):
         assert allocations[one.consumer_uuid] == {one.provider_uuid: before[one.consumer_uuid][own]}
 
 
+def test_a_failed_migration_holds_the_source_and_the_instance_its_target(broken):
+    cloud, planted, before = broken
+    allocations, by_place = held(cloud), providers(cloud)
+    for one in of_kind(planted, Kind.MIGRATION_RESIDUE):
+        query = f"SELECT * FROM migrations WHERE instance_uuid = '{one.consumer_uuid}'"
+        [move] = rows(cloud, f"nova_{one.cell}", query)
+        assert (move["status"], move["migration_type"]) == ("error", "live-migration")
+        target = by_place[move["dest_compute"], move["dest_node"]]
+        assert allocations[move["uuid"]] == before[one.consumer_uuid]
+        assert set(allocations[one.consumer_uuid]) == {target} == {one.provider_uuid}
+
+
 def test_the_same_seed_plants_the_same_drift(broken, make_cloud):
     cloud, planted, _ = broken
     with make_cloud() as twin:
-        assert twin.plant(Drift(COUNT, COUNT, COUNT, COUNT)) == planted
+        assert twin.plant(Drift(*[COUNT] * 5)) == planted
         for cell in HOST_CELLS:
             name = f"nova_{cell}.sqlite"
             ours = [line.replace(str(cloud.folder), "") for line in whole_file(cloud.folder / name)]
@@ -113,8 +130,8 @@ def test_the_same_seed_plants_the_same_drift(broken, make_cloud):
 
 def test_planting_again_uses_other_instances(make_cloud):
     with make_cloud() as cloud:
-        first = cloud.plant(Drift(2, 2, 2, 2))
-        second = cloud.plant(Drift(2, 2, 2, 2))
+        first = cloud.plant(Drift(1, 1, 1, 1, 1))
+        second = cloud.plant(Drift(1, 1, 1, 1, 1))
     assert {one.consumer_uuid for one in first}.isdisjoint(one.consumer_uuid for one in second)
 
 

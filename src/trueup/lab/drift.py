@@ -189,8 +189,7 @@ class _DriftPlanner:
         return self._rng.choice([n for n in able if len(n.consumers - consistent) == fewest])
 
     def _evacuated(self, instance: ConsistentInstance) -> Evacuation:
-        target = self._target(Kind.EVACUATION_RESIDUE, instance)
-        return Evacuation(self._uuid(), instance, target)
+        return Evacuation(self._uuid(), instance, self._target(Kind.EVACUATION_RESIDUE, instance))
 
     def _uuid(self) -> str:
         return str(UUID(int=self._rng.getrandbits(128), version=4))

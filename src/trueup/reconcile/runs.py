@@ -128,7 +128,7 @@ class Run:
     """A run in progress: each outcome is a step that was attempted, as the iterator goes on.
 
     `finished` says that it was finished before; `name` is "" where there is nothing to do. `open`
-    are the steps of the run that is undone of which it cannot be told yet whether they were written.
+    are the steps of the undone run of which it cannot be said yet whether they were written.
     """
 
     name: str
