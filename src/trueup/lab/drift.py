@@ -10,7 +10,7 @@ from datetime import datetime, timedelta
 from enum import StrEnum
 from random import Random
 from typing import Any
-from uuid import UUID
+from uuid import UUID, uuid5
 
 from trueup.lab.incidents import (
     Evacuation,
@@ -167,7 +167,7 @@ class _DriftPlanner:
                 for one in self._draw(Kind.WRONG_PROVIDER, drift.misplaced)
             ),
             failed=tuple(
-                FailedMigration(self._uuid(), one, self._target(Kind.MIGRATION_RESIDUE, one))
+                self._failed_migration(one)
                 for one in self._draw(Kind.MIGRATION_RESIDUE, drift.failed)
             ),
         )
@@ -189,10 +189,13 @@ class _DriftPlanner:
         return self._rng.choice([n for n in able if len(n.consumers - consistent) == fewest])
 
     def _evacuated(self, instance: ConsistentInstance) -> Evacuation:
-        return Evacuation(self._uuid(), instance, self._target(Kind.EVACUATION_RESIDUE, instance))
+        uuid = str(UUID(int=self._rng.getrandbits(128), version=4))
+        return Evacuation(uuid, instance, self._target(Kind.EVACUATION_RESIDUE, instance))
 
-    def _uuid(self) -> str:
-        return str(UUID(int=self._rng.getrandbits(128), version=4))
+    def _failed_migration(self, instance: ConsistentInstance) -> FailedMigration:
+        # Made from the instance: the migration is a consumer, also when drift is planted again.
+        uuid = str(uuid5(UUID(instance.uuid), "live migration"))
+        return FailedMigration(uuid, instance, self._target(Kind.MIGRATION_RESIDUE, instance))
 
     def _orphaned(self, instance: ConsistentInstance, nth: int) -> _Orphan:
         deleted_at = self._now - timedelta(minutes=self._rng.randrange(2 * 60, 30 * 60))
