@@ -98,7 +98,7 @@ def test_a_plan_above_the_limit_says_so_beforehand(tmp_path, monkeypatch):
     from trueup import lab
 
     with lab.small_cloud(tmp_path / "cloud", seed=2, hosts=8, instances=80) as large:
-        large.plant(Drift(orphaned=26, evacuated=0, missing=0, misplaced=0))
+        large.plant(Drift(orphaned=26, evacuated=0, missing=0, misplaced=0, failed=0))
         ran = trueup("plan", "--nova-conf", large.nova_conf, "--interval", 0.01)
     assert ran.code == 3
     assert "more than the limit of 25: apply will need --limit" in ran.err

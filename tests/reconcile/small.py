@@ -117,7 +117,7 @@ class Small:
 
 def build(folder: Path) -> Template:
     with lab.small_cloud(folder, seed=SEED, hosts=HOSTS, instances=INSTANCES) as small:
-        planted = small.plant(lab.Drift(1, 1, 1, 1))
+        planted = small.plant(lab.Drift(1, 1, 1, 1, failed=0))
         return Template(folder, small.placement_url, {one.kind.value: one for one in planted})
 
 
