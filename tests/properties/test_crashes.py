@@ -59,7 +59,7 @@ def plan_anew(cloud: lab.SmallCloud, tmp_path: Path) -> Path:
     ran = trueup(
         "plan", "--nova-conf", cloud.nova_conf, "--interval", 0.01, "--out", path, "-f", "json"
     )
-    assert len(ran.json()) == 4, ran.err
+    assert len(ran.json()) == 5, ran.err
     return path
 
 
