@@ -130,6 +130,7 @@ RULES: Mapping[type, Mapping[str, Rule]] = {
         "disabled_cells": _each(_uuid),
         "request_specs": _each(_uuid),
         "specs": _keyed(_uuid, _fact),
+        "heartbeats": _keyed(_uuid, _kept),
         "hosts_in_scope": _each(_place),
         **dict.fromkeys(
             (
@@ -191,7 +192,7 @@ RULES: Mapping[type, Mapping[str, Rule]] = {
 
 # Fields with text that does not identify a cloud.
 KEPT: Mapping[type, frozenset[str]] = {
-    kinds.SourceStatus: frozenset({"read_via"}),
+    kinds.SourceStatus: frozenset({"read_via", "behind"}),
     kinds.Unread: frozenset({"table", "row", "column"}),
     kinds.Unsupported: frozenset({"what"}),
     kinds.Provider: frozenset({"inventories", "traits"}),
@@ -217,13 +218,19 @@ KEPT: Mapping[type, frozenset[str]] = {
 }
 
 
+# Values made of facts when they are asked for; no file holds them.
+DERIVED = frozenset({kinds.InstanceRecord})
+
+
 def undecided_fields() -> list[str]:
     """Fields of facts that may contain text and are in neither RULES nor KEPT."""
     said = {kind: {*RULES.get(kind, ()), *KEPT.get(kind, ())} for kind in (*RULES, *KEPT)}
     return [
         f"{kind.__name__}.{field.name}"
         for name in kinds.__all__
-        if isinstance(kind := getattr(kinds, name), type) and hasattr(kind, "__dataclass_fields__")
+        if isinstance(kind := getattr(kinds, name), type)
+        and hasattr(kind, "__dataclass_fields__")
+        and kind not in DERIVED
         for field in fields(kind)
         if _may_hold_text(field.type) and field.name not in said.get(kind, set())
     ]
@@ -232,4 +239,14 @@ def undecided_fields() -> list[str]:
 def _may_hold_text(annotation: object) -> bool:
     """Whether a field may contain anything but numbers, flags and times."""
     words = set(re.findall(r"\w+", f"{getattr(annotation, '__name__', '')} {annotation}"))
-    return not words <= {"int", "float", "bool", "datetime", "None", "class", "tuple", "Ellipsis"}
+    return not words <= {
+        "int",
+        "float",
+        "bool",
+        "datetime",
+        "timedelta",
+        "None",
+        "class",
+        "tuple",
+        "Ellipsis",
+    }

@@ -39,5 +39,5 @@ def with_freshness(facts: Facts, options: AuditOptions) -> Facts:
 
 def _words(age: timedelta) -> str:
     seconds = int(age.total_seconds())
-    told = f"{seconds // 60} minutes" if seconds >= 120 else f"{seconds} seconds"
+    told = f"{seconds // 60} minutes" if seconds >= _IN_MINUTES else f"{seconds} seconds"
     return f"its newest service report is {told} old; this may be a lagging replica"

@@ -31,7 +31,7 @@ def test_an_instance_is_on_its_host_and_a_deleted_one_on_none():
 
 
 def test_a_move_is_between_hosts_whether_it_or_its_instance_is_asked_for():
-    move = uuid_of("evacuation of web")
+    move = uuid_of("evacuation-of-web")
     assert scope.hosts_of_moves(FACTS, [WEB]) == scope.hosts_of_moves(FACTS, [move]) == {"h2"}
     assert scope.hosts_of_moves(FACTS, [OLD]) == frozenset()
 
