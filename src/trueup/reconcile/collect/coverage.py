@@ -138,7 +138,8 @@ def facts_of(cloud: Cloud, collected: Collected) -> Facts:
         providers=collected.providers,
         consumers=collected.consumers,
         instances=tuple(chain.from_iterable(one.instances for one in contents)),
-        migrations=tuple(chain.from_iterable(one.migrations for one in contents)),
+        # A selection may read a migration twice: by its uuid, and with its instance.
+        migrations=tuple(dict.fromkeys(chain.from_iterable(one.migrations for one in contents))),
         compute_nodes=tuple(row for row in nodes if not row.deleted),
         services=tuple(row for row in services if not row.deleted),
         deleted_compute_nodes=tuple(row for row in nodes if row.deleted),
