@@ -32,6 +32,7 @@ from trueup.reconcile.sources.placement.loaded import LoadedLedger
 NIC, POOL = "11111111-2222-4333-8444-555555555555", "21111111-2222-4333-8444-555555555555"
 AGGREGATE = "31111111-2222-4333-8444-555555555555"
 STRANGER = "41111111-2222-4333-8444-555555555555"
+MOVE = "51111111-2222-4333-8444-555555555555"
 STOCK = {"total": 100, "reserved": 0, "min_unit": 1, "max_unit": 100, "step_size": 1}
 STOCK |= {"allocation_ratio": 1.0}
 
@@ -91,6 +92,25 @@ def furnished(small: Small) -> Small:
     held = {NIC: {"resources": {"SRIOV_NET_VF": 1}}, POOL: {"resources": {"DISK_GB": 1}}}
     owner = {"project_id": "p", "user_id": "u", "consumer_generation": None}
     assert small.call("PUT", f"/allocations/{STRANGER}", {"allocations": held} | owner).ok
+    return small
+
+
+def with_a_move_of_a_deleted_instance(small: Small) -> Small:
+    """With an instance that was deleted by hand, and a migration that holds what it held."""
+    consumer, at = small.consumer("missing-allocation"), "2026-11-20 12:00:00"
+    small.change_instance("missing-allocation", deleted=1, deleted_at=at)
+    cell = f"nova_{small.planted['missing-allocation'].cell}"
+    small.sql(
+        cell,
+        "INSERT INTO migrations (uuid, instance_uuid, migration_type, status, deleted,"
+        " source_compute, source_node, created_at, updated_at)"
+        " VALUES (?, ?, 'live-migration', 'error', 0, ?, ?, ?, ?)",
+        *(MOVE, consumer, "node-1", "node-1", at, at),
+    )
+    provider = small.planted["missing-allocation"].provider_uuid
+    owner = {"project_id": "p", "user_id": "u", "consumer_generation": None}
+    body = {"allocations": {provider: {"resources": {"VCPU": 1}}}} | owner
+    assert small.call("PUT", f"/allocations/{MOVE}", body).ok
     return small
 
 
@@ -177,6 +197,15 @@ def check_every_way(small: Small, which: Callable[[Facts], list[Selection]]) -> 
 
 def test_every_way_gives_the_facts_that_the_whole_cloud_has_of_it(on_both):
     check_every_way(furnished(on_both), each_of)
+
+
+def test_also_what_a_migration_of_a_deleted_instance_holds(on_both):
+    small = with_a_move_of_a_deleted_instance(furnished(on_both))
+    check_every_way(small, each_of)
+    row = next(one for one in collect(small.cloud, quiet).migrations if one.uuid == MOVE)
+    project = collect(small.cloud, quiet).deleted[row.instance].project
+    told = audit(collect(small.cloud, quiet, only(projects=project)), AuditOptions())
+    assert (row.instance, (MOVE,)) in [(one.subject.uuid, one.consumers) for one in told.findings]
 
 
 def test_also_where_several_kinds_are_selected(small):

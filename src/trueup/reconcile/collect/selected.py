@@ -62,6 +62,7 @@ def collect_selected(cloud: Cloud, progress: Progress, selection: Selection) -> 
     known.consumers = ledger.held(candidates)
     named = _asked_of_nova(selection, known)
     cells.ask(lambda cell: cloud.nova.instances(cell, named))
+    _read_moves_of_deleted(cloud, cells, known)
     named |= _read_partners(cloud, cells, ledger, known)
     progress("instances", len(named), len(named))
     registry = cloud.nova.registry(cells.every, named)
@@ -151,6 +152,15 @@ def _asked_of_nova(selection: Selection, known: _Known) -> frozenset[str]:
     """The uuids to ask for; of deleted instances, which are many, those that hold something."""
     written = frozenset(one for one, uuid in known.found.deleted.items() if uuid in known.consumers)
     return selection.uuids | known.consumers.keys() | known.found.living.keys() | written
+
+
+def _read_moves_of_deleted(cloud: Cloud, cells: Cells, known: _Known) -> None:
+    """Also read the migrations of deleted instances that hold nothing themselves.
+
+    SAFETY: such a migration may still hold what the instance left behind.
+    """
+    if moved := known.found.deleted.keys():
+        cells.ask(lambda cell: cloud.nova.lookup(cell, (), moves_of=moved))
 
 
 def _read_partners(

@@ -165,8 +165,9 @@ class NovaApi:
             return CellContents()
         with ThreadPoolExecutor(PARALLEL_REQUESTS) as pool:
             servers = [one for one in pool.map(self._server, sorted(uuids)) if one is not None]
-            moves = [row for rows in pool.map(self._migrations, sorted(moves_of)) for row in rows]
-        return CellContents(instances=tuple(servers), migrations=tuple(moves))
+        return CellContents(
+            instances=tuple(servers), migrations=self._moves_of(frozenset(moves_of))
+        )
 
     def instance_state(self, cell: str, uuid: str) -> InstanceState | None:
         """The state of a server now; None if Nova has no such server."""
@@ -259,11 +260,18 @@ class NovaApi:
 
         The API cannot find a migration by its UUID, so for those all migrations are read.
         """
-        known = frozenset(one.uuid for one in servers)
-        if known == uuids and len(uuids) <= ROWS_IN_PAGE:
-            return self.lookup(ANSWERING_CELLS, (), uuids).migrations
+        if uuids == frozenset(one.uuid for one in servers):
+            return self._moves_of(uuids)
         every = self._migrations()
         return tuple(one for one in every if one.uuid in uuids or one.instance in uuids)
+
+    def _moves_of(self, instances: frozenset[str]) -> tuple[Migration, ...]:
+        """Migrations of these servers."""
+        if len(instances) > ROWS_IN_PAGE:
+            return tuple(one for one in self._migrations() if one.instance in instances)
+        with ThreadPoolExecutor(PARALLEL_REQUESTS) as pool:
+            found = pool.map(self._migrations, sorted(instances))
+            return tuple(chain.from_iterable(found))
 
     def _migrations(self, instance: str | None = None) -> tuple[Migration, ...]:
         chosen = f"instance_uuid={instance}" if instance else ""
