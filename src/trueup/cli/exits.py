@@ -13,9 +13,11 @@ from trueup.reconcile import (
     files,
     journal,
     journals,
+    ledger_copy,
     observation,
     plan,
     plan_file,
+    rehearse,
     snapshot,
     undo,
 )
@@ -146,6 +148,31 @@ _WORDS: dict[type[Exception], tuple[ExitCode, Callable[[Any], str]]] = {
             f"the plan is stale: it was made at {e.made_at:%Y-%m-%d %H:%M} UTC, "
             f"and may be {e.age_max.total_seconds() / 3600:g} hours old. "
             "Make a new one with 'trueup plan --out FILE', or raise --max-age."
+        ),
+    ),
+    ledger_copy.CopyUnreadable: (
+        ExitCode.USAGE,
+        lambda e: f"{e.path} cannot be used: {e.reason}. Make one with 'trueup ledger export'.",
+    ),
+    ledger_copy.LedgerNotEmpty: (
+        ExitCode.USAGE,
+        lambda e: (
+            f"Placement is not empty: it has {e.providers} providers and {e.consumers} consumers. "
+            "Nothing is written. Import into an empty one."
+        ),
+    ),
+    ledger_copy.CopyRefused: (
+        ExitCode.SOME_REFUSED,
+        lambda e: (
+            f"Placement refused {e.part}: {e.reason}. What came before it is written; "
+            "empty that Placement before you import again."
+        ),
+    ),
+    rehearse.NotRehearsable: (
+        ExitCode.USAGE,
+        lambda e: (
+            f"step {e.step} changes a {e.target}, which a rehearsal has no copy of. "
+            "Read that step with 'trueup plan show'."
         ),
     ),
     plan.PlanForeign: (

@@ -28,6 +28,9 @@ COMMANDS = {
     "snapshot save": "trueup.cli.snapshot:SnapshotSaveCommand",
     "snapshot show": "trueup.cli.snapshot:SnapshotShowCommand",
     "defects": "trueup.cli.defects:DefectsCommand",
+    "rehearse": "trueup.cli.rehearse:RehearseCommand",
+    "ledger export": "trueup.cli.ledger:LedgerExportCommand",
+    "ledger import": "trueup.cli.ledger:LedgerImportCommand",
     "serve": "trueup.cli.serve:ServeCommand",
     "demo": "trueup.cli.demo:DemoCommand",
 }

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import openstack
-from keystoneauth1 import exceptions, loading, noauth, token_endpoint
+from keystoneauth1 import exceptions, loading, noauth, session, token_endpoint
 from keystoneauth1.adapter import Adapter
 from oslo_config import cfg
 
@@ -90,6 +90,12 @@ def from_names(
         neutron=neutron if has_catalog or named else None,
         compute=ComputeServices(compute),
     )
+
+
+def placement_at(endpoint: str) -> Placement:
+    """A client of a Placement that asks nobody who they are, as an embedded one."""
+    connected = session.Session(auth=noauth.NoAuth(), timeout=REQUEST_TIMEOUT_SECONDS)
+    return Placement(Adapter(connected, service_type="placement", endpoint_override=endpoint))
 
 
 def placement_database(path: Path) -> str:

@@ -1,0 +1,63 @@
+# SPDX-License-Identifier: Apache-2.0
+"""trueup rehearse: apply a plan to a copy of the ledger, and audit again."""
+
+import argparse
+import tempfile
+from pathlib import Path
+
+from trueup.cli.judging import add_audit_options, audit_options
+from trueup.cli.progress import progress, say
+from trueup.cli.verb import CloudVerb
+from trueup.exit_codes import ExitCode
+from trueup.lab.embedded import embedded_placement
+from trueup.reconcile import ledger_copy
+from trueup.reconcile.collect import collect
+from trueup.reconcile.plan import refuse_foreign
+from trueup.reconcile.plan_file import load
+from trueup.reconcile.rehearse import Rehearsal, rehearse
+from trueup.reconcile.report.rehearsals import (
+    REHEARSAL_COLUMNS,
+    rehearsal_table,
+)
+from trueup.reconcile.report.tables import Columns, Table
+from trueup.reconcile.report.words import counted
+from trueup.reconcile.sources.cloud import Cloud
+
+
+class RehearseCommand(CloudVerb):
+    """Apply a plan to a copy of the ledger and a Nova frozen as it is; the cloud is only read."""
+
+    def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
+        parser = super().get_parser(prog_name)
+        parser.add_argument("plan", metavar="PLAN", type=Path, help="a file of 'trueup plan --out'")
+        add_audit_options(parser)
+        return parser
+
+    def columns(self, arguments: argparse.Namespace) -> Columns:
+        return REHEARSAL_COLUMNS
+
+    def act(self, arguments: argparse.Namespace) -> Table:
+        plan, options = load(arguments.plan), audit_options(arguments)
+        with (
+            tempfile.TemporaryDirectory(prefix="trueup-rehearsal-") as name,
+            self.cloud(arguments) as cloud,
+            progress() as report,
+            embedded_placement(Path(name)) as placement,
+        ):
+            refuse_foreign(plan, [cell.uuid for cell in cloud.nova.cells()])
+            facts = collect(cloud, report)
+            copied = ledger_copy.read(cloud, report)
+            ledger_copy.write(copied, Cloud(cloud.nova, placement), report)
+            shown = rehearse(plan, facts, placement, options, Path(name) / "journal")
+        self.exit_code = _conclude(shown)
+        return rehearsal_table(shown)
+
+
+def _conclude(shown: Rehearsal) -> ExitCode:
+    """Say what the rehearsal showed, in one line."""
+    done = sum(1 for _, settled in shown.outcomes if settled.result == "done")
+    say(
+        f"Rehearsed: {done} of {counted(len(shown.outcomes), 'step')} done; of the findings that "
+        f"the plan remedies {len(shown.left)} are left, and {len(shown.new)} are new."
+    )
+    return ExitCode.CLEAN if shown.succeeded else ExitCode.FINDINGS

@@ -1,0 +1,208 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A copy of a whole ledger over Placement's API: read, kept in a file, and written elsewhere.
+
+Generations and times are not part of a copy: each Placement counts its own.
+"""
+
+from collections.abc import Callable, Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+
+import msgspec
+
+from trueup.reconcile import changes, files
+from trueup.reconcile.changes import Reply
+from trueup.reconcile.facts import Allocations
+from trueup.reconcile.sources.cloud import Cloud
+from trueup.reconcile.steps import (
+    Aggregates,
+    AggregatesOf,
+    AllocationsOf,
+    Change,
+    Held,
+    Inventories,
+    InventoriesOf,
+    InventoryFields,
+    ProviderFields,
+    ProviderNode,
+    State,
+    Target,
+    Traits,
+    TraitsOf,
+)
+
+FORMAT = 1
+PARALLEL_REQUESTS = 8
+_CUSTOM = "CUSTOM_"
+# While allocations are written, so that a host which is over-full can be copied too.
+_ENDLESS = InventoryFields(2**31 - 1, 0, 1, 2**31 - 1, 1, 1.0)
+
+# stage, how many are done, of how many
+Progress = Callable[[str, int, int], None]
+
+
+@dataclass(eq=False)
+class LedgerNotEmpty(Exception):
+    """The Placement to write to holds something else than the copy."""
+
+    providers: int
+    consumers: int
+
+
+@dataclass(eq=False)
+class CopyRefused(Exception):
+    """Placement refused a part of the copy; what was written before it is there."""
+
+    part: str
+    reason: str
+
+
+@dataclass(eq=False)
+class CopyUnreadable(Exception):
+    """The file is not there, or holds no copy of a ledger."""
+
+    path: str
+    reason: str
+
+
+class ProviderCopy(msgspec.Struct, frozen=True):
+    """A provider with everything that belongs to it."""
+
+    uuid: str
+    name: str
+    parent: str | None
+    inventories: Mapping[str, InventoryFields]
+    traits: tuple[str, ...]
+    aggregates: tuple[str, ...]
+
+
+class LedgerCopy(msgspec.Struct, frozen=True):
+    """A whole ledger: parents come before their children; consumers by uuid."""
+
+    providers: tuple[ProviderCopy, ...]
+    consumers: Mapping[str, Allocations]
+    format: int = FORMAT
+
+
+def read(cloud: Cloud, progress: Progress) -> LedgerCopy:
+    """The ledger of a Placement. Raises Unreachable and AccessDenied.
+
+    SAFETY: it is read piece by piece. What changes meanwhile may be in it in part, so that a copy
+    for keeping is made while nothing writes.
+    """
+    listed = cloud.placement.document("/resource_providers")["resource_providers"]
+    parents = {row["uuid"]: row["parent_provider_uuid"] for row in listed}
+    uuids = sorted(parents, key=lambda uuid: (_depth(uuid, parents), uuid))
+    providers: list[ProviderCopy] = []
+    consumers: set[str] = set()
+    with ThreadPoolExecutor(PARALLEL_REQUESTS) as pool:
+        for found, holders in pool.map(lambda uuid: _provider(uuid, cloud), uuids):
+            providers += [found] if found else []
+            consumers |= holders
+            progress("providers", len(providers), len(uuids))
+    holdings = cloud.placement.holdings(sorted(consumers))
+    held = {one: row.allocations for one, row in holdings.items()}
+    return LedgerCopy(tuple(providers), {one: row for one, row in held.items() if row is not None})
+
+
+def write(copy: LedgerCopy, cloud: Cloud, progress: Progress) -> bool:
+    """Write a copy into an empty Placement; False: it holds the same already.
+
+    Raises LedgerNotEmpty, CopyRefused, Unreachable, AccessDenied.
+    """
+    there = read(cloud, lambda *_: None)
+    if there.providers or there.consumers:
+        if there == copy:
+            return False
+        raise LedgerNotEmpty(len(there.providers), len(there.consumers))
+    _name_customs(copy, cloud)
+    for done, provider in enumerate(copy.providers, 1):
+        _create(provider, cloud)
+        progress("providers", done, len(copy.providers))
+    for done, (consumer, held) in enumerate(sorted(copy.consumers.items()), 1):
+        _write(AllocationsOf((consumer,)), Held({consumer: held}), cloud)
+        progress("consumers", done, len(copy.consumers))
+    for provider in copy.providers:
+        if provider.inventories:
+            _write(InventoriesOf(provider.uuid), Inventories(provider.inventories), cloud)
+    return True
+
+
+def save(copy: LedgerCopy, path: Path) -> None:
+    """Keep a copy in a file. Raises FileUnwritable."""
+    files.write(path, msgspec.json.format(msgspec.json.encode(copy), indent=1) + b"\n")
+
+
+def load(path: Path) -> LedgerCopy:
+    """A copy that was kept. Raises CopyUnreadable."""
+    try:
+        copy = msgspec.json.decode(path.read_bytes(), type=LedgerCopy)
+    except OSError as error:
+        raise CopyUnreadable(str(path), error.strerror or str(error)) from error
+    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        raise CopyUnreadable(str(path), f"it is not a copy of a ledger ({error})") from error
+    if copy.format != FORMAT:
+        raise CopyUnreadable(str(path), f"its format is {copy.format}, this Trueup reads {FORMAT}")
+    return copy
+
+
+def _provider(uuid: str, cloud: Cloud) -> tuple[ProviderCopy | None, frozenset[str]]:
+    """A provider, and the consumers that hold something of it; None: it is gone by now."""
+    node = changes.read(ProviderNode(uuid), cloud).state
+    inventories = changes.read(InventoriesOf(uuid), cloud).state
+    traits = changes.read(TraitsOf(uuid), cloud).state
+    aggregates = changes.read(AggregatesOf(uuid), cloud).state
+    allocations = cloud.placement.document(f"/resource_providers/{uuid}/allocations")
+    match node, inventories, traits, aggregates:
+        case ProviderFields(name, parent), Inventories(rows), Traits(names), Aggregates(uuids):
+            found = ProviderCopy(uuid, name, parent, rows, names, uuids)
+            return found, frozenset((allocations or {}).get("allocations", {}))
+    return None, frozenset()
+
+
+def _depth(uuid: str, parents: Mapping[str, str | None]) -> int:
+    depth, parent = 0, parents.get(uuid)
+    while parent is not None:
+        depth, parent = depth + 1, parents.get(parent)
+    return depth
+
+
+def _name_customs(copy: LedgerCopy, cloud: Cloud) -> None:
+    """Make the custom resource classes and traits that the copy needs."""
+    classes = {name for one in copy.providers for name in one.inventories}
+    traits = {name for one in copy.providers for name in one.traits}
+    for path, names in (("/resource_classes", classes), ("/traits", traits)):
+        for name in sorted(one for one in names if one.startswith(_CUSTOM)):
+            response = cloud.placement.send("PUT", f"{path}/{name}", None)
+            if response.status_code not in (201, 204):
+                raise CopyRefused(f"{path}/{name}", f"HTTP {response.status_code}")
+
+
+def _create(provider: ProviderCopy, cloud: Cloud) -> None:
+    for target, state in _parts(provider):
+        _write(target, state, cloud)
+
+
+def _parts(provider: ProviderCopy) -> Iterator[tuple[Target, State]]:
+    uuid = provider.uuid
+    yield ProviderNode(uuid), ProviderFields(provider.name, provider.parent)
+    if provider.inventories:
+        yield InventoriesOf(uuid), Inventories(dict.fromkeys(provider.inventories, _ENDLESS))
+    if provider.traits:
+        yield TraitsOf(uuid), Traits(provider.traits)
+    if provider.aggregates:
+        yield AggregatesOf(uuid), Aggregates(provider.aggregates)
+
+
+def _write(target: Target, state: State, cloud: Cloud) -> None:
+    found = changes.read(target, cloud)
+    if found.state == state:
+        return
+    reply: Reply = changes.write(Change(target, found.state, state, found.version), cloud)
+    if not reply.accepted:
+        raise CopyRefused(f"{type(target).__name__} {_named(target)}", reply.reason)
+
+
+def _named(target: Target) -> str:
+    return " ".join(str(value) for value in msgspec.structs.asdict(target).values())

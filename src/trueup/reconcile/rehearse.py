@@ -1,0 +1,150 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Rehearse: the same apply, against a copy of the ledger and a Nova frozen from the facts.
+
+Then the same audit: none of the findings that the plan remedies may be left, and no new one may be
+there.
+"""
+
+from collections import Counter
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from msgspec import structs
+
+from trueup.reconcile import changes
+from trueup.reconcile.apply import Outcome
+from trueup.reconcile.audit import Audit, audit
+from trueup.reconcile.facts import Facts
+from trueup.reconcile.findings import Finding
+from trueup.reconcile.options import AuditOptions
+from trueup.reconcile.plan import Plan
+from trueup.reconcile.runs import applied
+from trueup.reconcile.sources.cloud import Cloud
+from trueup.reconcile.sources.nova.frozen import FrozenNova
+from trueup.reconcile.sources.placement.client import Placement
+from trueup.reconcile.steps import (
+    DomainDefinition,
+    DomainIs,
+    PortBinding,
+    ServiceRecord,
+    Step,
+    VersionIs,
+    at_versions,
+)
+
+# What is outside the ledger, and is not copied.
+_OUTSIDE = (PortBinding, ServiceRecord, DomainDefinition)
+# A copy counts generations anew, and has no hypervisors.
+_NOT_COPIED = (VersionIs, DomainIs)
+
+
+@dataclass(eq=False)
+class NotRehearsable(Exception):
+    """A step changes something that the rehearsal has no copy of."""
+
+    step: str
+    target: str
+
+
+@dataclass(frozen=True, slots=True)
+class Usage:
+    """How much of one class of a provider is used before and after."""
+
+    provider: str
+    resource_class: str
+    before: int
+    after: int
+    capacity: int
+
+
+@dataclass(frozen=True, slots=True)
+class Rehearsal:
+    """What the rehearsal of a plan showed. `left` and `new` are empty where the plan is right."""
+
+    outcomes: tuple[Outcome, ...]
+    left: tuple[Finding, ...]
+    new: tuple[Finding, ...]
+    usage: tuple[Usage, ...]
+
+    @property
+    def succeeded(self) -> bool:
+        """Whether every step was done, no finding that it remedies is left, and none is new."""
+        done = all(settled.result == "done" for _, settled in self.outcomes)
+        return done and not self.left and not self.new
+
+
+def rehearse(
+    plan: Plan, facts: Facts, copy: Placement, options: AuditOptions, folder: Path
+) -> Rehearsal:
+    """Apply a plan to a copy of the ledger, with its journal in a folder.
+
+    `facts` are those of the cloud that the copy was made of. Raises NotRehearsable, and as
+    `applied`.
+    """
+    cloud = Cloud(nova=FrozenNova(facts), placement=copy)
+    first = audited(facts, cloud, options)
+    steps = tuple(_for_copy(step, cloud) for step in plan.steps)
+    with applied(replace(plan, steps=steps), cloud, folder) as run:
+        outcomes = tuple(run.outcomes)
+    last = audited(facts, cloud, options)
+    remedied = {finding.id for finding in plan.findings}
+    known = {finding.id for finding in first.audit.findings}
+    found = last.audit.findings
+    return Rehearsal(
+        outcomes=outcomes,
+        left=tuple(row for row in found if row.id in remedied),
+        new=tuple(row for row in found if row.id not in known | remedied),
+        usage=_usage(first.facts, last.facts),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Audited:
+    """Facts with the ledger as the copy has it, and what an audit says of them."""
+
+    facts: Facts
+    audit: Audit
+
+
+def audited(facts: Facts, cloud: Cloud, options: AuditOptions) -> Audited:
+    """The same audit, of the ledger as it is in the copy now."""
+    ledger = cloud.placement.ledger(lambda *_: None)
+    now = replace(facts, providers={**ledger.providers}, consumers={**ledger.consumers})
+    return Audited(now, audit(now, options))
+
+
+def _for_copy(step: Step, cloud: Cloud) -> Step:
+    """The same step at the versions that the copy has, without guards of what is not copied."""
+    for change in step.changes:
+        if isinstance(change.target, _OUTSIDE):
+            raise NotRehearsable(step.id, type(change.target).__name__)
+    versions = [changes.read(change.target, cloud).version for change in step.changes]
+    guards = tuple(guard for guard in step.guards if not isinstance(guard, _NOT_COPIED))
+    return structs.replace(at_versions(step, versions), guards=guards)
+
+
+def _usage(before: Facts, after: Facts) -> tuple[Usage, ...]:
+    """What changed in the usage of providers."""
+    old, new = _used(before), _used(after)
+    changed = sorted(key for key in old.keys() | new.keys() if old[key] != new[key])
+    return tuple(
+        Usage(
+            after.provider_names.get(uuid, uuid), name, old[uuid, name], new[uuid, name],
+            _capacity(uuid, name, after),
+        )
+        for uuid, name in changed
+    )  # fmt: skip
+
+
+def _used(facts: Facts) -> Counter[tuple[str, str]]:
+    used: Counter[tuple[str, str]] = Counter()
+    for amounts in facts.consumers.values():
+        for uuid, held in amounts.items():
+            used.update({(uuid, name): amount for name, amount in held.items()})
+    return used
+
+
+def _capacity(uuid: str, name: str, facts: Facts) -> int:
+    provider = facts.providers.get(uuid)
+    inventory = provider.inventories.get(name) if provider else None
+    return inventory.capacity if inventory else 0

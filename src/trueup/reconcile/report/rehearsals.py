@@ -1,0 +1,32 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A rehearsal as a table: steps, findings that are left or new, and usage before and after."""
+
+from trueup.reconcile.rehearse import Rehearsal
+from trueup.reconcile.report.tables import Cell, Table
+
+REHEARSAL_COLUMNS = ("What", "Subject", "Before", "After", "Result")
+
+
+def rehearsal_table(shown: Rehearsal) -> Table:
+    """One row for each step, each finding that is left or new, and each usage that changed."""
+    rows: list[tuple[Cell, ...]] = [
+        ("step", " ".join(sorted(step.subjects)), "", "", _words(settled.result, settled.reason))
+        for step, settled in shown.outcomes
+    ]
+    for word, findings in (("left", shown.left), ("new", shown.new)):
+        rows += [("finding", row.subject.uuid, "", "", f"{word}: {row.defect}") for row in findings]
+    rows += [
+        (
+            "usage",
+            f"{row.provider} {row.resource_class}",
+            f"{row.before} of {row.capacity}",
+            f"{row.after} of {row.capacity}",
+            "over-full" if row.after > row.capacity else "",
+        )
+        for row in shown.usage
+    ]
+    return REHEARSAL_COLUMNS, rows
+
+
+def _words(result: str, reason: str) -> str:
+    return f"{result}: {reason}" if reason else result

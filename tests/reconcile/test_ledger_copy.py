@@ -1,0 +1,80 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A ledger is copied whole, from either Placement into an empty one."""
+
+import msgspec
+import pytest
+
+from tests.reconcile.changes.test_placement_targets import aggregate, more_traits, nested
+from trueup.lab.embedded import embedded_placement
+from trueup.reconcile import changes
+from trueup.reconcile.ledger_copy import (
+    CopyRefused,
+    CopyUnreadable,
+    LedgerNotEmpty,
+    load,
+    read,
+    save,
+    write,
+)
+from trueup.reconcile.sources.cloud import Cloud
+
+
+def quiet(*_: object) -> None:
+    pass
+
+
+@pytest.fixture
+def empty(tmp_path):
+    """A cloud whose Placement is empty."""
+    with embedded_placement(tmp_path) as placement:
+        yield Cloud(nova=None, placement=placement)
+
+
+def furnished(small) -> None:
+    """Nested providers, traits and aggregates too, and a host that is over-full."""
+    for made in (nested, more_traits, aggregate):
+        assert changes.write(made(small), small.cloud).accepted
+    small.sql("placement", "UPDATE inventories SET total = reserved + 1, max_unit = 1")
+
+
+def test_everything_is_copied_and_a_copy_of_the_copy_is_the_same(on_both, empty, tmp_path):
+    furnished(on_both)
+    copy = read(on_both.cloud, quiet)
+    assert len(copy.consumers) > 10
+    assert write(copy, empty, quiet)
+    assert read(empty, quiet) == copy
+    assert not write(copy, empty, quiet), "it holds the same already"
+    save(copy, tmp_path / "ledger.json")
+    assert load(tmp_path / "ledger.json") == copy
+
+
+def test_what_is_not_empty_is_not_written_to(small, empty):
+    copy = read(small.cloud, quiet)
+    other = read(empty, quiet)
+    before = small.rows()
+    with pytest.raises(LedgerNotEmpty) as refused:
+        write(other, small.cloud, quiet)
+    assert refused.value.consumers == len(copy.consumers)
+    assert small.rows() == before
+
+
+def test_what_placement_refuses_is_named(small, empty):
+    copy = read(small.cloud, quiet)
+    first = copy.providers[0]
+    twice = msgspec.structs.replace(first, uuid="99999999-2222-4333-8444-555555555555")
+    with pytest.raises(CopyRefused) as refused:
+        write(msgspec.structs.replace(copy, providers=(first, twice)), empty, quiet)
+    assert "ProviderNode" in refused.value.part
+
+
+@pytest.mark.parametrize("content", [b"", b"{}", b"[]", b"nonsense", b"\xff"])
+def test_what_is_no_copy_is_refused(tmp_path, content):
+    (tmp_path / "ledger.json").write_bytes(content)
+    with pytest.raises(CopyUnreadable, match="not a copy"):
+        load(tmp_path / "ledger.json")
+
+
+def test_a_copy_of_another_format_is_refused(tmp_path):
+    (tmp_path / "ledger.json").write_text('{"providers": [], "consumers": {}, "format": 9}')
+    with pytest.raises(CopyUnreadable, match="its format is 9"):
+        load(tmp_path / "ledger.json")

@@ -1,0 +1,85 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A rehearsal applies the plan to a copy, and the cloud stays as it is."""
+
+from dataclasses import replace
+
+import pytest
+from msgspec import structs
+
+from tests.reconcile.test_steps import CHANGES
+from trueup.lab.embedded import embedded_placement
+from trueup.reconcile import ledger_copy
+from trueup.reconcile.collect import collect
+from trueup.reconcile.options import AuditOptions
+from trueup.reconcile.rehearse import NotRehearsable, Rehearsal, rehearse
+from trueup.reconcile.report.rehearsals import rehearsal_table
+from trueup.reconcile.sources.cloud import Cloud
+from trueup.reconcile.steps import Change, step_of
+
+
+def quiet(*_: object) -> None:
+    pass
+
+
+def rehearsed(small, plan, folder) -> Rehearsal:
+    facts = collect(small.cloud, quiet)
+    with embedded_placement(folder) as placement:
+        copy = ledger_copy.read(small.cloud, quiet)
+        ledger_copy.write(copy, Cloud(small.cloud.nova, placement), quiet)
+        return rehearse(plan, facts, placement, AuditOptions(), folder / "journal")
+
+
+def test_a_good_plan_leaves_nothing_and_the_cloud_is_not_touched(on_both, tmp_path):
+    plan, before = on_both.plan(), on_both.rows()
+    shown = rehearsed(on_both, plan, tmp_path)
+    assert [settled.result for _, settled in shown.outcomes] == ["done"] * 4
+    assert (shown.left, shown.new) == ((), ())
+    assert shown.succeeded
+    assert on_both.rows() == before
+    assert {row.resource_class for row in shown.usage} == {"VCPU", "MEMORY_MB", "DISK_GB"}
+    assert all(row.before != row.after <= row.capacity for row in shown.usage)
+
+
+def test_an_instance_that_moved_since_is_refused_in_the_rehearsal_too(small, tmp_path):
+    plan = small.plan()
+    small.change_instance("wrong-provider", task_state="migrating")
+    shown = rehearsed(small, plan, tmp_path)
+    assert sorted(settled.result for _, settled in shown.outcomes) == ["done"] * 3 + ["refused"]
+    assert not shown.succeeded
+
+
+def test_a_finding_that_is_left_is_named(small, tmp_path):
+    """The plan says that it remedies four, and has three steps."""
+    plan = small.plan()
+    shown = rehearsed(small, replace(plan, steps=plan.steps[:3]), tmp_path)
+    assert len(shown.left) == 1
+    assert not shown.succeeded
+
+
+def test_a_finding_that_a_plan_makes_is_named(small, tmp_path):
+    """The step of a missing allocation, backwards: it takes a healthy one away."""
+    plan = small.plan("missing-allocation")
+    small.apply(plan)
+    [step] = plan.steps
+    [change] = step.changes
+    back = structs.replace(change, before=change.after, after=change.before)
+    harmful = replace(plan, steps=(structs.replace(step, changes=(back,)),), findings=())
+    shown = rehearsed(small, harmful, tmp_path)
+    assert [row.defect for row in shown.new] == ["missing-allocation"]
+    _, rows = rehearsal_table(shown)
+    assert (
+        "finding",
+        small.consumer("missing-allocation"),
+        "",
+        "",
+        "new: missing-allocation",
+    ) in rows
+
+
+@pytest.mark.parametrize("kind", ["port-binding", "compute-service", "domain"])
+def test_what_is_outside_the_ledger_is_not_rehearsed(small, tmp_path, kind):
+    target, state = CHANGES[kind]
+    step = step_of((Change(target, None, state, {}),), (), ())
+    with pytest.raises(NotRehearsable) as refused:
+        rehearsed(small, replace(small.plan(), steps=(step,)), tmp_path)
+    assert refused.value.step == step.id
