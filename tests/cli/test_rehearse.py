@@ -11,7 +11,9 @@ def test_a_plan_is_rehearsed_and_the_cloud_stays_as_it_is(small, plan_file):
     assert ran.code == 0, ran.out + ran.err
     number = len(load(plan_file).steps)
     assert [row["Result"] for row in ran.json() if row["What"] == "step"] == ["done"] * number
-    assert f"{number} of {number} steps done; of the findings that the plan remedies 0 are" in ran.err
+    assert (
+        f"{number} of {number} steps done; of the findings that the plan remedies 0 are" in ran.err
+    )
     assert small.rows() == before
 
 
