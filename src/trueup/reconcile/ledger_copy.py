@@ -73,8 +73,8 @@ class ProviderCopy(msgspec.Struct, frozen=True):
     name: str
     parent: str | None
     inventories: Mapping[str, InventoryFields]
-    traits: tuple[str, ...]
-    aggregates: tuple[str, ...]
+    trait_names: tuple[str, ...]
+    aggregate_uuids: tuple[str, ...]
 
 
 class LedgerCopy(msgspec.Struct, frozen=True):
@@ -171,7 +171,7 @@ def _depth(uuid: str, parents: Mapping[str, str | None]) -> int:
 def _name_customs(copy: LedgerCopy, cloud: Cloud) -> None:
     """Make the custom resource classes and traits that the copy needs."""
     classes = {name for one in copy.providers for name in one.inventories}
-    traits = {name for one in copy.providers for name in one.traits}
+    traits = {name for one in copy.providers for name in one.trait_names}
     for path, names in (("/resource_classes", classes), ("/traits", traits)):
         for name in sorted(one for one in names if one.startswith(_CUSTOM)):
             response = cloud.placement.send("PUT", f"{path}/{name}", None)
@@ -189,10 +189,10 @@ def _parts(provider: ProviderCopy) -> Iterator[tuple[Target, State]]:
     yield ProviderNode(uuid), ProviderFields(provider.name, provider.parent)
     if provider.inventories:
         yield InventoriesOf(uuid), Inventories(dict.fromkeys(provider.inventories, _ENDLESS))
-    if provider.traits:
-        yield TraitsOf(uuid), Traits(provider.traits)
-    if provider.aggregates:
-        yield AggregatesOf(uuid), Aggregates(provider.aggregates)
+    if provider.trait_names:
+        yield TraitsOf(uuid), Traits(provider.trait_names)
+    if provider.aggregate_uuids:
+        yield AggregatesOf(uuid), Aggregates(provider.aggregate_uuids)
 
 
 def _write(target: Target, state: State, cloud: Cloud) -> None:
