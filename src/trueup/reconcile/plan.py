@@ -3,7 +3,7 @@
 
 import hashlib
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 
 import msgspec
@@ -13,7 +13,7 @@ from trueup.reconcile.facts import Facts, Holding
 from trueup.reconcile.findings import CONSUMERS, Declined, Finding
 from trueup.reconcile.observation import Confirmed
 from trueup.reconcile.order import Effect, ordered
-from trueup.reconcile.steps import Step
+from trueup.reconcile.steps import Step, held_in
 
 FORMAT = 2
 
@@ -73,6 +73,7 @@ class Plan:
     steps: tuple[Step, ...]
     declined: tuple[NotPlanned, ...] = ()
     effects: tuple[Effect, ...] = ()
+    provider_names: Mapping[str, str] = field(default_factory=dict)
     undoes: str | None = None
     format: int = FORMAT
 
@@ -130,6 +131,7 @@ def make_plan(confirmed: Confirmed, holdings: Mapping[str, Holding]) -> Plan:
         declined=tuple(declined),
         steps=order.steps,
         effects=order.effects,
+        provider_names=_names(order.steps, facts),
     )
 
 
@@ -151,6 +153,14 @@ def _remedied(
             other = planned[part].id
             return Declined(f"it conflicts with {other}; audit again after that is repaired")
     return steps
+
+
+def _names(steps: Iterable[Step], facts: Facts) -> dict[str, str]:
+    """The names of the providers that steps are about, by uuid."""
+    states = (side for step in steps for one in step.changes for side in (one.before, one.after))
+    held = (row for state in states for row in held_in(state).values() if row)
+    uuids = {uuid for row in held for uuid in row.amounts}
+    return {one: facts.provider_names[one] for one in sorted(uuids) if one in facts.provider_names}
 
 
 def refuse_unfit(plan: Plan, cells: Iterable[str], now: datetime, age_max: timedelta) -> None:

@@ -28,7 +28,7 @@ class DiffLine:
 def plan_diff(plan: Plan) -> Iterator[DiffLine]:
     """The whole plan, line by line."""
     yield from _header(plan)
-    names = _names(plan)
+    names = plan.provider_names
     findings = {finding.id: finding for finding in plan.findings}
     effects = {effect.step: effect for effect in plan.effects}
     for number, step in enumerate(plan.steps, 1):
@@ -100,8 +100,3 @@ def _guard(guard: Guard) -> str:
     return f"{kind} " + ", ".join(
         f"{name} {value}" for name, value in fields.items() if value is not None
     )
-
-
-def _names(plan: Plan) -> dict[str, str]:
-    """The providers' names, as far as the plan itself tells them."""
-    return {host.provider: host.name for effect in plan.effects for host in effect.hosts}
