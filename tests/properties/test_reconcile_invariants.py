@@ -10,10 +10,10 @@ from tests.properties.clouds import PLAIN, drafts
 from tests.reconcile.observing import held_by, plan_of
 from tests.scenarios.drafting import Draft, uuid_of
 from trueup.reconcile.audit import audit
+from trueup.reconcile.claims import Moving, claim_of
 from trueup.reconcile.facts import Allocations, Facts, Holding
 from trueup.reconcile.options import AuditOptions
 from trueup.reconcile.plan import Plan
-from trueup.reconcile.residence import InMotion, residence
 from trueup.reconcile.steps import Step, gains
 
 MANY = settings(max_examples=150, deadline=None, derandomize=True)
@@ -97,7 +97,7 @@ def test_invariant_7_instances_in_motion_are_left_alone(draft: Draft) -> None:
             assert uuid not in facts.moving
             assert uuid not in facts.builds
             if uuid in facts.alive:
-                assert not isinstance(residence(facts.alive[uuid], facts), InMotion)
+                assert not isinstance(claim_of(uuid, facts), Moving)
 
 
 @MANY

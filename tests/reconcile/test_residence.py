@@ -23,7 +23,8 @@ HOSTS = "cell1\n  host h1 VCPU=8\n  host h2 VCPU=8 up\n"
 
 
 def residence_of(facts: Facts, name: str = "web") -> Residence:
-    return residence(facts.alive[uuid_of(name)], facts)
+    uuid = uuid_of(name)
+    return residence(facts.alive[uuid], facts.record(uuid), facts)
 
 
 @pytest.mark.parametrize(

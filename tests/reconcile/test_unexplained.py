@@ -22,8 +22,11 @@ def test_what_differs_from_what_should_be_held_is_told():
     )
 
 
-def test_nothing_is_told_twice():
-    assert not list(unexplained(facts_of(WRONG), {uuid_of("web")}))
+def test_why_facts_are_not_certain_is_not_told_twice():
+    lost = WRONG.replace("web on h1", "web on h9")
+    [row] = unexplained(facts_of(lost), ())
+    assert row.reason == "cell1 has no compute node for host h9, node h9"
+    assert not list(unexplained(facts_of(lost), {uuid_of("web")}))
 
 
 def test_nothing_is_told_of_an_instance_whose_whole_host_or_cell_is_not_judged():

@@ -74,6 +74,10 @@ def answer(draft: Draft) -> str:
             )
             for step in plan.steps
         ),
+        *(
+            f"no step for {row.finding.defect} {row.finding.subject.uuid}: {row.reason}"
+            for row in plan.declined
+        ),
     ]
     return _named("\n".join(lines) or "nothing", draft)
 

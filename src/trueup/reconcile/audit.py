@@ -7,12 +7,13 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 
 from trueup.reconcile.acknowledgements import Acknowledged, answer
+from trueup.reconcile.claims import Moving, claims
 from trueup.reconcile.defects import DEFECTS
 from trueup.reconcile.facts import Coverage, Facts, canonical_uuid
 from trueup.reconcile.findings import Finding, LeftAlone, Subject, Unchecked
 from trueup.reconcile.freshness import with_freshness
 from trueup.reconcile.options import AuditOptions
-from trueup.reconcile.residence import InMotion, Undetermined, provider_of, residence
+from trueup.reconcile.residence import Undetermined, provider_of
 from trueup.reconcile.unexplained import unexplained
 
 
@@ -89,10 +90,9 @@ def _untold_hosts(facts: Facts) -> Iterator[Unchecked]:
 
 
 def _in_motion(facts: Facts) -> Iterator[LeftAlone]:
-    for uuid, instance in sorted(facts.alive.items()):
-        place = residence(instance, facts)
-        if isinstance(place, InMotion):
-            yield LeftAlone(Subject("instance", uuid), instance.host or "", place.reason)
+    for claim in claims(facts, Moving):
+        instance = claim.instance
+        yield LeftAlone(Subject("instance", instance.uuid), instance.host or "", claim.reason)
 
 
 def _strangers(facts: Facts, told: Collection[str]) -> Iterator[LeftAlone]:

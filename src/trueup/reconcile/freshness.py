@@ -16,7 +16,7 @@ _IN_MINUTES = 120
 
 
 def with_freshness(facts: Facts, options: AuditOptions) -> Facts:
-    """The same facts, whose coverage says which cells may be behind.
+    """These facts, with a coverage that says which cells may be behind.
 
     Cells without compute hosts are not judged: cell0 often has none but services long gone.
     """
@@ -34,6 +34,8 @@ def with_freshness(facts: Facts, options: AuditOptions) -> Facts:
         return replace(source, behind=behind)
 
     sources = tuple(map(judged, facts.coverage.sources))
+    if sources == facts.coverage.sources:
+        return facts
     return replace(facts, coverage=replace(facts.coverage, sources=sources))
 
 

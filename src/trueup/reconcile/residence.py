@@ -59,26 +59,8 @@ class Undetermined:
 Residence = Placed | InMotion | NoHost | Undetermined
 
 
-def residence(instance: Instance, facts: Facts) -> Residence:
-    """Where the instance resides.
-
-    SAFETY: while a migration of it holds something, which of the claims is whose is not known.
-    """
-    place = residence_beside_moves(instance, facts)
-    if isinstance(place, Placed | NoHost):
-        record = facts.record(instance.uuid)
-        if record.moves:
-            moves = ", ".join(
-                f"{move.kind}, which is {move.status},"
-                for move in map(record.migration, record.moves)
-            )
-            return Undetermined(f"its {moves} holds resources")
-    return place
-
-
-def residence_beside_moves(instance: Instance, facts: Facts) -> Residence:
-    """The same, for the defect that decides about what migrations hold."""
-    record = facts.record(instance.uuid)
+def residence(instance: Instance, record: InstanceRecord, facts: Facts) -> Residence:
+    """Where the instance resides; `record` is its record."""
     if reason := _motion(instance, record, facts):
         return InMotion(reason)
     if reason := contradiction(record, facts):

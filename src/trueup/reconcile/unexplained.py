@@ -3,47 +3,54 @@
 
 from collections.abc import Collection, Iterator
 
-from trueup.reconcile.expected import agrees, expected_on, open_reasons
-from trueup.reconcile.facts import Facts, Instance
+from trueup.reconcile.claims import (
+    Claim,
+    Doubled,
+    HeldWithoutHost,
+    NotCertain,
+    OnHost,
+    OnHostOfMove,
+    OnTwoHosts,
+    WrongAmount,
+    WrongDevices,
+    WrongPorts,
+    all_claims,
+)
+from trueup.reconcile.expected import open_reasons
+from trueup.reconcile.facts import Facts
 from trueup.reconcile.findings import Subject, Unchecked, amounts_in_words
-from trueup.reconcile.residence import NoHost, Placed, Undetermined, residence
+
+# The types of claims that are no defect's matter.
+_UNNAMED = (Doubled, OnHostOfMove, OnTwoHosts, WrongAmount, WrongDevices, WrongPorts)
 
 
 def unexplained(facts: Facts, told: Collection[str]) -> Iterator[Unchecked]:
-    """Instances of which nothing is told yet, and that are not shown to hold what they should.
+    """Instances whose claim is not right, and not of a type that a defect asks for.
 
-    `told` are the uuids of which some verdict is there.
+    `told` are the uuids of which some verdict is there: why facts are not certain is not repeated.
     """
-    for uuid in sorted(facts.alive.keys() - told):
-        instance = facts.alive[uuid]
-        place = residence(instance, facts)
-        if isinstance(place, Placed):
-            reason = _difference(instance, place, facts)
-        elif isinstance(place, NoHost):
-            reason = _held_nowhere(instance, facts)
-        else:
-            reason = place.reason if isinstance(place, Undetermined) and place.of_instance else ""
-        if reason:
-            yield Unchecked(Subject("instance", uuid), instance.host or "", reason)
+    for claim in all_claims(facts):
+        if reason := _reason(claim, facts, told):
+            where = claim.instance.host or ""
+            yield Unchecked(Subject("instance", claim.instance.uuid), where, reason)
 
 
-def _difference(instance: Instance, place: Placed, facts: Facts) -> str:
-    wanted = expected_on(place.provider.root, instance, facts)
-    held = facts.consumers.get(instance.uuid, {})
-    if agrees(held, wanted):
-        return ""
-    names = facts.provider_names
+def _reason(claim: Claim, facts: Facts, told: Collection[str]) -> str:
+    if isinstance(claim, NotCertain):
+        is_told = claim.instance.uuid in told or not claim.of_instance
+        return "" if is_told else claim.reason
+    if isinstance(claim, HeldWithoutHost):
+        every = (claim.record.own, *claim.record.moves.values())
+        words = "; ".join(amounts_in_words(held, facts.provider_names) for held in every if held)
+        return f"is on no host and holds {words}, should hold nothing; no remedy is known"
+    return _difference(claim, facts) if isinstance(claim, _UNNAMED) else ""
+
+
+def _difference(claim: OnHost, facts: Facts) -> str:
+    names, wanted = facts.provider_names, claim.wanted
     return (
-        f"holds {amounts_in_words(held, names) or 'nothing'}, should hold "
+        f"holds {amounts_in_words(claim.held, names) or 'nothing'}, should hold "
         f"{amounts_in_words(wanted.known, names) or 'nothing'}"
         + (f" ({open_reasons(wanted, names)})" if wanted.open else "")
         + "; no remedy is known"
     )
-
-
-def _held_nowhere(instance: Instance, facts: Facts) -> str:
-    held = facts.consumers.get(instance.uuid)
-    if not held:
-        return ""
-    words = amounts_in_words(held, facts.provider_names)
-    return f"is on no host and holds {words}, should hold nothing; no remedy is known"

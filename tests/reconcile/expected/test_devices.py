@@ -2,7 +2,7 @@
 import pytest
 
 from tests.reconcile.expected.asking import CELL, PLAIN, ROOT, facts, instance, provider
-from trueup.reconcile.expected import Ambiguous, Known, Unknown
+from trueup.reconcile.expected import Ambiguous, Known, Share, Unknown
 from trueup.reconcile.expected.devices import device_parts
 from trueup.reconcile.expected.host_providers import host_providers_of
 from trueup.reconcile.facts import PciDevice, PciRequest
@@ -87,4 +87,6 @@ def test_an_alias_without_a_product_is_unknown():
 
 
 def test_unreadable_pci_requests_are_unknown():
-    assert parts(None, (FIRST,)) == [Unknown("its PCI requests could not be read")]
+    assert parts(None, (FIRST,)) == [
+        Unknown("its PCI requests could not be read", frozenset({Share.DEVICES}))
+    ]

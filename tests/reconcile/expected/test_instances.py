@@ -8,6 +8,7 @@ from trueup.reconcile.expected import (
     ExpectedAllocation,
     Known,
     NotOurs,
+    Share,
     Unknown,
     expected,
     expected_on,
@@ -97,7 +98,9 @@ def test_ports_are_added_to_the_flavor():
 def test_without_neutron_only_ports_that_hold_something_are_not_known():
     silent = {"coverage": Coverage(())}
     [whole] = expected(instance(ports_hold=True), facts(PLAIN, NIC, **silent))
-    assert whole.open == (Unknown("its ports hold resources, and Neutron was not read"),)
+    assert whole.open == (
+        Unknown("its ports hold resources, and Neutron was not read", frozenset({Share.PORTS})),
+    )
     [whole] = expected(instance(), facts(PLAIN, NIC, **silent))
     assert not whole.open
 

@@ -4,7 +4,9 @@ from trueup.reconcile.expected.parts import (
     ExpectedAllocation,
     Known,
     NotOurs,
+    Share,
     Unknown,
+    held_of,
     open_reason,
 )
 
@@ -26,6 +28,21 @@ def test_known_parts_are_summed_by_provider():
     }
     assert whole.open == (EITHER,)
     assert whole.providers == {"root", "pool", "card", "nic-1", "nic-2"}
+
+
+def test_a_share_is_what_belongs_to_it_and_what_may():
+    unread = Unknown("nobody read it", frozenset({Share.PORTS}))
+    whole = ExpectedAllocation("web", (FLAVOR, DISK, DEVICE, EITHER, RESERVED, unread))
+    assert whole.of(Share.HOST).parts == (FLAVOR, DISK)
+    assert whole.of(Share.DEVICES).parts == (DEVICE, RESERVED)
+    assert whole.of(Share.PORTS).parts == (EITHER, unread)
+
+
+def test_amounts_are_split_by_their_classes():
+    held = {"root": {"VCPU": 2, "VGPU": 1}, "nic": {"NET_PACKET_RATE_KILOPACKET_PER_SEC": 3}}
+    assert held_of(Share.HOST, held) == {"root": {"VCPU": 2}}
+    assert held_of(Share.DEVICES, held) == {"root": {"VGPU": 1}}
+    assert held_of(Share.PORTS, held) == {"nic": {"NET_PACKET_RATE_KILOPACKET_PER_SEC": 3}}
 
 
 def test_an_empty_expectation_is_known():

@@ -5,11 +5,12 @@ Seed 001, drift B.1, Launchpad 1829479: the source's claim stays until its nova-
 which it may never do.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
-from trueup.reconcile.expected import covers, expected_on, open_reasons
-from trueup.reconcile.facts import Amounts, Facts, Instance, Migration
+from trueup.reconcile.claims import OnEvacuatedHost, claim_of, claims, evacuated_from
+from trueup.reconcile.expected import covers, open_reasons
+from trueup.reconcile.facts import Facts, Migration, outside_trees
 from trueup.reconcile.findings import (
     Declined,
     Finding,
@@ -25,7 +26,7 @@ from trueup.reconcile.findings import (
 )
 from trueup.reconcile.options import AuditOptions
 from trueup.reconcile.remedies import abandoned_host, guarded_step
-from trueup.reconcile.residence import Placed, residence, services_of, source_is_up
+from trueup.reconcile.residence import services_of, source_is_up
 from trueup.reconcile.steps import Step
 
 NAME = "evacuation-residue"
@@ -35,62 +36,52 @@ REMEDY = "Keep what it holds elsewhere, release what it holds on the host it lef
 
 def find(facts: Facts, options: AuditOptions) -> Iterator[Verdict]:
     """Settled instances that hold on their own host and on one they were evacuated from."""
-    for uuid in sorted(facts.evacuations.keys() & facts.consumers.keys() & facts.alive.keys()):
-        instance = facts.alive[uuid]
-        place = residence(instance, facts)
-        if isinstance(place, Placed):
-            yield from _judge(instance, place, facts)
+    return (_judge(claim, facts) for claim in claims(facts, OnEvacuatedHost))
 
 
 def remedy(finding: Finding, facts: Facts) -> tuple[Step, ...] | Declined:
     """One full replace that keeps every provider outside the trees it was evacuated from."""
-    instance = facts.alive[finding.subject.uuid]
-    place = residence(instance, facts)
-    held = facts.holdings[instance.uuid].allocations
-    if held is None or not isinstance(place, Placed):
+    claim = claim_of(finding.subject.uuid, facts)
+    held = facts.holdings[finding.subject.uuid].allocations
+    if held is None or not isinstance(claim, OnEvacuatedHost):
         return Declined("it is no longer settled on a host, or holds nothing now")
-    left = _left_roots(instance, place, facts)
-    kept = _outside(held.amounts, left, facts)
-    if not covers(kept, expected_on(place.provider.root, instance, facts)):
+    left = evacuated_from(claim, facts)
+    kept = outside_trees(held.amounts, left, facts)
+    if not covers(kept, claim.wanted):
         return Declined("it would hold less afterwards than it should")
-    after = {instance.uuid: replace(held, amounts=kept)}
+    after = {claim.instance.uuid: replace(held, amounts=kept)}
     guards = (
         guard
         for row in left.values()
         if row.status == "done"
-        for guard in abandoned_host(row.cell, row.source_host or "", instance, facts)
+        for guard in abandoned_host(row.cell, row.source_host or "", claim.instance, facts)
     )
-    return (guarded_step(after, facts, finding, instance, guards),)
+    return (guarded_step(after, facts, finding, claim.instance, guards),)
 
 
-def _judge(instance: Instance, place: Placed, facts: Facts) -> Iterator[Verdict]:
-    held = facts.consumers[instance.uuid]
-    left = _left_roots(instance, place, facts)
-    if not left or place.provider.root not in facts.roots_of(held):
-        return
-    names = facts.provider_names
+def _judge(claim: OnEvacuatedHost, facts: Facts) -> Verdict:
+    left, names = evacuated_from(claim, facts), facts.provider_names
     where = ", ".join(sorted(names.get(root, root) for root in left))
-    subject = Subject("instance", instance.uuid)
-    if reason := _obstacle(instance, place, left, facts):
-        yield Unchecked(subject, where, reason)
-        return
-    yield Finding(
+    subject = Subject("instance", claim.instance.uuid)
+    if reason := _obstacle(claim, left, facts):
+        return Unchecked(subject, where, reason)
+    kept = outside_trees(claim.held, left, facts)
+    released = {uuid: held for uuid, held in claim.held.items() if uuid not in kept}
+    return Finding(
         NAME,
         subject,
         where,
         Severity.MEDIUM,
         {
-            "instance": instance_evidence(instance, facts),
+            "instance": instance_evidence(claim.instance, facts),
             "evacuation": tuple(_evacuation(row, root, facts) for root, row in left.items()),
-            "holds": holding(_within(held, left, facts), names),
+            "holds": holding(released, names),
         },
         since=max((row.updated_at for row in left.values() if row.updated_at), default=None),
     )
 
 
-def _obstacle(
-    instance: Instance, place: Placed, left: dict[str, Migration], facts: Facts
-) -> str | None:
+def _obstacle(claim: OnEvacuatedHost, left: Mapping[str, Migration], facts: Facts) -> str | None:
     """Why nothing may be released, if so."""
     names = facts.provider_names
     for root, evacuation in left.items():
@@ -102,9 +93,7 @@ def _obstacle(
             )
     if not facts.coverage.complete:
         return f"holds resources of a host it was evacuated from, but {facts.coverage.gap}"
-    held = facts.consumers[instance.uuid]
-    kept = _outside(held, left, facts)
-    wanted = expected_on(place.provider.root, instance, facts)
+    kept, wanted = outside_trees(claim.held, left, facts), claim.wanted
     if not covers(kept, wanted):
         # SAFETY: part of a claim, as of a port alone, is no claim of the destination.
         return (
@@ -122,40 +111,4 @@ def _evacuation(row: Migration, root: str, facts: Facts) -> Structure:
         "status": row.status,
         "source_host": row.source_host,
         **service_evidence(services_of(root, facts), facts.taken_at),
-    }
-
-
-def _left_roots(instance: Instance, place: Placed, facts: Facts) -> dict[str, Migration]:
-    """The roots the instance was evacuated from and still holds something of."""
-    held = facts.roots_of(facts.consumers[instance.uuid])
-    left = {}
-    for evacuation in facts.evacuations.get(instance.uuid, ()):
-        root = _source_root(evacuation, facts)
-        if root in held and root != place.provider.root:
-            left[root] = evacuation
-    return left
-
-
-def _source_root(evacuation: Migration, facts: Facts) -> str | None:
-    """The source's root provider: by its compute node, or by name when that row is deleted."""
-    place = (evacuation.cell, evacuation.source_host or "", evacuation.source_node or "")
-    nodes = facts.nodes_by_place.get(place, ())
-    if len(nodes) == 1 and (provider := facts.providers.get(nodes[0].uuid)):
-        return provider.root
-    namesakes = facts.providers_by_name.get(evacuation.source_node or "", ())
-    return namesakes[0].root if not nodes and len(namesakes) == 1 else None
-
-
-def _outside(amounts: Amounts, roots: dict[str, Migration], facts: Facts) -> Amounts:
-    left = _within(amounts, roots, facts)
-    return {uuid: held for uuid, held in amounts.items() if uuid not in left}
-
-
-def _within(amounts: Amounts, roots: dict[str, Migration], facts: Facts) -> Amounts:
-    return {
-        uuid: held
-        for uuid, held in amounts.items()
-        if (provider := facts.providers.get(uuid))
-        and provider.root in roots
-        and not provider.sharing
     }

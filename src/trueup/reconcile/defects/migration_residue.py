@@ -8,8 +8,9 @@ back is lost, the wrong one of them may hold what is right.
 
 from collections.abc import Iterator, Mapping
 
-from trueup.reconcile.expected import ExpectedAllocation, agrees, expected_on
-from trueup.reconcile.facts import Allocations, Amounts, Facts, Instance, InstanceRecord
+from trueup.reconcile.claims import HeldByMigration, claim_of, claims
+from trueup.reconcile.expected import agrees
+from trueup.reconcile.facts import Allocations, Amounts, Facts, InstanceRecord
 from trueup.reconcile.findings import (
     Declined,
     Finding,
@@ -24,7 +25,6 @@ from trueup.reconcile.findings import (
 )
 from trueup.reconcile.options import AuditOptions
 from trueup.reconcile.remedies import guarded_step
-from trueup.reconcile.residence import Placed, residence_beside_moves
 from trueup.reconcile.steps import Step
 
 NAME = "migration-residue"
@@ -34,43 +34,34 @@ REMEDY = "Give the instance what is right on its host, and release what its migr
 
 def find(facts: Facts, options: AuditOptions) -> Iterator[Verdict]:
     """Settled instances, a migration of which holds something."""
-    held = (row.instance for row in facts.migrations if row.uuid in facts.consumers)
-    for uuid in sorted(frozenset(held) & facts.alive.keys()):
-        instance = facts.alive[uuid]
-        place = residence_beside_moves(instance, facts)
-        if isinstance(place, Placed):
-            yield _judge(instance, place, facts)
+    return (_judge(claim, facts) for claim in claims(facts, HeldByMigration))
 
 
 def remedy(finding: Finding, facts: Facts) -> tuple[Step, ...] | Declined:
     """One request that gives all of these claims their right owner (drift B.6)."""
-    instance = facts.alive[finding.subject.uuid]
-    record, place = facts.record(instance.uuid), residence_beside_moves(instance, facts)
-    if not isinstance(place, Placed):
-        return Declined("it is no longer settled on a host")
-    right = _right(record, expected_on(place.provider.root, instance, facts))
-    if right is None:
+    claim = claim_of(finding.subject.uuid, facts)
+    right = _right(claim) if isinstance(claim, HeldByMigration) else None
+    if right is None or not isinstance(claim, HeldByMigration):
         return Declined("none of its claims is what it should hold")
+    instance = claim.instance
     held = facts.holdings[instance.uuid].allocations
     project, user = (held.project, held.user) if held else (instance.project, instance.user)
     kind = held.consumer_type if held else None
     after: dict[str, Allocations | None] = {
         instance.uuid: Allocations(right, project, user, kind),
-        **dict.fromkeys(record.moves),
+        **dict.fromkeys(claim.record.moves),
     }
     return (guarded_step(after, facts, finding, instance),)
 
 
-def _judge(instance: Instance, place: Placed, facts: Facts) -> Verdict:
-    record, names = facts.record(instance.uuid), facts.provider_names
-    wanted = expected_on(place.provider.root, instance, facts)
-    right = _right(record, wanted)
+def _judge(claim: HeldByMigration, facts: Facts) -> Verdict:
+    record, names, right = claim.record, facts.provider_names, _right(claim)
     where = ", ".join(sorted({_where(held, facts) for held in record.moves.values()}))
-    subject = Subject("instance", instance.uuid)
+    subject = Subject("instance", claim.instance.uuid)
     if right is None or not facts.coverage.complete:
         reason = facts.coverage.gap or (
-            f"none of these is what it should hold on {place.provider.name}: "
-            f"{amounts_in_words(wanted.known, names) or 'that is not known'}"
+            f"none of these is what it should hold on {claim.provider.name}: "
+            f"{amounts_in_words(claim.wanted.known, names) or 'that is not known'}"
         )
         return Unchecked(subject, where, f"{_in_words(record, names)}; {reason}")
     return Finding(
@@ -79,7 +70,7 @@ def _judge(instance: Instance, place: Placed, facts: Facts) -> Verdict:
         where,
         Severity.HIGH,
         {
-            "instance": instance_evidence(instance, facts),
+            "instance": instance_evidence(claim.instance, facts),
             "migrations": tuple(_migration(record, uuid) for uuid in record.moves),
             "holds": holding(record.own, names),
             "migrations_hold": tuple(
@@ -92,12 +83,12 @@ def _judge(instance: Instance, place: Placed, facts: Facts) -> Verdict:
     )
 
 
-def _right(record: InstanceRecord, wanted: ExpectedAllocation) -> Amounts | None:
+def _right(claim: HeldByMigration) -> Amounts | None:
     """The one of its claims that is what it should hold; its own, if that is."""
-    if not wanted.known:
+    if not claim.wanted.known:
         return None
-    claims = (record.own, *record.moves.values())
-    return next((held for held in claims if agrees(held, wanted)), None)
+    every = (claim.held, *claim.record.moves.values())
+    return next((held for held in every if agrees(held, claim.wanted)), None)
 
 
 def _migration(record: InstanceRecord, uuid: str) -> Structure:

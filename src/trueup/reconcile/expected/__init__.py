@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Expected allocations: what an instance should hold, on which providers, how certainly. Pure."""
 
-from trueup.reconcile.expected.comparison import agrees, covers
+from trueup.reconcile.expected.comparison import agrees, covers, share_agrees
 from trueup.reconcile.expected.groups import UNSUFFIXED, Group, flavor_groups
 from trueup.reconcile.expected.instances import expected, expected_on
 from trueup.reconcile.expected.parts import (
@@ -10,7 +10,9 @@ from trueup.reconcile.expected.parts import (
     ExpectedPart,
     Known,
     NotOurs,
+    Share,
     Unknown,
+    held_of,
     open_reason,
     open_reasons,
 )
@@ -23,12 +25,15 @@ __all__ = [
     "Group",
     "Known",
     "NotOurs",
+    "Share",
     "Unknown",
     "agrees",
     "covers",
     "expected",
     "expected_on",
     "flavor_groups",
+    "held_of",
     "open_reason",
     "open_reasons",
+    "share_agrees",
 ]

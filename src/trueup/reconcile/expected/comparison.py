@@ -1,7 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """Compares what a consumer holds with what it should hold."""
 
-from trueup.reconcile.expected.parts import Ambiguous, ExpectedAllocation, NotOurs, Unknown
+from trueup.reconcile.expected.parts import (
+    Ambiguous,
+    ExpectedAllocation,
+    NotOurs,
+    Share,
+    Unknown,
+    held_of,
+)
 from trueup.reconcile.facts import Amounts
 
 _Flat = dict[tuple[str, str], int]
@@ -11,12 +18,20 @@ def agrees(held: Amounts, wanted: ExpectedAllocation) -> bool:
     """Whether what is held may be right: all that is known is held, and the rest is explained.
 
     A part whose provider is ambiguous may be held of any of them. Where it is unknown whether more
-    is held, or that is for another service to say, more may be held.
+    of a share is held, or that is for another service to say, more of this share may be held.
     """
-    left = _left(held, wanted)
+    if not wanted.open:
+        return held == wanted.known
+    return all(share_agrees(share, held, wanted) for share in Share)
+
+
+def share_agrees(share: Share, held: Amounts, wanted: ExpectedAllocation) -> bool:
+    """The same of one share."""
+    mine = wanted.of(share)
+    left = _left(held_of(share, held), mine)
     if left is None:
         return False
-    return not left or any(isinstance(part, NotOurs | Unknown) for part in wanted.open)
+    return not left or any(isinstance(part, NotOurs | Unknown) for part in mine.open)
 
 
 def covers(held: Amounts, wanted: ExpectedAllocation) -> bool:

@@ -9,17 +9,19 @@ from collections.abc import Iterator
 
 from trueup.model.names import custom_resource_class, is_resource_class
 from trueup.reconcile.expected.host_providers import HostProviders, on_one_of
-from trueup.reconcile.expected.parts import ExpectedPart, Unknown
+from trueup.reconcile.expected.parts import ExpectedPart, Share, Unknown
 from trueup.reconcile.facts import Facts, Instance, PciDevice, PciRequest
 
 # Kinds of devices without a provider of their own: they use that of their physical function.
 _VIRTUAL = ("type-VF", "vdpa")
+# The shares of an allocation in which devices are.
+_SHARES = frozenset({Share.DEVICES})
 
 
 def device_parts(instance: Instance, host: HostProviders, facts: Facts) -> Iterator[ExpectedPart]:
     """One part for each device that the instance's PCI aliases request."""
     if instance.pci_requests is None:
-        yield Unknown("its PCI requests could not be read")
+        yield Unknown("its PCI requests could not be read", _SHARES)
         return
     by_address = _providers_by_address(host)
     if not by_address:
@@ -37,7 +39,7 @@ def _of_request(
     source = f"PCI alias {request.alias}"
     name = _resource_class(request)
     if name is None:
-        yield Unknown(f"{source} does not name the resource class of its devices")
+        yield Unknown(f"{source} does not name the resource class of its devices", _SHARES)
         return
     amounts = {name: 1}
     for device in devices:

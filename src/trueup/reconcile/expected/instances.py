@@ -7,13 +7,19 @@ from dataclasses import dataclass
 from trueup.reconcile.expected.devices import device_parts
 from trueup.reconcile.expected.groups import flavor_groups
 from trueup.reconcile.expected.host_providers import HostProviders, host_providers_of, parts_of
-from trueup.reconcile.expected.parts import ExpectedAllocation, ExpectedPart, NotOurs, Unknown
+from trueup.reconcile.expected.parts import (
+    ExpectedAllocation,
+    ExpectedPart,
+    NotOurs,
+    Share,
+    Unknown,
+)
 from trueup.reconcile.expected.ports import port_parts
 from trueup.reconcile.facts import Facts, Flavor, Instance, Migration
 
 
 @dataclass(frozen=True, slots=True)
-class Claim:
+class FlavorClaim:
     """Which flavor of an instance one consumer holds, and on which host."""
 
     consumer: str
@@ -31,7 +37,9 @@ def expected(instance: Instance, facts: Facts) -> tuple[ExpectedAllocation, ...]
     """
     migration = facts.moving.get(instance.uuid)
     if migration is None:
-        own = Claim(instance.uuid, instance.cell, instance.host, instance.node, instance.flavor)
+        own = FlavorClaim(
+            instance.uuid, instance.cell, instance.host, instance.node, instance.flavor
+        )
         return (_of_claim(own, instance, facts),)
     if migration.kind == "evacuation":
         # The instance itself holds both hosts until the old host returns and cleans up.
@@ -44,7 +52,7 @@ def expected_on(root: str, instance: Instance, facts: Facts) -> ExpectedAllocati
     return ExpectedAllocation(instance.uuid, tuple(_parts(instance.flavor, root, instance, facts)))
 
 
-def _claims(migration: Migration, instance: Instance) -> tuple[Claim, Claim]:
+def _claims(migration: Migration, instance: Instance) -> tuple[FlavorClaim, FlavorClaim]:
     """The claims of an instance and of its migration.
 
     From the scheduler's decision until the move is confirmed, the instance holds its new flavor on
@@ -54,14 +62,14 @@ def _claims(migration: Migration, instance: Instance) -> tuple[Claim, Claim]:
     resize = migration.kind == "resize"
     begun = resize and migration.status != "finished"
     return (
-        Claim(
+        FlavorClaim(
             instance.uuid,
             migration.cell,
             migration.target_host,
             migration.target_node,
             instance.new_flavor or (None if begun else instance.flavor),
         ),
-        Claim(
+        FlavorClaim(
             migration.uuid,
             migration.cell,
             migration.source_host,
@@ -71,7 +79,7 @@ def _claims(migration: Migration, instance: Instance) -> tuple[Claim, Claim]:
     )
 
 
-def _of_claim(claim: Claim, instance: Instance, facts: Facts) -> ExpectedAllocation:
+def _of_claim(claim: FlavorClaim, instance: Instance, facts: Facts) -> ExpectedAllocation:
     if claim.host is None or claim.node is None:
         moving = claim.consumer != instance.uuid or instance.uuid in facts.moving
         return ExpectedAllocation(
@@ -120,7 +128,8 @@ def _flavor_parts(
 def _port_parts(instance: Instance, host: HostProviders, facts: Facts) -> Iterator[ExpectedPart]:
     if not facts.ports_read:
         if instance.ports_hold:
-            yield Unknown("its ports hold resources, and Neutron was not read")
+            unread = "its ports hold resources, and Neutron was not read"
+            yield Unknown(unread, frozenset({Share.PORTS}))
         return
     for port in facts.ports_by_device.get(instance.uuid, ()):
         yield from port_parts(port, host)

@@ -1,10 +1,38 @@
 # SPDX-License-Identifier: Apache-2.0
 """The parts of an expected allocation: four types, one for each degree of certainty."""
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from enum import Enum
 
 from trueup.reconcile.facts import Amounts
+
+
+class Share(Enum):
+    """The shares of an allocation: each has causes, and so defects, of its own."""
+
+    HOST = "processors, memory and disk"
+    PORTS = "bandwidth and packet rate of ports"
+    DEVICES = "devices, and every class that is not a host's or a port's"
+
+
+_HOST_CLASSES = frozenset({"VCPU", "PCPU", "MEMORY_MB", "DISK_GB", "MEM_ENCRYPTION_CONTEXT"})
+
+
+def share_of(resource_class: str) -> Share:
+    """The share to which a resource class belongs."""
+    if resource_class in _HOST_CLASSES:
+        return Share.HOST
+    return Share.PORTS if resource_class.startswith("NET_") else Share.DEVICES
+
+
+def held_of(share: Share, amounts: Amounts) -> Amounts:
+    """One share of these amounts."""
+    mine = {
+        uuid: {name: amount for name, amount in row.items() if share_of(name) is share}
+        for uuid, row in amounts.items()
+    }
+    return {uuid: row for uuid, row in mine.items() if row}
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,9 +64,10 @@ class NotOurs:
 
 @dataclass(frozen=True, slots=True)
 class Unknown:
-    """The facts do not show whether something is held, for this reason."""
+    """The facts do not show whether something of these shares is held, for this reason."""
 
     reason: str
+    shares: frozenset[Share] = frozenset(Share)
 
 
 ExpectedPart = Known | Ambiguous | NotOurs | Unknown
@@ -62,6 +91,10 @@ class ExpectedAllocation:
                     held[name] = held.get(name, 0) + amount
         return total
 
+    def of(self, share: Share) -> "ExpectedAllocation":
+        """One share of it. What another service allocates is a share of devices."""
+        return ExpectedAllocation(self.consumer, tuple(_of(share, self.parts)))
+
     @property
     def providers(self) -> frozenset[str]:
         """Every provider that any part names."""
@@ -76,10 +109,25 @@ class ExpectedAllocation:
         return tuple(part for part in self.parts if not isinstance(part, Known))
 
 
+def _of(share: Share, parts: tuple[ExpectedPart, ...]) -> Iterator[ExpectedPart]:
+    for part in parts:
+        match part:
+            case Unknown(_, shares):
+                if share in shares:
+                    yield part
+            case NotOurs():
+                if share is Share.DEVICES:
+                    yield part
+            case Known() | Ambiguous():
+                mine = {one: n for one, n in part.amounts.items() if share_of(one) is share}
+                if mine:
+                    yield replace(part, amounts=mine)
+
+
 def open_reason(part: Ambiguous | NotOurs | Unknown, names: Mapping[str, str]) -> str:
     """Why a part is open, as text. `names` maps UUIDs of providers to names."""
     match part:
-        case Unknown(reason):
+        case Unknown(reason, _):
             return reason
         case NotOurs(source, amounts, owner):
             what = ", ".join(sorted(amounts)) or "what it holds"

@@ -14,7 +14,7 @@ from trueup.reconcile.facts.coverage import (
     Unsupported,
 )
 from trueup.reconcile.facts.domains import Domain
-from trueup.reconcile.facts.facts import Facts, canonical_uuid, grouped
+from trueup.reconcile.facts.facts import Facts, canonical_uuid, grouped, outside_trees
 from trueup.reconcile.facts.hosts import (
     SERVICE_DOWN_AFTER,
     ComputeNode,
@@ -85,5 +85,6 @@ __all__ = [
     "Unsupported",
     "canonical_uuid",
     "grouped",
+    "outside_trees",
     "within_trees",
 ]

@@ -2,11 +2,11 @@
 """Everything that was read of a cloud in one run, with lookups over it."""
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Container, Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from functools import cached_property
-from typing import TypeVar
+from typing import Any, TypeVar
 from uuid import UUID
 
 from trueup.reconcile.facts.coverage import DOMAINS_OF, LIBVIRT, NEUTRON, Coverage
@@ -75,6 +75,17 @@ class Facts:
     # The contents of request specs, read only for selected instances: those of a whole cloud would
     # be most of what is read. So no defect may depend on them.
     specs: Mapping[str, RequestSpec] = field(default_factory=dict)
+
+    def once(self, derive: Callable[["Facts"], Value]) -> Value:
+        """What this function derives from these facts; it is called once for the same facts."""
+        if derive not in self._derived:
+            self._derived[derive] = derive(self)
+        found: Value = self._derived[derive]
+        return found
+
+    @cached_property
+    def _derived(self) -> dict[Callable[["Facts"], object], Any]:
+        return {}
 
     @cached_property
     def instance_rows(self) -> Mapping[str, tuple[Instance, ...]]:
@@ -234,6 +245,16 @@ class Facts:
         """The roots of the trees in which these amounts are held, sharing providers left out."""
         held = (self.providers[uuid] for uuid in amounts if uuid in self.providers)
         return frozenset(provider.root for provider in held if not provider.sharing)
+
+
+def outside_trees(amounts: Amounts, roots: Container[str], facts: Facts) -> Amounts:
+    """These amounts without those held in the trees of these roots; sharing providers are kept."""
+
+    def is_within(uuid: str) -> bool:
+        provider = facts.providers.get(uuid)
+        return provider is not None and provider.root in roots and not provider.sharing
+
+    return {uuid: held for uuid, held in amounts.items() if not is_within(uuid)}
 
 
 def canonical_uuid(written: str) -> str:

@@ -1,0 +1,229 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Claims: what each instance holds, judged once against what it should hold. Pure.
+
+A claim is of exactly one type, and each type is the matter of one defect. So no two defects decide
+about one claim, and what none of them has a name for is known: it is `Unnamed`.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import TypeVar
+
+from trueup.reconcile.expected import (
+    ExpectedAllocation,
+    Share,
+    agrees,
+    expected_on,
+    share_agrees,
+)
+from trueup.reconcile.facts import Amounts, Facts, Instance, InstanceRecord, Migration, Provider
+from trueup.reconcile.residence import (
+    InMotion,
+    NoHost,
+    Placed,
+    Undetermined,
+    residence,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Moving:
+    """Something is under way with the instance."""
+
+    instance: Instance
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class NotCertain:
+    """The facts do not determine what it should hold. `of_instance` is as in `Undetermined`."""
+
+    instance: Instance
+    reason: str
+    of_instance: bool
+
+
+@dataclass(frozen=True, slots=True)
+class OnNoHost:
+    """The instance is on no host, and holds nothing."""
+
+    instance: Instance
+
+
+@dataclass(frozen=True, slots=True)
+class HeldWithoutHost:
+    """The instance is on no host, and it or a migration of it holds something."""
+
+    instance: Instance
+    record: InstanceRecord
+
+
+@dataclass(frozen=True, slots=True)
+class OnHost:
+    """The instance is settled on the host with this provider, and should hold `wanted` there."""
+
+    instance: Instance
+    record: InstanceRecord
+    provider: Provider
+    wanted: ExpectedAllocation
+
+    @property
+    def held(self) -> Amounts:
+        """What its own consumer holds."""
+        return self.record.own
+
+
+class Right(OnHost):
+    """It holds what it should."""
+
+
+class HeldByMigration(OnHost):
+    """A migration of it holds something, and none is under way."""
+
+
+class Missing(OnHost):
+    """It holds nothing, and should."""
+
+
+class Elsewhere(OnHost):
+    """It holds nothing on its own host, and something on others."""
+
+
+class OnEvacuatedHost(OnHost):
+    """It holds on its own host, and on one that it was evacuated from."""
+
+
+class OnHostOfMove(OnHost):
+    """It holds on its own host, and on others to or from which it moved, or was to move."""
+
+
+class OnTwoHosts(OnHost):
+    """It holds on its own host, and on another with which it never had anything to do."""
+
+
+class Doubled(OnHost):
+    """It holds twice of its own host what it should."""
+
+
+class WrongAmount(OnHost):
+    """It holds other processors, memory or disk of its own host than it should."""
+
+
+class WrongPorts(OnHost):
+    """It holds what it should of its own host, but not what its ports ask for."""
+
+
+class WrongDevices(OnHost):
+    """It holds what it should of its own host and for its ports, but not what devices it has."""
+
+
+Claim = Moving | NotCertain | OnNoHost | HeldWithoutHost | OnHost
+Kind = TypeVar("Kind", bound=Claim)
+
+
+def all_claims(facts: Facts) -> Iterable[Claim]:
+    """The claims of all instances that are alive, in the order of their uuids."""
+    return facts.once(_every).values()
+
+
+def claims(facts: Facts, kind: type[Kind]) -> Iterator[Kind]:
+    """Those of this type."""
+    return (claim for claim in all_claims(facts) if isinstance(claim, kind))
+
+
+def claim_of(uuid: str, facts: Facts) -> Claim:
+    """The claim of one instance that is alive."""
+    found = facts.once(_judged)
+    if uuid not in found:
+        found[uuid] = _claim(facts.alive[uuid], facts)
+    return found[uuid]
+
+
+def elsewhere(claim: OnHost, facts: Facts) -> frozenset[str]:
+    """The roots of other hosts' trees in which it holds something."""
+    return facts.roots_of(claim.held) - {claim.provider.root}
+
+
+def evacuated_from(claim: OnHost, facts: Facts) -> Mapping[str, Migration]:
+    """The roots that it was evacuated from and still holds something of."""
+    evacuations = facts.evacuations.get(claim.instance.uuid, ())
+    sources = ((root_of(row.cell, row.source_host, row.source_node, facts), row)
+               for row in evacuations)  # fmt: skip
+    others = elsewhere(claim, facts)
+    return {root: row for root, row in sources if root in others}
+
+
+def moved_between(claim: OnHost, facts: Facts) -> Mapping[str, Migration]:
+    """The roots of other hosts that it holds of, by the newest of its moves that names them."""
+    named = (
+        (root_of(row.cell, host, node, facts), row)
+        for row in claim.record.migrations
+        for host, node in ((row.source_host, row.source_node), (row.target_host, row.target_node))
+    )
+    others = elsewhere(claim, facts)
+    return {root: row for root, row in named if root in others}
+
+
+def root_of(cell: str, host: str | None, node: str | None, facts: Facts) -> str | None:
+    """The root provider of a host: by its compute node, or by name when that row is deleted."""
+    nodes = facts.nodes_by_place.get((cell, host or "", node or ""), ())
+    if len(nodes) == 1 and (provider := facts.providers.get(nodes[0].uuid)):
+        return provider.root
+    namesakes = facts.providers_by_name.get(node or "", ())
+    return namesakes[0].root if not nodes and len(namesakes) == 1 else None
+
+
+def _judged(_: Facts) -> dict[str, Claim]:
+    """The claims that were judged already, by instance."""
+    return {}
+
+
+def _every(facts: Facts) -> dict[str, Claim]:
+    return {uuid: claim_of(uuid, facts) for uuid in sorted(facts.alive)}
+
+
+def _claim(instance: Instance, facts: Facts) -> Claim:
+    record = facts.record(instance.uuid)
+    match residence(instance, record, facts):
+        case InMotion(reason):
+            return Moving(instance, reason)
+        case Undetermined(reason, of_instance):
+            return NotCertain(instance, reason, of_instance)
+        case NoHost():
+            holds = record.own or record.moves
+            return HeldWithoutHost(instance, record) if holds else OnNoHost(instance)
+        case Placed(provider):
+            wanted = expected_on(provider.root, instance, facts)
+            claim = OnHost(instance, record, provider, wanted)
+            kind = _kind(claim, facts)
+            return kind(instance, record, provider, wanted)
+
+
+def _kind(claim: OnHost, facts: Facts) -> type[OnHost]:
+    """The type of a claim on a host: the first that fits, where the most is wrong."""
+    if claim.record.moves:
+        return HeldByMigration
+    if not claim.held:
+        return Missing if claim.wanted.parts else Right
+    others = elsewhere(claim, facts)
+    if not others:
+        return _kind_on_host(claim)
+    if others == facts.roots_of(claim.held):
+        return Elsewhere
+    if evacuated_from(claim, facts):
+        return OnEvacuatedHost
+    return OnHostOfMove if others == moved_between(claim, facts).keys() else OnTwoHosts
+
+
+def _kind_on_host(claim: OnHost) -> type[OnHost]:
+    if agrees(claim.held, claim.wanted):
+        return Right
+    if not share_agrees(Share.HOST, claim.held, claim.wanted):
+        return Doubled if _is_doubled(claim) else WrongAmount
+    ports_agree = share_agrees(Share.PORTS, claim.held, claim.wanted)
+    return WrongDevices if ports_agree else WrongPorts
+
+
+def _is_doubled(claim: OnHost) -> bool:
+    twice = (*claim.wanted.of(Share.HOST).parts,) * 2
+    return share_agrees(Share.HOST, claim.held, ExpectedAllocation(claim.instance.uuid, twice))
