@@ -3,7 +3,7 @@
 
 from trueup.placement.store import schema
 from trueup.placement.store.engine import changes, lock_rows
-from trueup.placement.store.reads import filters, fingerprint, ledger_rows, usages
+from trueup.placement.store.reads import claims, filters, fingerprint, ledger_rows, usages
 from trueup.placement.store.rows import (
     aggregates,
     allocations,
@@ -18,6 +18,7 @@ __all__ = [
     "aggregates",
     "allocations",
     "changes",
+    "claims",
     "class_and_trait_names",
     "consumers",
     "filters",

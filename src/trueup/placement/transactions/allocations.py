@@ -2,18 +2,19 @@
 """Replacing and deleting the allocations of consumers."""
 
 import dataclasses
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Sequence
 
 from trueup.model.allocations import (
     ConsumerAllocations,
+    ProviderResource,
     refuse_overcommit,
     refuse_stale_consumers,
     refuse_unknown_names,
 )
 from trueup.model.errors import NothingAllocated
-from trueup.model.providers import ProviderRef
 from trueup.placement import store
 from trueup.placement.store.engine.database import Transaction, in_transaction
+from trueup.placement.store.reads.claims import ClaimRows
 
 
 def replace_within(tx: Transaction, wanted: Sequence[ConsumerAllocations]) -> None:
@@ -21,41 +22,28 @@ def replace_within(tx: Transaction, wanted: Sequence[ConsumerAllocations]) -> No
 
     Raises StaleConsumer, AllocationToUnknownProvider, ResourceClassNotFound or NotAllocatable.
     """
-    consumer_uuids = [one.consumer_uuid for one in wanted]
     resources = list(dict.fromkeys(resource for one in wanted for resource in one.amounts))
-    # SAFETY: the providers are locked before anything else is read.
-    providers = store.providers.lock_refs(tx, {uuid for uuid, _ in resources})
-    consumers = store.consumers.lock(tx, consumer_uuids)
-    held, held_of = store.allocations.held_by(tx, consumer_uuids)
-    names = {resource_class for _, resource_class in resources}
-    inventories, class_ids = store.inventories.with_usage(tx, providers.values(), names)
+    # SAFETY: this locks the providers, before anything of them is read.
+    store.providers.bump_generations_of(tx, {uuid for uuid, _ in resources})
+    found = store.claims.read(tx, wanted, resources)
 
-    in_other_case = any(uuid != provider.uuid for uuid, provider in providers.items())
-    refuse_stale_consumers(wanted, consumers)
-    if not inventories.keys() >= set(resources):
-        # Only a name without an inventory may be unknown.
-        class_ids |= store.class_and_trait_names.class_ids(tx, names - class_ids.keys())
-        refuse_unknown_names(resources, providers, class_ids)
-    if in_other_case:
-        wanted = _as_stored(wanted, providers)
-    refuse_overcommit(wanted, held, inventories)
+    refuse_stale_consumers(wanted, found.consumers)
+    if not found.inventories.keys() >= set(resources):
+        wanted = _named_as_stored(tx, wanted, resources, found)
+    refuse_overcommit(wanted, found.held, found.inventories)
 
-    changed = {provider.uuid: provider.id for provider in providers.values()}
-    filled = [one for one in wanted if one.amounts]
-    if held:
-        store.allocations.delete_of(tx, held, held_of)
-    if filled:
-        store.consumers.save(tx, filled, consumers)
-        store.allocations.insert_allocations(tx, filled, changed, class_ids)
-    emptied = [one.consumer_uuid for one in wanted if not one.amounts]
-    if emptied:
-        store.consumers.delete_consumers(tx, [uuid for uuid in emptied if uuid in consumers])
-        # PARITY: a provider that only loses an allocation keeps its generation, unless its
-        # consumer loses all allocations.
-        left = {provider for uuid in emptied for provider, _ in held.get(uuid, {})}
-        changed |= {one.uuid: one.id for one in store.providers.lock_refs(tx, left).values()}
-    if changed:
-        store.providers.bump_generations(tx, set(changed.values()))
+    store.consumers.save(tx, wanted, found.consumers, found.owners)
+    store.allocations.delete_of(tx, found.held, found.held_of)
+    store.allocations.insert_allocations(tx, wanted, found.provider_ids, found.class_ids)
+    # PARITY: a provider that only loses an allocation keeps its generation, unless its consumer
+    # loses all allocations.
+    left = {
+        provider
+        for one in wanted
+        if not one.amounts
+        for provider, _ in found.held.get(one.consumer_uuid, {})
+    }
+    store.providers.bump_generations_of(tx, left - found.provider_ids.keys())
 
 
 replace = in_transaction(replace_within)
@@ -68,18 +56,27 @@ def delete(tx: Transaction, consumer_uuid: str) -> None:
 
     PARITY: no generation is compared, and no generation of a provider grows.
     """
-    store.consumers.lock(tx, [consumer_uuid])
-    held, held_of = store.allocations.held_by(tx, [consumer_uuid])
-    if not held:
+    # SAFETY: the consumer is deleted first, which keeps others from giving it allocations.
+    store.consumers.delete_consumer(tx, consumer_uuid)
+    if not store.allocations.delete_of_consumer(tx, consumer_uuid):
         raise NothingAllocated(consumer_uuid)
-    store.allocations.delete_of(tx, held, held_of)
-    store.consumers.delete_consumers(tx, [consumer_uuid])
 
 
-def _as_stored(
-    wanted: Iterable[ConsumerAllocations], providers: Mapping[str, ProviderRef]
-) -> list[ConsumerAllocations]:
-    """The same with the UUIDs as the ledger spells them: MariaDB ignores case."""
+def _named_as_stored(
+    tx: Transaction,
+    wanted: Sequence[ConsumerAllocations],
+    resources: Collection[ProviderResource],
+    found: ClaimRows,
+) -> Sequence[ConsumerAllocations]:
+    """The same with the UUIDs as the ledger spells them: MariaDB ignores case.
+
+    Raises AllocationToUnknownProvider or ResourceClassNotFound, for a name that nothing has.
+    """
+    # Only a name without an inventory may be unknown.
+    providers = store.providers.lock_refs(tx, {uuid for uuid, _ in resources})
+    names = {resource_class for _, resource_class in resources}
+    found.class_ids |= store.class_and_trait_names.class_ids(tx, names - found.class_ids.keys())
+    refuse_unknown_names(resources, providers, found.class_ids)
     return [
         dataclasses.replace(
             one,

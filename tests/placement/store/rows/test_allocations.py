@@ -2,15 +2,14 @@
 from collections.abc import Iterator
 
 import pytest
-from sqlalchemy import insert
 
 from tests.placement.client import UUID, Client
 from tests.placement.store.numbered import provider
 from trueup.model.allocations import ConsumerAllocations
-from trueup.placement.store import tables
 from trueup.placement.store.engine import changes
 from trueup.placement.store.engine.changes import Changed
-from trueup.placement.store.engine.database import Transaction
+from trueup.placement.store.engine.database import Database, Transaction
+from trueup.placement.store.reads import claims
 from trueup.placement.store.rows import allocations
 
 SERVER, MOVE, NOBODY = UUID(100), UUID(101), UUID(199)
@@ -53,51 +52,51 @@ def test_a_provider_is_found_with_all_its_consumers(tx: Transaction) -> None:
     ]
 
 
-def test_several_consumers_are_asked_for_at_once(tx: Transaction) -> None:
-    assert allocations.held_by(tx, [MOVE, SERVER, NOBODY]) == (
-        {
-            SERVER: {(UUID(1), "VCPU"): 2, (UUID(1), "DISK_GB"): 3, (UUID(2), "VCPU"): 1},
-            MOVE: {(UUID(1), "VCPU"): 4},
-        },
-        {provider(tx, 1).id, provider(tx, 2).id},
-    )
-    assert allocations.held_by(tx, []) == ({}, set())
-
-
-def test_what_is_held_counts_however_it_came_there(tx: Transaction) -> None:
-    """Two rows for one place, and no row for the consumer: only by hand, but they are used."""
-    for amount in (1, 2):
-        row = {"consumer_id": NOBODY, "resource_class_id": 0, "used": amount}
-        tx.execute(insert(tables.allocations), row | {"resource_provider_id": provider(tx, 2).id})
-    held, _ = allocations.held_by(tx, [NOBODY])
-    assert held == {NOBODY: {(UUID(2), "VCPU"): 3}}
-    assert [uuid for uuid, _, _ in allocations.of_provider(tx, provider(tx, 2))] == [SERVER]
+def held_by(tx: Transaction, *consumers: str) -> dict[str, dict[tuple[str, str], int]]:
+    return claims.read(tx, [ConsumerAllocations(uuid, "p", "u") for uuid in consumers], []).held
 
 
 def test_deleting_one_consumer_leaves_the_others(tx: Transaction) -> None:
     allocations.delete_of(tx, [], [])
     allocations.delete_of(tx, [SERVER, NOBODY], [provider(tx, 1).id, provider(tx, 2).id])
-    held, _ = allocations.held_by(tx, [SERVER, MOVE])
-    assert held == {MOVE: {(UUID(1), "VCPU"): 4}}
+    assert held_by(tx, SERVER, MOVE) == {MOVE: {(UUID(1), "VCPU"): 4}}
 
 
-def test_reading_what_consumers_hold_publishes_nothing_and_deleting_it_does(
-    client: Client,
+def test_a_consumer_of_which_nothing_is_known_is_deleted_with_all_that_it_holds(
+    tx: Transaction,
 ) -> None:
+    assert allocations.delete_of_consumer(tx, SERVER)
+    assert held_by(tx, SERVER, MOVE) == {MOVE: {(UUID(1), "VCPU"): 4}}
+    assert not allocations.delete_of_consumer(tx, SERVER)
+
+
+def test_deleting_and_inserting_publish_the_providers(client: Client) -> None:
     client.make_provider(1, inventories={"VCPU": 8})
     client.claim(100, {1: {"VCPU": 2}})
     database = client.application.database
     with database.reading() as tx:
         known = changes.vector(tx)
     with database.transaction() as tx:
-        _, provider_ids = allocations.held_by(tx, [SERVER])
-    with database.reading() as tx:
-        assert changes.vector(tx) == known
+        on_first = {provider(tx, 1).id}
+        assert claims.read(tx, [ConsumerAllocations(SERVER, "p", "u")], []).held_of == on_first
+    assert changed_since(database, known) == Changed()
+
     with database.transaction() as tx:
-        allocations.delete_of(tx, [SERVER], provider_ids)
+        allocations.delete_of_consumer(tx, SERVER)
+    assert changed_since(database, known) == Changed(usage_of=frozenset(on_first))
+
     with database.reading() as tx:
-        changed = changes.since(tx, known, changes.vector(tx))
-        assert changed == Changed(usage_of=frozenset({provider(tx, 1).id}))
+        known = changes.vector(tx)
+    with database.transaction() as tx:
+        wanted = ConsumerAllocations(SERVER, "p", "u", {(UUID(1), "VCPU"): 1})
+        ids = {UUID(1): provider(tx, 1).id}
+        allocations.insert_allocations(tx, [wanted], ids, {"VCPU": 0})
+    assert changed_since(database, known) == Changed(usage_of=frozenset(on_first))
+
+
+def changed_since(database: Database, known: changes.Vector) -> Changed:
+    with database.reading() as tx:
+        return changes.since(tx, known, changes.vector(tx))
 
 
 def test_written_allocations_are_read_back(tx: Transaction) -> None:
@@ -106,5 +105,4 @@ def test_written_allocations_are_read_back(tx: Transaction) -> None:
     ids = {UUID(2): provider(tx, 2).id}
     allocations.insert_allocations(tx, [wanted], ids, {"VCPU": 0, "DISK_GB": 2})
     allocations.insert_allocations(tx, [ConsumerAllocations(NOBODY, "p", "u")], ids, {})
-    held, _ = allocations.held_by(tx, [MOVE, NOBODY])
-    assert held == {MOVE: wanted.amounts}
+    assert held_by(tx, MOVE, NOBODY) == {MOVE: wanted.amounts}

@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import closing
 
 import pytest
 
-from trueup.model.allocations import ConsumerAllocations
-from trueup.placement.store.engine.database import Database
+from trueup.model.allocations import ConsumerAllocations, ConsumerRef
+from trueup.placement.store.engine.database import ChangedMeanwhile, Database
+from trueup.placement.store.reads import claims
 from trueup.placement.store.rows import consumers
 
 
@@ -22,36 +23,61 @@ def shown(database: Database) -> dict[str, tuple[str, str, str | None]]:
     return {one.uuid: (one.project_id, one.user_id, one.type) for one in found}
 
 
+def save(database: Database, *wanted: ConsumerAllocations) -> None:
+    with database.transaction() as tx:
+        found = claims.read(tx, wanted, [])
+        consumers.save(tx, wanted, found.consumers, found.owners)
+
+
+def known_of(database: Database, *wanted: ConsumerAllocations) -> Mapping[str, ConsumerRef]:
+    with database.reading() as tx:
+        return claims.read(tx, wanted, []).consumers
+
+
+AMOUNTS = {("host", "VCPU"): 1}
+SERVER = ConsumerAllocations("server", "p", "u", AMOUNTS, type="INSTANCE")
+
+
 def test_new_consumers_start_at_generation_one_and_known_ones_are_incremented(
     database: Database,
 ) -> None:
-    first = ConsumerAllocations("server", "p", "u", type="INSTANCE")
-    with database.transaction() as tx:
-        consumers.save(tx, [first], {})
-        known = consumers.lock(tx, ["server", "nobody"])
-    assert list(known) == ["server"]
-    assert (known["server"].generation, shown(database)["server"]) == (1, ("p", "u", "INSTANCE"))
+    save(database, SERVER)
+    assert known_of(database, SERVER)["server"].generation == 1
+    assert shown(database)["server"] == ("p", "u", "INSTANCE")
 
-    moved = ConsumerAllocations("server", "other", "u")
-    with database.transaction() as tx:
-        consumers.save(tx, [moved], known)
-        after = consumers.lock(tx, ["server"])["server"]
-    assert (after.generation, shown(database)["server"]) == (2, ("other", "u", "INSTANCE"))
+    save(database, ConsumerAllocations("server", "other", "u", AMOUNTS))
+    assert known_of(database, SERVER)["server"].generation == 2
+    assert shown(database)["server"] == ("other", "u", "INSTANCE")
 
 
 def test_a_few_of_each_are_made_at_once(database: Database) -> None:
     wanted = [
-        ConsumerAllocations("one", "p", "u", type="INSTANCE"),
-        ConsumerAllocations("two", "q", "u"),
-        ConsumerAllocations("three", "p", "v", type="MIGRATION"),
+        ConsumerAllocations("one", "p", "u", AMOUNTS, type="INSTANCE"),
+        ConsumerAllocations("two", "q", "u", AMOUNTS),
+        ConsumerAllocations("three", "p", "v", AMOUNTS, type="MIGRATION"),
     ]
-    with database.transaction() as tx:
-        consumers.save(tx, wanted, {})
+    save(database, *wanted)
     assert shown(database) == {
         "one": ("p", "u", "INSTANCE"),
         "two": ("q", "u", None),
         "three": ("p", "v", "MIGRATION"),
     }
     with database.transaction() as tx:
-        consumers.delete_consumers(tx, ["one", "two"])
-        assert list(consumers.lock(tx, ["one", "two", "three"])) == ["three"]
+        consumers.delete_consumer(tx, "one")
+        consumers.delete_consumer(tx, "nobody")
+    save(database, ConsumerAllocations("two", "q", "u"))
+    assert list(shown(database)) == ["three"]
+
+
+@pytest.mark.parametrize("amounts", [AMOUNTS, {}])
+def test_a_consumer_that_another_transaction_wrote_is_not_written(
+    database: Database, amounts: dict[tuple[str, str], int]
+) -> None:
+    save(database, SERVER)
+    with database.reading() as tx:
+        found = claims.read(tx, [SERVER], [])
+    save(database, SERVER)
+    wanted = ConsumerAllocations("server", "p", "u", amounts)
+    with pytest.raises(ChangedMeanwhile), database.transaction() as tx:
+        consumers.save(tx, [wanted], found.consumers, found.owners)
+    assert known_of(database, SERVER)["server"].generation == 2

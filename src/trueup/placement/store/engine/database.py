@@ -46,6 +46,10 @@ _IN_MEMORY = frozenset({None, "", ":memory:"})
 _DRIVERS = {"postgresql": "postgresql+psycopg", "mysql": "mysql+pymysql"}
 
 
+class ChangedMeanwhile(Exception):
+    """What a transaction read without a lock was changed before it could write: it starts again."""
+
+
 @dataclass(frozen=True, slots=True)
 class DatabaseOptions:
     """How connections are made and kept. Seconds; None leaves the library's default.
@@ -168,6 +172,9 @@ def in_transaction(
                     result = function(tx, *arguments, **keywords)
                     is_decided = True
                 return result
+            except ChangedMeanwhile:
+                # The other transaction has ended.
+                continue
             except DBAPIError as error:
                 if own_tables.is_missing(error):
                     # `db detach` was run while the service is up.

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """Allocation rows, by consumer and by provider."""
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Mapping
 
 from sqlalchemy import bindparam, delete, insert, select
 
-from trueup.model.allocations import Allocation, Consumer, ConsumerAllocations, ProviderResource
+from trueup.model.allocations import Allocation, Consumer, ConsumerAllocations
 from trueup.model.providers import AnyProvider
 from trueup.placement.store.engine.changes import USAGE_OF, note
 from trueup.placement.store.engine.database import Transaction
@@ -20,18 +20,6 @@ from trueup.placement.store.tables import (
 )
 
 # PERF: making a statement costs more than sending it, so those of each claim are made once.
-_HELD = (
-    select(
-        allocations.c.consumer_id,
-        providers.c.uuid.label("provider_uuid"),
-        resource_classes.c.name.label("resource_class"),
-        allocations.c.used,
-        allocations.c.resource_provider_id,
-    )
-    .join(providers, allocations.c.resource_provider_id == providers.c.id)
-    .join(resource_classes, allocations.c.resource_class_id == resource_classes.c.id)
-    .where(allocations.c.consumer_id.in_(bindparam("uuids", expanding=True)))
-)
 _OF_CONSUMER = (
     consumer_columns()
     .add_columns(
@@ -63,6 +51,11 @@ _OF_PROVIDER = (
     .where(allocations.c.resource_provider_id == bindparam("provider"))
 )
 _INSERTED = insert(allocations)
+_HELD_OF = (
+    select(allocations.c.resource_provider_id)
+    .where(allocations.c.consumer_id == bindparam("uuid"))
+    .distinct()
+)
 _DELETED = delete(allocations).where(
     allocations.c.consumer_id.in_(bindparam("uuids", expanding=True))
 )
@@ -101,26 +94,6 @@ def of_provider(tx: Transaction, provider: AnyProvider) -> list[tuple[str, int, 
     ]
 
 
-def held_by(
-    tx: Transaction, consumer_uuids: Collection[str]
-) -> tuple[dict[str, dict[ProviderResource, int]], set[int]]:
-    """The amounts that these consumers hold, also of consumers that have no row of their own.
-
-    Also the ids of the providers that these are allocations of.
-    """
-    held: dict[str, dict[ProviderResource, int]] = {}
-    provider_ids: set[int] = set()
-    if not consumer_uuids:
-        return held, provider_ids
-    for row in tx.execute(_HELD, {"uuids": list(consumer_uuids)}):
-        provider_ids.add(row.resource_provider_id)
-        amounts = held.setdefault(row.consumer_id, {})
-        resource = (row.provider_uuid, row.resource_class)
-        # Rows written by hand may name the same resource twice; both count as used.
-        amounts[resource] = amounts.get(resource, 0) + row.used
-    return held, provider_ids
-
-
 def delete_of(
     tx: Transaction, consumer_uuids: Collection[str], provider_ids: Collection[int]
 ) -> None:
@@ -130,16 +103,20 @@ def delete_of(
         note(tx, USAGE_OF, provider_ids)
 
 
+def delete_of_consumer(tx: Transaction, consumer_uuid: str) -> bool:
+    """Delete all allocations of a consumer; whether there were any."""
+    provider_ids = set(tx.scalars(_HELD_OF, {"uuid": consumer_uuid}))
+    delete_of(tx, [consumer_uuid] if provider_ids else [], provider_ids)
+    return bool(provider_ids)
+
+
 def insert_allocations(
     tx: Transaction,
-    wanted: Iterable[ConsumerAllocations],
+    wanted: Collection[ConsumerAllocations],
     provider_ids: Mapping[str, int],
     class_ids: Mapping[str, int],
 ) -> None:
-    """Add the allocations that these consumers are to have.
-
-    The caller bumps the generations of the providers, which notes their change.
-    """
+    """Add the allocations that these consumers are to have."""
     rows = [
         {
             "consumer_id": one.consumer_uuid,
@@ -152,3 +129,5 @@ def insert_allocations(
     ]
     if rows:
         tx.execute(_INSERTED, rows)
+        providers_of = {provider for one in wanted for provider, _ in one.amounts}
+        note(tx, USAGE_OF, {provider_ids[provider] for provider in providers_of})

@@ -1,34 +1,37 @@
 # SPDX-License-Identifier: Apache-2.0
 """Consumer rows, and the projects, users and types they belong to."""
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
+from operator import itemgetter
 from typing import Any
 
 from sqlalchemy import (
-    BindParameter,
     Column,
     Row,
     ScalarSelect,
     Select,
-    String,
     bindparam,
-    cast,
     delete,
+    func,
     insert,
-    literal,
     select,
-    union_all,
     update,
 )
 
 from trueup.model.allocations import Consumer, ConsumerAllocations, ConsumerRef
-from trueup.placement.store.engine.database import Transaction
+from trueup.placement.store.engine.database import ChangedMeanwhile, Transaction
 from trueup.placement.store.tables import consumer_types, consumers, projects, users
 
-_NAMES: Mapping[str, Column[str]] = {
-    "projects": projects.c.external_id,
-    "users": users.c.external_id,
-    "consumer_types": consumer_types.c.name,
+PROJECT, USER, TYPE = "projects", "users", "consumer_types"
+"""The kinds of owners: what a consumer belongs to."""
+
+Owner = tuple[str, str]
+"""A project, a user or a consumer type: its kind and its name."""
+
+OWNER_NAMES: Mapping[str, Column[str]] = {
+    PROJECT: projects.c.external_id,
+    USER: users.c.external_id,
+    TYPE: consumer_types.c.name,
 }
 
 
@@ -47,28 +50,21 @@ _COLUMNS: Select[Any] = select(
     _name_of(users.c.external_id, consumers.c.user_id).label("user_id"),
     _name_of(consumer_types.c.name, consumers.c.consumer_type_id).label("type"),
 )
-_LOCKED = (
-    select(consumers.c.id, consumers.c.uuid, consumers.c.generation)
-    .where(consumers.c.uuid.in_(bindparam("uuids", expanding=True)))
-    .order_by(consumers.c.id)
-    .with_for_update()
+_INSERTED = insert(consumers)
+_OF_GENERATION = (consumers.c.id == bindparam("key"), consumers.c.generation == bindparam("known"))
+_UPDATED = (
+    update(consumers)
+    .where(*_OF_GENERATION)
+    .values(
+        project_id=bindparam("project"),
+        user_id=bindparam("user"),
+        # Without a type, the consumer keeps the one it has.
+        consumer_type_id=func.coalesce(bindparam("type"), consumers.c.consumer_type_id),
+        generation=consumers.c.generation + 1,
+    )
 )
-
-
-def _named(column: Column[str]) -> Select[Any]:
-    kind = literal(column.table.name, String).label("kind")
-    name = cast(column, String(255)).label("name")
-    wanted: BindParameter[Any] = bindparam(column.table.name, expanding=True)
-    return select(kind, column.table.c.id, name).where(column.in_(wanted))
-
-
-_OWNERS = union_all(*(_named(column) for column in _NAMES.values()))
-
-
-def lock(tx: Transaction, uuids: Collection[str]) -> dict[str, ConsumerRef]:
-    """Those of these consumers that exist, locked until the end, in the order of their ids."""
-    found = tx.execute(_LOCKED, {"uuids": list(uuids)})
-    return {row.uuid: ConsumerRef(*row) for row in found}
+_DELETED = delete(consumers).where(*_OF_GENERATION)
+_DELETED_BY_UUID = delete(consumers).where(consumers.c.uuid == bindparam("key"))
 
 
 def columns() -> Select[Any]:
@@ -82,62 +78,81 @@ def read_consumer(row: Row[Any]) -> Consumer:
 
 
 def save(
-    tx: Transaction, wanted: Collection[ConsumerAllocations], known: Mapping[str, ConsumerRef]
+    tx: Transaction,
+    wanted: Sequence[ConsumerAllocations],
+    known: Mapping[str, ConsumerRef],
+    owners: Mapping[Owner, int],
 ) -> None:
-    """Insert or update the consumers that are to have allocations, each with a new generation.
+    """Insert or update the consumers that are to have allocations, and delete the others.
 
-    PARITY: upstream inserts a consumer with generation 0 and raises it at once: clients see 1.
+    `known` are those that exist, `owners` the ids of the projects, users and types that exist.
+    Raises ChangedMeanwhile if another transaction wrote one of the known consumers since it was
+    read. PARITY: upstream inserts a consumer with generation 0 and raises it at once: clients see
+    1.
     """
-    names = {
-        "projects": {one.project_id for one in wanted},
-        "users": {one.user_id for one in wanted},
-        "consumer_types": {one.type for one in wanted if one.type is not None},
-    }
-    rows = tx.execute(_OWNERS, {kind: list(some) for kind, some in names.items()}).all()
-    # MariaDB finds a name also in the other case.
-    found = {(kind, name.lower()): id_ for kind, id_, name in rows}
-    found |= {(kind, name): id_ for kind, id_, name in rows}
-    ids = {
-        (kind, name): found.get((kind, name), found.get((kind, name.lower())))
-        for kind in names
-        for name in names[kind]
-    }
-    missing = [key for key, id_ in ids.items() if id_ is None]
-    if missing:
-        ids |= _add_names(tx, missing)
-    owned = [
-        {
-            "uuid": one.consumer_uuid,
-            "project_id": ids["projects", one.project_id],
-            "user_id": ids["users", one.user_id],
-            "consumer_type_id": ids["consumer_types", one.type] if one.type else None,
-            "generation": 1,
-        }
-        for one in wanted
-    ]
-    new = [row for row in owned if row["uuid"] not in known]
+    owner_ids = _owner_ids(tx, [one for one in wanted if one.amounts], owners)
+    present = [(known[one.consumer_uuid], one) for one in wanted if one.consumer_uuid in known]
+    # SAFETY: rows are written, and thereby locked, in the order of their ids.
+    for consumer, one in sorted(present, key=itemgetter(0)):
+        values = {"key": consumer.id, "known": consumer.generation}
+        if one.amounts:
+            written = tx.execute(_UPDATED, values | _owned(one, owner_ids))
+        else:
+            written = tx.execute(_DELETED, values)
+        if written.rowcount == 0:
+            raise ChangedMeanwhile
+    new = [one for one in wanted if one.amounts and one.consumer_uuid not in known]
     if new:
-        tx.execute(insert(consumers), new)
-    for one, row in zip(wanted, owned, strict=True):
-        consumer = known.get(one.consumer_uuid)
-        if consumer is not None:
-            # Without a type, the consumer keeps the one it has.
-            values = {column: value for column, value in row.items() if value is not None}
-            values["generation"] = consumer.generation + 1
-            tx.execute(update(consumers).where(consumers.c.id == consumer.id).values(values))
+        tx.execute(_INSERTED, [_new_row(one, owner_ids) for one in new])
 
 
-def delete_consumers(tx: Transaction, uuids: Collection[str]) -> None:
-    """Delete consumers that have no allocations any more."""
-    if uuids:
-        tx.execute(delete(consumers).where(consumers.c.uuid.in_(uuids)))
+def delete_consumer(tx: Transaction, uuid: str) -> None:
+    """Delete a consumer, if it has a row."""
+    tx.execute(_DELETED_BY_UUID, {"key": uuid})
 
 
-def _add_names(tx: Transaction, missing: Iterable[tuple[str, str]]) -> dict[tuple[str, str], int]:
+def _owned(one: ConsumerAllocations, owner_ids: Mapping[Owner, int]) -> dict[str, int | None]:
+    return {
+        "project": owner_ids[PROJECT, one.project_id],
+        "user": owner_ids[USER, one.user_id],
+        "type": owner_ids[TYPE, one.type] if one.type else None,
+    }
+
+
+def _new_row(one: ConsumerAllocations, owner_ids: Mapping[Owner, int]) -> dict[str, Any]:
+    return {
+        "uuid": one.consumer_uuid,
+        "project_id": owner_ids[PROJECT, one.project_id],
+        "user_id": owner_ids[USER, one.user_id],
+        "consumer_type_id": owner_ids[TYPE, one.type] if one.type else None,
+        "generation": 1,
+    }
+
+
+def _owner_ids(
+    tx: Transaction, wanted: Iterable[ConsumerAllocations], known: Mapping[Owner, int]
+) -> Mapping[Owner, int]:
+    """The ids of the projects, users and types of these consumers; new ones are inserted."""
+    named = {(PROJECT, one.project_id) for one in wanted}
+    named |= {(USER, one.user_id) for one in wanted}
+    named |= {(TYPE, one.type) for one in wanted if one.type}
+    if known.keys() >= named:
+        return known
+    # MariaDB finds a name also in the other case.
+    folded = {(kind, name.lower()): id_ for (kind, name), id_ in known.items()}
+    found = {
+        (kind, name): folded[kind, name.lower()]
+        for kind, name in named
+        if (kind, name.lower()) in folded
+    }
+    return _add_names(tx, named - found.keys() - known.keys()) | found | dict(known)
+
+
+def _add_names(tx: Transaction, missing: Iterable[Owner]) -> dict[Owner, int]:
     """Insert projects, users and consumer types that are new; their ids."""
     added = {}
     for kind, name in sorted(missing):
-        column = _NAMES[kind]
+        column = OWNER_NAMES[kind]
         made = tx.execute(insert(column.table).values({column.name: name}))
         assert made.inserted_primary_key is not None
         added[kind, name] = made.inserted_primary_key[0]
