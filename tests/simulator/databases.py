@@ -138,6 +138,7 @@ def _cell_rows(cell: Cell) -> Rows:
     rows = cell.replica or cell.copy()
     numbered = list(enumerate(rows.servers.values(), 1))
     present = [(number, row) for number, row in numbered if not row.archived]
+    moves = rows.migrations.values()
     return {
         cell_tables.SERVICES: [
             _ALIVE
@@ -161,7 +162,8 @@ def _cell_rows(cell: Cell) -> Rows:
         cell_tables.SHADOW_INSTANCES: [_server(*pair) for pair in numbered if pair[1].archived],
         cell_tables.INSTANCE_EXTRA: [_extra(*pair) for pair in present],
         cell_tables.BLOCK_DEVICE_MAPPING: [_root_disk(row) for _, row in present],
-        cell_tables.MIGRATIONS: [_migration(row) for row in rows.migrations.values()],
+        cell_tables.MIGRATIONS: [_migration(row) for row in moves if not row.archived],
+        cell_tables.SHADOW_MIGRATIONS: [_migration(row) for row in moves if row.archived],
     }
 
 
@@ -245,6 +247,7 @@ def _migration(row: MigrationRow) -> Mapping[str, Any]:
         "created_at": row.created_at,
         "updated_at": row.updated_at,
         "cross_cell_move": row.between_cells,
+        "deleted": row.deleted,
         "hidden": False,
     }
 

@@ -54,9 +54,7 @@ def facts_of(seen: Observed) -> Facts:
         providers={uuid: _provider(row, seen.providers) for uuid, row in seen.providers.items()},
         consumers={uuid: row.amounts for uuid, row in seen.ledger.items()},
         instances=tuple(_instances(cells, named)),
-        migrations=tuple(
-            migration_of(row, name) for name, rows in cells for row in rows.migrations.values()
-        ),
+        migrations=tuple(_migrations(cells, named)),
         compute_nodes=tuple(row for row in _nodes(cells) if not row.deleted),
         deleted_compute_nodes=tuple(row for row in _nodes(cells) if row.deleted),
         services=tuple(
@@ -127,7 +125,8 @@ def _coverage(seen: Observed) -> Coverage:
         for name in CELLS
     )
     asked = () if seen.guests is None else (SourceStatus(LIBVIRT, True),)
-    return Coverage((SourceStatus("Placement", True), *cells, SourceStatus(NEUTRON, True), *asked))
+    neutron = SourceStatus(NEUTRON, True, answered_at=seen.read_until)
+    return Coverage((SourceStatus("Placement", True), *cells, neutron, *asked))
 
 
 def _provider(row: ProviderRow, every: Mapping[str, ProviderRow]) -> Provider:
@@ -168,6 +167,17 @@ def _instances(cells: Cells, named: Cells) -> Iterator[Instance]:
             yield instance_of(row, name)
 
 
+def _migrations(cells: Cells, named: Cells) -> Iterator[Migration]:
+    for name, rows in cells:
+        for row in rows.migrations.values():
+            if not row.deleted and not row.archived:
+                yield migration_of(row, name)
+    for name, rows in named:
+        for row in rows.migrations.values():
+            if row.deleted or row.archived:
+                yield migration_of(row, name)
+
+
 def migration_of(row: MigrationRow, cell: str) -> Migration:
     """A row of `migrations`."""
     return Migration(
@@ -183,6 +193,7 @@ def migration_of(row: MigrationRow, cell: str) -> Migration:
         created_at=row.created_at,
         updated_at=row.updated_at,
         between_cells=row.between_cells,
+        deleted=bool(row.deleted) or row.archived,
     )
 
 

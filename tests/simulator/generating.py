@@ -61,7 +61,7 @@ PLAIN = Mix(cells=0, crash=0, loses=False, calm=True, drifts=OF_LEDGER)
 MOVES = Mix(plant=0, cells=0)
 DRIFT = Mix(begin=25, plant=12, cells=0)
 EVERYTHING = Mix()
-_MIXES = (MOVES, DRIFT, EVERYTHING)
+_MIXES = (MOVES, DRIFT, EVERYTHING, PLAIN)
 
 _MAKERS: dict[str, Callable[[Random, Cloud], tuple[Event, ...]]] = {
     "begin": lambda rng, cloud: (_begin(rng),),
@@ -80,7 +80,8 @@ _ATTEMPTS = 20
 def history(seed: int, mix: Mix | None = None, length: int = 60) -> tuple[Event, ...]:
     """Some running servers, and then random events. Each was possible when it was drawn.
 
-    Without a mix, the seed chooses one: moves only, mostly drift, or everything.
+    Without a mix, the seed chooses one: moves only, mostly drift, everything, or drift of the
+    ledger in a cloud that is healthy otherwise.
     """
     rng, cloud = Random(seed), Cloud()
     mix = mix or _MIXES[seed % len(_MIXES)]

@@ -142,6 +142,9 @@ def _hands_off(cloud: Cloud, server: Server) -> str:
         for move in cell.migrations.values():
             if move.server != server.uuid or move.kind != "evacuation":
                 continue
+            # Nova has deleted it with the server: no nova-compute asks for it.
+            if move.deleted or move.archived:
+                continue
             source = HOSTS[move.source]
             if move.status == "done" and cloud.is_up(source) and source != server.host:
                 return f"the nova-compute of {source.name}, which it was evacuated from, is up"

@@ -22,6 +22,7 @@ class Observed:
     """One observation, read part by part while the cloud goes on. A cell that is down is None."""
 
     taken_at: datetime
+    read_until: datetime | None = None
     ledger: Mapping[str, ClaimRow] = field(default_factory=dict)
     providers: Mapping[str, ProviderRow] = field(default_factory=dict)
     builds: frozenset[str] = frozenset()
@@ -56,11 +57,25 @@ def observe(cloud: Cloud, observed: Observed, hypervisors: bool = False) -> Iter
     observed.ports = tuple(cloud.ports.values())
     observed.guests = frozenset(cloud.guests) if hypervisors else None
     alive = {row.uuid for rows in observed.cells.values() if rows for row in _living(rows)}
-    unknown = observed.ledger.keys() - alive
-    for name in CELLS:
-        if observed.cells[name] is not None:
-            yield f"{name}, by uuid"
-            observed.named[name] = _only(cloud.cells[name].read(), unknown)
+    asked, unknown = alive, _wanted(observed) - alive
+    while unknown:
+        for name in CELLS:
+            if observed.cells[name] is not None:
+                yield f"{name}, by uuid"
+                found = _only(cloud.cells[name].read(), unknown)
+                observed.named[name] = _with(observed.named.get(name, CellRows()), found)
+        asked |= unknown
+        unknown = _wanted(observed) - asked
+    observed.read_until = cloud.now
+
+
+def _wanted(observed: Observed) -> set[str]:
+    """The consumers, and the servers of migrations that hold something."""
+    read = (row for rows in observed.cells.values() if rows for row in rows.migrations.values())
+    moves = [row for row in read if not row.deleted and not row.archived]
+    # A migration that is deleted is read by its uuid only.
+    moves += (row for rows in observed.named.values() if rows for row in rows.migrations.values())
+    return {row.server for row in moves if row.uuid in observed.ledger} | set(observed.ledger)
 
 
 def _living(rows: CellRows) -> Iterator[object]:
@@ -70,4 +85,15 @@ def _living(rows: CellRows) -> Iterator[object]:
 def _only(rows: CellRows | None, uuids: Iterable[str]) -> CellRows | None:
     if rows is None:
         return None
-    return CellRows({u: rows.servers[u] for u in uuids if u in rows.servers}, {}, {})
+    wanted = frozenset(uuids)
+    return CellRows(
+        {uuid: row for uuid, row in rows.servers.items() if uuid in wanted},
+        {uuid: row for uuid, row in rows.migrations.items() if uuid in wanted},
+    )
+
+
+def _with(rows: CellRows | None, more: CellRows | None) -> CellRows | None:
+    """Both; None if one of them is, as the cell is silent then."""
+    if rows is None or more is None:
+        return None
+    return CellRows({**rows.servers, **more.servers}, {**rows.migrations, **more.migrations})

@@ -69,6 +69,8 @@ class MigrationRow:
     created_at: datetime
     updated_at: datetime
     between_cells: bool = False
+    deleted: int = 0
+    archived: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -61,10 +61,18 @@ def run(events: Sequence[Event], hypervisors: bool = False) -> Run:
 
 
 def false_alarms(events: Sequence[Event]) -> list[str]:
-    """The findings of one observation about servers that were right all the time it took."""
+    """The findings of one observation about servers that were right all the time it took.
+
+    It begins with the first `read` event, and ends when no event is left.
+    """
     cloud = Cloud()
-    observed = Observed(cloud.now)
-    reader, wrong = observe(cloud, observed), set[str]()
+    wrong, observed = set[str](), list[Observed]()
+
+    def observation() -> Iterator[str]:
+        observed.append(_begun(cloud))
+        yield from observe(cloud, observed[0])
+
+    reader = observation()
     for event in events:
         wrong |= _wrong_servers(cloud)
         if event.verb == READ.verb:
@@ -73,7 +81,7 @@ def false_alarms(events: Sequence[Event]) -> list[str]:
             play((event,), cloud, [])
     for _ in reader:
         wrong |= _wrong_servers(cloud)
-    found = adapter.Audited(observed).findings
+    found = adapter.Audited(observed[0]).findings
     return [f"{name} of {subject}" for name, subject in sorted(found) if subject not in wrong]
 
 

@@ -224,6 +224,23 @@ CREATE TABLE migrations (
 	PRIMARY KEY (id),
 	CONSTRAINT fk_migrations_instance_uuid FOREIGN KEY(instance_uuid) REFERENCES instances (uuid)
 );
+CREATE TABLE shadow_migrations (
+	created_at DATETIME,
+	updated_at DATETIME,
+	deleted_at DATETIME,
+	id INTEGER NOT NULL,
+	source_compute VARCHAR(255),
+	dest_compute VARCHAR(255),
+	dest_host VARCHAR(255),
+	status VARCHAR(255),
+	instance_uuid VARCHAR(36),
+	old_instance_type_id INTEGER,
+	new_instance_type_id INTEGER,
+	source_node VARCHAR(255),
+	dest_node VARCHAR(255),
+	deleted INTEGER, migration_type VARCHAR(14), hidden BOOLEAN, memory_total BIGINT, memory_processed BIGINT, memory_remaining BIGINT, disk_total BIGINT, disk_processed BIGINT, disk_remaining BIGINT, uuid VARCHAR(36),
+	PRIMARY KEY (id)
+);
 CREATE TABLE compute_nodes (
 	created_at DATETIME,
 	updated_at DATETIME,

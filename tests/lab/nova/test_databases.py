@@ -36,6 +36,7 @@ def test_tables_have_exactly_the_columns_that_nova_has():
         "services": 15,
         "pci_devices": 19,
         "shadow_instances": 54,
+        "shadow_migrations": 27,
     }
 
 

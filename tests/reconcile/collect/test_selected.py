@@ -95,23 +95,28 @@ def furnished(small: Small) -> Small:
     return small
 
 
-def with_a_move_of_a_deleted_instance(small: Small) -> Small:
-    """With an instance that was deleted by hand, and a migration that holds what it held."""
+def with_a_move_of_a_deleted_instance(small: Small, how: str) -> str:
+    """Delete an instance that holds nothing, a migration of which holds something."""
     consumer, at = small.consumer("missing-allocation"), "2026-11-20 12:00:00"
     small.change_instance("missing-allocation", deleted=1, deleted_at=at)
     cell = f"nova_{small.planted['missing-allocation'].cell}"
+    table = "shadow_migrations" if how == "archived" else "migrations"
+    # Nova deletes the migrations of an instance with it.
+    deleted = 0 if how == "by hand" else 7
     small.sql(
         cell,
-        "INSERT INTO migrations (uuid, instance_uuid, migration_type, status, deleted,"
+        f"INSERT INTO {table} (uuid, instance_uuid, migration_type, status, deleted,"
         " source_compute, source_node, created_at, updated_at)"
-        " VALUES (?, ?, 'live-migration', 'error', 0, ?, ?, ?, ?)",
-        *(MOVE, consumer, "node-1", "node-1", at, at),
+        " VALUES (?, ?, 'live-migration', 'running', ?, ?, ?, ?, ?)",
+        *(MOVE, consumer, deleted, "node-1", "node-1", at, at),
     )
+    if how == "by hand":
+        small.sql(cell, "UPDATE migrations SET status = 'error' WHERE uuid = ?", MOVE)
     provider = small.planted["missing-allocation"].provider_uuid
     owner = {"project_id": "p", "user_id": "u", "consumer_generation": None}
     body = {"allocations": {provider: {"resources": {"VCPU": 1}}}} | owner
     assert small.call("PUT", f"/allocations/{MOVE}", body).ok
-    return small
+    return consumer
 
 
 @contextmanager
@@ -199,13 +204,16 @@ def test_every_way_gives_the_facts_that_the_whole_cloud_has_of_it(on_both):
     check_every_way(furnished(on_both), each_of)
 
 
-def test_also_what_a_migration_of_a_deleted_instance_holds(on_both):
-    small = with_a_move_of_a_deleted_instance(furnished(on_both))
-    check_every_way(small, each_of)
-    row = next(one for one in collect(small.cloud, quiet).migrations if one.uuid == MOVE)
-    project = collect(small.cloud, quiet).deleted[row.instance].project
-    told = audit(collect(small.cloud, quiet, only(projects=project)), AuditOptions())
-    assert (row.instance, (MOVE,)) in [(one.subject.uuid, one.consumers) for one in told.findings]
+@pytest.mark.parametrize("how", ["by hand", "by Nova", "archived"])
+def test_also_what_a_migration_of_a_deleted_instance_holds(small, how):
+    uuid = with_a_move_of_a_deleted_instance(small, how)
+    whole = collect(small.cloud, quiet)
+    project = whole.deleted[uuid].project
+    names = (only(projects=project), only(consumers=MOVE), only(instances=uuid))
+    check_every_way(small, lambda _: [*names])
+    for facts in (whole, *(collect(small.cloud, quiet, one) for one in names)):
+        told = audit(facts, AuditOptions()).findings
+        assert (uuid, (MOVE,)) in [(one.subject.uuid, one.consumers) for one in told]
 
 
 def test_also_where_several_kinds_are_selected(small):

@@ -72,10 +72,14 @@ def restore(cloud: Cloud, server: Server) -> Operation:
 
 
 def archive(cloud: Cloud) -> None:
-    """`nova-manage db archive_deleted_rows`: deleted rows move to the shadow tables."""
+    """`nova-manage db archive_deleted_rows`: deleted rows move to the shadow tables.
+
+    With an instance go the rows that refer to it.
+    """
     for cell in cloud.cells.values():
         deleted = {uuid: row for uuid, row in cell.servers.items() if row.deleted}
         for uuid, row in deleted.items():
             cell.servers[uuid] = replace(row, archived=True)
-        for move in [u for u, one in cell.migrations.items() if one.server in deleted]:
-            del cell.migrations[move]
+        for move, one in cell.migrations.items():
+            if one.server in deleted:
+                cell.migrations[move] = replace(one, archived=True)

@@ -88,7 +88,7 @@ def start_service(cloud: Cloud, host: Host) -> None:
         return
     for move in list(cell.migrations.values()):
         left = move.kind == "evacuation" and move.source == host.name
-        if not left or move.status not in _TO_CLEAN_UP:
+        if not left or move.status not in _TO_CLEAN_UP or move.deleted or move.archived:
             continue
         server = next(one for one in cloud.servers.values() if one.uuid == move.server)
         cloud.guests.discard((server.uuid, host.name))

@@ -275,5 +275,6 @@ PCI_DEVICES = Table(
     ),
 )
 
-# Where `nova-manage db archive_deleted_rows` moves instances to.
+# Where `nova-manage db archive_deleted_rows` moves instances and their migrations to.
 SHADOW_INSTANCES = INSTANCES.to_metadata(CELL_SCHEMA, name="shadow_instances")
+SHADOW_MIGRATIONS = MIGRATIONS.to_metadata(CELL_SCHEMA, name="shadow_migrations")

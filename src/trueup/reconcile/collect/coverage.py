@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Asks the sources of a cloud, and keeps who answered: what was collected → facts with coverage."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from datetime import datetime
@@ -16,6 +16,7 @@ from trueup.reconcile.facts import (
     Coverage,
     Domain,
     Facts,
+    Migration,
     Port,
     Provider,
     SourceStatus,
@@ -138,8 +139,7 @@ def facts_of(cloud: Cloud, collected: Collected) -> Facts:
         providers=collected.providers,
         consumers=collected.consumers,
         instances=tuple(chain.from_iterable(one.instances for one in contents)),
-        # A selection may read a migration twice: by its uuid, and with its instance.
-        migrations=tuple(dict.fromkeys(chain.from_iterable(one.migrations for one in contents))),
+        migrations=_migrations(contents, collected.consumers),
         compute_nodes=tuple(row for row in nodes if not row.deleted),
         services=tuple(row for row in services if not row.deleted),
         deleted_compute_nodes=tuple(row for row in nodes if row.deleted),
@@ -157,6 +157,17 @@ def facts_of(cloud: Cloud, collected: Collected) -> Facts:
         ports=collected.ports,
         domains=collected.domains,
     )
+
+
+def _migrations(
+    contents: Iterable[CellContents], consumers: Mapping[str, Amounts]
+) -> tuple[Migration, ...]:
+    """Each migration once, and of the deleted ones those that hold something.
+
+    A migration may be read twice: by its uuid, and with its instance.
+    """
+    every = dict.fromkeys(chain.from_iterable(one.migrations for one in contents))
+    return tuple(row for row in every if not row.deleted or row.uuid in consumers)
 
 
 def ports_of(

@@ -2,6 +2,7 @@
 """Collects a whole cloud: the ledger first, then all that explains it."""
 
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial as bound
 
 from trueup.reconcile.clock import now
 from trueup.reconcile.collect.coverage import (
@@ -69,10 +70,20 @@ def _read_cells(cloud: Cloud, cells: Cells, progress: Progress) -> None:
 
 def _look_up_unknown(cloud: Cloud, cells: Cells, ledger: Ledger) -> None:
     """Ask every cell about the consumers that are no living instance of any cell, and about the
-    instances of migrations that hold something.
+    instances of migrations that hold something. A consumer may be a deleted migration.
     """
-    known = {row.uuid for one in cells.contents for row in one.instances}
+    asked = frozenset[str]()
+    wanted = ledger.consumers.keys()
+    while unknown := (wanted | _moved(cells, ledger)) - _known(cells) - asked:
+        cells.ask(bound(cloud.nova.lookup, uuids=unknown))
+        asked |= unknown
+
+
+def _known(cells: Cells) -> frozenset[str]:
+    return frozenset(row.uuid for one in cells.contents for row in one.instances)
+
+
+def _moved(cells: Cells, ledger: Ledger) -> frozenset[str]:
+    """The instances of migrations that hold something."""
     moves = (row for one in cells.contents for row in one.migrations)
-    moved = {row.instance for row in moves if row.uuid in ledger.consumers}
-    unknown = (ledger.consumers.keys() | moved) - known
-    cells.ask(lambda cell: cloud.nova.lookup(cell, unknown))
+    return frozenset(row.instance for row in moves if row.uuid in ledger.consumers)

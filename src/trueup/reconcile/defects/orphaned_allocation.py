@@ -7,6 +7,7 @@ released that it holds, a share of a pool too, and all that its migrations hold.
 """
 
 from collections.abc import Iterator
+from datetime import datetime, timedelta
 
 from trueup.reconcile.facts import Facts, Instance
 from trueup.reconcile.findings import (
@@ -91,14 +92,21 @@ def _hands_off(instance: Instance, facts: Facts, options: AuditOptions) -> str |
         return f"its {migration.kind} is {migration.status}"
     if instance.uuid in facts.builds:
         return "it has a build request"
-    if instance.deleted_at is not None:
+    if instance.deleted_at is not None and _is_recent(instance.deleted_at, facts, options):
         age = (facts.taken_at - instance.deleted_at).total_seconds()
-        # Clocks differ: a deletion that seems to come is one of this moment. One that is far ahead
-        # is of a clock in another zone (seed 004 uses now()).
-        if abs(age) < options.grace_seconds:
-            told = f"{age:.0f} s ago" if age >= 0 else f"{-age:.0f} s ahead of our clock"
-            return (
-                f"deleted {told}, within the grace of "
-                f"{options.grace_seconds} s: nova-compute may still be cleaning up"
-            )
+        told = f"{age:.0f} s ago" if age >= 0 else f"{-age:.0f} s ahead of our clock"
+        return (
+            f"deleted {told}, within the grace of "
+            f"{options.grace_seconds} s: nova-compute may still be cleaning up"
+        )
     return None
+
+
+def _is_recent(deleted_at: datetime, facts: Facts, options: AuditOptions) -> bool:
+    """Whether it was deleted within the grace, or while the facts were read.
+
+    Clocks differ: a deletion that seems to come is one of this moment. One that is far ahead is of
+    a clock in another zone (seed 004 uses now()).
+    """
+    grace = timedelta(seconds=options.grace_seconds)
+    return facts.taken_at - grace < deleted_at < facts.read_until + grace

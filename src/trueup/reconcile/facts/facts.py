@@ -211,6 +211,12 @@ class Facts:
         return tuple(row for row in self.providers.values() if row.sharing)
 
     @property
+    def read_until(self) -> datetime:
+        """When the last source had answered."""
+        moments = (row.answered_at for row in self.coverage.sources)
+        return max((self.taken_at, *(moment for moment in moments if moment)))
+
+    @property
     def ports_read(self) -> bool:
         """Whether Neutron was asked, and answered."""
         return any(row.source == NEUTRON and row.answered for row in self.coverage.sources)

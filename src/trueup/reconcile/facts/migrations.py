@@ -15,7 +15,9 @@ FINAL_MIGRATION_STATUSES = frozenset(
 class Migration:
     """A row of a cell's `migrations`: a move of one instance, under way or over.
 
-    `uuid` is the consumer that holds the source's share during the move.
+    `uuid` is the consumer that holds the source's share during the move. Nova marks the migrations
+    of an instance as `deleted` when it deletes the instance; of those only the ones that hold
+    something are read.
     """
 
     uuid: str
@@ -30,7 +32,8 @@ class Migration:
     created_at: datetime | None = None
     updated_at: datetime | None = None
     between_cells: bool = False
+    deleted: bool = False
 
     @property
     def under_way(self) -> bool:
-        return self.status not in FINAL_MIGRATION_STATUSES
+        return not self.deleted and self.status not in FINAL_MIGRATION_STATUSES

@@ -51,6 +51,7 @@ _UNSUPPORTED = tuple(
         "hidden instances",
         "host mappings",
         "instance mappings",
+        "migrations of deleted instances",
         "NUMA topologies",
         "PCI devices",
         "request specs",

@@ -54,7 +54,7 @@ class CellReading:
         return replace(
             self.hosts(),
             instances=instances,
-            migrations=self._migrations(None),
+            migrations=self._migrations(),
             block_devices=devices,
             pci_devices=self._pci(None),
             noted=self._noted(),
@@ -103,17 +103,19 @@ class CellReading:
         others = {*uuids} - written - {one.uuid for one in living}
         return CellContents(
             instances=(*living, *self._named(sorted(others))),
-            migrations=self._migrations(uuids),
+            migrations=self._moves(uuids, uuids),
             block_devices=devices,
             pci_devices=self._pci(uuids),
             noted=self._noted(),
         )
 
     def lookup(self, uuids: Sequence[str], moves_of: Sequence[str]) -> CellContents:
-        """The rows of these instances, alive, deleted or archived; migrations of `moves_of`."""
+        """The rows with these uuids of instances and migrations, alive, deleted or archived; and
+        the migrations of `moves_of`.
+        """
         return CellContents(
             instances=self._named(uuids),
-            migrations=self._migrations(moves_of),
+            migrations=self._moves((*uuids, *moves_of), moves_of),
             noted=self._noted(),
         )
 
@@ -127,18 +129,29 @@ class CellReading:
                 found += rows.every(told, archived=table is tables.shadow_instances)
         return tuple(found)
 
-    def _migrations(self, uuids: Sequence[str] | None) -> tuple[Migration, ...]:
-        """Every migration; or those of these instances, and those with these uuids."""
+    def _migrations(self) -> tuple[Migration, ...]:
+        """Every migration that is not deleted."""
         table = tables.migrations
-        query = queries.migrations(self._columns)
-        if uuids is None:
-            return self._read(instance_rows.migration, table, self._rows(query, table))
-        rows = {
-            row.id: row
-            for key in (table.c.instance_uuid, table.c.uuid)
-            for row in self._session.rows_of(query, key, uuids)
-        }
-        return self._read(instance_rows.migration, table, rows.values())
+        rows = self._rows(queries.migrations(self._columns), table)
+        return self._read(instance_rows.migration, table, rows)
+
+    def _moves(self, uuids: Sequence[str], instances: Sequence[str]) -> tuple[Migration, ...]:
+        """Migrations with these uuids and migrations of these instances, also deleted ones."""
+        found: list[Migration] = []
+        for table in (tables.migrations, tables.shadow_migrations):
+            if self._columns.has(table):
+                query = queries.every(self._columns, table)
+                asked = ((table.c.uuid, uuids), (table.c.instance_uuid, instances))
+                rows = {
+                    row.id: row
+                    for key, wanted in asked
+                    for row in self._session.rows_of(query, key, wanted)
+                }
+                read = self._read(instance_rows.migration, table, rows.values())
+                # Archived with its instance, it is deleted, whatever the row says.
+                archived = table is tables.shadow_migrations
+                found += (replace(row, deleted=True) if archived else row for row in read)
+        return tuple(found)
 
     def _instances(self, beside: Beside, counted: CountInstances) -> tuple[Instance, ...]:
         rows = InstanceRows(self._cell, self._notes, beside)

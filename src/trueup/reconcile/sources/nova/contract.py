@@ -145,7 +145,9 @@ class Nova(Protocol):
     def lookup(
         self, cell: NovaCell, uuids: Iterable[str], moves_of: Iterable[str] = ...
     ) -> CellContents:
-        """All rows of these instances, alive, deleted or archived; migrations of `moves_of`."""
+        """All rows with these uuids, alive, deleted or archived: of instances, and of migrations
+        where the source has them. Also the migrations of `moves_of`.
+        """
 
     def instance_state(self, cell: str, uuid: str) -> InstanceState | None:
         """The state of an instance now, in the cell with this uuid; None if it has no row there."""

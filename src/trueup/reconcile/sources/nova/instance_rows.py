@@ -202,6 +202,7 @@ def migration(reader: Reader, row: Row, cell: str) -> Migration:
         created_at=reader.moment(row, "created_at"),
         updated_at=reader.moment(row, "updated_at"),
         between_cells=bool(row.cross_cell_move),
+        deleted=bool(row.deleted),
     )
 
 

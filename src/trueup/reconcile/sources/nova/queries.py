@@ -76,10 +76,8 @@ def image_properties(columns: Columns) -> Select[Any]:
 
 
 def migrations(columns: Columns) -> Select[Any]:
-    """Migrations of every kind and status."""
-    chosen = select(*columns.of(tables.migrations))
-    deleted = tables.migrations.c.deleted
-    return chosen.where(or_(deleted == 0, deleted.is_(None)))
+    """Migrations of every kind and status that are not deleted."""
+    return every(columns, tables.migrations).where(_not_deleted(tables.migrations))
 
 
 def pci_devices(columns: Columns) -> Select[Any]:

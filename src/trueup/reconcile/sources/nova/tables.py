@@ -47,11 +47,12 @@ devices = _table(
     "block_device_mapping", "id", "instance_uuid", "deleted", "boot_index", "source_type",
     "destination_type", "guest_format", "volume_id", "volume_size",
 )  # fmt: skip
-migrations = _table(
-    "migrations", "id", "uuid", "instance_uuid", "migration_type", "status", "source_compute",
-    "source_node", "dest_compute", "dest_node", "created_at", "updated_at", "cross_cell_move",
-    "deleted",
+_MIGRATION = (
+    "id", "uuid", "instance_uuid", "migration_type", "status", "source_compute", "source_node",
+    "dest_compute", "dest_node", "created_at", "updated_at", "cross_cell_move", "deleted",
 )  # fmt: skip
+migrations = _table("migrations", *_MIGRATION)
+shadow_migrations = _table("shadow_migrations", *_MIGRATION)
 compute_nodes = _table(
     "compute_nodes", "id", "uuid", "host", "hypervisor_hostname", "hypervisor_type", "deleted",
     "updated_at",

@@ -1,0 +1,65 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What an audit and a repair of a cloud at rest do, in which drift of every kind was planted.
+
+The truth is the simulator's. TRUEUP_HISTORIES sets how many clouds there are, TRUEUP_SEED the
+seed of the first.
+"""
+
+from tests.simulator.drifts import NOT_KNOWN_YET
+from tests.simulator.quiet import QuietCloud, audited, drifted, repaired, subjects_of
+from tests.simulator.quiet import wrong_consumers as wrong_in
+from tests.simulator.reporting import seeds, story
+
+
+def wrong_subjects(quiet: QuietCloud) -> dict[str, frozenset[str]]:
+    """What is wrong, and the defect names of it: only those that the product knows.
+
+    What has names, none of which the product knows yet, is left out.
+    """
+    wrong = {**wrong_in(quiet.cloud), **quiet.cloud.damage}
+    return {
+        one: names - NOT_KNOWN_YET
+        for one, names in wrong.items()
+        if not names or names - NOT_KNOWN_YET
+    }
+
+
+def test_nothing_wrong_is_passed_over_in_silence():
+    for seed in seeds():
+        quiet = drifted(seed)
+        audit = audited(quiet.cloud)
+        named = {subject for _, subject in audit.findings}
+        for consumer in wrong_subjects(quiet):
+            subjects = subjects_of(quiet.cloud, consumer)
+            mentioned = named & subjects or any(uuid in audit.open for uuid in subjects)
+            assert mentioned, f"{consumer} is not mentioned; " + story(seed, quiet)
+
+
+def test_planted_drift_is_found_under_its_name_and_nothing_else_is():
+    for seed in seeds():
+        quiet = drifted(seed)
+        found = audited(quiet.cloud).findings
+        for consumer, names in wrong_subjects(quiet).items():
+            subjects = subjects_of(quiet.cloud, consumer)
+            mine = {name for name, subject in found if subject in subjects}
+            assert not names or mine & names, f"{consumer} is {names}; " + story(seed, quiet)
+        every = {
+            uuid
+            for one in {**wrong_in(quiet.cloud), **quiet.cloud.damage}
+            for uuid in subjects_of(quiet.cloud, one)
+        }
+        # After a failed resize either flavor is right on the target.
+        every |= {one for one, rights in quiet.cloud.right.items() if len(rights) > 1}
+        assert {subject for _, subject in found} <= every, story(seed, quiet)
+
+
+def test_what_is_repaired_is_what_the_truth_says():
+    for seed in seeds():
+        quiet = drifted(seed)
+        before = audited(quiet.cloud).findings
+        left = repaired(quiet.cloud).findings
+        for consumer in wrong_in(quiet.cloud):
+            subjects = subjects_of(quiet.cloud, consumer)
+            repairable = {name for name, subject in before if subject in subjects}
+            assert not repairable, f"{consumer} is still wrong; " + story(seed, quiet)
+        assert not left & before, story(seed, quiet)

@@ -1,0 +1,79 @@
+# SPDX-License-Identifier: Apache-2.0
+"""One drift of each kind, planted in a cloud at rest: found, named, and repaired.
+
+With TRUEUP_SIMULATE_ALL=1, also those must be found that no defect of the product has a name for.
+"""
+
+import os
+
+import pytest
+
+from tests.simulator.adapter import Audited
+from tests.simulator.changes import in_words
+from tests.simulator.cloud import Cloud
+from tests.simulator.drifts import DRIFTS, GUEST_DRIFTS, NOT_KNOWN_YET
+from tests.simulator.events import happen, parsed
+from tests.simulator.host_drifts import HOST_DRIFTS, IN_USE
+from tests.simulator.places import HOSTS
+from tests.simulator.quiet import QUIET_SECONDS, audited, repaired, subjects_of, wrong_consumers
+from tests.simulator.rows import uuid_of
+
+# Kinds that no defect of the product has a name for yet need not be found, unless asked for.
+UNKNOWN = frozenset[str]() if os.environ.get("TRUEUP_SIMULATE_ALL") else NOT_KNOWN_YET
+# The events that make a drift possible.
+BEFORE = {
+    "shelved": ("shelve web", "finish web"),
+    "orphaned": ("delete web", "finish web"),
+    "missing-port": ("attach web", "finish web"),
+    "ghost": ("delete web", "finish web"),
+}
+
+
+@pytest.mark.parametrize("host", ["h1", "h4"], ids=["own disk", "pool"])
+@pytest.mark.parametrize("kind", [*DRIFTS, *GUEST_DRIFTS])
+def test_one_drift_of_a_server_is_found_named_and_repaired(kind, host):
+    cloud, hypervisors = Cloud(), kind in GUEST_DRIFTS
+    play_all(cloud, f"boot web {host} small", "finish web", *BEFORE.get(kind, ()))
+    play_all(cloud, f"plant web {kind}")
+    cloud.wait(QUIET_SECONDS)
+    before = audited(cloud, hypervisors)
+    wrong = {**wrong_consumers(cloud), **cloud.damage}
+    assert wrong
+    for consumer, names in wrong.items():
+        is_reported(before, subjects_of(cloud, consumer), names)
+    repaired(cloud, hypervisors)
+    for consumer, names in wrong_consumers(cloud).items():
+        held = f"holds {in_words(cloud.held(consumer))}"
+        assert not names - UNKNOWN, f"{held}; right is {in_words(cloud.acceptable_to(consumer)[0])}"
+
+
+@pytest.mark.parametrize("kind", HOST_DRIFTS)
+def test_one_drift_of_a_host_is_found_and_named(kind):
+    cloud, host = Cloud(), HOSTS["h1" if kind in IN_USE else "h3"]
+    play_all(cloud, "boot web h1 small", "finish web", "boot db h5 small", "finish db")
+    HOST_DRIFTS[kind].act(cloud, host)
+    cloud.wait(QUIET_SECONDS)
+    before = audited(cloud)
+    subjects = {host.name, *host.tree, uuid_of(f"{host.name}.example.org")}
+    subjects |= {uuid for uuid, row in cloud.providers.items() if row.parent == host.root}
+    subjects |= {row.uuid for row in cloud.cells[host.cell].nodes.values()}
+    is_reported(before, frozenset(subjects), frozenset(HOST_DRIFTS[kind].names))
+    repaired(cloud)
+    assert wrong_consumers(cloud) == {}
+
+
+def play_all(cloud: Cloud, *lines: str) -> None:
+    for line in lines:
+        happen(parsed(line), cloud)
+
+
+def is_reported(audit: Audited, subjects: frozenset[str], names: frozenset[str]) -> None:
+    """Found under one of its names, or unchecked if it has none; and nothing else is found."""
+    found = {name for name, subject in audit.findings if subject in subjects}
+    is_open = any(one in audit.open for one in subjects)
+    told = found & names if names else is_open
+    if names and names <= UNKNOWN:
+        told = not found
+    assert told, f"found as {sorted(found)}, it is {sorted(names)}; open: {audit.open}"
+    others = {row for row in audit.findings if row[1] not in subjects}
+    assert not others, f"found besides: {sorted(others)}"
