@@ -219,17 +219,6 @@ class Cloud:
         rows = self.cells[cell or server.cell].servers
         rows[server.uuid] = replace(rows[server.uuid], updated_at=self.now, **columns)
 
-    def destroy(self, server: Server) -> None:
-        """`instance.destroy()`: the row is marked as deleted, and those of its migrations."""
-        number = 1000 + len(self.servers)
-        self.save(server, deleted=number, deleted_at=self.now)
-        rows = self.cells[server.cell].migrations
-        for uuid in [uuid for uuid, row in rows.items() if row.server == server.uuid]:
-            rows[uuid] = replace(rows[uuid], deleted=number)
-        for uuid in server.moves:
-            if uuid in self.drift:
-                self.drift[uuid] = frozenset({"orphaned-allocation"})
-
     def erase(self, server: Server, cell: str) -> None:
         """`instance.destroy(hard_delete=True)`: no row of it is left in this cell."""
         found = self.cells[cell]

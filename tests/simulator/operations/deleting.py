@@ -38,7 +38,7 @@ def _delete_on_host(cloud: Cloud, server: Server, lost: bool) -> Operation:
     server.gone = True
     cloud.hold(server.uuid, {})
     yield SHORT
-    cloud.destroy(server)
+    destroy(cloud, server)
 
 
 def _delete_locally(cloud: Cloud, server: Server) -> Operation:
@@ -50,7 +50,19 @@ def _delete_locally(cloud: Cloud, server: Server) -> Operation:
         yield SHORT
         cloud.map(server, server.cell, queued_for_delete=True)
         yield SHORT
-        cloud.destroy(server)
+        destroy(cloud, server)
+
+
+def destroy(cloud: Cloud, server: Server) -> None:
+    """`instance.destroy()`: the row is marked as deleted, and those of its migrations."""
+    number = 1000 + len(cloud.servers)
+    cloud.save(server, deleted=number, deleted_at=cloud.now)
+    rows = cloud.cells[server.cell].migrations
+    for uuid in [uuid for uuid, row in rows.items() if row.server == server.uuid]:
+        rows[uuid] = replace(rows[uuid], deleted=number)
+    for uuid in server.moves:
+        if uuid in cloud.drift:
+            cloud.drift[uuid] = frozenset({"orphaned-allocation"})
 
 
 def soft_delete(cloud: Cloud, server: Server) -> Operation:
