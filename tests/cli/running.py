@@ -13,6 +13,13 @@ from trueup.cli.main import main
 ROOT = Path(__file__).parents[2]
 
 
+# The rows of the table of an audit, in place of its document.
+AUDIT_COLUMNS = (
+    "Verdict", "Severity", "Defect", "Kind", "Subject", "Where", "Age", "Effect", "Evidence",
+)  # fmt: skip
+ROWS = ("-f", "json", *(word for name in AUDIT_COLUMNS for word in ("-c", name)))
+
+
 @dataclass(frozen=True)
 class Ran:
     """One run: exit code, standard output, standard error."""

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.running import Ran, trueup
+from tests.cli.running import ROWS, Ran, trueup
 from tests.clouds import damage
 from tests.clouds.ledger import placement_json
 
@@ -78,7 +78,7 @@ def test_what_answers_is_not_placement(cloud, tmp_path):
 
 def test_a_cell_does_not_answer(cloud, tmp_path):
     with damage.unreachable_cell(cloud, "cell2"):
-        ran = trueup("audit", "--nova-conf", cloud.nova_conf, "-f", "json")
+        ran = trueup("audit", "--nova-conf", cloud.nova_conf, *ROWS)
         planned = trueup("plan", "--nova-conf", cloud.nova_conf, "--interval", 0.01, "-f", "json")
     assert ran.code == 5
     assert "Did not answer: cell2" in ran.err

@@ -7,7 +7,7 @@ from contextlib import ExitStack
 import pytest
 import requests
 
-from tests.cli.running import Ran, trueup
+from tests.cli.running import ROWS, Ran, trueup
 from tests.clouds import answers
 from tests.clouds.cloud import RecordedCloud
 from tests.clouds.ledger import HEADERS
@@ -39,7 +39,7 @@ def audit(cloud, tmp_path, monkeypatch):
             }
             (tmp_path / "clouds.yaml").write_text(json.dumps({"clouds": {"mine": mine}}))
             monkeypatch.setenv("OS_CLIENT_CONFIG_FILE", str(tmp_path / "clouds.yaml"))
-            return trueup("audit", "--nova-api", "--os-cloud", "mine", "-f", "json", *options)
+            return trueup("audit", "--nova-api", "--os-cloud", "mine", *ROWS, *options)
 
         yield run
 

@@ -3,7 +3,7 @@
 
 import pytest
 
-from tests.cli.running import trueup
+from tests.cli.running import ROWS, trueup
 
 URL = "sqlite:////nowhere/nova_api.sqlite"
 
@@ -64,6 +64,6 @@ def test_a_file_that_cannot_be_written_is_found_before_any_work(tmp_path, monkey
 
 
 def test_quiet_tells_only_what_went_wrong(nova_conf, tmp_path):
-    assert trueup("-q", "audit", "-f", "json").err == ""
+    assert trueup("-q", "audit", *ROWS).err == ""
     assert "no column" in trueup("-q", "audit", "-c", "Nope").err
-    assert trueup("audit", "-f", "json").err != "", "of one command only"
+    assert trueup("audit", *ROWS).err != "", "of one command only"

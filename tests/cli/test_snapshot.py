@@ -6,7 +6,7 @@ import stat
 
 import pytest
 
-from tests.cli.running import trueup
+from tests.cli.running import ROWS, trueup
 
 
 @pytest.fixture
@@ -17,13 +17,13 @@ def file(nova_conf, tmp_path):
 
 
 def findings(*options: object) -> list[dict[str, object]]:
-    return trueup("audit", "-f", "json", *options).json()
+    return trueup("audit", *ROWS, *options).json()
 
 
 def test_the_audit_of_a_snapshot_needs_no_cloud_and_says_the_same(small, file):
     living = findings()
     shutil.rmtree(small.folder)
-    ran = trueup("audit", "--from", file, "-f", "json")
+    ran = trueup("audit", "--from", file, *ROWS)
     assert (ran.code, ran.json()) == (3, living)
 
 

@@ -3,13 +3,13 @@
 
 import pytest
 
-from tests.cli.running import trueup
+from tests.cli.running import ROWS, trueup
 from trueup.cli.audit import AuditCommand
 from trueup.cli.sources import selection
 
 
 def subjects(*words: object) -> set[str]:
-    return {row["Subject"] for row in trueup("audit", "-f", "json", *words).json()}
+    return {row["Subject"] for row in trueup("audit", *ROWS, *words).json()}
 
 
 def test_each_selector_may_be_given_several_times():

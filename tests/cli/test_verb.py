@@ -8,10 +8,10 @@ import json
 import pytest
 import yaml
 
-from tests.cli.running import trueup
+from tests.cli.running import AUDIT_COLUMNS, ROWS, trueup
 
 COLUMNS = {
-    "audit": ["Verdict", "Severity", "Defect", "Kind", "Subject", "Where", "Evidence"],
+    "audit": list(AUDIT_COLUMNS),
     "plan": ["Step", "Subject", "Before", "After", "Because"],
     "apply": ["Subject", "Result", "Because", "Reason"],
     "undo": ["Subject", "Result", "Because", "Reason"],
@@ -99,7 +99,7 @@ def test_a_table_for_people_has_every_column_that_is_asked_for(words, command):
 
 
 def test_evidence_is_a_mapping_for_programs_and_lines_for_people(nova_conf):
-    [evidence, *_] = [row["Evidence"] for row in trueup("audit", "-f", "json").json()]
+    [evidence, *_] = [row["Evidence"] for row in trueup("audit", *ROWS).json()]
     assert {"instance", "holds"} <= set(evidence)
     table = trueup("audit", "-c", "Evidence").out
     assert f"instance: {evidence['instance']['name']}" in table
@@ -136,6 +136,6 @@ def test_a_database_and_a_cloud_may_stand_in_for_nova_conf(small, tmp_path, monk
     (tmp_path / "clouds.yaml").write_text(json.dumps({"clouds": {"mine": mine}}))
     monkeypatch.setenv("OS_CLIENT_CONFIG_FILE", str(tmp_path / "clouds.yaml"))
     url = f"sqlite:///{small.folder / 'nova_api.sqlite'}"
-    ran = trueup("audit", "--nova-database", url, "--os-cloud", "mine", "-f", "json")
+    ran = trueup("audit", "--nova-database", url, "--os-cloud", "mine", *ROWS)
     assert ran.code == 3, ran.err
-    assert ran.json() == trueup("audit", "--nova-conf", small.nova_conf, "-f", "json").json()
+    assert ran.json() == trueup("audit", "--nova-conf", small.nova_conf, *ROWS).json()

@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """Acknowledgements are read from TOML, and refused with a reason where something is missing."""
 
+from dataclasses import replace
 from datetime import date
 
 import pytest
 
-from trueup.reconcile.acknowledgement_file import AcknowledgementsUnreadable, load
+from trueup.reconcile.acknowledgement_file import AcknowledgementsUnreadable, add, load
 from trueup.reconcile.acknowledgements import Acknowledgement
 
 GOOD = """
@@ -61,3 +62,41 @@ def test_what_lacks_something_is_refused_by_name(tmp_path, old, new):
 def test_a_file_that_is_named_has_to_be_there(tmp_path):
     with pytest.raises(AcknowledgementsUnreadable, match="No such file"):
         load(tmp_path / "none.toml")
+
+
+MUTED = Acknowledgement(
+    "finding",
+    "wrong-provider:0f3c",
+    'a "quoted" reason,\n\x7fpath C:\\x, Grüße',
+    date(2027, 2, 3),
+    "ann",
+)
+
+
+def test_one_is_added_behind_what_an_operator_wrote(tmp_path):
+    path = tmp_path / "acknowledged.toml"
+    path.write_text(f"# ours\n{GOOD}")
+    before = load(path)
+    add(path, MUTED)
+    assert path.read_text().startswith(f"# ours\n{GOOD.rstrip()}")
+    assert load(path) == (*before, MUTED)
+
+
+def test_the_first_one_makes_the_file(tmp_path):
+    add(tmp_path / "new.toml", MUTED)
+    assert load(tmp_path / "new.toml") == (MUTED,)
+
+
+def test_a_file_that_cannot_be_read_is_left_as_it_is(tmp_path):
+    path = tmp_path / "acknowledged.toml"
+    path.write_text("nonsense")
+    with pytest.raises(AcknowledgementsUnreadable):
+        add(path, MUTED)
+    assert path.read_text() == "nonsense"
+
+
+def test_nothing_is_added_that_could_not_be_read_again(tmp_path):
+    path = tmp_path / "acknowledged.toml"
+    with pytest.raises(AcknowledgementsUnreadable):
+        add(path, replace(MUTED, reason=" "))
+    assert not path.exists()

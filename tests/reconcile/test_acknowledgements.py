@@ -5,12 +5,14 @@ from datetime import date, timedelta
 
 import pytest
 
+from tests.reconcile.observing import confirmed_as
 from tests.reconcile.planning import BROKEN, facts_of
 from tests.scenarios.drafting import NOW, uuid_of
-from trueup.reconcile.acknowledgements import Acknowledgement, names_of
-from trueup.reconcile.audit import Audit, audit
+from trueup.reconcile.acknowledgements import Acknowledgement, Muted, names_of
+from trueup.reconcile.audit import Audit, answered, audit
+from trueup.reconcile.observation import observation
 from trueup.reconcile.options import AuditOptions
-from trueup.reconcile.report.tables import audit_table
+from trueup.reconcile.plan import make_plan
 
 TODAY = NOW.date()
 GONE = "cell1\n  host h1 without-provider\n  server web on h1\n"
@@ -55,20 +57,51 @@ def test_one_about_something_else_answers_nothing_and_is_shown(kind, name):
     assert [row.answered for row in answered.acknowledged] == [()]
 
 
-def test_no_finding_is_hidden():
+def test_no_finding_is_hidden_by_what_is_said_of_hosts_and_owners():
     everything = [said("foreign-owner", uuid_of(name)) for name in ("old", "web", "db")]
     everything += [said("host-gone", name) for name in ("h1", "h2")]
     assert audited(BROKEN, *everything).findings == audited(BROKEN).findings
 
 
-def test_every_acknowledgement_is_a_row_of_every_audit():
-    acknowledgements = (said("host-gone", "h1"), said("lagging-replica", "x", date(2020, 1, 1)))
-    _, rows = audit_table(audited(GONE, *acknowledgements), everything=False)
-    told = [(row[3], row[4], row[-1]) for row in rows if row[0] == "acknowledged"]
-    assert [one[:2] for one in told] == [("host-gone", "h1"), ("lagging-replica", "x")]
-    assert told[0][2]["because"] == "ticket 4711"
-    assert "instances on it were not checked" in told[0][2]["answers"]
-    assert "expired" in told[1][2]["reason"]
+def test_a_finding_that_is_known_is_muted_and_no_other():
+    [one, *others] = audited(BROKEN).findings
+    muted = said("finding", one.id)
+    result = audited(BROKEN, muted)
+    assert result.muted == (Muted(one, muted),)
+    assert result.findings == tuple(others)
+    assert result.acknowledged == ()
+    assert result.every_finding == (*others, one)
+
+
+def test_a_finding_is_muted_until_its_last_day():
+    [one, *_] = audited(BROKEN).findings
+    yesterday = said("finding", one.id, TODAY - timedelta(days=1))
+    result = audited(BROKEN, yesterday)
+    assert result.findings == audited(BROKEN).findings
+    assert [(row.acknowledgement, row.expired) for row in result.acknowledged] == [
+        (yesterday, True)
+    ]
+
+
+def test_what_mutes_no_finding_is_shown():
+    stale = said("finding", "wrong-provider:nobody")
+    result = audited(BROKEN, stale)
+    assert [(row.acknowledgement, row.answered) for row in result.acknowledged] == [(stale, ())]
+    assert result.findings == audited(BROKEN).findings
+
+
+def test_nothing_is_planned_for_a_muted_finding():
+    facts = facts_of(BROKEN)
+    [one, *others] = audited(BROKEN).findings
+    options = AuditOptions(acknowledgements=(said("finding", one.id),))
+    plan = make_plan(confirmed_as(observation(facts, options)), facts.holdings)
+    assert {row.id for row in plan.findings} == {row.id for row in others}
+
+
+def test_an_audit_is_answered_by_one_more_acknowledgement():
+    [one, *_] = audited(BROKEN).findings
+    gone, muted = said("host-gone", "h9"), said("finding", one.id)
+    assert answered(audited(BROKEN, gone), [muted]) == audited(BROKEN, gone, muted)
 
 
 def test_names_are_those_of_one_kind_that_hold():

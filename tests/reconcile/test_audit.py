@@ -54,7 +54,7 @@ def test_a_host_that_cannot_be_told_says_how_many_instances_were_not_checked():
         "cell1\n  host h1 without-provider\n  server web on h1\n  server db on h1\n"
     ).unchecked
     assert (str(unchecked.subject), unchecked.where) == ("host h1", "cell1")
-    assert unchecked.reason.endswith("2 instances on it were not checked")
+    assert unchecked.reason.endswith("2 instances on it could not be checked")
 
 
 def test_consumers_that_are_no_instances_are_left_alone_each_for_its_reason():

@@ -9,6 +9,7 @@ from trueup.reconcile.findings import (
     Severity,
     Subject,
     amounts_in_words,
+    counted,
     plain_words,
 )
 
@@ -42,3 +43,7 @@ def test_providers_come_in_the_order_of_their_names_and_unknown_ones_by_uuid():
     held = {"uuid-2": {"VCPU": 2}, "uuid-1": {"VCPU": 1}, "zz-uuid": {"VCPU": 3}}
     names = {"uuid-1": "beta", "uuid-2": "alpha"}
     assert amounts_in_words(held, names) == "VCPU=2 on alpha; VCPU=1 on beta; VCPU=3 on zz-uuid"
+
+
+def test_one_is_not_several():
+    assert [counted(n, "finding") for n in (0, 1, 2)] == ["0 findings", "1 finding", "2 findings"]

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.running import Ran, trueup
+from tests.cli.running import ROWS, Ran, trueup
 from tests.clouds.cloud import RecordedCloud
 from tests.clouds.ledger import placement_json
 
@@ -37,7 +37,7 @@ BOTH = pytest.mark.parametrize("placement", ["upstream", "trueup"])
 
 
 def audit(cloud: RecordedCloud, *options: str) -> Ran:
-    return trueup("audit", "--nova-conf", cloud.nova_conf, "-f", "json", *options)
+    return trueup("audit", "--nova-conf", cloud.nova_conf, *ROWS, *options)
 
 
 def plan(cloud: RecordedCloud, path: Path) -> Ran:

@@ -4,7 +4,7 @@
 from collections.abc import Callable
 from typing import Any
 
-from trueup.cli import options, outcomes
+from trueup.cli import muting, options, outcomes
 from trueup.cli.extras import how_to_install
 from trueup.exit_codes import ExitCode
 from trueup.reconcile import (
@@ -75,7 +75,17 @@ _WORDS: dict[type[Exception], tuple[ExitCode, Callable[[Any], str]]] = {
         ExitCode.USAGE,
         lambda e: (
             f"{e.path} cannot be used: {e.reason}. Each [[acknowledged]] has a kind (host-gone, "
-            "foreign-owner, lagging-replica), a name, a reason and a date 'until'."
+            "foreign-owner, lagging-replica, finding), a name, a reason and a date 'until'."
+        ),
+    ),
+    muting.FindingUnknown: (
+        ExitCode.USAGE,
+        lambda e: (
+            f"finding '{e.finding}' is muted until {e.muted_until}. To mute it for longer, change "
+            "the date in the file of acknowledgements."
+            if e.muted_until
+            else f"there is no finding '{e.finding}' now, and nothing is muted. "
+            "Name one by its defect and its subject, as DEFECT:SUBJECT."
         ),
     ),
     audit_file.AuditUnreadable: (

@@ -12,8 +12,8 @@ from trueup.reconcile.acknowledgements import Acknowledgement, names_of
 from trueup.reconcile.audit import Audit
 from trueup.reconcile.clock import now
 from trueup.reconcile.facts import SourceStatus
+from trueup.reconcile.findings import counted
 from trueup.reconcile.options import AuditOptions
-from trueup.reconcile.report.words import counted
 
 # Beside the other configuration of the cloud.
 ACKNOWLEDGED = Path("/etc/trueup/acknowledged.toml")
@@ -22,27 +22,36 @@ UNREAD_SHOWN_MAX = 10
 
 
 def verdict(result: Audit, work: bool) -> ExitCode:
-    """The exit code of a look: incomplete evidence first, lest it be taken for the whole."""
+    """The exit code of a look: incomplete evidence first, lest it be taken for the whole.
+
+    `work` says whether anything is left to do, of what is shown.
+    """
     if result.incomplete:
         return ExitCode.INCOMPLETE
     return ExitCode.FINDINGS if work else ExitCode.CLEAN
 
 
-def summarize(result: Audit) -> None:
-    """Two lines: who answered, and how many verdicts of each kind."""
+def summarize(result: Audit, hidden: int = 0) -> None:
+    """Two lines: who answered, and how many verdicts of each kind; `hidden` findings by filters."""
     answered = [answer for answer in result.coverage.sources if answer.answered]
-    say("Answered: " + ", ".join(f"{row.source} ({row.rows} rows)" for row in answered))
+    say("Answered: " + ", ".join(f"{row.source} ({counted(row.rows, 'row')})" for row in answered))
     for answer in result.coverage.missing:
         say(f"Did not answer: {answer.source}: {answer.reason}")
     for answer in result.coverage.behind:
         say(f"May be behind: {answer.source}: {answer.behind}")
     for answer in answered:
         _tell_gaps(answer)
-    acknowledged = f", {len(result.acknowledged)} acknowledged" if result.acknowledged else ""
+    more = {
+        "not shown": hidden,
+        "muted": len(result.muted),
+        "acknowledged": len(result.acknowledged),
+    }
     say(
-        f"{counted(len(result.findings), 'finding')}, "
+        f"{counted(len(result.findings) - hidden, 'finding')}, "
         f"{len(result.unchecked) + len(result.coverage.missing)} could not be checked, "
-        f"{len(result.left_alone)} left alone{acknowledged}."
+        f"{len(result.left_alone)} left alone"
+        + "".join(f", {number} {words}" for words, number in more.items() if number)
+        + "."
     )
 
 
@@ -75,6 +84,11 @@ def _acknowledged(named: Path | None) -> tuple[tuple[Acknowledgement, ...], froz
     path = named or _acknowledged_path()
     found = load(path) if path else ()
     return found, names_of(found, "lagging-replica", now().date())
+
+
+def acknowledged_file(named: Path | None) -> Path:
+    """The file of acknowledgements to add to, which need not exist yet."""
+    return named or _acknowledged_path() or ACKNOWLEDGED
 
 
 def _acknowledged_path() -> Path | None:

@@ -10,10 +10,10 @@ from dataclasses import dataclass
 from trueup.cli.progress import Report, say
 from trueup.exit_codes import ExitCode
 from trueup.reconcile.apply import Outcome
+from trueup.reconcile.findings import counted
 from trueup.reconcile.journal import Journal
 from trueup.reconcile.pace import Pace
 from trueup.reconcile.plan import Plan
-from trueup.reconcile.report.words import counted
 from trueup.reconcile.runs import Run
 from trueup.reconcile.sources.cloud import Cloud
 

@@ -15,8 +15,9 @@ from cliff.lister import Lister
 
 from trueup.cli.exits import explained, unforeseen
 from trueup.cli.options import refuse_columns, refuse_ignored, refuse_meaningless
-from trueup.cli.progress import complain
+from trueup.cli.progress import be_quiet, complain
 from trueup.cli.state import state_folder
+from trueup.cli.tables import FittedTable
 from trueup.exit_codes import ExitCode, table
 from trueup.reconcile.report.tables import Cell, Columns, EvidenceCell, Table
 from trueup.reconcile.sources.cloud import Cloud
@@ -70,10 +71,15 @@ class Verb(Lister):
         parser = super().get_parser(prog_name)
         parser.epilog = table()
         parser.formatter_class = argparse.RawDescriptionHelpFormatter
+        parser.add_argument(
+            "-q", "--quiet", action="store_true", help="print the result, and errors; nothing else"
+        )
         return parser
 
     def run(self, parsed_args: argparse.Namespace) -> int:
         self.exit_code = ExitCode.CLEAN
+        if parsed_args.quiet:
+            be_quiet(True)
         try:
             self.check(parsed_args)
             super().run(parsed_args)
@@ -102,6 +108,11 @@ class Verb(Lister):
         columns, rows = self.act(parsed_args)
         plain = parsed_args.formatter in _PLAIN_FORMATS
         return columns, [tuple(_shown(cell, plain) for cell in row) for row in rows]
+
+    def produce_output(self, parsed_args: argparse.Namespace, column_names: Any, rows: Any) -> int:
+        if parsed_args.formatter == "table":
+            self.formatter = FittedTable()
+        return super().produce_output(parsed_args, column_names, rows)
 
     @abstractmethod
     def act(self, arguments: argparse.Namespace) -> Table:

@@ -1,12 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The file of acknowledgements, in TOML: a table `[[acknowledged]]` for each."""
+"""The file of acknowledgements, in TOML: a table `[[acknowledged]]` for each.
 
+It is an operator's file, to be kept in git: `add` appends to it, and changes nothing else of it.
+"""
+
+import json
 import tomllib
 from dataclasses import dataclass
 from pathlib import Path
 
 import msgspec
 
+from trueup.reconcile import files
 from trueup.reconcile.acknowledgements import Acknowledgement
 
 
@@ -25,12 +30,52 @@ class _File(msgspec.Struct, forbid_unknown_fields=True):
 def load(path: Path) -> tuple[Acknowledgement, ...]:
     """Every acknowledgement of a file. Raises AcknowledgementsUnreadable."""
     try:
-        found = msgspec.convert(tomllib.loads(path.read_text()), _File).acknowledged
+        return _parsed(path, path.read_text())
     except OSError as error:
         raise AcknowledgementsUnreadable(str(path), error.strerror or str(error)) from error
-    except (tomllib.TOMLDecodeError, msgspec.ValidationError, UnicodeDecodeError) as error:
+    except UnicodeDecodeError as error:
+        raise AcknowledgementsUnreadable(str(path), str(error)) from error
+
+
+def add(path: Path, one: Acknowledgement) -> None:
+    """Append an acknowledgement to a file, which need not exist.
+
+    Raises AcknowledgementsUnreadable, FileUnwritable.
+    """
+    before = ""
+    if path.exists():
+        load(path)
+        before = path.read_text().rstrip("\n") + "\n\n"
+    text = before + _table(one)
+    # SAFETY: a file that cannot be read would end every later audit.
+    _parsed(path, text)
+    files.write(path, text.encode())
+
+
+def _parsed(path: Path, text: str) -> tuple[Acknowledgement, ...]:
+    try:
+        found = msgspec.convert(tomllib.loads(text), _File).acknowledged
+    except (tomllib.TOMLDecodeError, msgspec.ValidationError) as error:
         raise AcknowledgementsUnreadable(str(path), str(error)) from error
     empty = next((one for one in found if not one.name or not one.reason.strip()), None)
     if empty is not None:
         raise AcknowledgementsUnreadable(str(path), f"{empty.kind} has no name or no reason")
     return found
+
+
+def _table(one: Acknowledgement) -> str:
+    lines = [
+        "[[acknowledged]]",
+        f"kind = {_quoted(one.kind)}",
+        f"name = {_quoted(one.name)}",
+        f"reason = {_quoted(one.reason)}",
+        f"until = {one.until.isoformat()}",
+    ]
+    if one.by:
+        lines.append(f"by = {_quoted(one.by)}")
+    return "\n".join(lines) + "\n"
+
+
+def _quoted(text: str) -> str:
+    """A basic string of TOML: the same as of JSON, except that DEL is escaped."""
+    return json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007f")

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Acknowledgements: what an operator knows better than the facts, with a reason and an end.
 
-They are shown in every audit. What they answer is no longer "could not check"; nothing else of an
-audit changes, and no finding is hidden.
+They are shown in every audit. What they answer is no longer "could not check". A finding that is
+acknowledged by its id is muted: it is shown as muted, and nothing is planned for it.
 """
 
 from collections.abc import Iterable, Sequence
@@ -10,18 +10,22 @@ from dataclasses import dataclass
 from datetime import date
 from typing import Literal
 
-from trueup.reconcile.findings import LeftAlone, Subject, Unchecked
+from trueup.reconcile.findings import Finding, LeftAlone, Subject, Unchecked
 
 # host-gone: a host that never comes back; its records are left to be removed.
 # foreign-owner: a consumer that another service, or another Nova, owns.
 # lagging-replica: a cell whose database may be behind, or in which nothing reports.
-AcknowledgementKind = Literal["host-gone", "foreign-owner", "lagging-replica"]
+# finding: a finding that is known, and that nobody is to be told of for a while.
+AcknowledgementKind = Literal["host-gone", "foreign-owner", "lagging-replica", "finding"]
 _SUBJECTS = {"host-gone": "host", "foreign-owner": "consumer", "lagging-replica": "cell"}
 
 
 @dataclass(frozen=True, slots=True)
 class Acknowledgement:
-    """What an operator says of a host or cell (by name) or consumer (by uuid), and until when."""
+    """What an operator says of a host or cell (by name), a consumer (by uuid) or a finding (by id).
+
+    `until` is the last day on which it counts.
+    """
 
     kind: AcknowledgementKind
     name: str
@@ -35,7 +39,11 @@ class Acknowledgement:
 
     def answers(self, subject: Subject) -> bool:
         """Whether it is about this subject."""
-        return (subject.kind, subject.uuid) == (_SUBJECTS[self.kind], self.name)
+        return (subject.kind, subject.uuid) == (_SUBJECTS.get(self.kind), self.name)
+
+    def mutes(self, finding: Finding) -> bool:
+        """Whether it is about this finding."""
+        return self.kind == "finding" and self.name == finding.id
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,33 +56,56 @@ class Acknowledged:
 
 
 @dataclass(frozen=True, slots=True)
-class Answered:
-    """The verdicts that are left, and every acknowledgement with what it answered."""
+class Muted:
+    """A finding that an acknowledgement mutes."""
 
+    finding: Finding
+    acknowledgement: Acknowledgement
+
+
+@dataclass(frozen=True, slots=True)
+class Answered:
+    """The verdicts that are left, what is muted, and every other acknowledgement."""
+
+    findings: tuple[Finding, ...]
     unchecked: tuple[Unchecked, ...]
     left_alone: tuple[LeftAlone, ...]
     acknowledged: tuple[Acknowledged, ...]
+    muted: tuple[Muted, ...]
 
 
-def answer(
-    unchecked: Sequence[Unchecked],
-    left_alone: Sequence[LeftAlone],
-    acknowledgements: Iterable[Acknowledgement],
-    day: date,
-) -> Answered:
-    """Take from an audit's verdicts what acknowledgements answer; expired ones answer nothing."""
+@dataclass(frozen=True, slots=True)
+class Verdicts:
+    """What an audit says, before anything of it is answered."""
+
+    findings: Sequence[Finding]
+    unchecked: Sequence[Unchecked]
+    left_alone: Sequence[LeftAlone]
+
+
+def answer(verdicts: Verdicts, acknowledgements: Iterable[Acknowledgement], day: date) -> Answered:
+    """Take from an audit's verdicts what acknowledgements answer; expired ones answer nothing.
+
+    One that mutes a finding is in `muted` with it, and not in `acknowledged`.
+    """
     rows: list[Acknowledged] = []
-    open_rows, odd_rows = list(unchecked), list(left_alone)
+    muted: list[Muted] = []
+    findings = list(verdicts.findings)
+    open_rows, odd_rows = list(verdicts.unchecked), list(verdicts.left_alone)
     for one in acknowledgements:
         if not one.holds(day):
             rows.append(Acknowledged(one, expired=True))
             continue
+        known = [Muted(row, one) for row in findings if one.mutes(row)]
         reasons = [row.reason for row in open_rows if one.answers(row.subject)]
         reasons += [row.reason for row in odd_rows if one.answers(row.subject)]
+        findings = [row for row in findings if not one.mutes(row)]
         open_rows = [row for row in open_rows if not one.answers(row.subject)]
         odd_rows = [row for row in odd_rows if not one.answers(row.subject)]
-        rows.append(Acknowledged(one, expired=False, answered=tuple(reasons)))
-    return Answered(tuple(open_rows), tuple(odd_rows), tuple(rows))
+        muted += known
+        if not known:
+            rows.append(Acknowledged(one, expired=False, answered=tuple(reasons)))
+    return Answered(tuple(findings), tuple(open_rows), tuple(odd_rows), tuple(rows), tuple(muted))
 
 
 def names_of(

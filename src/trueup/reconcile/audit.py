@@ -2,15 +2,15 @@
 """Audit: facts → what is wrong, what could not be checked, what was left alone. Pure."""
 
 from collections import Counter
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass, replace
 from datetime import datetime
 
-from trueup.reconcile.acknowledgements import Acknowledged, answer
+from trueup.reconcile.acknowledgements import Acknowledged, Acknowledgement, Muted, Verdicts, answer
 from trueup.reconcile.claims import Moving, claims
 from trueup.reconcile.defects import DEFECTS
 from trueup.reconcile.facts import Coverage, Facts, canonical_uuid
-from trueup.reconcile.findings import Finding, LeftAlone, Subject, Unchecked
+from trueup.reconcile.findings import Finding, LeftAlone, Subject, Unchecked, counted
 from trueup.reconcile.freshness import with_freshness
 from trueup.reconcile.options import AuditOptions
 from trueup.reconcile.residence import Undetermined, provider_of
@@ -27,6 +27,12 @@ class Audit:
     unchecked: tuple[Unchecked, ...]
     left_alone: tuple[LeftAlone, ...]
     acknowledged: tuple[Acknowledged, ...] = ()
+    muted: tuple[Muted, ...] = ()
+
+    @property
+    def every_finding(self) -> tuple[Finding, ...]:
+        """All findings, those that are muted too."""
+        return (*self.findings, *(one.finding for one in self.muted))
 
     @property
     def incomplete(self) -> bool:
@@ -36,15 +42,20 @@ class Audit:
 
 def audit(facts: Facts, options: AuditOptions) -> Audit:
     """Ask every defect, and answer with what the operator has acknowledged."""
-    every = _audit(facts, options)
-    answered = answer(
-        every.unchecked, every.left_alone, options.acknowledgements, facts.taken_at.date()
-    )
+    return answered(_audit(facts, options), options.acknowledgements)
+
+
+def answered(result: Audit, acknowledgements: Iterable[Acknowledgement]) -> Audit:
+    """An audit, of which these acknowledgements answer what they can, too."""
+    verdicts = Verdicts(result.findings, result.unchecked, result.left_alone)
+    rest = answer(verdicts, acknowledgements, result.taken_at.date())
     return replace(
-        every,
-        unchecked=answered.unchecked,
-        left_alone=answered.left_alone,
-        acknowledged=answered.acknowledged,
+        result,
+        findings=rest.findings,
+        unchecked=rest.unchecked,
+        left_alone=rest.left_alone,
+        acknowledged=(*result.acknowledged, *rest.acknowledged),
+        muted=(*result.muted, *rest.muted),
     )
 
 
@@ -85,7 +96,7 @@ def _untold_hosts(facts: Facts) -> Iterator[Unchecked]:
             yield Unchecked(
                 Subject("host", node.host),
                 facts.cells[node.cell],
-                f"{provider.reason}; {count} instances on it were not checked",
+                f"{provider.reason}; {counted(count, 'instance')} on it could not be checked",
             )
 
 

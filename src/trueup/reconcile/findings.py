@@ -151,6 +151,11 @@ def amounts_in_words(amounts: Amounts, names: Mapping[str, str]) -> str:
     return "; ".join(f"{plain_words(held)} on {name}" for name, held in ordered)
 
 
+def counted(number: int, noun: str) -> str:
+    """`1 finding`, `2 findings`."""
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
+
+
 def plain_words(amounts: Mapping[str, int]) -> str:
     """`VCPU=1 MEMORY_MB=64 DISK_GB=1`."""
     return " ".join(f"{name}={amount}" for name, amount in in_order(amounts).items())

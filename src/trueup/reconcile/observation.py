@@ -61,7 +61,7 @@ def suspects_of(audit: Audit) -> frozenset[str]:
 
     While a source is silent, what could not be checked is left out: reading it again says no more.
     """
-    rows: list[Finding | Unchecked] = [*audit.findings]
+    rows: list[Finding | Unchecked] = [*audit.every_finding]
     if audit.coverage.complete:
         rows += audit.unchecked
     return frozenset(row.subject.uuid for row in rows if row.subject.kind in CONSUMERS)
@@ -76,12 +76,17 @@ def confirmed_again(first: Observation, again: Audit) -> Observation:
     asked = suspects_of(first.audit)
     if not asked:
         return first
-    found = {row.id: row for row in again.findings}
+    found = {row.id: row for row in again.every_finding}
     still = {row.subject for row in again.unchecked}
     findings = tuple(
         row
         for row in first.audit.findings
         if row.subject.uuid not in asked or found.get(row.id) == row
+    )
+    muted = tuple(
+        one
+        for one in first.audit.muted
+        if one.finding.subject.uuid not in asked or found.get(one.finding.id) == one.finding
     )
     unchecked = tuple(
         row
@@ -89,16 +94,23 @@ def confirmed_again(first: Observation, again: Audit) -> Observation:
         if row.subject.uuid not in asked or row.subject in still
     )
     told = {row.subject for row in findings} | {row.subject for row in unchecked}
+    told |= {one.finding.subject for one in muted}
     # Of what could not be checked only now, that is said.
     unchecked += tuple(row for row in again.unchecked if row.subject not in told)
     told |= {row.subject for row in unchecked}
-    rows: list[Finding | Unchecked] = [*first.audit.findings, *first.audit.unchecked]
+    rows: list[Finding | Unchecked] = [*first.audit.every_finding, *first.audit.unchecked]
     changed = {row.subject: row.where for row in rows if row.subject not in told}
     left_alone = (
         *first.audit.left_alone,
         *(LeftAlone(subject, where, CHANGED) for subject, where in changed.items()),
     )
-    result = replace(first.audit, findings=findings, unchecked=unchecked, left_alone=left_alone)
+    result = replace(
+        first.audit,
+        findings=findings,
+        unchecked=unchecked,
+        left_alone=left_alone,
+        muted=muted,
+    )
     return replace(first, audit=result)
 
 

@@ -151,7 +151,7 @@ class _Room:
                 )
             )  # fmt: skip
         self._changed |= {uuid for change in step.changes for uuid in _providers(change)}
-        return Effect(step.id, tuple(hosts), tuple(_projects(step)))
+        return Effect(step.id, tuple(hosts), project_effects(step))
 
     def _missing(self, step: Step) -> dict[Resource, int]:
         if not self._all_known:
@@ -206,7 +206,8 @@ def _providers(change: Change) -> Iterable[str]:
     return ()
 
 
-def _projects(step: Step) -> Iterable[ProjectEffect]:
+def project_effects(step: Step) -> tuple[ProjectEffect, ...]:
+    """By how much a step changes what each project uses of each class."""
     usage: Counter[tuple[str, str]] = Counter()
     for change in step.changes:
         _count(usage, change.before, -1)

@@ -72,7 +72,7 @@ class Observer:
                 suspects -= {unknown.name}
             else:
                 return confirmed_again(first, audit(facts, self.options))
-        return confirmed_again(first, replace(first.audit, findings=(), unchecked=()))
+        return confirmed_again(first, replace(first.audit, findings=(), unchecked=(), muted=()))
 
 
 @dataclass(frozen=True, slots=True)

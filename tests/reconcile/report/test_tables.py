@@ -5,15 +5,13 @@ import json
 from dataclasses import replace
 from datetime import timedelta
 
-from tests.reconcile.planning import BROKEN, audited, facts_of, planned
+from tests.reconcile.planning import BROKEN, facts_of, planned
 from tests.scenarios.drafting import uuid_of
 from trueup.reconcile.defects import DEFECTS
 from trueup.reconcile.journal import Origin, Settled
 from trueup.reconcile.journals import Unreadable, applying, runs
 from trueup.reconcile.report.tables import (
-    EvidenceCell,
     Table,
-    audit_table,
     defects_table,
     outcome_table,
     plan_table,
@@ -21,7 +19,6 @@ from trueup.reconcile.report.tables import (
     runs_table,
 )
 
-MIXED = f"{BROKEN}  server busy on h1 task=migrating\n  server lost on h9\ncell2 silent\n"
 NAMES = {uuid: provider.name for uuid, provider in facts_of(BROKEN).providers.items()}
 
 OPERATOR = Origin("operator", "controller", "http://placement")
@@ -31,51 +28,8 @@ def checked(table: Table) -> Table:
     """Every row has a cell for each column, and is plain enough for JSON."""
     columns, rows = table
     assert all(len(row) == len(columns) for row in rows)
-    json.dumps(rows, default=lambda cell: dict(cell.evidence))
+    json.dumps(rows)
     return table
-
-
-def test_findings_come_first_then_what_could_not_be_checked():
-    _, rows = checked(audit_table(audited(MIXED), everything=False))
-    verdicts = [row[0] for row in rows]
-    assert verdicts == sorted(verdicts, key=["finding", "could not check"].index)
-    assert set(verdicts) == {"finding", "could not check"}
-
-
-def test_with_everything_also_what_was_left_alone_comes_last():
-    _, few = audit_table(audited(MIXED), everything=False)
-    _, all_rows = checked(audit_table(audited(MIXED), everything=True))
-    assert all_rows[: len(few)] == few
-    assert [row[0] for row in all_rows[len(few) :]] == ["left alone"]
-    assert all_rows[-1][-1] == {"reason": "its task state is migrating"}
-
-
-def test_a_finding_is_told_with_its_evidence():
-    columns, rows = audit_table(audited(BROKEN), everything=False)
-    assert dict(zip(columns, rows[1], strict=True)) == {
-        "Verdict": "finding",
-        "Severity": "high",
-        "Defect": "missing-allocation",
-        "Kind": "instance",
-        "Subject": uuid_of("web"),
-        "Where": "h1",
-        "Evidence": EvidenceCell(audited(BROKEN).findings[1].evidence),
-    }
-    assert rows[1][-1].words == {
-        "instance": "web, vm state active, host h1, cell cell1",
-        "holds": "nothing",
-        "should hold": "VCPU=2 MEMORY_MB=256 DISK_GB=6 on h1",
-    }
-
-
-def test_a_silent_source_is_a_row_of_its_own():
-    _, rows = audit_table(audited("cell1\n  host h1 VCPU=8\ncell2 silent\n"), everything=False)
-    reason = {"reason": "did not answer: it is down"}
-    assert rows == [("could not check", "", "", "source", "cell2", "", reason)]
-
-
-def test_an_audit_of_a_cloud_in_order_is_empty():
-    assert audit_table(audited("cell1\n  host h1 VCPU=8\n"), everything=True)[1] == []
 
 
 def test_a_plan_is_told_step_by_step_with_names_where_known():

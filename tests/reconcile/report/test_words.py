@@ -4,7 +4,7 @@
 import pytest
 
 from trueup.reconcile.findings import holding
-from trueup.reconcile.report.words import counted, evidence_in_words
+from trueup.reconcile.report.words import evidence_in_words
 
 
 @pytest.mark.parametrize(
@@ -27,7 +27,3 @@ from trueup.reconcile.report.words import counted, evidence_in_words
 )
 def test_each_kind_of_value_has_its_words(value, words):
     assert evidence_in_words({"should_hold": value}) == {"should hold": words}
-
-
-def test_one_is_not_several():
-    assert [counted(n, "finding") for n in (0, 1, 2)] == ["0 findings", "1 finding", "2 findings"]

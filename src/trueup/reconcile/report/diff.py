@@ -7,11 +7,11 @@ from typing import Literal
 
 import msgspec
 
-from trueup.reconcile.findings import Finding
+from trueup.reconcile.findings import Finding, counted
 from trueup.reconcile.order import Effect
 from trueup.reconcile.plan import Plan
 from trueup.reconcile.report.states import before_and_after
-from trueup.reconcile.report.words import counted, evidence_in_words
+from trueup.reconcile.report.words import evidence_in_words
 from trueup.reconcile.steps import Guard, Step
 
 Kind = Literal["header", "step", "removed", "added", "kept", "note", "declined"]

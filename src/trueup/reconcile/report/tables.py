@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Audits, plans and runs as tables: column names, and rows of plain values.
+"""Plans, runs and defects as tables: column names, and rows of plain values.
 
 One report for every output: the commands print it as text or JSON, others may show it elsewhere.
 A cell is a string, a number, or a mapping that text flattens.
@@ -10,10 +10,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 
-from trueup.reconcile.acknowledgements import Acknowledged
-from trueup.reconcile.audit import Audit
 from trueup.reconcile.defects import DEFECTS
-from trueup.reconcile.findings import Evidence, Finding, LeftAlone, Unchecked
+from trueup.reconcile.findings import Evidence
 from trueup.reconcile.journal import Journal, Settled
 from trueup.reconcile.journals import Unreadable
 from trueup.reconcile.plan import Plan
@@ -37,7 +35,6 @@ Cell = str | int | Mapping[str, str] | EvidenceCell
 Columns = tuple[str, ...]
 Table = tuple[Columns, list[tuple[Cell, ...]]]
 
-AUDIT_COLUMNS = ("Verdict", "Severity", "Defect", "Kind", "Subject", "Where", "Evidence")
 PLAN_COLUMNS = ("Step", "Subject", "Before", "After", "Because")
 OUTCOME_COLUMNS = ("Subject", "Result", "Because", "Reason")
 RUNS_COLUMNS = (
@@ -46,39 +43,6 @@ RUNS_COLUMNS = (
 )  # fmt: skip
 RUN_COLUMNS = ("Step", "Subject", "Result", "At", "Because", "Reason", "Requests")
 DEFECTS_COLUMNS = ("Defect", "What it is", "Remedy")
-
-
-def audit_table(audit: Audit, everything: bool) -> Table:
-    """Findings, then what could not be checked; with `everything`, also what was left alone."""
-    rows: list[tuple[Cell, ...]] = [
-        (
-            "finding",
-            row.severity.value,
-            row.defect,
-            row.subject.kind,
-            row.subject.uuid,
-            row.where,
-            EvidenceCell(_evidence(row)),
-        )
-        for row in audit.findings
-    ]
-    rows += [
-        (
-            "could not check",
-            "",
-            "",
-            "source",
-            answer.source,
-            "",
-            {"reason": f"did not answer: {answer.reason}"},
-        )
-        for answer in audit.coverage.missing
-    ]
-    rows += [_reasoned("could not check", row) for row in audit.unchecked]
-    rows += [_acknowledged(row) for row in audit.acknowledged]
-    if everything:
-        rows += [_reasoned("left alone", row) for row in audit.left_alone]
-    return AUDIT_COLUMNS, rows
 
 
 def plan_table(plan: Plan, names: Mapping[str, str]) -> Table:
@@ -158,29 +122,6 @@ def _moment(moment: datetime) -> str:
 def defects_table() -> Table:
     """Every defect Trueup knows."""
     return DEFECTS_COLUMNS, [(defect.NAME, defect.TITLE, defect.REMEDY) for defect in DEFECTS]
-
-
-def _evidence(finding: Finding) -> Evidence:
-    """The evidence of a finding, and since when it is so, where that is known."""
-    since = {"since": _moment(finding.since)} if finding.since else {}
-    return {**finding.evidence, **since}
-
-
-def _acknowledged(row: Acknowledged) -> tuple[Cell, ...]:
-    one = row.acknowledgement
-    words = {"because": one.reason, "until": one.until.isoformat()}
-    if one.by:
-        words["by"] = one.by
-    if row.expired:
-        words["reason"] = "it has expired, and answers nothing any more"
-    elif row.answered:
-        words["answers"] = "; ".join(row.answered)
-    return "acknowledged", "", "", one.kind, one.name, "", words
-
-
-def _reasoned(verdict: str, row: Unchecked | LeftAlone) -> tuple[Cell, ...]:
-    subject = row.subject
-    return verdict, "", "", subject.kind, subject.uuid, row.where, {"reason": row.reason}
 
 
 def _defects(step: Step) -> str:

@@ -11,11 +11,6 @@ def evidence_in_words(evidence: Evidence) -> dict[str, str]:
     return {label.replace("_", " "): _words(value) for label, value in evidence.items()}
 
 
-def counted(number: int, noun: str) -> str:
-    """`1 finding`, `2 findings`."""
-    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
-
-
 def _words(value: Value) -> str:
     if isinstance(value, Mapping):
         return _structure(value)

@@ -1,0 +1,95 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Muting: a finding is acknowledged in the operator's file, for some days and with a reason."""
+
+import argparse
+import getpass
+import re
+from dataclasses import dataclass
+from datetime import date, timedelta
+from pathlib import Path
+
+from trueup.cli.judging import acknowledged_file
+from trueup.cli.options import OptionRefused
+from trueup.reconcile.acknowledgement_file import add
+from trueup.reconcile.acknowledgements import Acknowledgement
+from trueup.reconcile.audit import Audit, answered
+from trueup.reconcile.files import refuse_unwritable
+
+_DURATION = re.compile(r"(\d{1,4})([dw])")
+_DAYS = {"d": 1, "w": 7}
+
+
+@dataclass(eq=False)
+class FindingUnknown(Exception):
+    """There is no such finding now; `muted_until` if it is muted already."""
+
+    finding: str
+    muted_until: date | None = None
+
+
+def add_mute_options(parser: argparse.ArgumentParser) -> None:
+    """--mute, --for and --reason."""
+    group = parser.add_argument_group(
+        "mute a finding", "adds it to the file that --acknowledged names; keep that file in git"
+    )
+    group.add_argument("--mute", metavar="FINDING", help="its id: DEFECT:SUBJECT")
+    group.add_argument(
+        "--for",
+        dest="mute_for",
+        metavar="TIME",
+        type=_days,
+        help="for how long, in days or weeks: 7d, 2w",
+    )
+    group.add_argument("--reason", metavar="TEXT", help="why it may stay as it is")
+
+
+def refuse_half_a_mute(arguments: argparse.Namespace) -> None:
+    """Raise OptionRefused unless --mute, --for and --reason are all given, or none of them.
+
+    Raises FileUnwritable where the file of acknowledgements cannot be written.
+    """
+    given = {
+        "--mute": arguments.mute is not None,
+        "--for": arguments.mute_for is not None,
+        "--reason": bool((arguments.reason or "").strip()),
+    }
+    missing = [option for option, there in given.items() if not there]
+    if len(missing) == len(given) and arguments.reason is None:
+        return
+    if missing:
+        raise OptionRefused(
+            missing[0], "muting takes three options: --mute FINDING --for 7d --reason TEXT"
+        )
+    refuse_unwritable(_file(arguments))
+
+
+def mute(result: Audit, arguments: argparse.Namespace) -> Audit:
+    """Add a finding of an audit to the file; the audit, in which it is muted.
+
+    Raises FindingUnknown, FileUnwritable, AcknowledgementsUnreadable.
+    """
+    if arguments.mute not in {row.id for row in result.findings}:
+        known = {one.finding.id: one.acknowledgement.until for one in result.muted}
+        raise FindingUnknown(arguments.mute, known.get(arguments.mute))
+    one = Acknowledgement(
+        kind="finding",
+        name=arguments.mute,
+        reason=arguments.reason.strip(),
+        until=result.taken_at.date() + timedelta(days=arguments.mute_for),
+        by=getpass.getuser(),
+    )
+    muted = answered(result, [one])
+    add(_file(arguments), one)
+    return muted
+
+
+def _file(arguments: argparse.Namespace) -> Path:
+    return acknowledged_file(arguments.acknowledged)
+
+
+def _days(text: str) -> int:
+    match = _DURATION.fullmatch(text)
+    days = int(match[1]) * _DAYS[match[2]] if match else 0
+    if days == 0:
+        raise argparse.ArgumentTypeError(f"{text!r} is no number of days or weeks, as 7d or 2w")
+    return days

@@ -1,0 +1,144 @@
+# SPDX-License-Identifier: Apache-2.0
+"""An audit as one document for programs; docs/audit.schema.json describes it.
+
+Numbers are numbers, times are ISO 8601 in UTC, providers have a uuid and a name.
+"""
+
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from datetime import datetime
+from typing import Any
+
+from trueup.reconcile.acknowledgements import Acknowledged, Acknowledgement
+from trueup.reconcile.audit import Audit
+from trueup.reconcile.defects import DEFECTS
+from trueup.reconcile.facts import SourceStatus
+from trueup.reconcile.findings import Finding, LeftAlone, Severity, Subject, Unchecked
+from trueup.reconcile.report.audit_view import ShownAudit
+from trueup.reconcile.report.effects import FindingEffect, Miscount
+
+# Raised when something is taken away or changes its meaning; what is added does not raise it.
+FORMAT = 1
+Document = dict[str, Any]
+_TITLES = {defect.NAME: defect.TITLE for defect in DEFECTS}
+
+
+def audit_document(
+    what: ShownAudit, effects: Mapping[str, FindingEffect], version: str
+) -> Document:
+    """The document; `version` is that of Trueup, `effects` are of the findings, by id."""
+    audit = what.audit
+    return {
+        "format": FORMAT,
+        "trueup": version,
+        "taken_at": moment(audit.taken_at),
+        "complete": not audit.incomplete,
+        "counts": _counts(what),
+        "filter": {
+            "defects": sorted(what.view.defects),
+            "severity": what.view.severity.value if what.view.severity else None,
+        },
+        "coverage": [_source(row) for row in audit.coverage.sources],
+        "findings": [_finding(row, audit, effects[row.id]) for row in what.findings],
+        "muted": [
+            _finding(one.finding, audit, effects[one.finding.id])
+            | {"acknowledgement": _acknowledgement(one.acknowledgement)}
+            for one in audit.muted
+        ],
+        "unchecked": _reasoned(audit.unchecked),
+        "acknowledged": [_acknowledged(row) for row in audit.acknowledged],
+    } | ({"left_alone": _reasoned(audit.left_alone)} if what.view.everything else {})
+
+
+def moment(time: datetime) -> str:
+    """A time of the facts, which is UTC, in ISO 8601."""
+    return time.isoformat(timespec="seconds") + "Z"
+
+
+def _counts(what: ShownAudit) -> Document:
+    audit = what.audit
+    severities = Counter(row.severity for row in audit.findings)
+    return {
+        "findings": len(audit.findings),
+        "shown": len(what.findings),
+        "hidden": what.hidden,
+        "muted": len(audit.muted),
+        "unchecked": len(audit.unchecked),
+        "silent_sources": len(audit.coverage.missing),
+        "left_alone": len(audit.left_alone),
+        "by_severity": {severity.value: severities[severity] for severity in Severity},
+        "by_defect": dict(sorted(Counter(row.defect for row in audit.findings).items())),
+    }
+
+
+def _source(row: SourceStatus) -> Document:
+    return {
+        "source": row.source,
+        "answered": row.answered,
+        "answered_at": moment(row.answered_at) if row.answered_at else None,
+        "read_via": row.read_via,
+        "rows": row.rows,
+        "reason": row.reason,
+        "behind": row.behind,
+        "lost_rows": row.lost_rows,
+        "not_understood": row.unread_rows,
+        "not_understood_examples": [
+            {"table": one.table, "row": one.row, "column": one.column, "reason": one.reason}
+            for one in row.unread
+        ],
+        "unsupported": [{"what": one.what, "reason": one.reason} for one in row.unsupported],
+    }
+
+
+def _finding(row: Finding, audit: Audit, effect: FindingEffect) -> Document:
+    since = row.since
+    return {
+        "id": row.id,
+        "defect": row.defect,
+        "title": _TITLES.get(row.defect, row.defect),
+        "severity": row.severity.value,
+        "subject": _subject(row.subject),
+        "where": row.where,
+        "since": moment(since) if since else None,
+        "age_seconds": max(0, int((audit.taken_at - since).total_seconds())) if since else None,
+        "effect": {
+            "capacity": [
+                {"provider": one.uuid, "name": one.name, "resources": dict(one.resources)}
+                for one in effect.capacity
+            ],
+            "quota": _quota(effect.quota),
+        },
+        "remedy": {"steps": len(effect.steps), "declined": effect.declined or None},
+        "evidence": row.evidence,
+    }
+
+
+def _quota(counts: Iterable[Miscount]) -> list[Document]:
+    return [{"project": one.uuid, "resources": dict(one.resources)} for one in counts]
+
+
+def _subject(subject: Subject) -> Document:
+    return {"kind": subject.kind, "uuid": subject.uuid}
+
+
+def _reasoned(rows: Iterable[Unchecked | LeftAlone]) -> list[Document]:
+    return [
+        {"subject": _subject(row.subject), "where": row.where, "reason": row.reason} for row in rows
+    ]
+
+
+def _acknowledgement(one: Acknowledgement) -> Document:
+    return {
+        "kind": one.kind,
+        "name": one.name,
+        "reason": one.reason,
+        "until": one.until.isoformat(),
+        "by": one.by,
+    }
+
+
+def _acknowledged(row: Acknowledged) -> Document:
+    return _acknowledgement(row.acknowledgement) | {
+        "expired": row.expired,
+        "answered": list(row.answered),
+    }

@@ -1,0 +1,106 @@
+# SPDX-License-Identifier: Apache-2.0
+"""An audit as a table: findings, worst first, then what is muted, unchecked and acknowledged."""
+
+from collections.abc import Iterable, Iterator, Mapping
+from datetime import datetime, timedelta
+
+from trueup.reconcile.acknowledgements import Acknowledged, Acknowledgement
+from trueup.reconcile.findings import Finding, LeftAlone, Unchecked, counted
+from trueup.reconcile.report.audit_view import ShownAudit
+from trueup.reconcile.report.effects import FindingEffect
+from trueup.reconcile.report.tables import Cell, Columns, EvidenceCell, Table
+
+_Row = tuple[Cell, ...]
+_COLUMNS: Columns = (
+    "Verdict", "Severity", "Defect", "Kind", "Subject", "Where", "Age", "Effect", "Evidence",
+)  # fmt: skip
+# The column that the findings are ordered by comes first.
+_FIRST = {"severity": "Verdict", "host": "Where", "defect": "Defect"}
+
+
+def audit_columns(order: str) -> Columns:
+    """The columns of the table of an audit whose findings are in this order."""
+    first = _FIRST[order]
+    return (first, *(name for name in _COLUMNS if name != first))
+
+
+def audit_table(what: ShownAudit, effects: Mapping[str, FindingEffect]) -> Table:
+    """The table of what is shown of an audit; `effects` are of the findings, by id."""
+    columns = audit_columns(what.view.order)
+    order = [_COLUMNS.index(name) for name in columns]
+    return columns, [tuple(row[number] for number in order) for row in _rows(what, effects)]
+
+
+def _rows(what: ShownAudit, effects: Mapping[str, FindingEffect]) -> Iterator[_Row]:
+    audit = what.audit
+    for finding in what.findings:
+        yield _finding("finding", finding, audit.taken_at, effects)
+    for one in audit.muted:
+        row = _finding("muted", one.finding, audit.taken_at, effects)
+        yield (*row[:-1], _because(one.acknowledgement))
+    for source in audit.coverage.missing:
+        reason = {"reason": f"did not answer: {source.reason}"}
+        yield "could not check", "", "", "source", source.source, "", "", "", reason
+    yield from _reasoned("could not check", audit.unchecked)
+    for row_of in audit.acknowledged:
+        yield _acknowledged(row_of)
+    if what.view.everything:
+        yield from _reasoned("left alone", audit.left_alone)
+
+
+def _finding(
+    verdict: str, row: Finding, now: datetime, effects: Mapping[str, FindingEffect]
+) -> _Row:
+    return (
+        verdict,
+        row.severity.value,
+        row.defect,
+        row.subject.kind,
+        row.subject.uuid,
+        row.where,
+        age_in_words(now - row.since) if row.since else "",
+        _effect(effects[row.id]),
+        EvidenceCell(row.evidence),
+    )
+
+
+def _effect(effect: FindingEffect) -> dict[str, str]:
+    """What is counted wrongly, of providers and of projects; nothing where no remedy says it."""
+    parts = {"capacity": effect.capacity, "quota": effect.quota}
+    return {
+        label: "; ".join(one.words for one in counts) for label, counts in parts.items() if counts
+    }
+
+
+def _because(one: Acknowledgement) -> dict[str, str]:
+    by = {"by": one.by} if one.by else {}
+    return {"because": one.reason, "until": one.until.isoformat(), **by}
+
+
+def _acknowledged(row: Acknowledged) -> _Row:
+    one = row.acknowledgement
+    words = _because(one)
+    if row.expired:
+        words["reason"] = "it has expired, and answers nothing any more"
+    elif row.answered:
+        words["answers"] = "; ".join(row.answered)
+    elif one.kind == "finding":
+        words["reason"] = "there is no such finding any more; it can be taken out of the file"
+    return "acknowledged", "", "", one.kind, one.name, "", "", "", words
+
+
+def _reasoned(verdict: str, rows: Iterable[Unchecked | LeftAlone]) -> Iterator[_Row]:
+    for row in rows:
+        subject = row.subject
+        reason = {"reason": row.reason}
+        yield verdict, "", "", subject.kind, subject.uuid, row.where, "", "", reason
+
+
+def age_in_words(age: timedelta) -> str:
+    """`5 minutes`, `3 hours`, `12 days`: the largest unit, rounded down."""
+    seconds = int(age.total_seconds())
+    for unit, length in (("day", 86400), ("hour", 3600), ("minute", 60)):
+        if seconds >= length:
+            return counted(seconds // length, unit)
+    # Clocks differ: what seems to come is of this moment.
+    return counted(max(seconds, 0), "second")

@@ -1,0 +1,68 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Which findings of an audit are shown, and in which order; it never changes a verdict. Pure."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Literal
+
+from trueup.reconcile.audit import Audit
+from trueup.reconcile.defects import DEFECTS
+from trueup.reconcile.findings import Finding, Severity
+
+Order = Literal["severity", "host", "defect"]
+# Worst first; of the same severity, in the order in which the defects are asked.
+_SEVERITIES = {severity: number for number, severity in enumerate(Severity)}
+_DEFECTS = {defect.NAME: number for number, defect in enumerate(DEFECTS)}
+
+
+@dataclass(frozen=True, slots=True)
+class AuditView:
+    """What is shown of an audit: only these defects (none: all), at least this severity.
+
+    `everything` also shows what was left alone.
+    """
+
+    defects: frozenset[str] = frozenset()
+    severity: Severity | None = None
+    everything: bool = False
+    order: Order = "severity"
+
+    def shows(self, finding: Finding) -> bool:
+        """Whether the filters let it through."""
+        least = self.severity or Severity.LOW
+        named = not self.defects or finding.defect in self.defects
+        return named and _SEVERITIES[finding.severity] <= _SEVERITIES[least]
+
+
+@dataclass(frozen=True, slots=True)
+class ShownAudit:
+    """An audit with the findings that a view shows, in its order, and how many it hides."""
+
+    audit: Audit
+    view: AuditView
+    findings: tuple[Finding, ...]
+    hidden: int
+
+
+def shown(audit: Audit, view: AuditView) -> ShownAudit:
+    """What a view shows of an audit."""
+    findings = [row for row in audit.findings if view.shows(row)]
+    ordered = tuple(_in_order(findings, view.order))
+    return ShownAudit(audit, view, ordered, len(audit.findings) - len(findings))
+
+
+def _in_order(findings: Iterable[Finding], order: Order) -> list[Finding]:
+    """Worst first; by host or defect, the group with the worst finding is first."""
+    worst_first = sorted(findings, key=lambda row: (_rank(row), row.where, row.subject))
+    groups: dict[str, list[Finding]] = {}
+    for row in worst_first:
+        groups.setdefault(_group(row, order), []).append(row)
+    return [row for rows in groups.values() for row in rows]
+
+
+def _group(finding: Finding, order: Order) -> str:
+    return {"severity": "", "host": finding.where, "defect": finding.defect}[order]
+
+
+def _rank(finding: Finding) -> tuple[int, int]:
+    return _SEVERITIES[finding.severity], _DEFECTS.get(finding.defect, len(_DEFECTS))

@@ -1,0 +1,107 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What findings do to capacity and to quotas: by how much Placement's counts are wrong. Pure.
+
+The remedy of a finding says what is right; the effect is the difference that it would make.
+"""
+
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+
+from trueup.reconcile.defects import DEFECTS
+from trueup.reconcile.facts import Allocations, Facts, Holding
+from trueup.reconcile.findings import Declined, Finding, in_order, plain_words
+from trueup.reconcile.order import project_effects
+from trueup.reconcile.plan import consumers_of
+from trueup.reconcile.steps import Step, step_growth
+
+_DEFECTS = {defect.NAME: defect for defect in DEFECTS}
+_Counts = Counter[tuple[str, str]]
+
+
+@dataclass(frozen=True, slots=True)
+class Miscount:
+    """By how much a provider or a project is counted wrongly, by resource class.
+
+    Above 0: more is counted than is used. `uuid` and `name` are the same for a project.
+    """
+
+    uuid: str
+    name: str
+    resources: Mapping[str, int]
+
+    @property
+    def words(self) -> str:
+        """`h1: VCPU=2 too many, DISK_GB=1 too few`."""
+        many = {name: amount for name, amount in self.resources.items() if amount > 0}
+        few = {name: -amount for name, amount in self.resources.items() if amount < 0}
+        parts = [f"{plain_words(many)} too many"] if many else []
+        parts += [f"{plain_words(few)} too few"] if few else []
+        return f"{self.name}: {', '.join(parts)}"
+
+
+@dataclass(frozen=True, slots=True)
+class FindingEffect:
+    """What a finding does to the capacity of providers, and to the quotas of projects.
+
+    `steps` is what its remedy would do now; it is empty where `declined` says why there is none.
+    """
+
+    capacity: tuple[Miscount, ...]
+    quota: tuple[Miscount, ...]
+    steps: tuple[Step, ...] = ()
+    declined: str = ""
+
+
+def effects_of(findings: Iterable[Finding], facts: Facts) -> dict[str, FindingEffect]:
+    """The effect of each finding, as its remedy tells, by its id."""
+    every = tuple(findings)
+    complete = with_owners(facts, every)
+    return {finding.id: _effect(finding, complete) for finding in every}
+
+
+def with_owners(facts: Facts, findings: Iterable[Finding]) -> Facts:
+    """The facts with a holding of each consumer that remedies of these findings may change.
+
+    Where Placement was not asked for it, its owner is the one that Nova has.
+    """
+    missing = set(consumers_of(tuple(findings))) - facts.holdings.keys()
+    if not missing:
+        return facts
+    owners = {row.uuid: row.instance for row in facts.migrations}
+    found = {uuid: _holding(uuid, owners.get(uuid, uuid), facts) for uuid in missing}
+    return replace(facts, holdings={**facts.holdings, **found})
+
+
+def _holding(uuid: str, owner: str, facts: Facts) -> Holding:
+    amounts = facts.consumers.get(uuid)
+    if not amounts:
+        return Holding(None, None)
+    instance = facts.alive.get(owner) or facts.deleted.get(owner)
+    project, user = (instance.project, instance.user) if instance else ("", "")
+    return Holding(Allocations(amounts, project, user), None)
+
+
+def _effect(finding: Finding, facts: Facts) -> FindingEffect:
+    steps = _DEFECTS[finding.defect].remedy(finding, facts)
+    if isinstance(steps, Declined):
+        return FindingEffect((), (), declined=steps.reason)
+    providers: _Counts = Counter()
+    projects: _Counts = Counter()
+    for step in steps:
+        # What a step adds was missing, and what it takes away was too much.
+        providers.subtract(step_growth(step))
+        projects.subtract(
+            {(row.project, row.resource_class): row.change for row in project_effects(step)}
+        )
+    names = facts.provider_names
+    return FindingEffect(_miscounts(providers, names), _miscounts(projects, {}), steps)
+
+
+def _miscounts(counts: _Counts, names: Mapping[str, str]) -> tuple[Miscount, ...]:
+    by_subject: dict[str, dict[str, int]] = {}
+    for (uuid, resource_class), amount in counts.items():
+        if uuid and amount:
+            by_subject.setdefault(uuid, {})[resource_class] = amount
+    rows = (Miscount(u, names.get(u, u), in_order(held)) for u, held in by_subject.items())
+    return tuple(sorted(rows, key=lambda row: (row.name, row.uuid)))
