@@ -65,7 +65,7 @@ def test_a_healthy_cloud_is_clean_and_what_is_not_told_is_named(audit):
     assert ran.code == 0, ran.out + ran.err
     assert {row["Verdict"] for row in ran.json()} == {"left alone"}
     assert MOVING in {row["Subject"] for row in ran.json()}
-    assert "Neutron (1 rows)" in ran.err
+    assert "Neutron (1 row)" in ran.err
     assert "has no archived rows, build requests" in ran.err
 
 

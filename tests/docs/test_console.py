@@ -10,7 +10,9 @@ import io
 import os
 import re
 import shlex
+import time
 from collections.abc import Iterator
+from datetime import datetime, timedelta, tzinfo
 from pathlib import Path
 
 import pytest
@@ -22,6 +24,17 @@ CLOUD = re.compile(r"<!-- cloud: (\S+) -->")
 BLOCK = re.compile(r"^```console\n(.*?)^```", re.MULTILINE | re.DOTALL)
 RUN = re.compile(r"\d{8}T\d{6}-[0-9a-f]{8}")
 PAGES = [path for path in sorted((ROOT / "docs").rglob("*.md")) if CLOUD.search(path.read_text())]
+
+
+class ClockOfThePages(datetime):
+    """It starts half a day after the clouds were recorded: pages say how old things are."""
+
+    _STARTED = time.monotonic()
+
+    @classmethod
+    def now(cls, tz: tzinfo | None = None) -> datetime:
+        passed = timedelta(seconds=time.monotonic() - cls._STARTED)
+        return datetime(2026, 11, 21, 12, tzinfo=tz) + passed
 
 
 def commands(page: str) -> Iterator[tuple[str, str]]:
@@ -50,6 +63,7 @@ def test_a_page_prints_what_it_says(path, recorded_cloud, tmp_path, monkeypatch)
     monkeypatch.setenv("TRUEUP_NOVA_CONF", str(cloud.nova_conf))
     monkeypatch.setenv("TRUEUP_STATE_DIR", str(tmp_path / "state"))
     monkeypatch.setattr("trueup.cli.plan.INTERVAL_SECONDS", 0.01)
+    monkeypatch.setattr("trueup.reconcile.clock.datetime", ClockOfThePages)
     monkeypatch.chdir(tmp_path)
     names: dict[str, str] = {}
     rewritten = page

@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from trueup.cli.documents import DocumentVerb
-from trueup.cli.judging import add_audit_options, audit_options, summarize, verdict
-from trueup.cli.muting import add_mute_options, mute, refuse_half_a_mute
+from trueup.cli.judging import add_audit_options, summarize, verdict
+from trueup.cli.muting import add_mute_options, mute, options_with_mute, refuse_half_a_mute
 from trueup.cli.options import OptionRefused
 from trueup.cli.progress import progress, say
 from trueup.cli.sources import FactsVerb, add_from_option, kept_facts, selection
@@ -86,7 +86,7 @@ class AuditCommand(DocumentVerb, FactsVerb):
         return make(self._shown, self._effects, version("trueup"))
 
     def _observe(self, arguments: argparse.Namespace) -> Observation:
-        options = audit_options(arguments)
+        options = options_with_mute(arguments)
         if arguments.snapshot:
             return observation(kept_facts(arguments), options)
         with self.cloud(arguments) as cloud, progress() as report:

@@ -8,12 +8,13 @@ from dataclasses import dataclass
 from datetime import date, timedelta
 from pathlib import Path
 
-from trueup.cli.judging import acknowledged_file
+from trueup.cli.judging import acknowledged_file, audit_options
 from trueup.cli.options import OptionRefused
 from trueup.reconcile.acknowledgement_file import add
 from trueup.reconcile.acknowledgements import Acknowledgement
 from trueup.reconcile.audit import Audit, answered
 from trueup.reconcile.files import refuse_unwritable
+from trueup.reconcile.options import AuditOptions
 
 _DURATION = re.compile(r"(\d{1,4})([dw])")
 _DAYS = {"d": 1, "w": 7}
@@ -61,6 +62,13 @@ def refuse_half_a_mute(arguments: argparse.Namespace) -> None:
             missing[0], "muting takes three options: --mute FINDING --for 7d --reason TEXT"
         )
     refuse_unwritable(_file(arguments))
+
+
+def options_with_mute(arguments: argparse.Namespace) -> AuditOptions:
+    """The options of an audit; a file that the first mute makes is not there yet."""
+    if arguments.mute and not _file(arguments).exists():
+        return AuditOptions(arguments.grace)
+    return audit_options(arguments)
 
 
 def mute(result: Audit, arguments: argparse.Namespace) -> Audit:

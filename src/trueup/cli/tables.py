@@ -27,18 +27,19 @@ class FittedTable(TableFormatter):
     def emit_list(
         self,
         column_names: Sequence[str],
-        data: Iterable[Sequence[Any]],
+        rows: Iterable[Sequence[Any]],
         stdout: TextIO,
         parsed_args: argparse.Namespace,
     ) -> None:
-        rows = [[_text(cell) for cell in row] for row in data]
+        texts = [[_text(cell) for cell in row] for row in rows]
         limit = _limit(parsed_args)
-        widths = fitted(column_names, rows, limit) if limit else _natural(column_names, rows)
+        widths = fitted(column_names, texts, limit) if limit else _natural(column_names, texts)
         if widths is None:
-            stdout.writelines(f"{line}\n" for line in blocks(column_names, rows, limit))
+            stdout.writelines(f"{line}\n" for line in blocks(column_names, texts, limit))
             return
         wrapped = [
-            [_wrapped(cell, width) for cell, width in zip(row, widths, strict=True)] for row in rows
+            [_wrapped(cell, width) for cell, width in zip(row, widths, strict=True)]
+            for row in texts
         ]
         # What fits is not to be made narrower in another way.
         unlimited = argparse.Namespace(**{**vars(parsed_args), "max_width": _ENDLESS})

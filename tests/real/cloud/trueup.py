@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from tests.cli.running import ROWS
 from tests.real.cloud.openstack import nova_manage
 from tests.real.cloud.processes import run
 from tests.real.cloud.site import Site, program
@@ -70,7 +71,8 @@ class Trueup:
         return self.apply(self.plan()[0])
 
     def _run(self, *words: str, expected: tuple[int, ...] = (CLEAN,)) -> Answer:
-        done = self._program(*words, "-f", "json", expected=expected)
+        form = ROWS if words[0] == "audit" else ("-f", "json")
+        done = self._program(*words, *form, expected=expected)
         rows = json.loads(done.stdout) if done.stdout.strip() else []
         return Answer(done.returncode, rows, done.stderr)
 
