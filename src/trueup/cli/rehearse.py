@@ -12,6 +12,7 @@ from trueup.exit_codes import ExitCode
 from trueup.lab.embedded import embedded_placement
 from trueup.reconcile import ledger_copy
 from trueup.reconcile.collect import collect
+from trueup.reconcile.findings import counted
 from trueup.reconcile.plan import refuse_foreign
 from trueup.reconcile.plan_file import load
 from trueup.reconcile.rehearse import Rehearsal, rehearse
@@ -20,7 +21,6 @@ from trueup.reconcile.report.rehearsals import (
     rehearsal_table,
 )
 from trueup.reconcile.report.tables import Columns, Table
-from trueup.reconcile.report.words import counted
 from trueup.reconcile.sources.cloud import Cloud
 
 

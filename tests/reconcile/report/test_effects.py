@@ -66,9 +66,9 @@ def test_the_effects_of_all_are_what_the_plan_does_to_hosts_and_projects():
 
 
 def test_a_finding_that_is_not_repaired_says_why():
-    [db] = [row for row in audited(BROKEN).findings if row.subject.uuid == uuid_of("db")]
-    nothing = {uuid_of("db"): Holding(None, 7)}
-    effect = effects_of([db], replace(facts_of(BROKEN), holdings=nothing))[db.id]
+    [old] = [row for row in audited(BROKEN).findings if row.subject.uuid == uuid_of("old")]
+    nothing = {uuid_of("old"): Holding(None, 7)}
+    effect = effects_of([old], replace(facts_of(BROKEN), holdings=nothing))[old.id]
     assert effect.steps == effect.capacity == effect.quota == ()
     assert "holds nothing now" in effect.declined
 
