@@ -39,6 +39,15 @@ class Process:
             body = answer.read()
         return answer.status, json.loads(body) if body else None
 
+    def put(self, path: str, body: Any, **headers: str) -> int:
+        """The status."""
+        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=120)
+        named = {name.replace("_", "-"): value for name, value in headers.items()}
+        with contextlib.closing(connection):
+            named["content-type"] = "application/json"
+            connection.request("PUT", path, json.dumps(body), named)
+            return connection.getresponse().status
+
     def answers(self) -> bool:
         try:
             return self.get("/")[0] > 0

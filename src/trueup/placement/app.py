@@ -48,7 +48,7 @@ class PlacementApplication(RequestIds):
         if settings.behind_proxy:
             api = oslo_middleware.HTTPProxyToWSGI(api, settings.source)
         self._ready = api
-        super().__init__(self._prepare_first)
+        super().__init__(self._prepare_first, database.write_slots.leave_one_of)
         self._prepare()
 
     @property

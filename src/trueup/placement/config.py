@@ -9,7 +9,7 @@ OpenStack's services.
 import logging
 import os
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -21,7 +21,8 @@ from oslo_policy import opts as policy_options
 from trueup.placement import keystone
 from trueup.placement.options import OPTIONS, set_library_defaults
 from trueup.placement.store.engine import availability
-from trueup.placement.store.engine.database import Database, DatabaseOptions
+from trueup.placement.store.engine.database import Database
+from trueup.placement.store.engine.sessions import DatabaseOptions
 
 FILE = "placement.conf"
 FOLDER_VARIABLE = "OS_PLACEMENT_CONFIG_DIR"
@@ -155,6 +156,12 @@ def open_database(settings: Settings) -> Database:
         raise ConfigurationUnusable(str(error)) from error
 
 
+def open_for_maintenance(settings: Settings) -> Database:
+    """The same for commands, which wait for locks as long as the server lets them."""
+    patient = replace(settings.database, lock_wait_seconds=None)
+    return open_database(replace(settings, database=patient))
+
+
 def set_up_logging(source: cfg.ConfigOpts) -> None:
     """Set up logging by [DEFAULT]. Its settings for upstream's loggers apply to Trueup's."""
     log.setup(source, _PROJECT)
@@ -203,6 +210,7 @@ def _read(source: cfg.ConfigOpts) -> Settings:
             recycle_seconds=database.connection_recycle_time,
             synchronous=database.sqlite_synchronous,
             sql_mode=database.mysql_sql_mode,
+            lock_wait_seconds=source.trueup.lock_wait_timeout,
         ),
         cors=dict(source.cors) if source.cors.allowed_origin else None,
         healthcheck=bool(source.healthcheck.backends),

@@ -115,6 +115,15 @@ OPTIONS: dict[str, list[cfg.Opt]] = {
             help="Bring the schema up to date when the service starts, as 'db sync' does.",
         ),
     ],
+    "trueup": [
+        cfg.IntOpt(
+            "lock_wait_timeout",
+            default=10,
+            min=1,
+            help="Seconds that a write waits for a lock of another session of the database; "
+            "then it is refused with 503. Only Trueup has this option.",
+        ),
+    ],
     "workarounds": [
         cfg.BoolOpt(
             "optimize_for_wide_provider_trees",

@@ -142,7 +142,7 @@ def _try(service: Service, address: str, listen: ListenOptions) -> None:
 
 
 def _prepare(settings: Settings) -> None:
-    database = config.open_database(settings)
+    database = config.open_for_maintenance(settings)
     try:
         migrations.upgrade(database)
     finally:

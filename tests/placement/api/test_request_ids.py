@@ -32,7 +32,7 @@ def test_the_id_of_the_caller_is_kept_if_it_is_one(inbound: str, kept: bool) -> 
         return []
 
     environ = {"HTTP_X_OPENSTACK_REQUEST_ID": inbound, "PATH_INFO": "/"}
-    list(RequestIds(application)(environ, lambda *_: None))
+    list(RequestIds(application, lambda _: None)(environ, lambda *_: None))
     assert seen.get(GLOBAL_REQUEST_ID) == (inbound if kept else None)
 
 
@@ -43,3 +43,21 @@ def test_requests_are_logged_with_their_status(
         client.get("/traits?name=in:A", version="1.20")
     assert '"GET /traits?name=in:A" status: 200' in caplog.text
     assert "microversion: 1.20" in caplog.text
+
+
+def test_more_requests_at_once_than_ever_before_are_noted() -> None:
+    noted: list[int] = []
+    depth = iter([3, 1, 4])
+
+    def application(environ, start_response):
+        if environ["depth"] > 1:
+            ask(environ["depth"] - 1)
+        return []
+
+    def ask(depth: int) -> None:
+        requests({"PATH_INFO": "/", "depth": depth}, lambda *_: None)
+
+    requests = RequestIds(application, noted.append)
+    for one in depth:
+        ask(one)
+    assert noted == [1, 2, 3, 4]

@@ -13,6 +13,7 @@ from typing import Any
 
 from trueup.model import errors as model
 from trueup.placement.api.versions import NEWEST, OLDEST, V
+from trueup.placement.store.engine.errors import Meaning
 
 UNDEFINED_CODE = "placement.undefined_code"
 CONCURRENT_UPDATE = "placement.concurrent_update"
@@ -24,6 +25,18 @@ INVENTORY_IN_USE = "placement.inventory.inuse"
 PROVIDER_IN_USE = "placement.resource_provider.inuse"
 CANNOT_DELETE_PARENT = "placement.resource_provider.cannot_delete_parent"
 PROVIDER_NOT_FOUND = "placement.resource_provider.not_found"
+
+
+_RETRY_AFTER_SECONDS = 5
+
+_UNAVAILABLE = {
+    Meaning.CONFLICT: "Other transactions of the database interfered.",
+    Meaning.LOCKED: "Another session of the database holds a lock that the request needs.",
+    Meaning.AWAY: "The database does not answer.",
+    Meaning.READ_ONLY: "The database accepts no writes now.",
+    Meaning.EXHAUSTED: "The database has no disk space or memory left.",
+    Meaning.STOPPED: "The database was told to stop the request.",
+}
 
 
 class Refused(Exception):
@@ -44,6 +57,12 @@ class Refused(Exception):
 def bad_request(detail: str, code: str = UNDEFINED_CODE) -> Refused:
     """A request that is malformed, for the handlers and parsers to raise."""
     return Refused(400, detail, code)
+
+
+def unavailable(meaning: Meaning) -> Refused:
+    """A request that may succeed later, when the database is well again."""
+    headers = {"retry-after": str(_RETRY_AFTER_SECONDS)}
+    return Refused(503, _UNAVAILABLE[meaning], headers=headers)
 
 
 # What an error says, whatever was attempted.

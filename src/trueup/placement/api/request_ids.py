@@ -7,6 +7,7 @@ It is around authentication, so that the log also has requests whose token is re
 import logging
 import re
 from collections.abc import Callable, Iterable
+from threading import Lock
 from typing import Any
 
 from oslo_context.context import RequestContext
@@ -26,10 +27,17 @@ Application = Callable[[dict[str, Any], Callable[..., Any]], Iterable[bytes]]
 
 
 class RequestIds:
-    """A WSGI application around another."""
+    """A WSGI application around another.
 
-    def __init__(self, application: Application):
+    It counts requests, since a server does not say how many threads it has. When more of them are
+    under way than ever before, `note_threads` is called with their number.
+    """
+
+    def __init__(self, application: Application, note_threads: Callable[[int], None]):
         self.application = application
+        self._note_threads = note_threads
+        self._counting = Lock()
+        self._running = self._running_max = 0
 
     def __call__(
         self, environ: dict[str, Any], start_response: Callable[..., Any]
@@ -62,4 +70,13 @@ class RequestIds:
             )
             return start_response(status, headers, *rest)
 
-        return self.application(environ, start_with_id)
+        with self._counting:
+            self._running += 1
+            if self._running > self._running_max:
+                self._running_max = self._running
+                self._note_threads(self._running)
+        try:
+            return self.application(environ, start_with_id)
+        finally:
+            with self._counting:
+                self._running -= 1

@@ -27,6 +27,7 @@ from trueup.placement.api.errors import (
     page,
     plain_text,
     refusal_of,
+    unavailable,
 )
 from trueup.placement.api.http import (
     JSON,
@@ -49,11 +50,9 @@ from trueup.placement.api.versions import (
 )
 from trueup.placement.config import Settings
 from trueup.placement.index.current import Index
-from trueup.placement.store.engine.availability import is_away, was_lost
+from trueup.placement.store.engine.availability import reason, was_lost
 from trueup.placement.store.engine.database import Database
-
-_RETRY_AFTER = "5"
-"""Seconds for clients to wait when the database is away."""
+from trueup.placement.store.engine.errors import meaning_of
 
 _log = logging.getLogger(__name__)
 
@@ -217,8 +216,11 @@ def _refusal(request: Request, error: Exception) -> Refused:
     if isinstance(error, UnicodeEncodeError):
         # JSON can contain half of a surrogate pair, which no database can store.
         return bad_request(f"The text cannot be stored: {error.reason}")
-    if is_away(error):
-        _log.error("The database does not answer: %s", error)
-        return Refused(503, "The database does not answer.", headers={"retry-after": _RETRY_AFTER})
+    meaning = meaning_of(error)
+    if meaning is not None:
+        refused = unavailable(meaning)
+        _log.error("%s %s", refused.detail, reason(error))
+        return refused
     _log.exception("Placement API unexpected error: %s", error)
-    return Refused(500, str(error))
+    # SAFETY: an error says more than strangers should know: SQL, values, paths.
+    return Refused(500, "An unexpected error occurred; the log of the service has it.")

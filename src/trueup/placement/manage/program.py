@@ -116,7 +116,7 @@ def _run(words: list[str]) -> int:
     if run is _print_help:
         return _print_help(source.command)
     settings = config.read(source)
-    database = config.open_database(settings)
+    database = config.open_for_maintenance(settings)
     try:
         return run(database, settings, source.command)
     finally:

@@ -9,7 +9,8 @@ from sqlalchemy.engine import make_url
 
 from tests.servers.databases import as_text
 from trueup.placement.store.engine import availability
-from trueup.placement.store.engine.database import Database, DatabaseOptions
+from trueup.placement.store.engine.database import Database
+from trueup.placement.store.engine.sessions import DatabaseOptions
 
 
 def failure(url: str, statement: str = "SELECT 1") -> Exception:

@@ -7,23 +7,24 @@ statements of the block see the same moment.
 """
 
 import functools
-import math
 import os
 import random
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
 from typing import Any, Concatenate, ParamSpec, TypeVar
 
-from sqlalchemy import Connection, Engine, create_engine, event
+from sqlalchemy import Connection, Engine, create_engine
 from sqlalchemy.engine import URL, make_url
-from sqlalchemy.exc import DBAPIError, DisconnectionError, IntegrityError
+from sqlalchemy.exc import DBAPIError, IntegrityError
 from sqlalchemy.pool import NullPool, QueuePool
 
 from trueup.model.errors import ConcurrentUpdate
 from trueup.placement.store import own_tables
 from trueup.placement.store.engine import changes
+from trueup.placement.store.engine.errors import Meaning, TooManyWaiting, meaning_of
+from trueup.placement.store.engine.sessions import IN_MEMORY, DatabaseOptions, prepare_sessions
+from trueup.placement.store.engine.write_slots import WriteSlots
 
 Transaction = Connection
 """What the functions of the store take; callers only pass it on."""
@@ -31,40 +32,14 @@ Transaction = Connection
 _Arguments = ParamSpec("_Arguments")
 _Result = TypeVar("_Result")
 
-_TRUSTED_UNTIL = "trueup trusted until"
-_TRUSTED_SECONDS = 1.0
-
-_LISTS_LENGTH_MAX = 2**30
-
 _ATTEMPTS_MAX = 20
 _PAUSE_SECONDS = 0.01
 
-_MYSQL_CONFLICTS = frozenset({1020, 1205, 1213})  # changed row, lock wait timeout, deadlock
-_POSTGRESQL_CONFLICTS = frozenset({"40001", "40P01", "55P03"})
-
-_IN_MEMORY = frozenset({None, "", ":memory:"})
 _DRIVERS = {"postgresql": "postgresql+psycopg", "mysql": "mysql+pymysql"}
 
 
 class ChangedMeanwhile(Exception):
     """What a transaction read without a lock was changed before it could write: it starts again."""
-
-
-@dataclass(frozen=True, slots=True)
-class DatabaseOptions:
-    """How connections are made and kept. Seconds; None leaves the library's default.
-
-    `parameters` are added to the query of the URL; without `sql_mode`, MySQL has the server's.
-    """
-
-    parameters: str = ""
-    pool_size: int | None = None
-    overflow: int | None = None
-    pool_timeout_seconds: int | None = None
-    recycle_seconds: int = 3600
-    busy_timeout_seconds: int = 30
-    synchronous: bool = True
-    sql_mode: str = "TRADITIONAL"
 
 
 class Database:
@@ -77,8 +52,8 @@ class Database:
             parsed = parsed.update_query_string(options.parameters, append=True)
         self._engine = create_engine(parsed, **_engine_arguments(parsed, options))
         self.is_sqlite = parsed.get_backend_name() == "sqlite"
-        self.is_in_memory = self.is_sqlite and parsed.database in _IN_MEMORY
-        _control(self._engine, parsed, options)
+        self.is_in_memory = self.is_sqlite and parsed.database in IN_MEMORY
+        prepare_sessions(self._engine, parsed, options)
         # On SQLite every transaction is a snapshot, and MySQL is told before each one.
         self._is_mysql = parsed.get_backend_name() == "mysql"
         self._snapshots = (
@@ -87,6 +62,10 @@ class Database:
             else self._engine
         )
         self._readers = _readers_of(self._engine, parsed, options)
+        self.lock_wait_seconds = options.lock_wait_seconds
+        """How long a transaction may wait for a lock; None: as long as the server lets it."""
+        self.write_slots = WriteSlots(_connections_max(self._engine))
+        """For whoever serves requests in several threads."""
         # SAFETY: by process, for two of them must not number their changes in one row.
         self._idle_writers: dict[int, list[changes.Writer]] = {}
 
@@ -97,25 +76,36 @@ class Database:
         `alone` is for repairs: with it the block fails if another transaction interferes.
 
         SAFETY: a block that decides by rows locks them before it reads them. On SQLite the whole
-        database is locked from the start.
+        database is locked from the start. Raises TooManyWaiting before anything is done.
         """
+        slot = self.write_slots.take()
         idle = self._idle_writers.setdefault(os.getpid(), [])
+        writer, keeps_writer, gets_on = idle.pop() if idle else changes.Writer(), False, True
         options = {"trueup_begin": "BEGIN IMMEDIATE"}
         if alone and not self.is_sqlite:
             options["isolation_level"] = "SERIALIZABLE"
-        with self._engine.connect() as connection:
-            connection = connection.execution_options(**options)
-            noted: set[str] = set()
-            connection.info[changes.NOTED] = noted
-            writer = _take_writer(idle)
-            try:
-                with connection.begin():
+        try:
+            with self._engine.connect() as connection:
+                noted: set[str] = set()
+                connection.info[changes.NOTED] = noted
+                with connection.execution_options(**options).begin():
                     yield connection
                     changes.publish(connection, noted, writer)
-            finally:
-                # SAFETY: after a lost connection the server may still execute what was sent.
-                if not connection.invalidated:
-                    idle.append(writer)
+            keeps_writer = True
+        except DBAPIError as error:
+            # SAFETY: after a lost connection the server may still execute what was sent.
+            keeps_writer = not error.connection_invalidated
+            gets_on = meaning_of(error) is not Meaning.LOCKED
+            raise
+        except Exception:
+            keeps_writer = True
+            raise
+        finally:
+            if keeps_writer:
+                idle.append(writer)
+            if gets_on:
+                self.write_slots.moved_at = time.monotonic()
+            slot.release()
         if writer.is_new:
             self._forget_unused_writers()
 
@@ -136,7 +126,7 @@ class Database:
     def _forget_unused_writers(self) -> None:
         """As rows come, others go: so there are never many, however long processes serve."""
         # Somebody else is at it, or the next new writer will be.
-        with suppress(DBAPIError), self.transaction() as tx:
+        with suppress(DBAPIError, TooManyWaiting), self.transaction() as tx:
             changes.forget_some_unused(tx)
 
     def close(self) -> None:
@@ -157,7 +147,8 @@ def in_transaction(
 
     The function starts again after a conflict with another writer. A duplicate key is a conflict
     too: the next attempt sees the row of the other writer. Raises ConcurrentUpdate after too many
-    attempts. The function also starts again, once, after a lost connection.
+    attempts. The function also starts again, once, after a lost connection. If it does not get a
+    lock in time, it raises what the database says.
     """
 
     @functools.wraps(function)
@@ -165,6 +156,7 @@ def in_transaction(
         database: Database, /, *arguments: _Arguments.args, **keywords: _Arguments.kwargs
     ) -> _Result:
         was_lost = False
+        may_wait_until = time.monotonic() + (database.lock_wait_seconds or 0)
         for attempt in range(_ATTEMPTS_MAX):
             is_decided = False
             try:
@@ -182,7 +174,8 @@ def in_transaction(
                     continue
                 # SAFETY: after a connection is lost in a commit, the result of it is unknown.
                 is_lost = error.connection_invalidated and not is_decided
-                if not _is_conflict(error) and (was_lost or not is_lost):
+                is_early = time.monotonic() < may_wait_until
+                if not _is_conflict(error, is_early) and (was_lost or not is_lost):
                     raise
                 was_lost = was_lost or is_lost
                 # The pause is random, so that the same two writers do not meet again.
@@ -192,22 +185,13 @@ def in_transaction(
     return until_alone
 
 
-def _take_writer(idle: list[changes.Writer]) -> changes.Writer:
-    try:
-        return idle.pop()
-    except IndexError:
-        return changes.Writer()
-
-
-def _is_conflict(error: DBAPIError) -> bool:
+def _is_conflict(error: DBAPIError, is_early: bool) -> bool:
+    """Whether the next attempt may succeed, because it sees what another transaction wrote."""
     if isinstance(error, IntegrityError):
         return True
-    original = error.orig
-    state = getattr(original, "sqlstate", None) or getattr(original, "pgcode", None)
-    if state in _POSTGRESQL_CONFLICTS:
-        return True
-    first = original.args[0] if original is not None and original.args else None
-    return first in _MYSQL_CONFLICTS or "database is locked" in str(first)
+    meaning = meaning_of(error)
+    # SQLite refuses some locks without waiting for them.
+    return meaning is Meaning.CONFLICT or (meaning is Meaning.LOCKED and is_early)
 
 
 def _with_installed_driver(url: URL) -> URL:
@@ -222,7 +206,7 @@ def _with_installed_driver(url: URL) -> URL:
 
 def _engine_arguments(url: URL, options: DatabaseOptions) -> dict[str, Any]:
     if url.get_backend_name() == "sqlite":
-        if url.database in _IN_MEMORY:
+        if url.database in IN_MEMORY:
             # A database in memory exists in its connection, so there is only one.
             single = {"poolclass": QueuePool, "pool_size": 1, "max_overflow": 0}
             return {**single, "connect_args": {"check_same_thread": False}}
@@ -256,72 +240,15 @@ def _readers_of(engine: Engine, url: URL, options: DatabaseOptions) -> Engine:
     if url.get_backend_name() == "mysql":
         alone = {"isolation_level": "AUTOCOMMIT", "skip_autocommit_rollback": True}
         readers = create_engine(url, **{**_engine_arguments(url, options), **alone})
-        _control(readers, url, options)
+        prepare_sessions(readers, url, options)
         return readers
     return engine
 
 
-def _control(engine: Engine, url: URL, options: DatabaseOptions) -> None:
-    if url.get_backend_name() == "sqlite":
-        _control_sqlite(engine, url, options)
-        return
-    if url.get_backend_name() == "mysql":
-        _set_sql_mode(engine, options.sql_mode)
-    _ping_idle_connections(engine)
-
-
-def _ping_idle_connections(engine: Engine) -> None:
-    """Do not use a connection that broke while it was idle.
-
-    PERF: a ping each time (`pool_pre_ping`) is a round trip, as much as a small query itself. A
-    connection that was in use a moment ago is not pinged; if it broke in that moment, the
-    transaction starts again.
-    """
-
-    @event.listens_for(engine, "checkout")
-    def take(connection: Any, record: Any, _proxy: Any) -> None:
-        now = time.monotonic()
-        trusted_until = record.info.get(_TRUSTED_UNTIL, math.inf)
-        record.info[_TRUSTED_UNTIL] = now + _TRUSTED_SECONDS
-        if now < trusted_until:
-            return
-        try:
-            engine.dialect.do_ping(connection)
-        except engine.dialect.loaded_dbapi.Error as error:
-            # The pool then opens another one.
-            raise DisconnectionError from error
-
-
-def _control_sqlite(engine: Engine, url: URL, options: DatabaseOptions) -> None:
-    in_memory = url.database in _IN_MEMORY
-
-    @event.listens_for(engine, "connect")
-    def prepare(connection: Any, _record: Any) -> None:
-        connection.isolation_level = None  # else the driver decides when a transaction begins
-        connection.execute(f"PRAGMA busy_timeout={options.busy_timeout_seconds * 1000}")
-        if not in_memory:
-            connection.execute("PRAGMA journal_mode=WAL")
-        connection.execute(f"PRAGMA synchronous={'NORMAL' if options.synchronous else 'OFF'}")
-
-    # SAFETY: a deferred transaction would read first and fail to become a writer later.
-    event.listen(
-        engine,
-        "begin",
-        lambda connection: connection.exec_driver_sql(
-            connection.get_execution_options().get("trueup_begin", "BEGIN")
-        ),
-    )
-
-
-def _set_sql_mode(engine: Engine, sql_mode: str) -> None:
-    @event.listens_for(engine, "connect")
-    def prepare(connection: Any, _record: Any) -> None:
-        with connection.cursor() as cursor:
-            # The class with the id 0 must keep it instead of being given a new one. SAFETY: what
-            # GROUP_CONCAT joins is cut without an error where this is too small, as in MySQL 8.
-            cursor.execute(
-                "SET SESSION group_concat_max_len = 1073741824, SESSION sql_mode = "
-                "CONCAT(IF(%s = '', @@SESSION.sql_mode, %s), ',NO_AUTO_VALUE_ON_ZERO'), "
-                "SESSION group_concat_max_len = %s",
-                (sql_mode, sql_mode, _LISTS_LENGTH_MAX),
-            )
+def _connections_max(engine: Engine) -> int | None:
+    """How many connections the pool makes at most; None means no limit."""
+    pool = engine.pool
+    # SQLAlchemy has no public name for the overflow; 0 connections, and -1, mean no limit.
+    if not isinstance(pool, QueuePool) or pool.size() == 0 or pool._max_overflow < 0:
+        return None
+    return pool.size() + pool._max_overflow

@@ -121,9 +121,14 @@ def _locked(database: Database) -> Iterator[Connection]:
 
 def _lock(connection: Connection) -> None:
     """Wait until no other process changes the schema. SQLite's own lock is enough for SQLite."""
+    if connection.dialect.name != "sqlite":
+        # A session of its own, since it waits for locks longer than those of requests.
+        connection.detach()
     if connection.dialect.name == "mysql":
+        connection.exec_driver_sql(f"SET SESSION lock_wait_timeout = {_LOCK_SECONDS_MAX}")
         connection.execute(_GET_LOCK, {"seconds": _LOCK_SECONDS_MAX})
     elif connection.dialect.name == "postgresql":
+        connection.exec_driver_sql(f"SET lock_timeout = '{_LOCK_SECONDS_MAX}s'")
         connection.execute(text(f"SELECT pg_advisory_lock({_LOCK_ID})"))
     # Alembic begins transactions itself, and such a lock outlives them.
     connection.commit()

@@ -1,0 +1,160 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What is set for each session with the database server, and when a session is given up."""
+
+import math
+import time
+from dataclasses import dataclass
+from typing import Any
+
+from sqlalchemy import Engine, event
+from sqlalchemy.engine import URL
+from sqlalchemy.exc import DisconnectionError
+
+from trueup.placement.store.engine.errors import Meaning, meaning_of_original
+
+IN_MEMORY = frozenset({None, "", ":memory:"})
+"""The names of SQLite databases that are not in a file."""
+
+_TRUSTED_UNTIL = "trueup trusted until"
+_TRUSTED_SECONDS = 1.0
+
+_LISTS_LENGTH_MAX = 2**30
+_LOCK_WAIT_SECONDS_MAX = 600
+
+_NEW_SESSION_NEEDED = frozenset({Meaning.AWAY, Meaning.READ_ONLY})
+"""After these errors another session may succeed, perhaps with another server."""
+
+
+@dataclass(frozen=True, slots=True)
+class DatabaseOptions:
+    """How connections are made and kept. Seconds; None leaves the library's default.
+
+    `parameters` are added to the query of the URL; without `sql_mode`, MySQL has the server's.
+    Without `lock_wait_seconds`, a statement waits for locks as long as the server lets it.
+    """
+
+    parameters: str = ""
+    pool_size: int | None = None
+    overflow: int | None = None
+    pool_timeout_seconds: int | None = None
+    recycle_seconds: int = 3600
+    connect_seconds: int = 10
+    lock_wait_seconds: int | None = 10
+    synchronous: bool = True
+    sql_mode: str = "TRADITIONAL"
+
+
+def prepare_sessions(engine: Engine, url: URL, options: DatabaseOptions) -> None:
+    """Set up every session that this engine opens from now on."""
+    if url.get_backend_name() == "sqlite":
+        _prepare_sqlite(engine, url, options)
+        return
+    _bound_connecting(engine, options.connect_seconds)
+    if url.get_backend_name() == "mysql":
+        _prepare_mysql(engine, options)
+    elif options.lock_wait_seconds is not None:
+        _prepare_postgresql(engine, options.lock_wait_seconds)
+    _ping_idle_connections(engine)
+    _give_up_useless_sessions(engine)
+
+
+def _ping_idle_connections(engine: Engine) -> None:
+    """Do not use a connection that broke while it was idle.
+
+    PERF: a ping each time (`pool_pre_ping`) is a round trip, as much as a small query itself. A
+    connection that was in use a moment ago is not pinged; if it broke in that moment, the
+    transaction starts again.
+    """
+
+    @event.listens_for(engine, "checkout")
+    def take(connection: Any, record: Any, _proxy: Any) -> None:
+        now = time.monotonic()
+        trusted_until = record.info.get(_TRUSTED_UNTIL, math.inf)
+        record.info[_TRUSTED_UNTIL] = now + _TRUSTED_SECONDS
+        if now < trusted_until:
+            return
+        try:
+            engine.dialect.do_ping(connection)
+        except engine.dialect.loaded_dbapi.Error as error:
+            # The pool then opens another one.
+            raise DisconnectionError from error
+
+
+def _give_up_useless_sessions(engine: Engine) -> None:
+    """Close sessions that can do no more, so that the next one may find the server that can.
+
+    A session with PostgreSQL may be read-only as long as it lasts. The address of a cluster may
+    by now belong to another server.
+    """
+
+    @event.listens_for(engine, "handle_error")
+    def judge(context: Any) -> None:
+        if context.connection is not None and context.original_exception is not None:
+            meaning = meaning_of_original(context.original_exception)
+            context.is_disconnect = context.is_disconnect or meaning in _NEW_SESSION_NEEDED
+
+
+def _bound_connecting(engine: Engine, seconds: int) -> None:
+    """Give up a server that accepts a connection and then says nothing."""
+
+    @event.listens_for(engine, "do_connect")
+    def connect(dialect: Any, _record: Any, arguments: Any, parameters: dict[str, Any]) -> Any:
+        parameters.setdefault("connect_timeout", seconds)
+        if dialect.driver != "pymysql" or "read_timeout" in parameters:
+            return dialect.connect(*arguments, **parameters)
+        # The driver's connect_timeout ends when the server accepts.
+        connection = dialect.connect(*arguments, read_timeout=seconds, **parameters)
+        connection._read_timeout = None
+        return connection
+
+
+def _prepare_sqlite(engine: Engine, url: URL, options: DatabaseOptions) -> None:
+    in_memory = url.database in IN_MEMORY
+    wait_seconds = options.lock_wait_seconds or _LOCK_WAIT_SECONDS_MAX
+
+    @event.listens_for(engine, "connect")
+    def prepare(connection: Any, _record: Any) -> None:
+        connection.isolation_level = None  # else the driver decides when a transaction begins
+        connection.execute(f"PRAGMA busy_timeout={wait_seconds * 1000}")
+        if not in_memory:
+            connection.execute("PRAGMA journal_mode=WAL")
+        connection.execute(f"PRAGMA synchronous={'NORMAL' if options.synchronous else 'OFF'}")
+
+    # SAFETY: a deferred transaction would read first and fail to become a writer later.
+    event.listen(
+        engine,
+        "begin",
+        lambda connection: connection.exec_driver_sql(
+            connection.get_execution_options().get("trueup_begin", "BEGIN")
+        ),
+    )
+
+
+def _prepare_postgresql(engine: Engine, lock_wait_seconds: int) -> None:
+    @event.listens_for(engine, "connect")
+    def prepare(connection: Any, _record: Any) -> None:
+        # Set in a transaction, it would be undone with it.
+        connection.autocommit = True
+        connection.execute(f"SET lock_timeout = '{lock_wait_seconds}s'")
+        connection.autocommit = False
+
+
+def _prepare_mysql(engine: Engine, options: DatabaseOptions) -> None:
+    waits = options.lock_wait_seconds
+    bounds = (
+        f"SESSION innodb_lock_wait_timeout = {waits}, SESSION lock_wait_timeout = {waits}, "
+        if waits is not None
+        else ""
+    )
+
+    @event.listens_for(engine, "connect")
+    def prepare(connection: Any, _record: Any) -> None:
+        with connection.cursor() as cursor:
+            # The class with the id 0 must keep it instead of being given a new one. SAFETY: what
+            # GROUP_CONCAT joins is cut without an error where this is too small, as in MySQL 8.
+            cursor.execute(
+                f"SET {bounds}SESSION sql_mode = "
+                "CONCAT(IF(%s = '', @@SESSION.sql_mode, %s), ',NO_AUTO_VALUE_ON_ZERO'), "
+                "SESSION group_concat_max_len = %s",
+                (options.sql_mode, options.sql_mode, _LISTS_LENGTH_MAX),
+            )

@@ -1,0 +1,57 @@
+# SPDX-License-Identifier: Apache-2.0
+"""How many writes of one process may be in the database at the same moment.
+
+A write can wait for the lock of another session. If every thread of a process waited, nobody would
+answer `GET /` and reads. So one thread, and one connection, are always left for these.
+"""
+
+import time
+from threading import Semaphore
+
+from trueup.placement.store.engine.errors import TooManyWaiting
+
+_PATIENCE_SECONDS = 1.0
+"""How long a write waits for a slot while no other one gets on."""
+
+_UNLIMITED = 2**31
+
+
+class WriteSlots:
+    """The slots of one process: as many as it wants until `leave_one_of` is called.
+
+    `connections_max` is how many connections writes and reads share; None means no limit.
+    """
+
+    def __init__(self, connections_max: int | None):
+        self._connections_max = connections_max
+        self._limit: int | None = None
+        self._free = Semaphore(_UNLIMITED)
+        self.moved_at = 0.0
+        """When a write last got on (monotonic, in seconds); who releases a slot sets it."""
+
+    def leave_one_of(self, threads: int) -> None:
+        """Keep one of these threads free. Their number may grow; one caller at a time."""
+        connections = self._connections_max or threads
+        limit = max(min(threads, connections) - 1, 1)
+        if self._limit is None:
+            self._free = Semaphore(limit)
+        elif limit > self._limit:
+            self._free.release(limit - self._limit)
+        self._limit = limit
+
+    def take(self) -> Semaphore:
+        """A slot, for its owner to release. Raises TooManyWaiting."""
+        free = self._free
+        if not free.acquire(blocking=False):
+            self._wait_for(free)
+        self.moved_at = time.monotonic()
+        return free
+
+    def _wait_for(self, free: Semaphore) -> None:
+        """Wait for a slot, but not longer than a second in which no other write gets on."""
+        while True:
+            left = self.moved_at + _PATIENCE_SECONDS - time.monotonic()
+            if left <= 0:
+                raise TooManyWaiting
+            if free.acquire(timeout=left):
+                return

@@ -1,0 +1,52 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What single errors mean. tests/deployment/test_database_errors.py provokes them on servers."""
+
+import sqlite3
+
+import psycopg
+import pymysql
+import pytest
+from sqlalchemy.exc import IntegrityError, OperationalError, ProgrammingError
+from sqlalchemy.exc import TimeoutError as NoConnectionFree
+
+from trueup.placement.store.engine.errors import Meaning, TooManyWaiting, meaning_of
+
+
+def mysql(number: int) -> OperationalError:
+    # The driver gives a state to each error, and states of PostgreSQL look alike.
+    original = pymysql.err.OperationalError(number, "words", sqlstate="08S01")
+    return OperationalError("SELECT 1", {}, original)
+
+
+def sqlite(code: int) -> OperationalError:
+    original = sqlite3.OperationalError("words")
+    original.sqlite_errorcode = code
+    return OperationalError("SELECT 1", {}, original)
+
+
+@pytest.mark.parametrize(
+    ("error", "meaning"),
+    [
+        (mysql(1213), Meaning.CONFLICT),
+        (mysql(1205), Meaning.LOCKED),
+        (mysql(1226), Meaning.AWAY),
+        (mysql(1290), Meaning.READ_ONLY),
+        (mysql(1021), Meaning.EXHAUSTED),
+        (mysql(3024), Meaning.STOPPED),
+        (mysql(1054), None),
+        (OperationalError("", {}, psycopg.errors.SerializationFailure()), Meaning.CONFLICT),
+        (OperationalError("", {}, psycopg.errors.LockNotAvailable()), Meaning.LOCKED),
+        (OperationalError("", {}, psycopg.errors.ConnectionException()), Meaning.AWAY),
+        (OperationalError("", {}, psycopg.errors.OutOfMemory()), Meaning.EXHAUSTED),
+        (ProgrammingError("", {}, psycopg.errors.UndefinedColumn()), None),
+        (sqlite(sqlite3.SQLITE_BUSY_RECOVERY), Meaning.LOCKED),
+        (sqlite(sqlite3.SQLITE_IOERR_WRITE), Meaning.AWAY),
+        (sqlite(sqlite3.SQLITE_ERROR), None),
+        (IntegrityError("", {}, pymysql.err.IntegrityError(1062, "words")), None),
+        (NoConnectionFree(), Meaning.AWAY),
+        (TooManyWaiting(), Meaning.LOCKED),
+        (ValueError(1205), None),
+    ],
+)
+def test_the_meaning_of_an_error(error: Exception, meaning: Meaning | None) -> None:
+    assert meaning_of(error) is meaning
