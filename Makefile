@@ -18,7 +18,7 @@ test: lint  ## lint, types, layers and all tests, with every database server tha
 	@$(BIN)/pytest -n $(WORKERS) --dist loadgroup -q
 
 quick: lint  ## lint and the tests that need no database server; under 90 s on two idle cores
-	@$(BIN)/pytest -n $(WORKERS) -q -m quick
+	@$(BIN)/pytest -n $(WORKERS) --dist loadgroup -q -m quick
 
 fix: $(VENV)/.ready-test  ## format, and repair what the linter can repair
 	@$(BIN)/ruff check --quiet --fix-only .

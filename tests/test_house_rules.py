@@ -23,6 +23,9 @@ LINE_LENGTH_MAX = 100
 # A public definition of more statements than these says in words what it is for.
 STATEMENTS_WITHOUT_DOCSTRING = 5
 
+# PERF: on one worker, so that each file is parsed once.
+pytestmark = pytest.mark.xdist_group("house rules")
+
 PRODUCT = tree.sources("src")
 ALL = tree.sources("src", "tests", "tools", "bench")
 
@@ -214,7 +217,7 @@ def test_nothing_is_left_for_later():
 
 def test_no_test_is_switched_off():
     def off(source: Source) -> Iterator[str]:
-        for node in ast.walk(source.tree):
+        for node in source.nodes:
             match node:
                 case ast.Attribute(ast.Attribute(attr="mark"), "skip" | "skipif" | "xfail"):
                     yield source.at(node)
@@ -242,12 +245,12 @@ def test_private_names_stay_in_their_module():
 
     def taken(source: Source) -> Iterator[str]:
         imported = set()
-        for node, module, name in source.imports():
+        for node, module, name in source.imports:
             if is_within(module, ours) or module.startswith("."):
                 imported.add(name)
                 if private(name) or any(map(private, module.strip(".").split("."))):
                     yield f"{source.at(node)} {name}"
-        for node in ast.walk(source.tree):
+        for node in source.nodes:
             match node:
                 case ast.Attribute(ast.Name(owner), name) if owner in imported and private(name):
                     yield f"{source.at(node)} {owner}.{name}"
@@ -264,7 +267,7 @@ def test_every_library_has_one_door(library):
         (
             f"{one.at(node)} imports {module}"
             for one in PRODUCT
-            for node, module, _ in one.imports()
+            for node, module, _ in one.imports
             if is_within(module, [library]) and not is_within(one.module, DOORS[library])
         ),
         f"{library} is imported only in {', '.join(DOORS[library])}: ask that module instead",
@@ -324,7 +327,7 @@ def test_a_class_name_means_one_thing_within_a_half():
 
     def repeated(half: str) -> Iterator[str]:
         own = [one for one in PRODUCT if is_within(one.module, [half])]
-        asked = {module for one in own for _, module, _ in one.imports()}
+        asked = {module for one in own for _, module, _ in one.imports}
         model = [one for one in PRODUCT if is_within(one.module, ["trueup.model"])]
         places: dict[str, list[str]] = {}
         for one in own + [one for one in model if one.module in asked]:

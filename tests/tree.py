@@ -46,14 +46,21 @@ class Source:
     def at(self, node: ast.stmt | ast.expr | ast.arg) -> str:
         return f"{self.name}:{node.lineno}"
 
-    def functions(self) -> Iterator[Function]:
-        for node in ast.walk(self.tree):
-            if isinstance(node, Function):
-                yield node
+    @cached_property
+    def nodes(self) -> tuple[ast.AST, ...]:
+        """Every node of the tree. PERF: each rule asks for them, and walking takes a second."""
+        return tuple(ast.walk(self.tree))
 
-    def imports(self) -> Iterator[tuple[ast.Import | ast.ImportFrom, str, str]]:
+    def functions(self) -> Iterator[Function]:
+        return (node for node in self.nodes if isinstance(node, Function))
+
+    @cached_property
+    def imports(self) -> tuple[tuple[ast.Import | ast.ImportFrom, str, str], ...]:
         """Each name that is imported: the statement, the module, and the name in it ("": all)."""
-        for node in ast.walk(self.tree):
+        return tuple(self._imports())
+
+    def _imports(self) -> Iterator[tuple[ast.Import | ast.ImportFrom, str, str]]:
+        for node in self.nodes:
             if isinstance(node, ast.Import):
                 yield from ((node, alias.name, "") for alias in node.names)
             elif isinstance(node, ast.ImportFrom):
@@ -123,7 +130,7 @@ def names_given(source: Source) -> Iterator[tuple[int, str]]:
 
     What is set on anything but `self` was named elsewhere.
     """
-    for node in ast.walk(source.tree):
+    for node in source.nodes:
         if isinstance(node, Definition):
             yield node.lineno, node.name
         elif isinstance(node, ast.arg):

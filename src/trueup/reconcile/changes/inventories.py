@@ -6,38 +6,25 @@ from typing import Any
 
 import msgspec
 
-from trueup.reconcile.changes.target import Found, Reply, generation_after, reply_of
+from trueup.reconcile.changes.provider_parts import read_part, replace_part
+from trueup.reconcile.changes.target import Found, Reply, generation_after
 from trueup.reconcile.sources.cloud import Cloud
-from trueup.reconcile.steps import Change, Inventories, InventoriesOf, InventoryFields, Version
+from trueup.reconcile.steps import Change, Inventories, InventoriesOf, InventoryFields
 
-OK = 200
+version_after = generation_after
 
 
 def read(target: InventoriesOf, cloud: Cloud) -> Found:
-    """Every inventory; the version is the provider's generation."""
-    row = cloud.placement.document(f"/resource_providers/{target.provider}/inventories")
-    if row is None:
-        return Found(None, {target.provider: None})
-    version = {target.provider: row["resource_provider_generation"]}
-    return Found(Inventories(fields_by_class(row["inventories"])), version)
+    """Every inventory."""
+    return read_part(
+        "inventories", target.provider, cloud, lambda rows: Inventories(fields_by_class(rows))
+    )
 
 
 def write(change: Change, cloud: Cloud) -> Reply:
     """Replace all inventories. Placement refuses to remove one that is allocated."""
-    assert isinstance(change.target, InventoriesOf)
     assert isinstance(change.after, Inventories)
-    uuid = change.target.provider
-    body = {
-        "resource_provider_generation": change.version[uuid],
-        "inventories": documents(change.after.by_class),
-    }
-    path = f"/resource_providers/{uuid}/inventories"
-    return reply_of(cloud.placement.send("PUT", path, body), OK, version_after(change))
-
-
-def version_after(change: Change) -> Version:
-    """A replace moves the provider's generation by one."""
-    return generation_after(change)
+    return replace_part("inventories", change, cloud, documents(change.after.by_class))
 
 
 def fields_by_class(rows: Mapping[str, Any]) -> dict[str, InventoryFields]:
