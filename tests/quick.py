@@ -20,9 +20,12 @@ SLOW = frozenset(
     {
         "cli/test_extras.py",
         "docs/test_package_page.py",
+        "placement/store/test_migrations.py",
         "placement/test_manage.py",
         "reconcile/changes/test_allocations.py",
+        "reconcile/changes/test_placement_targets.py",
         "reconcile/collect/test_selected.py",
+        "test_halves.py",
     }
 )
 

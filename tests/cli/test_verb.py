@@ -37,7 +37,7 @@ EVERY_COMMAND = pytest.mark.parametrize("command", COLUMNS)
 
 
 @pytest.fixture
-def words(plan_file, tmp_path):
+def words(nova_conf, tmp_path, request):
     """The words of a command that prints at least one row."""
 
     def of(command: str) -> list[object]:
@@ -48,6 +48,7 @@ def words(plan_file, tmp_path):
             return ["plan", "--interval", 0.01]
         if command in ("audit", "defects"):
             return [command]
+        plan_file = request.getfixturevalue("plan_file")
         if command == "apply":
             return ["apply", plan_file]
         assert trueup("apply", plan_file).code == 0

@@ -1,6 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The whole ledger, read over the API, for a comparison of before and after."""
+"""The whole ledger, without generations, for a comparison of before and after."""
 
+import sqlite3
+from contextlib import closing
+from pathlib import Path
 from typing import Any
 
 import requests
@@ -40,6 +43,45 @@ def ledger_at(placement_url: str) -> dict[str, Any]:
             }
         allocations = {consumer: get(f"/allocations/{consumer}") for consumer in sorted(consumers)}
     return _without_generations({"providers": providers, "allocations": allocations})
+
+
+# What each table says without its own keys, as one row of texts and numbers for each row.
+_PROVIDERS = """
+    SELECT one.uuid, one.name, parent.uuid, root.uuid FROM resource_providers one
+    JOIN resource_providers root ON root.id = one.root_provider_id
+    LEFT JOIN resource_providers parent ON parent.id = one.parent_provider_id"""
+_INVENTORIES = """
+    SELECT one.uuid, class.name, total, reserved, min_unit, max_unit, step_size, allocation_ratio
+    FROM inventories JOIN resource_providers one ON one.id = resource_provider_id
+    JOIN resource_classes class ON class.id = resource_class_id"""
+_TRAITS = """
+    SELECT one.uuid, trait.name FROM resource_provider_traits
+    JOIN resource_providers one ON one.id = resource_provider_id
+    JOIN traits trait ON trait.id = trait_id"""
+_AGGREGATES = """
+    SELECT one.uuid, aggregate.uuid FROM resource_provider_aggregates
+    JOIN resource_providers one ON one.id = resource_provider_id
+    JOIN placement_aggregates aggregate ON aggregate.id = aggregate_id"""
+_ALLOCATIONS = """
+    SELECT consumer_id, one.uuid, class.name, used, project.external_id, user.external_id, type.name
+    FROM allocations JOIN resource_providers one ON one.id = resource_provider_id
+    JOIN resource_classes class ON class.id = resource_class_id
+    JOIN consumers ON consumers.uuid = consumer_id
+    JOIN projects project ON project.id = project_id JOIN users user ON user.id = user_id
+    LEFT JOIN consumer_types type ON type.id = consumer_type_id"""
+
+
+def ledger_in(database: Path) -> dict[str, Any]:
+    """The ledger that an SQLite file of Placement holds: rows by table, allocations by consumer."""
+    allocations: dict[str, list[tuple[Any, ...]]] = {}
+    with closing(sqlite3.connect(database)) as connection:
+        providers = [
+            sorted(connection.execute(statement), key=repr)
+            for statement in (_PROVIDERS, _INVENTORIES, _TRAITS, _AGGREGATES)
+        ]
+        for consumer, *row in sorted(connection.execute(_ALLOCATIONS), key=repr):
+            allocations.setdefault(consumer, []).append(tuple(row))
+    return {"providers": providers, "allocations": allocations}
 
 
 def _without_generations(value: Any) -> Any:

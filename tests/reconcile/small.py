@@ -15,7 +15,7 @@ from typing import Any
 
 import requests
 
-from tests.clouds.ledger import HEADERS, ledger_at
+from tests.clouds.ledger import HEADERS, ledger_in
 from tests.reconcile.observing import confirmed_by
 from tests.servers.placement import placement_server
 from trueup import lab
@@ -87,8 +87,11 @@ class Small:
         return self.call("GET", f"/allocations/{consumer}").json()
 
     def ledger(self) -> dict[str, Any]:
-        """What Placement tells, without generations."""
-        return ledger_at(self.placement_url)
+        """What Placement keeps, without generations: `{"providers": …, "allocations": …}`.
+
+        PERF: from its tables, which takes a hundredth of the time of fifty requests.
+        """
+        return ledger_in(self.folder / "placement.sqlite")
 
     def rows(self) -> dict[str, list[dict[str, Any]]]:
         """What Placement keeps, to the last generation."""

@@ -6,7 +6,6 @@ from datetime import datetime
 import pytest
 from msgspec import structs
 
-from tests.clouds.ledger import ledger_at
 from tests.reconcile.planning import planned
 from tests.reconcile.small import Small
 from trueup.reconcile.journal import Origin, Settled
@@ -164,7 +163,7 @@ def test_an_instance_that_merely_changed_is_undone(small):
     small.change_instance(WRONG, updated_at=datetime(2030, 1, 1).isoformat(sep=" "))
     [settled] = undo(small, plan.id).values()
     assert settled.result == "done"
-    assert ledger_at(small.placement_url) == before
+    assert small.ledger() == before
 
 
 @pytest.mark.parametrize("defect", [WRONG, MISSING, ORPHANED, RESIDUE])
