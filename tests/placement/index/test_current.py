@@ -281,7 +281,7 @@ def test_foreign_writes_are_found_within_seconds(
     assert other.view().inventories["VCPU"].capacity.tolist() == [9.0]
 
 
-def test_foreign_writes_are_looked_for_after_a_pause(
+def test_foreign_writes_are_looked_for_after_a_pause_and_beside_the_requests(
     small: tuple[Client, Index], clock: Clock
 ) -> None:
     client, index = small
@@ -291,8 +291,52 @@ def test_foreign_writes_are_looked_for_after_a_pause(
         allocate(tx, 101, 2)
     clock.seconds += 1
     assert used(index) == 0
+
+    searching, released = threading.Event(), threading.Event()
+
+    def stop(_connection: Any, _cursor: Any, statement: str, *_rest: Any) -> None:
+        if "coalesce(sum(resource_providers.generation" in statement:
+            searching.set()
+            assert released.wait(30)
+
+    event.listen(client.application.database.engine, "before_cursor_execute", stop)
     clock.seconds += 2
-    assert used(index) == 2
+    assert used(index) == 0
+    assert searching.wait(30)
+    client.claim(102, {1: {"VCPU": 1}})
+    assert used(index) == 3
+    released.set()
+    clock.seconds += 5
+    assert used(index) == 3
+    assert differences(index.view(), true_view(client)) == []
+
+
+def test_what_requests_read_meanwhile_is_not_lost_to_a_search(
+    small: tuple[Client, Index], clock: Clock
+) -> None:
+    """The search found a foreign write in an older snapshot than the one of the last request."""
+    client, index = small
+    client.make_provider(2, inventories={"VCPU": 8})
+    index.view()
+    with client.application.database.transaction() as tx:
+        allocate(tx, 101, 2)
+    searching, released = threading.Event(), threading.Event()
+
+    def stop(_connection: Any, _cursor: Any, statement: str, *_rest: Any) -> None:
+        if "coalesce(sum(resource_providers.generation" in statement:
+            searching.set()
+            assert released.wait(30)
+
+    event.listen(client.application.database.engine, "before_cursor_execute", stop)
+    clock.seconds += 2
+    index.view()
+    assert searching.wait(30)
+    client.claim(102, {2: {"VCPU": 1}})
+    assert (used(index, 1), used(index, 2)) == (0, 1)
+    released.set()
+    clock.seconds += 5
+    assert (used(index, 1), used(index, 2)) == (2, 1)
+    assert differences(index.view(), true_view(client)) == []
 
 
 def test_skipped_rows_do_not_look_like_foreign_writes(

@@ -2,7 +2,7 @@
 """The view that a process keeps in memory, and how it stays current.
 
 Whoever asks for the view gets every write that any of our processes acknowledged before. Writes of
-other services to the same tables are looked for every few seconds.
+other services to the same tables are looked for every few seconds, beside the requests.
 """
 
 import gc
@@ -13,6 +13,7 @@ from threading import Lock
 from typing import NamedTuple
 
 from trueup.placement import store
+from trueup.placement.index.background import BackgroundTask
 from trueup.placement.index.view.columns import View
 from trueup.placement.index.view.foreign_writes import Residue, with_foreign_writes
 from trueup.placement.index.view.refresh import load, refresh
@@ -20,10 +21,6 @@ from trueup.placement.store import own_tables
 from trueup.placement.store.engine.availability import DatabaseError
 from trueup.placement.store.engine.changes import Vector
 from trueup.placement.store.engine.database import Database, Transaction
-
-_FOREIGN_WRITES_PAUSE_SECONDS_MIN = 2.0
-_FOREIGN_WRITES_TIME_SHARE_MAX = 0.05
-"""The share of its time that a process may spend on looking for foreign writes."""
 
 _log = logging.getLogger(__name__)
 
@@ -40,22 +37,19 @@ class Index:
     """The view of one process, loaded when it is first asked for. Safe for several threads."""
 
     def __init__(self, database: Database, now: Callable[[], float] = time.monotonic):
-        self._database, self._now = database, now
+        self._database = database
         self._lock = Lock()
         self._kept: _Kept | None = None
         self._refreshes_begun = self._refreshes_ended = 0
-        self._next_foreign_writes_at = 0.0
+        self._search = BackgroundTask(self._find_foreign_writes, now)
         self._residue: Residue = {}
         self._logged: set[object] = set()
 
     def view(self) -> View:
         """The ledger as it was when this was called, or later."""
+        self._search.ask()
         begun_before, kept = self._refreshes_begun, self._kept
-        if (
-            kept is not None
-            and self._now() < self._next_foreign_writes_at
-            and self._is_current(kept)
-        ):
+        if kept is not None and self._is_current(kept):
             return kept.view
         with self._lock:
             # SAFETY: a refresh that began before we asked may lack a write that we must see.
@@ -86,28 +80,31 @@ class Index:
 
     def _read(self, kept: _Kept | None) -> _Kept:
         with self._database.reading(snapshot=True) as tx:
-            vector = store.changes.vector(tx)
-            if kept is None:
-                view = _loaded(tx)
-                self._next_foreign_writes_at = self._now() + _FOREIGN_WRITES_PAUSE_SECONDS_MIN
-            else:
-                view = refresh(tx, kept.view, store.changes.since(tx, kept.vector, vector))
-                if self._now() >= self._next_foreign_writes_at:
-                    view = self._with_foreign_writes(tx, view)
-        self._log_skipped(view)
-        return _Kept(view, vector, sum(vector.values()))
+            kept = _loaded(tx) if kept is None else _followed(tx, kept)
+        self._log_skipped(kept.view)
+        return kept
 
-    def _with_foreign_writes(self, tx: Transaction, view: View) -> View:
-        began = self._now()
-        # Meanwhile, other threads may answer from a view that is current without them.
-        self._next_foreign_writes_at = float("inf")
+    def _find_foreign_writes(self) -> None:
+        """Compare the ledger with the view, and replace the view if they differ."""
+        # SAFETY: taken before the snapshot, which then has every change that this view has.
+        kept = self._kept
+        if kept is None:
+            return
         try:
-            view, self._residue = with_foreign_writes(tx, view, self._residue)
-        finally:
-            ended = self._now()
-            pause = (ended - began) / _FOREIGN_WRITES_TIME_SHARE_MAX
-            self._next_foreign_writes_at = ended + max(_FOREIGN_WRITES_PAUSE_SECONDS_MIN, pause)
-        return view
+            with self._database.reading(snapshot=True) as tx:
+                kept = _followed(tx, kept)
+                view, self._residue = with_foreign_writes(tx, kept.view, self._residue)
+        except DatabaseError as error:
+            if own_tables.is_missing(error):
+                return
+            raise
+        if view is kept.view:
+            return
+        with self._lock:
+            # Meanwhile requests may have refreshed the other view: what they read is read again.
+            self._refreshes_begun += 1
+            self._kept = self._read(kept._replace(view=view))
+            self._refreshes_ended = self._refreshes_begun
 
     def _log_skipped(self, view: View) -> None:
         for row in sorted(view.skipped - self._logged):
@@ -115,12 +112,20 @@ class Index:
         self._logged |= view.skipped
 
 
-def _loaded(tx: Transaction) -> View:
+def _followed(tx: Transaction, kept: _Kept) -> _Kept:
+    """The view with what was published up to this snapshot."""
+    vector = store.changes.vector(tx)
+    view = refresh(tx, kept.view, store.changes.since(tx, kept.vector, vector))
+    return _Kept(view, vector, sum(vector.values()))
+
+
+def _loaded(tx: Transaction) -> _Kept:
     """The view of this snapshot.
 
     PERF: a view is hundreds of thousands of objects that stay. Garbage collection over them takes
     a third of the time in which they are made, and later a fifth of the time of a large answer.
     """
+    vector = store.changes.vector(tx)
     is_on = gc.isenabled()
     gc.disable()
     try:
@@ -129,4 +134,4 @@ def _loaded(tx: Transaction) -> View:
         if is_on:
             gc.enable()
     gc.freeze()
-    return view
+    return _Kept(view, vector, sum(vector.values()))

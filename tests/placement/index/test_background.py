@@ -1,0 +1,97 @@
+# SPDX-License-Identifier: Apache-2.0
+import logging
+import threading
+
+import pytest
+
+from trueup.placement.index.background import BackgroundTask
+
+
+class Clock:
+    """A clock that a test moves."""
+
+    seconds = 100.0
+
+    def __call__(self) -> float:
+        return self.seconds
+
+
+class Work:
+    """Counts its runs. Each takes that many seconds, and waits until it may end."""
+
+    def __init__(self, clock: Clock, seconds: float = 0.0):
+        self.clock, self.seconds = clock, seconds
+        self.runs = 0
+        self.begun, self.may_end = threading.Event(), threading.Event()
+        self.may_end.set()
+
+    def __call__(self) -> None:
+        self.runs += 1
+        self.begun.set()
+        assert self.may_end.wait(30)
+        self.clock.seconds += self.seconds
+
+
+@pytest.fixture
+def clock() -> Clock:
+    return Clock()
+
+
+def asked(task: BackgroundTask, clock: Clock, after: float) -> None:
+    clock.seconds += after
+    task.ask()
+
+
+def test_whoever_asks_late_waits_for_a_run(clock: Clock) -> None:
+    work = Work(clock)
+    task = BackgroundTask(work, clock)
+    asked(task, clock, after=1)
+    assert work.runs == 0
+    asked(task, clock, after=4)
+    assert work.runs == 1
+    asked(task, clock, after=1)
+    assert work.runs == 1
+    asked(task, clock, after=4)
+    assert work.runs == 2
+
+
+def test_whoever_asks_in_time_does_not_wait_and_starts_one_run(clock: Clock) -> None:
+    work = Work(clock)
+    work.may_end.clear()
+    task = BackgroundTask(work, clock)
+    asked(task, clock, after=2)
+    assert work.begun.wait(30)
+    asked(task, clock, after=1)
+    assert work.runs == 1
+    work.may_end.set()
+
+
+def test_a_run_that_takes_long_is_followed_by_a_long_pause(clock: Clock) -> None:
+    work = Work(clock, seconds=1)
+    task = BackgroundTask(work, clock)
+    asked(task, clock, after=5)
+    asked(task, clock, after=19)
+    assert work.runs == 1
+    asked(task, clock, after=4)
+    assert work.runs == 2
+
+
+def test_a_run_that_fails_is_logged_and_tried_again(
+    clock: Clock, caplog: pytest.LogCaptureFixture
+) -> None:
+    class Failing(Work):
+        def __call__(self) -> None:
+            super().__call__()
+            raise OSError("the server is away")
+
+    work = Failing(clock)
+
+    def find_something() -> None:
+        work()
+
+    task = BackgroundTask(find_something, clock)
+    with caplog.at_level(logging.WARNING):
+        asked(task, clock, after=5)
+        asked(task, clock, after=5)
+    assert work.runs == 2
+    assert "the server is away" in caplog.text
