@@ -22,6 +22,7 @@ from trueup.reconcile import (
     undo,
 )
 from trueup.reconcile.collect import selection
+from trueup.reconcile.report import story_subjects
 from trueup.reconcile.sources import errors as cloud
 
 # Error type → exit code, and its sentence: what is wrong, and what to do.
@@ -122,6 +123,13 @@ _WORDS: dict[type[Exception], tuple[ExitCode, Callable[[Any], str]]] = {
         ExitCode.USAGE,
         lambda e: (
             f"{e.path} cannot be used: {e.reason}. Make one with 'trueup snapshot save FILE'."
+        ),
+    ),
+    story_subjects.SubjectAmbiguous: (
+        ExitCode.USAGE,
+        lambda e: (
+            f"{len(e.candidates)} {e.kind}s have the name '{e.name}'. Name one by its uuid:\n  "
+            + "\n  ".join(e.candidates)
         ),
     ),
     selection.SelectionUnknown: (

@@ -20,6 +20,7 @@ _LEVELS = {QUIET: logging.ERROR, 0: logging.WARNING, 1: logging.INFO}
 # Loaded when called, so that each half works without what the other needs.
 COMMANDS = {
     "audit": "trueup.cli.audit:AuditCommand",
+    "explain": "trueup.cli.explain:ExplainCommand",
     "plan": "trueup.cli.plan:PlanCommand",
     "plan show": "trueup.cli.plan_show:PlanShowCommand",
     "apply": "trueup.cli.apply:ApplyCommand",

@@ -32,7 +32,7 @@ class FittedTable(TableFormatter):
         parsed_args: argparse.Namespace,
     ) -> None:
         texts = [[_text(cell) for cell in row] for row in rows]
-        limit = _limit(parsed_args)
+        limit = line_width(parsed_args)
         widths = fitted(column_names, texts, limit) if limit else _natural(column_names, texts)
         if widths is None:
             stdout.writelines(f"{line}\n" for line in blocks(column_names, texts, limit))
@@ -81,7 +81,7 @@ def blocks(names: Sequence[str], rows: Sequence[Sequence[Any]], limit: int) -> I
                 yield from _lines(line, limit, _INDENT, _INDENT * 2)
 
 
-def _limit(arguments: argparse.Namespace) -> int:
+def line_width(arguments: argparse.Namespace) -> int:
     """How many characters a line may have; 0: any number."""
     if arguments.max_width > 0:
         return int(arguments.max_width)

@@ -1,0 +1,146 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The stories of a resource provider and of a compute host."""
+
+from collections import Counter
+from collections.abc import Iterable, Iterator
+
+from trueup.reconcile.facts import ComputeNode, ComputeService, Facts, Provider
+from trueup.reconcile.findings import Subject, counted
+from trueup.reconcile.observation import Observation
+from trueup.reconcile.report.story import Section, Story, at, concern, silent, told
+from trueup.reconcile.residence import Undetermined, provider_of
+
+
+def provider_story(uuid: str, seen: Observation) -> Story:
+    """The story of one provider."""
+    facts = seen.facts
+    provider = facts.providers[uuid]
+    holders = _holders([uuid], facts)
+    nodes = facts.nodes_by_uuid.get(provider.root, ())
+    about = concern(seen, {uuid, provider.name, *holders, *(row.host for row in nodes)})
+    sections = [
+        Section("Placement says", tuple(_provider(provider, facts))),
+        Section("Inventory and usage", tuple(_inventories(provider, facts))),
+        Section("Who holds of it", tuple(_who_holds(holders, facts))),
+        Section("Nova says", (*_nodes(nodes, provider, facts), *silent(facts))),
+    ]
+    return told(Subject("provider", uuid), provider.name, about, sections)
+
+
+def host_story(name: str, seen: Observation) -> Story:
+    """The story of one compute host: its services, nodes and providers."""
+    facts = seen.facts
+    nodes = [row for row in facts.compute_nodes if row.host == name]
+    providers = [row for node in nodes for row in facts.trees.get(node.uuid, ())]
+    providers = providers or list(facts.providers_by_name.get(name, ()))
+    holders = _holders([row.uuid for row in providers], facts)
+    living = [uuid for uuid, row in facts.alive.items() if row.host == name]
+    about = concern(seen, {name, *living, *holders, *(row.uuid for row in providers)})
+    sections = [
+        Section("Nova says", (*_host(name, nodes, facts), *silent(facts))),
+        *(
+            Section(f"Provider {row.name}", (*_provider(row, facts), *_inventories(row, facts)))
+            for row in providers
+        ),
+        Section("Who holds of it", tuple(_who_holds(holders, facts))),
+    ]
+    return told(Subject("host", name), name, about, sections)
+
+
+def _provider(provider: Provider, facts: Facts) -> Iterator[str]:
+    names = facts.provider_names
+    yield f"{provider.name} is provider {provider.uuid}, generation {provider.generation}."
+    others = [row.name for row in facts.trees.get(provider.root, ()) if row != provider]
+    if provider.root != provider.uuid:
+        yield f"It is in the tree of {names.get(provider.root, provider.root)}."
+    elif others:
+        yield f"Its tree also has {', '.join(sorted(others))}."
+    if provider.sharing:
+        roots = sorted(names.get(root, root) for root in provider.shares_with)
+        yield f"It shares what it has with {', '.join(roots) or 'no host'}."
+    namesakes = [row for row in facts.providers_by_name[provider.name] if row != provider]
+    for row in namesakes:
+        yield f"There is another provider of this name, {row.uuid}."
+
+
+def _inventories(provider: Provider, facts: Facts) -> Iterator[str]:
+    used: Counter[str] = Counter()
+    for held in facts.consumers.values():
+        used.update(held.get(provider.uuid, {}))
+    for name, row in sorted(provider.inventories.items()):
+        over = ", which is more than it has" if used[name] > row.capacity else ""
+        yield (
+            f"{name}: {row.total} in all, {row.reserved} reserved, ratio {row.allocation_ratio:g}: "
+            f"a capacity of {row.capacity}, of which {used[name]} is held{over}."
+        )
+    for name in sorted(used.keys() - provider.inventories.keys()):
+        yield f"{name}: {used[name]} is held, and there is no inventory of it."
+    if not provider.inventories:
+        yield "It has no inventory."
+
+
+def _holders(providers: Iterable[str], facts: Facts) -> tuple[str, ...]:
+    wanted = frozenset(providers)
+    return tuple(
+        sorted(uuid for uuid, held in facts.consumers.items() if not wanted.isdisjoint(held))
+    )
+
+
+def _who_holds(holders: Iterable[str], facts: Facts) -> Iterator[str]:
+    moves = {row.uuid for row in facts.migrations}
+    kinds = Counter(_kind(uuid, moves, facts) for uuid in holders)
+    for kind, number in sorted(kinds.items()):
+        yield f"{counted(number, 'consumer')}: {kind}."
+    if not kinds:
+        yield "Nobody holds anything of it."
+
+
+def _kind(uuid: str, moves: set[str], facts: Facts) -> str:
+    if uuid in facts.alive:
+        return "instances that are alive"
+    if uuid in facts.deleted:
+        return "instances that are deleted"
+    return "migrations" if uuid in moves else "not known to any cell that answered"
+
+
+def _nodes(nodes: Iterable[ComputeNode], provider: Provider, facts: Facts) -> Iterator[str]:
+    found = False
+    for node in nodes:
+        found = True
+        cell = facts.cells[node.cell]
+        yield f"Its root is compute node {node.node} of host {node.host} in {cell}."
+        yield from _service(facts.services_by_host.get((node.cell, node.host)), facts)
+    if not found:
+        yield "No cell that answered has a compute node with the uuid of its root."
+
+
+def _host(name: str, nodes: Iterable[ComputeNode], facts: Facts) -> Iterator[str]:
+    for row in facts.host_mappings:
+        if row.host == name:
+            yield f"Its host mapping names {facts.cells.get(row.cell, row.cell)}."
+    for node in nodes:
+        cell = facts.cells[node.cell]
+        yield f"{cell} has its compute node {node.node}, with uuid {node.uuid}."
+        provider = provider_of(node, facts)
+        if isinstance(provider, Undetermined):
+            yield f"Its provider is not known: {provider.reason}."
+        yield from _service(facts.services_by_host.get((node.cell, node.host)), facts)
+        on_it = (r for r in facts.alive.values() if (r.cell, r.host) == (node.cell, name))
+        states = Counter(row.vm_state or "no state" for row in on_it)
+        words = ", ".join(f"{number} {state}" for state, number in sorted(states.items()))
+        yield f"{cell} has {counted(sum(states.values()), 'instance')} on it" + (
+            f": {words}." if words else "."
+        )
+
+
+def _service(service: ComputeService | None, facts: Facts) -> Iterator[str]:
+    if service is None:
+        yield "It has no compute service."
+        return
+    state = "up" if service.is_up(facts.taken_at) else "down"
+    disabled = f", disabled ({service.disabled_reason})" if service.disabled else ""
+    forced = ", forced down" if service.forced_down else ""
+    yield (
+        f"Its compute service is {state}{forced}{disabled}, and reported last"
+        f"{at(service.last_seen) or ' at a time that is not known'}."
+    )

@@ -1,0 +1,167 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Stories: everything that is known of one subject, in sentences, with what would be done. Pure."""
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from trueup.reconcile.audit import Audit
+from trueup.reconcile.defects import DEFECTS
+from trueup.reconcile.facts import Amounts, Facts
+from trueup.reconcile.findings import Finding, Subject, amounts_in_words
+from trueup.reconcile.observation import Observation
+from trueup.reconcile.report.audit_document import moment
+from trueup.reconcile.report.effects import FindingEffect, effects_of
+from trueup.reconcile.report.states import before_and_after
+from trueup.reconcile.report.words import evidence_in_words
+
+FORMAT = 1
+_DEFECTS = {defect.NAME: defect for defect in DEFECTS}
+
+
+@dataclass(frozen=True, slots=True)
+class Section:
+    """What is said about one side of a subject."""
+
+    about: str
+    sentences: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Story:
+    """A subject, and all that is said of it. `findings` are the ids of those about it."""
+
+    subject: Subject
+    name: str
+    taken_at: datetime
+    sections: tuple[Section, ...]
+    findings: tuple[str, ...]
+    incomplete: bool
+
+    def document(self) -> dict[str, Any]:
+        """The same for programs."""
+        return {
+            "format": FORMAT,
+            "taken_at": moment(self.taken_at),
+            "subject": {"kind": self.subject.kind, "uuid": self.subject.uuid, "name": self.name},
+            "complete": not self.incomplete,
+            "findings": list(self.findings),
+            "sections": [
+                {"about": one.about, "sentences": list(one.sentences)} for one in self.sections
+            ],
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Concern:
+    """The part of an audit that is about some subjects: their uuids and names."""
+
+    audit: Audit
+    facts: Facts
+    subjects: frozenset[str]
+
+    @property
+    def findings(self) -> tuple[Finding, ...]:
+        return tuple(row for row in self.audit.every_finding if self._about(row))
+
+    @property
+    def unchecked(self) -> tuple[str, ...]:
+        return tuple(r.reason for r in self.audit.unchecked if r.subject.uuid in self.subjects)
+
+    @property
+    def left_alone(self) -> tuple[str, ...]:
+        return tuple(r.reason for r in self.audit.left_alone if r.subject.uuid in self.subjects)
+
+    def _about(self, row: Finding) -> bool:
+        return not self.subjects.isdisjoint({row.subject.uuid, *row.consumers})
+
+
+def concern(seen: Observation, subjects: Iterable[str]) -> Concern:
+    """What an observation says about these subjects."""
+    return Concern(seen.audit, seen.facts, frozenset(subjects))
+
+
+def told(subject: Subject, name: str, about: Concern, sections: Iterable[Section]) -> Story:
+    """The story of a subject: these sections, and then who is right and what would be done."""
+    every = (*sections, *_judgement(about))
+    coverage = about.facts.coverage
+    return Story(
+        subject=subject,
+        name=name,
+        taken_at=about.facts.taken_at,
+        sections=tuple(one for one in every if one.sentences),
+        findings=tuple(row.id for row in about.findings),
+        incomplete=bool(about.unchecked) or not coverage.complete,
+    )
+
+
+def _judgement(about: Concern) -> Iterator[Section]:
+    findings = about.findings
+    effects = effects_of(findings, about.facts)
+    yield Section("Judgement", tuple(_verdicts(about)))
+    yield Section(
+        "What would be done",
+        tuple(line for row in findings for line in _repair(row, effects[row.id], about.facts)),
+    )
+    yield Section("Waited for", tuple(_awaited(about)))
+
+
+def _verdicts(about: Concern) -> Iterator[str]:
+    muted = {one.finding.id: one.acknowledgement for one in about.audit.muted}
+    for row in about.findings:
+        yield f"{row.severity.value}: {row.defect}. {_DEFECTS[row.defect].TITLE}."
+        for label, words in evidence_in_words(row.evidence).items():
+            yield f"Evidence, {label}: {words}."
+        if one := muted.get(row.id):
+            yield f"It is muted until {one.until.isoformat()}: {one.reason}."
+    for reason in about.unchecked:
+        yield f"It could not be checked: {reason}."
+    for reason in about.left_alone:
+        yield f"It is left alone: {reason}."
+    if not (about.findings or about.unchecked or about.left_alone):
+        gap = about.facts.coverage.gap
+        yield f"Nothing wrong is found, but {gap}." if gap else "Nothing is wrong with it."
+
+
+def _repair(row: Finding, effect: FindingEffect, facts: Facts) -> Iterator[str]:
+    if effect.declined:
+        yield f"No step is proposed for {row.id}: {effect.declined}."
+        return
+    yield f"{_DEFECTS[row.defect].REMEDY}."
+    names = facts.provider_names
+    for number, step in enumerate(effect.steps, 1):
+        before, after = before_and_after(step, names)
+        yield f"Step {number} changes {_flat(before)} to {_flat(after)}."
+    for one in (*effect.capacity, *effect.quota):
+        yield f"Until then Placement counts for {one.words}."
+    yield "trueup plan --out plan.json makes this plan, after a second observation."
+
+
+def _flat(words: Mapping[str, str]) -> str:
+    return "; ".join(f"{held} on {name}" for name, held in words.items()) or "nothing"
+
+
+def _awaited(about: Concern) -> Iterator[str]:
+    for source in about.facts.coverage.missing:
+        yield f"The answer of {source.source}: {source.reason}."
+    for source in about.facts.coverage.behind:
+        yield f"A newer answer of {source.source}: {source.behind}."
+    for reason in about.left_alone:
+        yield f"The end of what is going on: {reason}."
+
+
+def amounts_or_nothing(amounts: Amounts, facts: Facts) -> str:
+    """`VCPU=1 on h1`, or `nothing`."""
+    return amounts_in_words(amounts, facts.provider_names) or "nothing"
+
+
+def at(time: datetime | None) -> str:
+    """` at 2026-11-21 12:00:00`; nothing where the time is not known."""
+    return f" at {time:%Y-%m-%d %H:%M:%S}" if time else ""
+
+
+def silent(facts: Facts) -> Iterator[str]:
+    """The sources that say nothing."""
+    for source in facts.coverage.missing:
+        yield f"{source.source} did not answer: {source.reason}."

@@ -1,0 +1,98 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Subjects of stories: from what an operator types to one subject, or to the ones it may mean."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from trueup.reconcile.collect.selection import SelectionUnknown
+from trueup.reconcile.facts import Facts
+from trueup.reconcile.observation import Observation
+from trueup.reconcile.report.instance_story import consumer_story
+from trueup.reconcile.report.provider_story import host_story, provider_story
+from trueup.reconcile.report.story import Story
+
+KINDS = ("instance", "provider", "consumer", "host")
+
+
+@dataclass(eq=False)
+class SubjectAmbiguous(Exception):
+    """Several subjects have this name; `candidates` are sentences that tell them apart."""
+
+    kind: str
+    name: str
+    candidates: tuple[str, ...]
+
+
+def uuid_of(kind: str, name: str, facts: Facts) -> str:
+    """The uuid of a subject by its name or uuid; of a host its name, also by that of its node.
+
+    Of instances with one name, those that are alive count before deleted ones. Raises
+    SubjectAmbiguous, SelectionUnknown.
+    """
+    found = _FOUND[kind](name, facts)
+    if not found:
+        raise SelectionUnknown(kind, name)
+    if len(found) > 1:
+        raise SubjectAmbiguous(kind, name, tuple(found.values()))
+    return next(iter(found))
+
+
+def story(kind: str, uuid: str, seen: Observation) -> Story:
+    """The story of a subject. Raises SelectionUnknown."""
+    uuid = uuid_of(kind, uuid, seen.facts)
+    return _STORIES[kind](uuid, seen)
+
+
+def _instances(name: str, facts: Facts) -> dict[str, str]:
+    if name in facts.instance_rows or name in facts.consumers or name in facts.builds:
+        return {name: name}
+    living = {
+        uuid: f"{uuid}, {row.vm_state}, on host {row.host}, project {row.project}"
+        for uuid, row in sorted(facts.alive.items())
+        if row.name == name
+    }
+    return living or {
+        uuid: f"{uuid}, deleted, project {row.project}"
+        for uuid, row in sorted(facts.deleted.items())
+        if row.name == name
+    }
+
+
+def _providers(name: str, facts: Facts) -> dict[str, str]:
+    if name in facts.providers:
+        return {name: name}
+    return {
+        row.uuid: f"{row.uuid}, of the tree {facts.provider_names.get(row.root, row.root)}"
+        for row in facts.providers_by_name.get(name, ())
+    }
+
+
+def _consumers(name: str, facts: Facts) -> dict[str, str]:
+    known = {*facts.consumers, *facts.instance_rows, *facts.builds}
+    known |= {row.uuid for row in facts.migrations}
+    return {name: name} if name in known else {}
+
+
+def _hosts(name: str, facts: Facts) -> dict[str, str]:
+    known = {row.host for row in (*facts.compute_nodes, *facts.deleted_compute_nodes)}
+    known |= {row.host for row in facts.host_mappings}
+    if name in known:
+        return {name: name}
+    of_node = {row.host for row in facts.compute_nodes if row.node == name}
+    found = of_node or ({name} & facts.providers_by_name.keys())
+    return {host: f"{host}, with a node of this name" for host in sorted(found)}
+
+
+_FOUND: dict[str, Callable[[str, Facts], dict[str, str]]] = {
+    "instance": _instances,
+    "provider": _providers,
+    "consumer": _consumers,
+    "host": _hosts,
+}
+_STORIES: dict[str, Callable[[str, Observation], Story]] = {
+    # Where no cell that answered has it, what it holds is told.
+    "instance": consumer_story,
+    "provider": provider_story,
+    "consumer": consumer_story,
+    "host": host_story,
+}

@@ -1,0 +1,83 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`trueup explain` tells one subject, by name or uuid, in sentences or as a document."""
+
+import pytest
+
+from tests.cli.running import trueup
+
+
+@pytest.fixture
+def evacuated(small, nova_conf) -> tuple[str, str]:
+    """The uuid and the name of an instance that was evacuated."""
+    uuid = small.consumer("evacuation-residue")
+    cell = f"nova_{small.planted['evacuation-residue'].cell}"
+    [row] = small.sql(cell, "SELECT display_name FROM instances WHERE uuid = ?", uuid)
+    return uuid, row["display_name"]
+
+
+def test_a_finding_gives_its_code_and_its_story(small, evacuated):
+    uuid, name = evacuated
+    before = small.rows()
+    ran = trueup("explain", "instance", uuid)
+    assert ran.code == 3
+    assert ran.out.startswith(f"instance {name} ({uuid})\n\nNova says\n  ")
+    assert "evacuation-residue" in ran.out
+    assert "The ledger counts it for project" in ran.out
+    assert small.rows() == before
+
+
+def test_by_name_it_is_the_same(evacuated):
+    uuid, name = evacuated
+    told = trueup("explain", "instance", name, "-f", "json").json()
+    assert told["subject"] == {"kind": "instance", "uuid": uuid, "name": name}
+    assert told["findings"] == [f"evacuation-residue:{uuid}"]
+
+
+def test_no_line_is_longer_than_asked_and_no_uuid_is_split(evacuated):
+    uuid, _ = evacuated
+    ran = trueup("explain", "consumer", uuid, "--max-width", 60)
+    assert uuid in ran.out
+    assert max(len(line) for line in ran.out.splitlines() if uuid not in line) <= 60
+
+
+def test_hosts_and_providers_are_told_too(nova_conf):
+    every = trueup("audit", "-f", "json").json()["findings"]
+    [host] = {row["where"] for row in every if row["defect"] == "missing-allocation"}
+    for kind in ("host", "provider"):
+        ran = trueup("explain", kind, host, "-f", "json")
+        assert ran.code in (0, 3)
+        assert ran.json()["findings"] or kind == "provider"
+    assert trueup("explain", "host", host).code == 3
+
+
+def test_a_snapshot_is_told_as_the_cloud_is(evacuated, tmp_path):
+    uuid, name = evacuated
+    file = tmp_path / "a.snapshot"
+    trueup("snapshot", "save", file)
+    told = trueup("explain", "instance", name, "--from", file, "-f", "json").json()
+    assert told["findings"] == [f"evacuation-residue:{uuid}"]
+
+
+@pytest.mark.parametrize("kind", ["instance", "provider", "consumer", "host"])
+def test_what_nothing_knows_is_refused_with_a_sentence(nova_conf, kind):
+    ran = trueup("explain", kind, "nobody")
+    assert ran.code == 2
+    assert f"nothing knows the {kind} 'nobody'" in ran.err
+
+
+def test_a_name_that_several_have_is_listed(small, evacuated):
+    uuid, name = evacuated
+    other = small.consumer("wrong-provider")
+    cell = f"nova_{small.planted['wrong-provider'].cell}"
+    small.sql(cell, "UPDATE instances SET display_name = ? WHERE uuid = ?", name, other)
+    ran = trueup("explain", "instance", name)
+    assert ran.code == 2
+    assert uuid in ran.err
+    assert other in ran.err
+
+
+def test_a_silent_cell_makes_a_story_incomplete(small, evacuated):
+    (small.folder / "nova_cell0.sqlite").unlink()
+    ran = trueup("explain", "instance", evacuated[0])
+    assert ran.code == 5
+    assert "cell0 did not answer" in ran.out

@@ -1,0 +1,54 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The stories of providers and hosts: what they have, who holds of it, and what is wrong there."""
+
+from tests.reconcile.planning import BROKEN
+from tests.reconcile.report.telling import section, story_of
+from tests.scenarios.drafting import uuid_of
+
+CHILD = "provider nic of h1 NET_BW_EGR_KILOBIT_PER_SEC=1000\n"
+
+
+def test_a_provider_is_told_with_what_is_held_of_it():
+    told = story_of("provider", "h1", BROKEN + CHILD)
+    assert told.name == "h1"
+    assert section(told, "Placement says") == (
+        f"h1 is provider {uuid_of('h1')}, generation 1.",
+        "Its tree also has nic.",
+    )
+    assert "VCPU: 8 in all, 0 reserved, ratio 1: a capacity of 8, of which 2 is held." in section(
+        told, "Inventory and usage"
+    )
+    assert section(told, "Who holds of it") == ("1 consumer: instances that are deleted.",)
+    assert section(told, "Nova says")[0] == "Its root is compute node h1 of host h1 in cell1."
+    assert f"orphaned-allocation:{uuid_of('old')}" in told.findings
+
+
+def test_a_child_names_its_parent_and_a_pool_whom_it_shares_with():
+    nic = story_of("provider", "nic", BROKEN + CHILD)
+    assert "It is in the tree of h1." in section(nic, "Placement says")
+    pool = story_of("provider", "pool", "cell1\nprovider pool DISK_GB=10 sharing\n")
+    assert "It shares what it has with no host." in section(pool, "Placement says")
+    assert section(pool, "Who holds of it") == ("Nobody holds anything of it.",)
+
+
+def test_more_than_there_is_and_what_has_no_inventory_is_said():
+    text = "cell1\n  host h1 VCPU=1\nholds zun h1 VCPU=2 DISK_GB=1\n"
+    assert section(story_of("provider", "h1", text), "Inventory and usage") == (
+        "VCPU: 1 in all, 0 reserved, ratio 1: a capacity of 1, of which 2 is held, "
+        "which is more than it has.",
+        "DISK_GB: 1 is held, and there is no inventory of it.",
+    )
+
+
+def test_a_host_is_told_with_its_instances_and_what_is_wrong_with_them():
+    told = story_of("host", "h1", BROKEN)
+    assert "cell1 has 2 instances on it: 2 active." in section(told, "Nova says")
+    assert section(told, "Provider h1")
+    assert f"missing-allocation:{uuid_of('web')}" in told.findings
+    assert not told.incomplete
+
+
+def test_a_host_without_a_provider_says_why():
+    told = story_of("host", "h1", "cell1\n  host h1 without-provider\n  server web on h1\n")
+    said = section(told, "Nova says")
+    assert any(words.startswith("Its provider is not known: ") for words in said)
