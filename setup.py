@@ -1,14 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
 """The description for package indexes: README.md with names of files in place of relative links.
 
-An index shows the description alone, and a relative link would lead nowhere there. Everything else
-about the package is in pyproject.toml.
+An index shows the description alone, and a relative link would lead nowhere there. The pages about
+defects are put into the package, where `trueup defects NAME` finds them. Everything else about the
+package is in pyproject.toml.
 """
 
 import re
 from pathlib import Path
 
 from setuptools import setup
+from setuptools.command.build_py import build_py
 
 PICTURE = re.compile(r"!\[([^\]]*)\]\((?!https?:)[^)]+\)\n*")
 LINK = re.compile(r"\[([^\]]+)\]\((?!https?:)([^)#]+)[^)]*\)")
@@ -25,4 +27,21 @@ def _name_the_file(link: re.Match[str]) -> str:
     return f"`{path}`" if text == path else f"{text} (`{path}`)"
 
 
-setup(long_description=description(), long_description_content_type="text/markdown")
+class WithDefectPages(build_py):
+    """Builds the package with docs/defects/*.md in it; a tree in place is read where it is."""
+
+    def run(self) -> None:
+        super().run()
+        if self.editable_mode:
+            return
+        folder = Path(self.build_lib) / "trueup" / "defect_pages"
+        folder.mkdir(parents=True, exist_ok=True)
+        for page in sorted((Path(__file__).parent / "docs" / "defects").glob("*.md")):
+            (folder / page.name).write_bytes(page.read_bytes())
+
+
+setup(
+    cmdclass={"build_py": WithDefectPages},
+    long_description=description(),
+    long_description_content_type="text/markdown",
+)

@@ -5,6 +5,7 @@ import re
 import subprocess
 import sys
 import tarfile
+import zipfile
 from email import message_from_binary_file
 from pathlib import Path
 
@@ -13,6 +14,7 @@ import pytest
 from tests import tree
 from tests.tree import REPOSITORY
 
+WHEEL = "import sys; from setuptools import build_meta; print(build_meta.build_wheel(sys.argv[1]))"
 BUILD = "import sys; from setuptools import build_meta; print(build_meta.build_sdist(sys.argv[1]))"
 
 
@@ -55,3 +57,12 @@ def test_it_says_for_whom_and_for_what_it_is(sdist):
         described = message_from_binary_file(file)
     assert "openstack" in described["Keywords"]
     assert "Typing :: Typed" in described.get_all("Classifier")
+
+
+def test_what_is_installed_has_the_page_of_every_defect(sdist, tmp_path):
+    command = [sys.executable, "-c", WHEEL, str(tmp_path)]
+    subprocess.run(command, cwd=sdist, check=True, capture_output=True)
+    [wheel] = tmp_path.glob("*.whl")
+    packed = zipfile.ZipFile(wheel)
+    for path in (REPOSITORY / "docs" / "defects").glob("*.md"):
+        assert packed.read(f"trueup/defect_pages/{path.name}") == path.read_bytes()

@@ -96,7 +96,8 @@ def _move(row: Migration) -> str:
     ended = "it is under way" if row.under_way else "it is over"
     target = f" to {row.target_host}" if row.target_host else ""
     article = "An" if row.kind[:1] in "aeiou" else "A"
-    return f"{article} {row.kind} from {row.source_host}{target} is {row.status}{at(row.updated_at)}: {ended}."
+    what = f"{article} {row.kind} from {row.source_host}{target}"
+    return f"{what} is {row.status}{at(row.updated_at)}: {ended}."
 
 
 def _ledger(record: InstanceRecord, facts: Facts) -> Iterator[str]:
