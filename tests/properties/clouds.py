@@ -87,4 +87,4 @@ def _server(draw: st.DrawFn, draft: Draft, name: str) -> None:
     if draw(st.booleans()):
         draft.mapping(name, draw(st.sampled_from(["cell1", "cell1", "cell1", "cell2"])))
     if draw(st.integers(0, 9)) == 0:
-        draft.builds.add(uuid_of(name))
+        draft.builds[uuid_of(name)] = None

@@ -45,6 +45,7 @@ class DraftedNova:
         return Registry(
             build_requests=self.facts.build_requests,
             instance_mappings=self.facts.instance_mappings,
+            host_mappings=self.facts.host_mappings,
         )
 
     def hosts(self, cell: NovaCell) -> CellContents:
@@ -142,6 +143,7 @@ def comparable(facts: Facts) -> dict[str, object]:
         "nodes": set(facts.compute_nodes),
         "services": set(facts.services),
         "hosts": facts.hosts_in_scope,
+        "judged": facts.providers_in_scope,
         "silent": {row.source for row in facts.coverage.missing},
     }
 

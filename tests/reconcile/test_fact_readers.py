@@ -33,15 +33,14 @@ AWAITED = {
     "aggregate-drift": (
         "Facts.host_aggregates", "HostAggregate.metadata", "Provider.aggregates",
     ),
+    "ironic nodes": ("Facts.deleted_services",),
     "allocation-without-inventory": (
         "Inventory.min_unit", "Inventory.max_unit", "Inventory.step_size",
     ),
-    "build-request-left": ("BuildRequest.created_at",),
     "domain-elsewhere": (
         "Domain.ours", "Domain.mediated_devices",
         "Domain.host_devices", "Instance.power_state",
     ),
-    "host-mapping-missing": ("Facts.host_mappings", "Facts.disabled_cells"),
     "migration-residue": ("Migration.created_at", "Migration.between_cells"),
     "missing-device-allocation": (
         "AssignedResource.identifier",
@@ -53,14 +52,10 @@ AWAITED = {
         "PciDevice.parent_interface", "Port.device_owner", "Port.same_subtree",
         "PortRequestGroup.required",
     ),
-    "missing-provider": (
-        "Facts.deleted_compute_nodes", "Facts.deleted_services", "ComputeNode.hypervisor",
-    ),
     "port-binding-mismatch": ("Port.vnic_type", "Port.vif_type"),
     "stale-instance-mapping": (
         "InstanceMapping.queued_for_delete", "Facts.request_specs",
     ),
-    "status-trait-drift": ("Provider.traits",),
     "wrong-amount": (
         "Facts.block_devices", "BlockDevice.boot_index", "BlockDevice.destination",
         "BlockDevice.guest_format", "BlockDevice.volume", "BlockDevice.size_gb",

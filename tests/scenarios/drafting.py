@@ -5,7 +5,7 @@ Names stand for uuids: `uuid_of("web")` is the uuid of whatever is called web.
 """
 
 import uuid
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 
 from trueup.reconcile.facts import (
@@ -19,10 +19,13 @@ from trueup.reconcile.facts import (
     Facts,
     Flavor,
     Holding,
+    HostAggregate,
+    HostMapping,
     Instance,
     InstanceMapping,
     Inventory,
     Migration,
+    PciDevice,
     Provider,
     SourceStatus,
 )
@@ -47,13 +50,19 @@ class Draft:
     migrations: list[Migration] = field(default_factory=list)
     nodes: list[ComputeNode] = field(default_factory=list)
     services: list[ComputeService] = field(default_factory=list)
-    builds: set[str] = field(default_factory=set)
+    builds: dict[str, datetime | None] = field(default_factory=dict)
     # What the uuids of consumers stand for.
     names: dict[str, str] = field(default_factory=dict)
     mappings: list[InstanceMapping] = field(default_factory=list)
     # Where guests run, as the hypervisors say; None: they are not asked.
     guests: list[Domain] | None = None
     reported: dict[str, datetime] = field(default_factory=dict)
+    # The cell that each host is mapped to.
+    host_cells: dict[str, str] = field(default_factory=dict)
+    deleted_nodes: list[ComputeNode] = field(default_factory=list)
+    host_aggregates: list[HostAggregate] = field(default_factory=list)
+    pci_devices: list[PciDevice] = field(default_factory=list)
+    disabled_cells: set[str] = field(default_factory=set)
 
     def cell(self, name: str, silent: str = "", last_report: int = 0) -> None:
         """`last_report`: so many seconds ago a service of the cell reported."""
@@ -70,7 +79,12 @@ class Draft:
         self.guests.append(Domain(uuid_of(name), host, name, state, ours=True))
 
     def provider(
-        self, name: str, amounts: dict[str, int], root: str = "", sharing: bool = False
+        self,
+        name: str,
+        amounts: dict[str, int],
+        root: str = "",
+        sharing: bool = False,
+        **fields: object,
     ) -> None:
         self.providers[uuid_of(name)] = Provider(
             uuid=uuid_of(name),
@@ -79,6 +93,8 @@ class Draft:
             root=uuid_of(root or name),
             inventories={kind: Inventory(total, 0, 1.0) for kind, total in amounts.items()},
             sharing=sharing,
+            parent=uuid_of(root) if root else None,
+            **fields,
         )
 
     def host(
@@ -88,10 +104,35 @@ class Draft:
         last_seen = NOW if up else NOW - timedelta(hours=1)
         if seen is not None:
             last_seen = NOW - timedelta(seconds=seen)
-        node = ComputeNode(node_uuid or uuid_of(name), uuid_of(cell), name, name)
+        number = len(self.nodes) + 1
+        node = ComputeNode(node_uuid or uuid_of(name), uuid_of(cell), name, name, number)
         self.nodes.append(node)
+        self.host_cells[name] = cell
         self.services.append(
             ComputeService(uuid_of(cell), name, forced_down=not up, last_seen=last_seen)
+        )
+
+    def forget(self, name: str, keep_service: bool = False) -> None:
+        """The compute node of this name is deleted, and so is its service, unless that is kept."""
+        [node] = [row for row in self.nodes if row.node == name]
+        self.nodes.remove(node)
+        gone = replace(node, deleted=True, updated_at=NOW - timedelta(days=1))
+        self.deleted_nodes.append(gone)
+        if not keep_service:
+            self.services = [row for row in self.services if row.host != node.host]
+            self.host_cells.pop(node.host, None)
+
+    def rename(self, old: str, new: str) -> None:
+        """The host of this compute node has another node now, of another name."""
+        self.forget(old, keep_service=True)
+        [node] = [row for row in self.deleted_nodes if row.node == old]
+        self.nodes.append(replace(node, uuid=uuid_of(new), node=new, deleted=False))
+
+    def device(self, host: str, address: str) -> None:
+        """A PCI device of this host."""
+        [node] = [row for row in self.nodes if row.host == host]
+        self.pci_devices.append(
+            PciDevice(node.cell, node.number, address, "10de", "20b0", "type-PCI", "available")
         )
 
     def server(self, name: str, cell: str, host: str | None, **details: object) -> None:
@@ -157,8 +198,17 @@ class Draft:
             migrations=tuple(row for row in self.migrations if row.cell in heard),
             compute_nodes=tuple(row for row in self.nodes if row.cell in heard),
             services=tuple(row for row in self.services if row.cell in heard),
-            build_requests=tuple(map(BuildRequest, sorted(self.builds))),
+            build_requests=tuple(
+                BuildRequest(uuid, created_at=made) for uuid, made in sorted(self.builds.items())
+            ),
             instance_mappings=tuple(self.mappings),
+            host_mappings=tuple(
+                HostMapping(host, uuid_of(cell)) for host, cell in self.host_cells.items()
+            ),
+            deleted_compute_nodes=tuple(row for row in self.deleted_nodes if row.cell in heard),
+            host_aggregates=tuple(self.host_aggregates),
+            pci_devices=tuple(row for row in self.pci_devices if row.cell in heard),
+            disabled_cells=frozenset(self.disabled_cells),
             heartbeats={cell: self.reported[cell] for cell in heard},
             domains=tuple(self.guests or ()),
             holdings={uuid: holding_of(self.held.get(uuid)) for uuid in subjects},

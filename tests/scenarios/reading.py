@@ -16,12 +16,21 @@ map web cell1                                   an instance mapping
 guest web on h1 running                         what a hypervisor says; else none is asked
 provider pool DISK_GB=100 sharing
 provider nic of h1 NET_BW=100                   a nested provider
-build web                                       a build request
+build web [age=3600]                            a build request
+host h1 made=20                                 its compute node was made so many seconds ago
+host h1 traits=OWNER_NOVA,COMPUTE_NODE          traits of its provider; `traits=` none
+provider gpu of h1 traits=HW_PCI_ONE_TIME_USE   so of any other provider
+forget h1 [service]                             its compute node is deleted; its service remains
+rename h1 h1.example.org                        the host has another compute node, by another name
+unmapped h1 | host-map h1 cell2                 the host is mapped to no cell, or to this one
+device h1 0000:81:00.0                          a PCI device
+disabled cell1
 holds web h1 VCPU=2 MEMORY_MB=256               what Placement says; also of `resize-of-web`, and of
                                                 `web-without-dashes`
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from datetime import timedelta
 
 from tests.reconcile.observing import confirmed_by, held_by
@@ -87,7 +96,9 @@ def _evidence(finding: Finding) -> str:
 
 
 def _named(text: str, draft: Draft) -> str:
-    names = draft.names | {row.uuid: row.name for row in draft.instances}
+    names = {row.uuid: f"node-of-{row.node}" for row in draft.nodes}
+    names |= draft.names | {row.uuid: row.name for row in draft.instances}
+    names |= {uuid_of(name): name for name in draft.cells.values()}
     names |= {row.uuid: row.name for row in draft.providers.values()}
     for uuid, name in names.items():
         text = text.replace(uuid, name)
@@ -118,10 +129,19 @@ def _details(words: list[str]) -> Iterator[tuple[str, str]]:
 def _host(draft: Draft, cell: str, words: list[str]) -> None:
     details = dict(_details(words[1:]))
     if "without-provider" not in details:
-        draft.provider(words[0], _amounts(words))
+        draft.provider(words[0], _amounts(words), **_traits(details))
     other = details.get("uuid")
     seen = int(details["seen"]) if "seen" in details else None
     draft.host(words[0], cell, "up" in details, uuid_of(other) if other else "", seen)
+    node = draft.nodes[-1]
+    made = NOW - timedelta(seconds=int(details["made"])) if "made" in details else None
+    draft.nodes[-1] = replace(node, created_at=made, hypervisor=details.get("hypervisor", ""))
+
+
+def _traits(details: Mapping[str, str]) -> dict[str, object]:
+    if "traits" not in details:
+        return {}
+    return {"traits": frozenset(filter(None, details["traits"].split(",")))}
 
 
 def _server(draft: Draft, cell: str, words: list[str]) -> None:
@@ -151,7 +171,8 @@ def _migration(kind: str):
 
 def _provider(draft: Draft, cell: str, words: list[str]) -> None:
     root = words[2] if "of" in words else ""
-    draft.provider(words[0], _amounts(words), root, sharing="sharing" in words)
+    traits = _traits(dict(_details(words)))
+    draft.provider(words[0], _amounts(words), root, sharing="sharing" in words, **traits)
 
 
 def _holds(draft: Draft, cell: str, words: list[str]) -> None:
@@ -159,7 +180,32 @@ def _holds(draft: Draft, cell: str, words: list[str]) -> None:
 
 
 def _build(draft: Draft, cell: str, words: list[str]) -> None:
-    draft.builds.add(uuid_of(words[0]))
+    age = dict(_details(words)).get("age")
+    draft.builds[uuid_of(words[0])] = NOW - timedelta(seconds=int(age)) if age else None
+
+
+def _forget(draft: Draft, cell: str, words: list[str]) -> None:
+    draft.forget(words[0], keep_service="service" in words)
+
+
+def _rename(draft: Draft, cell: str, words: list[str]) -> None:
+    draft.rename(*words)
+
+
+def _unmapped(draft: Draft, cell: str, words: list[str]) -> None:
+    del draft.host_cells[words[0]]
+
+
+def _host_map(draft: Draft, cell: str, words: list[str]) -> None:
+    draft.host_cells[words[0]] = words[1]
+
+
+def _device(draft: Draft, cell: str, words: list[str]) -> None:
+    draft.device(*words)
+
+
+def _disabled(draft: Draft, cell: str, words: list[str]) -> None:
+    draft.disabled_cells.add(uuid_of(words[0]))
 
 
 def _map(draft: Draft, cell: str, words: list[str]) -> None:
@@ -179,6 +225,12 @@ _PARTS = {
     "provider": _provider,
     "holds": _holds,
     "build": _build,
+    "forget": _forget,
+    "rename": _rename,
+    "unmapped": _unmapped,
+    "host-map": _host_map,
+    "device": _device,
+    "disabled": _disabled,
     "map": _map,
     "guest": _guest,
 }

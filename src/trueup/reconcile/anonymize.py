@@ -132,6 +132,7 @@ RULES: Mapping[type, Mapping[str, Rule]] = {
         "specs": _keyed(_uuid, _fact),
         "heartbeats": _keyed(_uuid, _kept),
         "hosts_in_scope": _each(_place),
+        "providers_in_scope": _each(_uuid),
         **dict.fromkeys(
             (
                 "instances", "migrations", "compute_nodes", "services", "deleted_compute_nodes",

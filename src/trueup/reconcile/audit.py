@@ -66,24 +66,26 @@ def _audit(facts: Facts, options: AuditOptions) -> Audit:
     moving = tuple(_in_motion(facts))
     told = {row.subject.uuid for row in (*verdicts, *moving)}
     told |= {consumer for row in findings for consumer in row.consumers}
+    found = {row.subject for row in findings}
     return Audit(
         taken_at=facts.taken_at,
         coverage=facts.coverage,
         findings=findings,
         unchecked=(
-            *_untold_hosts(facts),
+            *_untold_hosts(facts, told),
             *(row for row in verdicts if isinstance(row, Unchecked)),
             *unexplained(facts, told),
         ),
         left_alone=(
-            *moving,
+            *(row for row in moving if row.subject not in found),
             *_strangers(facts, told),
             *(row for row in verdicts if isinstance(row, LeftAlone)),
         ),
     )
 
 
-def _untold_hosts(facts: Facts) -> Iterator[Unchecked]:
+def _untold_hosts(facts: Facts, told: Collection[str]) -> Iterator[Unchecked]:
+    """Hosts whose instances cannot be judged; not those without any of which a defect is told."""
     instances = Counter((row.cell, row.host, row.node) for row in facts.alive.values())
     for node in sorted(
         facts.compute_nodes, key=lambda row: (facts.cells[row.cell], row.host, row.node)
@@ -93,6 +95,8 @@ def _untold_hosts(facts: Facts) -> Iterator[Unchecked]:
         provider = provider_of(node, facts)
         if isinstance(provider, Undetermined):
             count = instances[node.cell, node.host, node.node]
+            if not count and not {node.uuid, node.host}.isdisjoint(told):
+                continue
             yield Unchecked(
                 Subject("host", node.host),
                 facts.cells[node.cell],

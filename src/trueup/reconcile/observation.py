@@ -56,6 +56,11 @@ def observation(facts: Facts, options: AuditOptions) -> Observation:
 CHANGED = "it changed while the cloud was read"
 
 
+# PCI devices are read of a whole cloud only: a second reading of the host alone has none.
+_OF_WHOLE_CLOUDS = frozenset({"child-without-owner"})
+_PLACES = frozenset({"provider", "host"})
+
+
 def suspects_of(audit: Audit) -> frozenset[str]:
     """The consumers, by uuid, about which an audit says that something is or may be wrong.
 
@@ -65,6 +70,42 @@ def suspects_of(audit: Audit) -> frozenset[str]:
     if audit.coverage.complete:
         rows += audit.unchecked
     return frozenset(row.subject.uuid for row in rows if row.subject.kind in CONSUMERS)
+
+
+def suspect_places(audit: Audit) -> frozenset[str]:
+    """The providers, by uuid, and hosts, by name, that an audit has findings about."""
+    return frozenset(
+        row.subject.uuid
+        for row in audit.findings
+        if row.subject.kind in _PLACES and row.defect not in _OF_WHOLE_CLOUDS
+    )
+
+
+def places_confirmed(first: Observation, again: Facts, options: AuditOptions) -> Observation:
+    """The same observation, with the findings about places that are still there in `again`.
+
+    `again` are facts of the suspect places alone. What they say of these providers is newer, and
+    more of it was read, so the observation's facts have it.
+    """
+    asked = suspect_places(first.audit)
+    still = {row.id: row for row in observation(again, options).audit.findings}
+    gone = [
+        row
+        for row in first.audit.findings
+        if row.subject.uuid in asked
+        and row.defect not in _OF_WHOLE_CLOUDS
+        and still.get(row.id) != row
+    ]
+    changed = tuple(LeftAlone(row.subject, row.where, CHANGED) for row in gone)
+    result = replace(
+        first.audit,
+        findings=tuple(row for row in first.audit.findings if row not in gone),
+        left_alone=(*first.audit.left_alone, *changed),
+    )
+    # Of a sharing provider, only those that it shares with among these places were read.
+    newer = {uuid: row for uuid, row in again.providers.items() if not row.sharing}
+    facts = replace(first.facts, providers={**first.facts.providers, **newer})
+    return Observation(facts, result)
 
 
 def confirmed_again(first: Observation, again: Audit) -> Observation:

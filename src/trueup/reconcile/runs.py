@@ -14,6 +14,7 @@ from trueup.reconcile.audit import Audit, audit
 from trueup.reconcile.clock import now
 from trueup.reconcile.collect import collect
 from trueup.reconcile.collect.coverage import Progress
+from trueup.reconcile.collect.places import collect_places
 from trueup.reconcile.collect.selection import EVERYTHING, Selection, SelectionUnknown
 from trueup.reconcile.facts import Facts
 from trueup.reconcile.journal import Journal, Origin
@@ -24,7 +25,9 @@ from trueup.reconcile.observation import (
     Observation,
     confirmed_again,
     observation,
+    places_confirmed,
     refuse_interval,
+    suspect_places,
     suspects_of,
 )
 from trueup.reconcile.options import AuditOptions
@@ -59,10 +62,20 @@ class Observer:
     def observe(self) -> Observation:
         """The cloud as it is now. Raises as `collect`.
 
-        Each suspect is read again by itself: its consumers, its rows in all cells, its migrations.
+        Each suspect is read again by itself: its consumers, its rows in all cells, its migrations;
+        of a host or provider its nodes, its service, its tree and all that is held of it.
         SAFETY: so an audit can be an alarm, also of a cloud that moves while it is read.
         """
         first = observation(collect(self.cloud, self.progress, self.selection), self.options)
+        return self._consumers_again(self._places_again(first))
+
+    def _places_again(self, first: Observation) -> Observation:
+        if not (places := suspect_places(first.audit)):
+            return first
+        again = collect_places(self.cloud, self.progress, places)
+        return places_confirmed(first, again, self.options)
+
+    def _consumers_again(self, first: Observation) -> Observation:
         suspects = suspects_of(first.audit)
         while suspects:
             try:

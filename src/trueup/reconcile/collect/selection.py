@@ -92,7 +92,26 @@ def chosen(facts: Facts, selection: Selection) -> Facts:
         ports=tuple(row for row in facts.ports if row.device in kept),
         domains=tuple(row for row in facts.domains if row.host in near),
         hosts_in_scope=hosts,
+        providers_in_scope=_judged(facts, selection),
     )
+
+
+def _judged(facts: Facts, selection: Selection) -> frozenset[str]:
+    """The providers and compute nodes that are judged: those of the places that are selected.
+
+    Of any others, not all consumers were read.
+    """
+    if selection.uuids | selection.projects:
+        return NOBODY
+    nodes = nodes_selected(facts, selection)
+    if not selection.cells:
+        return providers_selected(facts, selection) | {row.uuid for row in nodes}
+    cells = cells_selected(facts.cells, selection)
+    uuids = frozenset(row.uuid for row in nodes if row.cell in cells)
+    trees = frozenset(row.uuid for row in facts.providers.values() if row.root in uuids)
+    if selection.hosts | selection.providers:
+        trees &= providers_selected(facts, selection)
+    return trees | uuids
 
 
 def _roots(

@@ -5,10 +5,21 @@ from collections.abc import Iterator
 from typing import Protocol
 
 from trueup.reconcile.defects import (
+    allocation_without_inventory,
+    build_request_left,
+    child_without_owner,
+    duplicate_provider,
     evacuation_residue,
+    host_mapping_missing,
     migration_residue,
     missing_allocation,
+    missing_provider,
     orphaned_allocation,
+    orphaned_provider,
+    overcommitted_inventory,
+    provider_identity_clash,
+    reshape_incomplete,
+    stale_instance_mapping,
     wrong_provider,
 )
 from trueup.reconcile.facts import Facts
@@ -35,4 +46,15 @@ DEFECTS: tuple[Defect, ...] = (
     migration_residue,
     missing_allocation,
     wrong_provider,
+    missing_provider,
+    provider_identity_clash,
+    orphaned_provider,
+    duplicate_provider,
+    child_without_owner,
+    overcommitted_inventory,
+    allocation_without_inventory,
+    reshape_incomplete,
+    stale_instance_mapping,
+    host_mapping_missing,
+    build_request_left,
 )

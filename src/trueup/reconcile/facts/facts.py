@@ -71,6 +71,9 @@ class Facts:
     ports: tuple[Port, ...] = ()
     # The hosts of a selection; None if nothing was selected and the whole cloud was read.
     hosts_in_scope: frozenset[str] | None = None
+    # Of a selection: the providers all of whose consumers were read, and the compute nodes that
+    # were selected, by uuid; only these are judged. None: all of them.
+    providers_in_scope: frozenset[str] | None = None
     domains: tuple[Domain, ...] = ()
     # The contents of request specs, read only for selected instances: those of a whole cloud would
     # be most of what is read. So no defect may depend on them.
@@ -246,6 +249,51 @@ class Facts:
     def pci_by_instance(self) -> Mapping[str, tuple[PciDevice, ...]]:
         """PCI devices by the instance that has or claims them."""
         return grouped((row.instance, row) for row in self.pci_devices if row.instance)
+
+    def judges(self, uuid: str) -> bool:
+        """Whether the provider, or compute node, with this uuid is to be judged."""
+        return self.providers_in_scope is None or uuid in self.providers_in_scope
+
+    def has(self, what: str) -> bool:
+        """Whether every source gives this kind of fact, as `host mappings`."""
+        sources = self.coverage.sources
+        return all(one.what != what for source in sources for one in source.unsupported)
+
+    @cached_property
+    def host_mapping(self) -> Mapping[str, HostMapping]:
+        """The mapping of each host that has one, by the host's name."""
+        return {row.host: row for row in self.host_mappings}
+
+    @cached_property
+    def nodes_by_host(self) -> Mapping[tuple[str, str], tuple[ComputeNode, ...]]:
+        """Compute nodes by (cell, host)."""
+        return grouped(((row.cell, row.host), row) for row in self.compute_nodes)
+
+    @cached_property
+    def node_names(self) -> frozenset[str]:
+        """The names of all compute nodes (`hypervisor_hostname`)."""
+        return frozenset(row.node for row in self.compute_nodes)
+
+    @cached_property
+    def deleted_nodes_by_uuid(self) -> Mapping[str, tuple[ComputeNode, ...]]:
+        """Compute nodes that are deleted, by uuid."""
+        return grouped((row.uuid, row) for row in self.deleted_compute_nodes)
+
+    @cached_property
+    def consumers_of(self) -> Mapping[str, tuple[str, ...]]:
+        """The consumers that hold something of each provider."""
+        return grouped((uuid, one) for one, held in self.consumers.items() for uuid in held)
+
+    @cached_property
+    def used(self) -> Mapping[str, Mapping[str, int]]:
+        """How much of each provider all consumers hold: provider uuid → resource class → amount."""
+        total: dict[str, dict[str, int]] = defaultdict(lambda: defaultdict(int))
+        for amounts in self.consumers.values():
+            for uuid, held in amounts.items():
+                of_provider = total[uuid]
+                for name, amount in held.items():
+                    of_provider[name] += amount
+        return total
 
     def roots_of(self, amounts: Amounts) -> frozenset[str]:
         """The roots of the trees in which these amounts are held, sharing providers left out."""

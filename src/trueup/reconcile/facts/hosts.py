@@ -14,6 +14,7 @@ class ComputeNode:
     """A row of a cell's `compute_nodes`; `uuid` is its provider's uuid.
 
     `number` is the id of the row, which `pci_devices` refer to. `hypervisor` is its type (`QEMU`).
+    `created_at` is None where the source does not give it.
     """
 
     uuid: str
@@ -24,6 +25,7 @@ class ComputeNode:
     hypervisor: str = ""
     deleted: bool = False
     updated_at: datetime | None = None
+    created_at: datetime | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -30,6 +30,7 @@ def compute_node(reader: Reader, row: Row, cell: str) -> ComputeNode:
         hypervisor=row.hypervisor_type or "",
         deleted=row.deleted not in (0, None),
         updated_at=reader.moment(row, "updated_at"),
+        created_at=reader.moment(row, "created_at"),
     )
 
 

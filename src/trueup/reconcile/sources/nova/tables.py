@@ -55,7 +55,7 @@ migrations = _table("migrations", *_MIGRATION)
 shadow_migrations = _table("shadow_migrations", *_MIGRATION)
 compute_nodes = _table(
     "compute_nodes", "id", "uuid", "host", "hypervisor_hostname", "hypervisor_type", "deleted",
-    "updated_at",
+    "updated_at", "created_at",
 )  # fmt: skip
 services = _table(
     "services", "id", "uuid", "host", "binary", "deleted", "disabled", "disabled_reason",

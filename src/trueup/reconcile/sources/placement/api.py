@@ -47,6 +47,13 @@ class LedgerApi:
     def holders(self, providers: Iterable[str]) -> frozenset[str]:
         return frozenset().union(*self._each(self._allocations_of, providers).values())
 
+    def held_of(self, providers: Iterable[str]) -> dict[str, Amounts]:
+        by_consumer: dict[str, dict[str, Mapping[str, int]]] = {}
+        for provider, held in self._each(self._allocations_of, providers).items():
+            for consumer, amounts in held.items():
+                by_consumer.setdefault(consumer, {})[provider] = amounts
+        return dict(by_consumer)
+
     def held(self, consumers: Iterable[str]) -> dict[str, Amounts]:
         held = self._each(self._held, consumers)
         return {consumer: amounts for consumer, amounts in held.items() if amounts}

@@ -39,6 +39,9 @@ class LedgerLookup(Protocol):
     def holders(self, providers: Iterable[str]) -> frozenset[str]:
         """The consumers with an allocation on one of these providers."""
 
+    def held_of(self, providers: Iterable[str]) -> dict[str, Amounts]:
+        """What each consumer holds of these providers, by consumer; nothing of other providers."""
+
     def held(self, consumers: Iterable[str]) -> dict[str, Amounts]:
         """Everything that each of these consumers holds."""
 

@@ -47,6 +47,10 @@ class PlacementDatabase:
         wanted = sorted(set(providers))
         return self._database.ask(lambda session: _Reading(session).holders(wanted))
 
+    def held_of(self, providers: Iterable[str]) -> dict[str, Amounts]:
+        wanted = sorted(set(providers))
+        return self._database.ask(lambda session: _Reading(session).held_of(wanted))
+
     def held(self, consumers: Iterable[str]) -> dict[str, Amounts]:
         wanted = sorted(set(consumers))
         return self._database.ask(lambda session: _Reading(session).held(wanted))
@@ -87,6 +91,14 @@ class _Reading:
         query = tables.EVERY_ALLOCATION.with_only_columns(allocations.consumer_id).distinct()
         rows = self._session.rows_of(query, allocations.resource_provider_id, numbers)
         return frozenset(row.consumer_id for row in rows)
+
+    def held_of(self, providers: Sequence[str]) -> dict[str, Amounts]:
+        allocations = tables.allocations.c
+        rows = self._provider_rows(tables.providers.c.uuid, providers)
+        uuids = {number: str(row.uuid) for number, row in rows.items()}
+        query, key = tables.EVERY_ALLOCATION, allocations.resource_provider_id
+        held = self._session.rows_of(query, key, sorted(uuids))
+        return {**amounts_of(held, uuids, self._classes)}
 
     def held(self, consumers: Sequence[str]) -> dict[str, Amounts]:
         allocations = tables.allocations.c

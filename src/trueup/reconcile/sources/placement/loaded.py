@@ -24,6 +24,15 @@ class LoadedLedger:
     def holders(self, providers: Iterable[str]) -> frozenset[str]:
         return frozenset(who for one in providers for who in self._holders.get(one, ()))
 
+    def held_of(self, providers: Iterable[str]) -> dict[str, Amounts]:
+        wanted = frozenset(providers)
+        return {
+            who: {
+                uuid: held for uuid, held in self._ledger.consumers[who].items() if uuid in wanted
+            }
+            for who in self.holders(wanted)
+        }
+
     def held(self, consumers: Iterable[str]) -> dict[str, Amounts]:
         known = self._ledger.consumers
         return {uuid: known[uuid] for uuid in consumers if uuid in known}

@@ -1,0 +1,54 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Reads some hosts and trees of providers again: what is said of them, without their instances.
+
+Cells first, then the ledger: the other way round than a whole cloud is read. What a service is
+making or deleting in between looks wrong from one side at most.
+"""
+
+from dataclasses import replace
+
+from trueup.reconcile.clock import now
+from trueup.reconcile.collect.coverage import Cells, Collected, Progress, facts_of
+from trueup.reconcile.facts import ComputeNode, Facts
+from trueup.reconcile.sources.cloud import Cloud
+
+# What a tree is asked for over Placement's API.
+_REQUESTS_FOR_TREE = 5
+
+
+def collect_places(cloud: Cloud, progress: Progress, places: frozenset[str]) -> Facts:
+    """Facts about these providers (by uuid), compute nodes (by uuid) and hosts (by name).
+
+    Raises as `collect`. Names that nothing knows any more are left out.
+    """
+    taken_at = now()
+    cells = Cells(cloud, cloud.nova.cells())
+    cells.ask(cloud.nova.hosts)
+    registry = cloud.nova.registry(cells.every, ())
+    every = [row for one in cells.contents for row in one.compute_nodes]
+    nodes = [row for row in every if {row.uuid, row.host} & places and not row.deleted]
+    uuids = places | {row.uuid for row in nodes}
+    ledger = cloud.placement.lookup(
+        _REQUESTS_FOR_TREE * len(uuids),
+        len(every),
+        lambda done, total: progress("providers", done, total),
+    )
+    trees = ledger.trees(uuids, {row.node for row in nodes})
+    consumers = ledger.held_of(trees)
+    collected = Collected(
+        taken_at=taken_at,
+        cells=cells,
+        registry=registry,
+        providers=ledger.completed(trees),
+        consumers=consumers,
+        read_via=ledger.read_via,
+    )
+    return _of_places(facts_of(cloud, collected), nodes, frozenset(trees))
+
+
+def _of_places(facts: Facts, nodes: list[ComputeNode], trees: frozenset[str]) -> Facts:
+    return replace(
+        facts,
+        hosts_in_scope=frozenset(row.host for row in nodes),
+        providers_in_scope=trees | {row.uuid for row in nodes},
+    )

@@ -1,0 +1,51 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Allocation without inventory: a class is held of a provider that has no inventory of it.
+
+Drift B.44, the mirror case: Placement leaves such an allocation out of its usages, and yet refuses
+to delete the provider. Where another provider of the tree has the class, a reshape is incomplete.
+"""
+
+from collections.abc import Iterator
+
+from trueup.reconcile.facts import Facts, Provider
+from trueup.reconcile.findings import Declined, Finding, Severity, Subject, Verdict, holding
+from trueup.reconcile.nodes import provider_evidence
+from trueup.reconcile.options import AuditOptions
+from trueup.reconcile.steps import Step
+
+NAME = "allocation-without-inventory"
+TITLE = "Resources are held of it of which it has no inventory"
+REMEDY = "None by Trueup: nova-compute reports the inventory again when it starts"
+
+
+def find(facts: Facts, options: AuditOptions) -> Iterator[Verdict]:
+    """Providers of which a class is held that no provider of their tree has."""
+    for uuid in sorted(facts.used.keys() & facts.providers.keys()):
+        provider = facts.providers[uuid]
+        if not facts.judges(uuid):
+            continue
+        if held := _without_inventory(provider, facts):
+            evidence = {
+                "provider": provider_evidence(provider),
+                "held": holding({uuid: held}, facts.provider_names),
+            }
+            subject = Subject("provider", uuid)
+            yield Finding(NAME, subject, provider.name, Severity.HIGH, evidence)
+
+
+def remedy(finding: Finding, facts: Facts) -> tuple[Step, ...] | Declined:
+    """What the provider has, only its owner knows."""
+    return Declined(
+        "restart the service that reports its inventory (nova-compute, or the Neutron agent); if "
+        "the resource is gone for good, move the instances that hold it"
+    )
+
+
+def _without_inventory(provider: Provider, facts: Facts) -> dict[str, int]:
+    used = facts.used[provider.uuid]
+    lacking = used.keys() - provider.inventories.keys()
+    if not lacking:
+        return {}
+    tree = facts.trees[provider.root]
+    elsewhere = {name for row in tree for name in row.inventories}
+    return {name: used[name] for name in sorted(lacking - elsewhere)}

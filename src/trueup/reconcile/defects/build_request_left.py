@@ -1,0 +1,67 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Build request left: an instance is in its cell for long, and its build request is still there.
+
+nova-conductor deletes it as soon as the instance is made in a cell. While it is there, the instance
+may be listed as it was requested, and no claim of it is judged.
+"""
+
+from collections.abc import Iterator
+from datetime import datetime, timedelta
+
+from trueup.reconcile.facts import BuildRequest, Facts, Instance
+from trueup.reconcile.findings import (
+    Declined,
+    Finding,
+    Severity,
+    Subject,
+    Verdict,
+    instance_evidence,
+)
+from trueup.reconcile.options import AuditOptions
+from trueup.reconcile.steps import Step
+
+NAME = "build-request-left"
+TITLE = "It was built long ago, and its build request is still there"
+REMEDY = "None by Trueup, which never writes to Nova's databases"
+
+_BEING_BUILT = frozenset({None, "building"})
+
+
+def find(facts: Facts, options: AuditOptions) -> Iterator[Verdict]:
+    """Build requests of instances that are in a cell, and are built."""
+    for request in sorted(facts.build_requests, key=lambda row: row.instance):
+        instance = facts.alive.get(request.instance) or facts.deleted.get(request.instance)
+        if instance is None or not _is_over(request, instance, facts, options):
+            continue
+        yield Finding(
+            NAME,
+            Subject("instance", instance.uuid),
+            instance.host or "",
+            Severity.LOW,
+            {"instance": instance_evidence(instance, facts)},
+            since=request.created_at,
+        )
+
+
+def remedy(finding: Finding, facts: Facts) -> tuple[Step, ...] | Declined:
+    """Nothing of ours writes to Nova's databases."""
+    return Declined(
+        "Nova has no command that removes it, and deleting the server would delete the instance: "
+        "delete the row of build_requests in Nova's API database whose instance_uuid is "
+        f"{finding.subject.uuid}"
+    )
+
+
+def _is_over(
+    request: BuildRequest, instance: Instance, facts: Facts, options: AuditOptions
+) -> bool:
+    """Whether the boot is over, and so long ago that nova-conductor is done with it."""
+    if instance.task_state is not None or instance.vm_state in _BEING_BUILT or instance.hidden:
+        return False
+    grace = timedelta(seconds=options.grace_seconds)
+    began = _first(request.created_at, instance.created_at, instance.updated_at)
+    return began is not None and facts.taken_at - began >= grace
+
+
+def _first(*moments: datetime | None) -> datetime | None:
+    return next((one for one in moments if one is not None), None)

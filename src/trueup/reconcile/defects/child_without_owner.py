@@ -1,0 +1,73 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Child without owner: a PCI device is gone from Nova's tables, and its provider is still there.
+
+Drift B.24, B.41, Launchpad 2115905, 1872385. Nova names the provider of a device HOST_ADDRESS, with
+the address in capital letters. Providers of other services are not judged.
+"""
+
+import re
+from collections.abc import Iterator
+
+from trueup.reconcile.facts import ComputeNode, Facts, Provider
+from trueup.reconcile.findings import Declined, Finding, LeftAlone, Severity, Subject, Verdict
+from trueup.reconcile.nodes import judged_hosts, newly_made, node_evidence, provider_evidence
+from trueup.reconcile.options import AuditOptions
+from trueup.reconcile.steps import Step
+
+NAME = "child-without-owner"
+TITLE = "The PCI device that it stands for is gone"
+REMEDY = "None by Trueup: delete the provider when nothing holds resources of it"
+
+# Its inventory is reserved on purpose after its only use.
+ONE_TIME_USE = "HW_PCI_ONE_TIME_USE"
+_ADDRESS = re.compile(r"[0-9A-F]{4}:[0-9A-F]{2}:[0-9A-F]{2}\.[0-7]", re.IGNORECASE)
+
+
+def find(facts: Facts, options: AuditOptions) -> Iterator[Verdict]:
+    """Children with the name of a PCI device that the node does not have.
+
+    PCI devices are read of a whole cloud only, and only from Nova's databases.
+    """
+    if facts.providers_in_scope is not None or not facts.has("PCI devices"):
+        return
+    devices = {(row.cell, row.compute_node, row.address.upper()) for row in facts.pci_devices}
+    devices |= {
+        (row.cell, row.compute_node, row.parent_address.upper())
+        for row in facts.pci_devices
+        if row.parent_address
+    }
+    for node, root in judged_hosts(facts):
+        for child in facts.trees[root.uuid]:
+            address = _address(child, root)
+            if address and (node.cell, node.number, address) not in devices:
+                yield _judge(child, address, node, facts, options)
+
+
+def remedy(finding: Finding, facts: Facts) -> tuple[Step, ...] | Declined:
+    """Declined, with the command."""
+    return Declined(
+        f"run `openstack resource provider delete {finding.subject.uuid}`; Placement refuses while "
+        "an instance holds the device: migrate or delete that instance first"
+    )
+
+
+def _address(child: Provider, root: Provider) -> str | None:
+    start, end = child.name[: len(root.name) + 1], child.name[len(root.name) + 1 :]
+    is_of_device = start == f"{root.name}_" and _ADDRESS.fullmatch(end)
+    return end.upper() if is_of_device and child.parent is not None else None
+
+
+def _judge(
+    child: Provider, address: str, node: ComputeNode, facts: Facts, options: AuditOptions
+) -> Verdict:
+    subject = Subject("provider", child.uuid)
+    if ONE_TIME_USE in (child.traits or ()):
+        return LeftAlone(subject, child.name, "its device is for one use only")
+    if reason := newly_made(node, facts, options):
+        return LeftAlone(subject, child.name, reason)
+    evidence = {
+        "provider": provider_evidence(child),
+        "compute_node": node_evidence(node, facts),
+        "address": address,
+    }
+    return Finding(NAME, subject, child.name, Severity.MEDIUM, evidence)

@@ -1,0 +1,62 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Host mapping missing: Nova's API does not know in which cell a compute host is.
+
+Drift B.29, Launchpad 1735719, 1747936: the scheduler does not choose the host, and aggregates
+cannot take it. `discover_hosts` was not run, or the mapping was deleted.
+"""
+
+from collections.abc import Iterator
+
+from trueup.reconcile.facts import ComputeNode, Facts
+from trueup.reconcile.findings import Declined, Finding, LeftAlone, Severity, Subject, Verdict
+from trueup.reconcile.nodes import judged_nodes, newly_made, node_evidence
+from trueup.reconcile.options import AuditOptions
+from trueup.reconcile.steps import Step
+
+NAME = "host-mapping-missing"
+TITLE = "It is mapped to no cell, or to another one than it is in"
+REMEDY = "None by Trueup, which never writes to Nova's databases"
+
+
+def find(facts: Facts, options: AuditOptions) -> Iterator[Verdict]:
+    """Hosts with a compute node that are not mapped to the cell of it."""
+    if not facts.has("host mappings"):
+        return
+    seen: set[str] = set()
+    for node in judged_nodes(facts):
+        mapping = facts.host_mapping.get(node.host)
+        if node.host in seen or (mapping is not None and mapping.cell == node.cell):
+            continue
+        seen.add(node.host)
+        subject = Subject("host", node.host)
+        if reason := _hands_off(node, facts, options):
+            yield LeftAlone(subject, node.node, reason)
+            continue
+        mapped = facts.cells.get(mapping.cell, mapping.cell) if mapping else "no cell"
+        evidence = {"compute_node": node_evidence(node, facts), "mapped_to": mapped}
+        yield Finding(NAME, subject, node.node, Severity.MEDIUM, evidence)
+
+
+def remedy(finding: Finding, facts: Facts) -> tuple[Step, ...] | Declined:
+    """Nova's own commands."""
+    host = finding.subject.uuid
+    mapping = facts.host_mapping.get(host)
+    cells = sorted({row.cell for row in facts.compute_nodes if row.host == host})
+    cell = next(one for one in cells if mapping is None or one != mapping.cell)
+    discover = f"`nova-manage cell_v2 discover_hosts --by-service --cell_uuid {cell}`"
+    if mapping is None:
+        return Declined(f"run {discover}")
+    if (mapping.cell, host) in facts.nodes_by_host:
+        # SAFETY: to map one of the two would unmap the other.
+        return Declined(
+            f"two cells have a host {host}, and Nova maps a name to one cell only: remove one of "
+            "the two hosts, or install it under another name"
+        )
+    delete = f"`nova-manage cell_v2 delete_host --cell_uuid {mapping.cell} --host {host}`"
+    return Declined(f"run {delete}, then {discover}")
+
+
+def _hands_off(node: ComputeNode, facts: Facts, options: AuditOptions) -> str | None:
+    if node.cell in facts.disabled_cells:
+        return f"its cell {facts.cells[node.cell]} is disabled"
+    return newly_made(node, facts, options)

@@ -1,0 +1,40 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Missing provider: Placement has nothing by the uuid or name of a compute node.
+
+The scheduler cannot choose such a host. nova-compute makes the provider itself when it runs, within
+its `resource_provider_association_refresh` (nova-facts: 244 to 291 s).
+"""
+
+from collections.abc import Iterator
+
+from trueup.reconcile.facts import Facts
+from trueup.reconcile.findings import Declined, Finding, LeftAlone, Severity, Subject, Verdict
+from trueup.reconcile.nodes import IRONIC, judged_nodes, newly_made, node_evidence
+from trueup.reconcile.options import AuditOptions
+from trueup.reconcile.steps import Step
+
+NAME = "missing-provider"
+TITLE = "Placement has no provider for its compute node"
+REMEDY = "None by Trueup: nova-compute makes its provider when it starts"
+
+
+def find(facts: Facts, options: AuditOptions) -> Iterator[Verdict]:
+    """Compute nodes of which Placement has neither the uuid nor the name."""
+    for node in judged_nodes(facts):
+        known = node.uuid in facts.providers or node.node in facts.providers_by_name
+        if known or node.hypervisor == IRONIC or len(facts.nodes_by_uuid[node.uuid]) > 1:
+            continue
+        subject = Subject("provider", node.uuid)
+        if reason := newly_made(node, facts, options):
+            yield LeftAlone(subject, node.host, reason)
+            continue
+        evidence = {"compute_node": node_evidence(node, facts)}
+        yield Finding(NAME, subject, node.host, Severity.HIGH, evidence)
+
+
+def remedy(finding: Finding, facts: Facts) -> tuple[Step, ...] | Declined:
+    """Not ours: what the provider has to offer, only its nova-compute knows."""
+    return Declined(
+        f"nova-compute makes it: start or restart nova-compute on {finding.where}, wait five "
+        "minutes, and audit again; allocations that are missing then have findings of their own"
+    )

@@ -1,0 +1,80 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Orphaned provider: its compute node is deleted, and its provider is still there.
+
+Drift B.23, Launchpad 1811726, 1829479: deleting a compute service swallows the error of deleting
+its provider, for example because the provider still has allocations. The proof is the deleted row.
+"""
+
+from collections.abc import Iterator
+
+from trueup.reconcile.facts import Facts, Provider
+from trueup.reconcile.findings import (
+    Declined,
+    Finding,
+    LeftAlone,
+    Severity,
+    Subject,
+    Unchecked,
+    Verdict,
+)
+from trueup.reconcile.nodes import (
+    Former,
+    Stranger,
+    judged_roots,
+    node_evidence,
+    provider_evidence,
+    without_node,
+)
+from trueup.reconcile.options import AuditOptions
+from trueup.reconcile.steps import Step
+
+NAME = "orphaned-provider"
+TITLE = "Its compute node is deleted, and the provider is still there"
+REMEDY = "None by Trueup yet: delete the provider when nothing holds resources of it"
+
+
+def find(facts: Facts, options: AuditOptions) -> Iterator[Verdict]:
+    """Root providers whose compute node is deleted, and whose host has no other."""
+    for root in judged_roots(facts):
+        fate = without_node(root, facts)
+        if isinstance(fate, Former) and not fate.now:
+            yield _judge(root, fate, facts)
+        elif isinstance(fate, Stranger) and facts.coverage.complete:
+            # While a cell is silent, all its hosts would look like strangers.
+            yield _of_stranger(root, fate, facts)
+
+
+def remedy(finding: Finding, facts: Facts) -> tuple[Step, ...] | Declined:
+    """Declined, with the command."""
+    return Declined(
+        f"run `openstack resource provider delete {finding.subject.uuid}` when nothing holds "
+        "resources of it or of its children, children first"
+    )
+
+
+def _judge(root: Provider, former: Former, facts: Facts) -> Verdict:
+    subject, node = Subject("provider", root.uuid), former.node
+    told = f"its compute node is deleted in {facts.cells.get(node.cell, node.cell)}"
+    if (node.cell, node.host) in facts.services_by_host:
+        # SAFETY: a compute service that comes back restores its compute node, and its uuid.
+        reason = f"the compute service of {node.host} is still there"
+        return LeftAlone(subject, root.name, f"{told}, but {reason}")
+    if not facts.coverage.complete:
+        # SAFETY: a cell that is silent may have the host now.
+        return Unchecked(subject, root.name, f"{told}, but {facts.coverage.gap}")
+    evidence = {"provider": provider_evidence(root), "compute_node": node_evidence(node, facts)}
+    return Finding(NAME, subject, root.name, Severity.MEDIUM, evidence, since=node.updated_at)
+
+
+def _of_stranger(root: Provider, stranger: Stranger, facts: Facts) -> Verdict:
+    """SAFETY: that no cell has its row proves nothing; archived rows are purged in the end."""
+    subject = Subject("provider", root.uuid)
+    nowhere = "no compute node of any cell that answered, alive or deleted, has its uuid"
+    if stranger.of_nova:
+        return Unchecked(
+            subject,
+            root.name,
+            f"{nowhere}, and its traits say that Nova made it: if its host is gone, run "
+            f"`openstack resource provider delete {root.uuid}`",
+        )
+    return LeftAlone(subject, root.name, f"{nowhere}; its owner is not known")

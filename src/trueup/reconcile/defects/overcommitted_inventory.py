@@ -1,0 +1,62 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Overcommitted inventory: consumers hold more of a class than the provider has to give.
+
+Drift B.31: an allocation ratio, a total or the reserved amount was changed below what is in use.
+Trueup never lowers what instances hold to make it fit.
+"""
+
+from collections.abc import Iterator
+
+from trueup.reconcile.facts import Facts, Inventory, Provider
+from trueup.reconcile.findings import (
+    Declined,
+    Finding,
+    Severity,
+    Structure,
+    Subject,
+    Verdict,
+)
+from trueup.reconcile.nodes import provider_evidence
+from trueup.reconcile.options import AuditOptions
+from trueup.reconcile.steps import Step
+
+NAME = "overcommitted-inventory"
+TITLE = "More of it is in use than it has"
+REMEDY = "None by Trueup: move instances away, or correct the inventory's configuration"
+
+
+def find(facts: Facts, options: AuditOptions) -> Iterator[Verdict]:
+    """Providers with a class of which more is held than its capacity."""
+    for provider in sorted(facts.providers.values(), key=lambda row: (row.name, row.uuid)):
+        if not facts.judges(provider.uuid):
+            continue
+        if rows := tuple(_overfull(provider, facts)):
+            evidence = {"provider": provider_evidence(provider), "classes": rows}
+            subject = Subject("provider", provider.uuid)
+            yield Finding(NAME, subject, provider.name, Severity.CRITICAL, evidence)
+
+
+def remedy(finding: Finding, facts: Facts) -> tuple[Step, ...] | Declined:
+    """SAFETY: what instances hold is what they use; it is never lowered to make it fit."""
+    return Declined(
+        f"move instances away from {finding.where} (`openstack server migrate`), or, if the "
+        "allocation ratio, the reserved amount or the total is wrong, correct it in nova.conf"
+    )
+
+
+def _overfull(provider: Provider, facts: Facts) -> Iterator[Structure]:
+    used = facts.used.get(provider.uuid, {})
+    for name, inventory in sorted(provider.inventories.items()):
+        if used.get(name, 0) > inventory.capacity:
+            yield _row(name, used[name], inventory)
+
+
+def _row(name: str, used: int, inventory: Inventory) -> Structure:
+    return {
+        "name": name,
+        "used": used,
+        "capacity": inventory.capacity,
+        "total": inventory.total,
+        "reserved": inventory.reserved,
+        "allocation_ratio": f"{inventory.allocation_ratio:g}",
+    }

@@ -1,0 +1,52 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Provider identity clash: compute node and provider have one name, and two uuids.
+
+Seed 000, drift B.20, Launchpad 1817833: nova-compute gets 409 "Conflicting resource provider name"
+each time it tries to make its provider, and reports nothing.
+"""
+
+from collections.abc import Iterator
+
+from trueup.reconcile.facts import Facts
+from trueup.reconcile.findings import Declined, Finding, Severity, Subject, Verdict
+from trueup.reconcile.nodes import judged_nodes, node_evidence, provider_evidence
+from trueup.reconcile.options import AuditOptions
+from trueup.reconcile.steps import Step
+
+NAME = "provider-identity-clash"
+TITLE = "Its compute node and the provider of that name have different uuids"
+REMEDY = "None by Trueup: give the host its old uuid back, or rename the old provider"
+
+
+def find(facts: Facts, options: AuditOptions) -> Iterator[Verdict]:
+    """Compute nodes without a provider, whose name another provider has."""
+    for node in judged_nodes(facts):
+        namesakes = facts.providers_by_name.get(node.node, ())
+        if node.uuid in facts.providers or not namesakes or len(namesakes) > 1:
+            continue
+        [provider] = namesakes
+        evidence = {
+            "compute_node": node_evidence(node, facts),
+            "provider": provider_evidence(provider),
+        }
+        yield Finding(NAME, Subject("host", node.host), node.node, Severity.HIGH, evidence)
+
+
+def remedy(finding: Finding, facts: Facts) -> tuple[Step, ...] | Declined:
+    """Which of the two uuids is the right one, only an operator knows."""
+    [provider] = facts.providers_by_name[finding.where]
+    if owners := facts.nodes_by_uuid.get(provider.uuid):
+        # SAFETY: the provider is a living host's; to rename it would take that host's place away.
+        other = owners[0]
+        return Declined(
+            f"two compute nodes are called {finding.where}: the provider is that of host "
+            f"{other.host} in {facts.cells[other.cell]}; names of hosts must be unique in all "
+            "cells: remove one of the two hosts, or install it under another name"
+        )
+    return Declined(
+        f"if the host lost its identity, give it back: write {provider.uuid} into the file "
+        f"compute_id in nova-compute's state_path on {finding.subject.uuid} and restore the row in "
+        f"compute_nodes; if the new uuid is right, run `openstack resource provider set --name "
+        f"{provider.name}-old {provider.uuid}`: nova-compute then makes its provider within five "
+        "minutes, and what instances hold of the old one has findings of its own"
+    )

@@ -1,0 +1,67 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Reshape incomplete: a class moved from a host's root to a child, or back, only half way.
+
+Drift B.37, Launchpad 1758086, 1778563: nova-compute says `ReshapeFailed` and does not start. The
+classes that releases of Nova have moved are MOVED; other classes may rightly be on both.
+"""
+
+from collections.abc import Iterator
+
+from trueup.reconcile.facts import ComputeNode, Facts, Provider
+from trueup.reconcile.findings import (
+    Declined,
+    Finding,
+    LeftAlone,
+    Severity,
+    Structure,
+    Subject,
+    Verdict,
+)
+from trueup.reconcile.nodes import judged_hosts, newly_made, provider_evidence
+from trueup.reconcile.options import AuditOptions
+from trueup.reconcile.steps import Step
+
+NAME = "reshape-incomplete"
+TITLE = "A resource class was moved within its tree only half way"
+REMEDY = "None by Trueup: nova-compute moves it when it starts"
+
+# vGPU (Stein) and encrypted memory (2025.2) moved from the root to children.
+MOVED = frozenset({"VGPU", "MEM_ENCRYPTION_CONTEXT"})
+
+
+def find(facts: Facts, options: AuditOptions) -> Iterator[Verdict]:
+    """Hosts with a class on the root and on a child, or held where only another provider has it."""
+    for node, root in judged_hosts(facts):
+        rows = tuple(_half_moved(root, facts))
+        if not rows:
+            continue
+        subject = Subject("provider", root.uuid)
+        if reason := _starting(node, facts, options):
+            yield LeftAlone(subject, root.name, reason)
+            continue
+        evidence = {"provider": provider_evidence(root), "classes": rows}
+        yield Finding(NAME, subject, root.name, Severity.HIGH, evidence)
+
+
+def remedy(finding: Finding, facts: Facts) -> tuple[Step, ...] | Declined:
+    """SAFETY: which provider a device is on, only nova-compute knows."""
+    return Declined(
+        "restart the nova-compute of this host: it moves inventories and allocations at once when "
+        "it starts; if its log says ReshapeFailed, follow the reason that it gives"
+    )
+
+
+def _starting(node: ComputeNode, facts: Facts, options: AuditOptions) -> str | None:
+    return newly_made(node, facts, options)
+
+
+def _half_moved(root: Provider, facts: Facts) -> Iterator[Structure]:
+    tree = facts.trees[root.uuid]
+    for row in tree:
+        others = {name for other in tree if other is not row for name in other.inventories}
+        if row is root:
+            for name in sorted(MOVED & row.inventories.keys() & others):
+                yield {"name": name, "inventory": "on the root and on a child"}
+        held = facts.used.get(row.uuid, {}).keys()
+        for name in sorted((held - row.inventories.keys()) & others):
+            yield {"name": name, "held_of": row.name, "inventory": "on another provider"}

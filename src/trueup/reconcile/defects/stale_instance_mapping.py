@@ -1,0 +1,76 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Stale instance mapping: Nova's API looks for an instance in a cell that does not have it, or has
+a second row of it.
+
+As after a restored database, or a resize across cells that was repaired by hand. While it is there,
+no claim of the instance is judged: which row is the instance's is not known.
+"""
+
+from collections.abc import Iterator
+
+from trueup.reconcile.facts import Facts, Instance, InstanceRecord
+from trueup.reconcile.findings import Declined, Finding, Severity, Structure, Subject, Verdict
+from trueup.reconcile.options import AuditOptions
+from trueup.reconcile.residence import InMotion, residence_beside_moves
+from trueup.reconcile.steps import Step
+
+NAME = "stale-instance-mapping"
+TITLE = "Its rows and its mapping name different cells"
+REMEDY = "None by Trueup, which never writes to Nova's databases"
+
+
+def find(facts: Facts, options: AuditOptions) -> Iterator[Verdict]:
+    """Settled instances that are alive in several cells, or not in the one that is mapped."""
+    if not facts.coverage.complete:
+        # SAFETY: a silent cell may have the row. Such an instance is reported as not checked.
+        return
+    for uuid, mapping in facts.mappings.items():
+        rows = facts.instance_rows.get(uuid, ())
+        if len(rows) == 1 and rows[0].cell == mapping.cell:
+            continue
+        record = facts.record(uuid)
+        if record.living and _disagrees(record):
+            instance = facts.alive[uuid]
+            if not isinstance(residence_beside_moves(instance, facts), InMotion):
+                yield _finding(instance, record, facts)
+
+
+def remedy(finding: Finding, facts: Facts) -> tuple[Step, ...] | Declined:
+    """Nothing of ours writes to Nova's databases."""
+    record = facts.record(finding.subject.uuid)
+    if len(record.living) > 1:
+        return Declined(
+            "find out which row is a copy, as from a restored database: the instance runs on the "
+            "host of the other one. Nova has no command that removes it: mark it as deleted in its "
+            "cell's database (deleted = id), then run `nova-manage db archive_deleted_rows`"
+        )
+    [row] = record.living
+    return Declined(
+        "delete its row in instance_mappings of Nova's API database, then run `nova-manage cell_v2 "
+        f"map_instances --cell_uuid {row.cell} --reset`, which maps instances that have no mapping"
+    )
+
+
+def _disagrees(record: InstanceRecord) -> bool:
+    mapping = record.mapping
+    cells = {row.cell for row in record.living}
+    return len(record.living) > 1 or (mapping is not None and mapping.cell not in cells)
+
+
+def _finding(instance: Instance, record: InstanceRecord, facts: Facts) -> Finding:
+    mapped = record.mapping.cell if record.mapping else None
+    return Finding(
+        NAME,
+        Subject("instance", instance.uuid),
+        instance.host or "",
+        Severity.HIGH,
+        {
+            "rows": tuple(_row(row, facts) for row in record.living),
+            "mapped_to": facts.cells.get(mapped or "", mapped or "no cell"),
+        },
+    )
+
+
+def _row(row: Instance, facts: Facts) -> Structure:
+    cell = facts.cells[row.cell]
+    return {"name": row.name, "cell": cell, "host": row.host, "vm_state": row.vm_state}

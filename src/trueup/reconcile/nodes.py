@@ -1,0 +1,105 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Compute nodes and their providers: which are judged, and what each root provider stands for.
+
+Pure rules over facts, shared by the defects of providers so that each provider has one verdict.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from trueup.reconcile.facts import ComputeNode, ComputeService, Facts, Provider
+from trueup.reconcile.findings import Structure
+from trueup.reconcile.options import AuditOptions
+
+IRONIC = "ironic"
+# The traits by which Nova marks the providers that it makes.
+OF_NOVA = frozenset({"COMPUTE_NODE", "OWNER_NOVA"})
+
+
+def judged_nodes(facts: Facts) -> Iterator[ComputeNode]:
+    """The compute nodes that are judged, in order; not those of a cell that may be behind."""
+    for node in sorted(facts.compute_nodes, key=lambda row: (row.host, row.node, row.uuid)):
+        if facts.judges(node.uuid) and node.cell not in facts.cells_behind:
+            yield node
+
+
+def judged_roots(facts: Facts) -> Iterator[Provider]:
+    """The roots of trees that are judged, in order; sharing providers have rules of their own."""
+    for root in sorted(facts.providers.values(), key=lambda row: (row.name, row.uuid)):
+        if root.parent is None and not root.sharing and facts.judges(root.uuid):
+            yield root
+
+
+def judged_hosts(facts: Facts) -> Iterator[tuple[ComputeNode, Provider]]:
+    """The compute nodes that are judged, each with its provider, where it is the only one."""
+    for node in judged_nodes(facts):
+        provider = facts.providers.get(node.uuid)
+        if provider is not None and len(facts.nodes_by_uuid[node.uuid]) == 1:
+            yield node, provider
+
+
+def newly_made(node: ComputeNode, facts: Facts, options: AuditOptions) -> str | None:
+    """Why a node is left alone for now: nova-compute may still be at work on its provider."""
+    if node.created_at is None:
+        return None
+    age = (facts.taken_at - node.created_at).total_seconds()
+    if abs(age) >= options.grace_seconds:
+        return None
+    return (
+        f"its compute node was made {age:.0f} s ago, within the grace of "
+        f"{options.grace_seconds} s: nova-compute may still be starting"
+    )
+
+
+def service_of(node: ComputeNode, facts: Facts) -> ComputeService | None:
+    """The compute service of a node's host."""
+    return facts.services_by_host.get((node.cell, node.host))
+
+
+def is_up(node: ComputeNode, facts: Facts) -> bool:
+    """Whether the nova-compute of a node's host reports."""
+    service = service_of(node, facts)
+    return service is not None and service.is_up(facts.taken_at)
+
+
+def node_evidence(node: ComputeNode, facts: Facts) -> Structure:
+    """A compute node as evidence."""
+    return {
+        "name": node.node,
+        "uuid": node.uuid,
+        "host": node.host,
+        "cell": facts.cells.get(node.cell, node.cell),
+    }
+
+
+def provider_evidence(provider: Provider) -> Structure:
+    """A provider as evidence."""
+    return {"name": provider.name, "uuid": provider.uuid}
+
+
+@dataclass(frozen=True, slots=True)
+class Former:
+    """A root provider whose compute node is deleted; `now` are the nodes of that host today."""
+
+    node: ComputeNode
+    now: tuple[ComputeNode, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Stranger:
+    """A root provider of which no cell knows a compute node; `of_nova`: its traits are Nova's."""
+
+    of_nova: bool
+
+
+def without_node(root: Provider, facts: Facts) -> Former | Stranger | None:
+    """What a root provider stands for that is no living compute node's; None: it is one's.
+
+    A provider with the name of a living node is not judged here: that is a clash of identities.
+    """
+    if root.uuid in facts.nodes_by_uuid or root.name in facts.node_names:
+        return None
+    if rows := facts.deleted_nodes_by_uuid.get(root.uuid):
+        node = rows[-1]
+        return Former(node, facts.nodes_by_host.get((node.cell, node.host), ()))
+    return Stranger(bool(OF_NOVA & (root.traits or frozenset())))

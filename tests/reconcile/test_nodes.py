@@ -1,0 +1,81 @@
+from dataclasses import replace
+
+import pytest
+
+from tests.reconcile.planning import facts_of
+from tests.scenarios.drafting import uuid_of
+from trueup.reconcile.freshness import with_freshness
+from trueup.reconcile.nodes import (
+    Former,
+    Stranger,
+    is_up,
+    judged_hosts,
+    judged_nodes,
+    judged_roots,
+    newly_made,
+    without_node,
+)
+from trueup.reconcile.options import AuditOptions
+
+
+def test_nodes_of_a_cell_that_may_be_behind_are_not_judged():
+    facts = facts_of("cell1\n  host h1 VCPU=8\ncell2 last-report=1200\n  host h2 VCPU=8\n")
+    judged = with_freshness(facts, AuditOptions())
+    assert [node.host for node in judged_nodes(judged)] == ["h1"]
+
+
+def test_of_a_selection_only_the_places_that_were_selected_are_judged():
+    facts = facts_of("cell1\n  host h1 VCPU=8\n  host h2 VCPU=8\nprovider pool DISK_GB=1 sharing\n")
+    narrow = replace(facts, providers_in_scope=frozenset({uuid_of("h2")}))
+    assert [node.host for node, _ in judged_hosts(narrow)] == ["h2"]
+    assert [root.name for root in judged_roots(narrow)] == ["h2"]
+    assert [root.name for root in judged_roots(facts)] == ["h1", "h2"]
+
+
+def test_two_nodes_with_one_uuid_have_no_provider_of_their_own():
+    facts = facts_of("cell1\n  host h1 VCPU=8\n  host h2 without-provider uuid=h1\n")
+    assert list(judged_hosts(facts)) == []
+
+
+@pytest.mark.parametrize(("made", "grace", "new"), [(20, 600, True), (700, 600, False)])
+def test_a_node_that_was_made_within_the_grace_is_new(made, grace, new):
+    facts = facts_of(f"cell1\n  host h1 VCPU=8 made={made}\n")
+    [node] = facts.compute_nodes
+    assert bool(newly_made(node, facts, AuditOptions(grace_seconds=grace))) is new
+
+
+def test_a_node_of_which_it_is_not_known_when_it_was_made_is_not_new():
+    facts = facts_of("cell1\n  host h1 VCPU=8\n")
+    assert newly_made(facts.compute_nodes[0], facts, AuditOptions()) is None
+
+
+@pytest.mark.parametrize(("word", "up"), [("up", True), ("", False)])
+def test_a_node_is_up_with_the_service_of_its_host(word, up):
+    facts = facts_of(f"cell1\n  host h1 VCPU=8 {word}\n")
+    assert is_up(facts.compute_nodes[0], facts) is up
+
+
+@pytest.mark.parametrize(
+    ("text", "kind"),
+    [
+        ("", type(None)),
+        ("forget h1", Former),
+        ("forget h1\nprovider h1 VCPU=8 traits=OWNER_NOVA", Former),
+    ],
+)
+def test_what_a_root_provider_stands_for(text, kind):
+    facts = facts_of(f"cell1\n  host h1 VCPU=8\n{text}\n")
+    assert type(without_node(facts.providers[uuid_of("h1")], facts)) is kind
+
+
+@pytest.mark.parametrize(("traits", "of_nova"), [("OWNER_NOVA", True), ("CUSTOM_ZUN", False)])
+def test_a_provider_that_no_cell_has_ever_had_is_a_stranger(traits, of_nova):
+    facts = facts_of(f"cell1\n  host h1 VCPU=8\nprovider other VCPU=8 traits={traits}\n")
+    assert without_node(facts.providers[uuid_of("other")], facts) == Stranger(of_nova)
+
+
+def test_the_nodes_that_a_renamed_host_has_now_are_told():
+    facts = facts_of("cell1\n  host h1 VCPU=8\nprovider h1b VCPU=8\nrename h1 h1b\n")
+    former = without_node(facts.providers[uuid_of("h1")], facts)
+    assert isinstance(former, Former)
+    assert [node.node for node in former.now] == ["h1b"]
