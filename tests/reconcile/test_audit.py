@@ -41,7 +41,7 @@ def test_the_same_facts_give_the_same_audit():
         ("cell1\n  host h1 VCPU=8\n", False),
         (BROKEN, False),
         ("cell1\n  host h1 VCPU=8\ncell2 silent\n", True),
-        ("cell1\n  host h1 without-provider\n", True),
+        ("cell1\n  host h1 without-provider\n  server web on h1\n", True),
         ("cell1\n  host h1 VCPU=8\n  server web on h1 task=deleting\n", False),
     ],
 )

@@ -23,6 +23,9 @@ provider gpu of h1 traits=HW_PCI_ONE_TIME_USE   so of any other provider
 forget h1 [service]                             its compute node is deleted; its service remains
 rename h1 h1.example.org                        the host has another compute node, by another name
 unmapped h1 | host-map h1 cell2                 the host is mapped to no cell, or to this one
+aggregate rack h1 h2                            a host aggregate with its hosts
+host h1 aggregates=rack,other                   aggregates of its provider; `aggregates=` none
+host h1 disabled version=74                     its compute service
 device h1 0000:81:00.0                          a PCI device
 disabled cell1
 holds web h1 VCPU=2 MEMORY_MB=256               what Placement says; also of `resize-of-web`, and of
@@ -35,10 +38,12 @@ from datetime import timedelta
 
 from tests.reconcile.observing import confirmed_by, held_by
 from tests.scenarios.drafting import NOW, Draft, flavor, uuid_of
-from trueup.reconcile.facts import Allocations, Facts
+from trueup.reconcile.facts import Allocations, Facts, HostAggregate
 from trueup.reconcile.findings import Finding, plain_words
 from trueup.reconcile.plan import make_plan
+from trueup.reconcile.report.states import before_and_after
 from trueup.reconcile.report.words import evidence_in_words
+from trueup.reconcile.steps import Step, consumers_in
 
 _SERVER_WORDS = {"task": "task_state", "state": "vm_state"}
 
@@ -75,20 +80,28 @@ def answer(draft: Draft) -> str:
         *(f"could not check {row.subject}: {row.reason}" for row in result.unchecked),
         *(f"may be behind {row.source}: {row.behind}" for row in result.coverage.behind),
         *(f"left alone {row.subject}: {row.reason}" for row in result.left_alone),
-        *(
-            "step "
-            + "; ".join(
-                f"{consumer}: " + " -> ".join(_held(side, facts) for side in sides)
-                for consumer, sides in held_by(step).items()
-            )
-            for step in plan.steps
-        ),
+        *(f"step {_step(step, facts)}" for step in plan.steps),
         *(
             f"no step for {row.finding.defect} {row.finding.subject.uuid}: {row.reason}"
             for row in plan.declined
         ),
     ]
     return _named("\n".join(lines) or "nothing", draft)
+
+
+def _step(step: Step, facts: Facts) -> str:
+    if all(consumers_in(change) for change in step.changes):
+        return "; ".join(
+            f"{consumer}: " + " -> ".join(_held(side, facts) for side in sides)
+            for consumer, sides in held_by(step).items()
+        )
+    before, after = before_and_after(step, facts.provider_names)
+    after_others = f", after {', '.join(step.needs)}" if step.needs else ""
+    return f"{step.id}: {_state(before)} -> {_state(after)}{after_others}"
+
+
+def _state(words: Mapping[str, str]) -> str:
+    return ", ".join(f"{label} {text or 'none'}" for label, text in words.items()) or "nothing"
 
 
 def _evidence(finding: Finding) -> str:
@@ -129,19 +142,22 @@ def _details(words: list[str]) -> Iterator[tuple[str, str]]:
 def _host(draft: Draft, cell: str, words: list[str]) -> None:
     details = dict(_details(words[1:]))
     if "without-provider" not in details:
-        draft.provider(words[0], _amounts(words), **_traits(details))
+        draft.provider(words[0], _amounts(words), **_marks(details))
     other = details.get("uuid")
     seen = int(details["seen"]) if "seen" in details else None
     draft.host(words[0], cell, "up" in details, uuid_of(other) if other else "", seen)
     node = draft.nodes[-1]
     made = NOW - timedelta(seconds=int(details["made"])) if "made" in details else None
+    service = draft.services[-1]
+    version = int(details.get("version", "0"))
+    draft.services[-1] = replace(service, disabled="disabled" in details, version=version)
     draft.nodes[-1] = replace(node, created_at=made, hypervisor=details.get("hypervisor", ""))
 
 
-def _traits(details: Mapping[str, str]) -> dict[str, object]:
-    if "traits" not in details:
-        return {}
-    return {"traits": frozenset(filter(None, details["traits"].split(",")))}
+def _marks(details: Mapping[str, str]) -> dict[str, object]:
+    """The traits and aggregates that are named; those that are not named were not read."""
+    named = {kind: details[kind] for kind in ("traits", "aggregates") if kind in details}
+    return {kind: frozenset(filter(None, text.split(","))) for kind, text in named.items()}
 
 
 def _server(draft: Draft, cell: str, words: list[str]) -> None:
@@ -171,8 +187,8 @@ def _migration(kind: str):
 
 def _provider(draft: Draft, cell: str, words: list[str]) -> None:
     root = words[2] if "of" in words else ""
-    traits = _traits(dict(_details(words)))
-    draft.provider(words[0], _amounts(words), root, sharing="sharing" in words, **traits)
+    marks = _marks(dict(_details(words)))
+    draft.provider(words[0], _amounts(words), root, sharing="sharing" in words, **marks)
 
 
 def _holds(draft: Draft, cell: str, words: list[str]) -> None:
@@ -198,6 +214,10 @@ def _unmapped(draft: Draft, cell: str, words: list[str]) -> None:
 
 def _host_map(draft: Draft, cell: str, words: list[str]) -> None:
     draft.host_cells[words[0]] = words[1]
+
+
+def _aggregate(draft: Draft, cell: str, words: list[str]) -> None:
+    draft.host_aggregates.append(HostAggregate(words[0], words[0], tuple(words[1:])))
 
 
 def _device(draft: Draft, cell: str, words: list[str]) -> None:
@@ -230,6 +250,7 @@ _PARTS = {
     "unmapped": _unmapped,
     "host-map": _host_map,
     "device": _device,
+    "aggregate": _aggregate,
     "disabled": _disabled,
     "map": _map,
     "guest": _guest,

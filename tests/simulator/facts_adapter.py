@@ -113,7 +113,13 @@ def instance_of(row: ServerRow, cell: str) -> Instance:
 def service_of(row: ServiceRow, cell: str) -> ComputeService:
     """A row of `services`."""
     return ComputeService(
-        uuid_of(cell), row.host, row.forced_down, row.last_seen, disabled=row.disabled
+        uuid_of(cell),
+        row.host,
+        row.forced_down,
+        row.last_seen,
+        disabled=row.disabled,
+        # The newest one of Nova 34: its nova-compute sets OWNER_NOVA.
+        version=74,
     )
 
 

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from trueup.reconcile import changes
 from trueup.reconcile.clock import now
 from trueup.reconcile.facts import ComputeService
+from trueup.reconcile.place_guards import AggregatesOfHost, NodeGone, NodeIs, ServiceSetting
 from trueup.reconcile.sources.cloud import Cloud
 from trueup.reconcile.sources.nova.contract import NovaCell
 from trueup.reconcile.steps import (
@@ -38,6 +39,14 @@ def broken(guard: Guard, cloud: Cloud) -> Iterator[str]:
             yield from _cell(guard, cloud)
         case DomainIs():
             yield from _domain(guard, cloud)
+        case ServiceSetting():
+            yield from _setting(guard, cloud)
+        case AggregatesOfHost(host, aggregates):
+            yield from _aggregates(host, aggregates, cloud)
+        case NodeIs():
+            yield from _node(guard, cloud)
+        case NodeGone():
+            yield from _node_gone(guard, cloud)
 
 
 def _named(target: object) -> str:
@@ -98,6 +107,42 @@ def _domain(guard: DomainIs, cloud: Cloud) -> Iterator[str]:
     found = states[0] if states else None
     if found != guard.state:
         yield f"the domain on {guard.host} was {guard.state}, it is {found}"
+
+
+def _setting(guard: ServiceSetting, cloud: Cloud) -> Iterator[str]:
+    services = [row for row in _services(guard.cell, cloud) if row.host == guard.host]
+    words = {True: "disabled", False: "enabled"}
+    if not services:
+        yield f"the compute service of {guard.host} is gone"
+    elif any(row.disabled != guard.disabled for row in services):
+        was, found = words[guard.disabled], words[not guard.disabled]
+        yield f"the compute service of {guard.host} was {was}, it is {found}"
+
+
+def _aggregates(host: str, aggregates: tuple[str, ...], cloud: Cloud) -> Iterator[str]:
+    found = cloud.nova.registry(cloud.nova.cells(), ()).host_aggregates
+    if tuple(sorted(one.uuid for one in found if host in one.hosts)) != aggregates:
+        yield f"the host aggregates of {host} are not what they were"
+
+
+def _node(guard: NodeIs, cloud: Cloud) -> Iterator[str]:
+    cell = _cell_of(guard.cell, cloud)
+    nodes = cloud.nova.hosts(cell).compute_nodes if cell else ()
+    if not any(
+        (row.uuid, row.host) == (guard.node, guard.host) for row in nodes if not row.deleted
+    ):
+        yield f"compute node {guard.node} of {guard.host} is gone"
+
+
+def _node_gone(guard: NodeGone, cloud: Cloud) -> Iterator[str]:
+    for cell in cloud.nova.cells():
+        found = cloud.nova.hosts(cell)
+        living = [row for row in found.compute_nodes if not row.deleted]
+        if any(row.uuid == guard.node or row.node == guard.name for row in living):
+            yield f"{cell.name} has the compute node {guard.name} again"
+        here = cell.uuid == guard.cell
+        if here and any(row.host == guard.host for row in found.services if not row.deleted):
+            yield f"{cell.name} has a compute service of {guard.host} again"
 
 
 def _services(cell: str, cloud: Cloud) -> tuple[ComputeService, ...]:

@@ -7,13 +7,20 @@ Pure rules over facts, shared by the defects of providers so that each provider 
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from trueup.reconcile.facts import ComputeNode, ComputeService, Facts, Provider
+from trueup.reconcile.facts import (
+    NODE_TRAIT,
+    OWNER_TRAIT,
+    ComputeNode,
+    ComputeService,
+    Facts,
+    Provider,
+)
 from trueup.reconcile.findings import Structure
 from trueup.reconcile.options import AuditOptions
 
 IRONIC = "ironic"
 # The traits by which Nova marks the providers that it makes.
-OF_NOVA = frozenset({"COMPUTE_NODE", "OWNER_NOVA"})
+OF_NOVA = frozenset({NODE_TRAIT, OWNER_TRAIT})
 
 
 def judged_nodes(facts: Facts) -> Iterator[ComputeNode]:

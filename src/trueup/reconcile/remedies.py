@@ -6,17 +6,22 @@ SAFETY: a guard that is left out is a finding that may have become false unnotic
 
 from collections.abc import Iterable, Iterator, Mapping
 
-from trueup.reconcile.facts import Allocations, Facts, Instance
+from trueup.reconcile.facts import Allocations, ComputeNode, Facts, Instance, Provider
 from trueup.reconcile.findings import Finding
+from trueup.reconcile.place_guards import NodeIs
 from trueup.reconcile.steps import (
     CellFresh,
+    Change,
     DomainIs,
     Guard,
     MigrationState,
     ServiceDown,
     Step,
+    Traits,
+    TraitsOf,
     allocations_step,
     instance_state,
+    step_of,
 )
 
 
@@ -56,6 +61,24 @@ def no_guest(host: str, instance: Instance, facts: Facts) -> Iterator[Guard]:
     if facts.hypervisor_answered(host):
         states = [row.state for row in facts.domains_of.get(instance.uuid, ()) if row.host == host]
         yield DomainIs(host, instance.uuid, states[0] if states else None)
+
+
+def on_host(node: ComputeNode, facts: Facts) -> tuple[Guard, ...]:
+    """The guards that a host's compute node is there, and that its cell is not behind."""
+    return (NodeIs(node.cell, node.host, node.uuid), *_fresh(node.cell, facts))
+
+
+def traits_step(
+    provider: Provider, traits: frozenset[str], finding: Finding, guards: Iterable[Guard]
+) -> Step:
+    """The step that leaves a provider with these traits. `provider.traits` are all that it has."""
+    change = Change(
+        TraitsOf(provider.uuid),
+        Traits(tuple(sorted(provider.traits or ()))),
+        Traits(tuple(sorted(traits))),
+        {provider.uuid: provider.generation},
+    )
+    return step_of((change,), tuple(guards), (finding.id,))
 
 
 def _fresh(cell: str, facts: Facts) -> Iterator[Guard]:

@@ -12,6 +12,7 @@ from typing import Any
 import msgspec
 
 from trueup.reconcile.facts import Allocations, Amounts, Facts, Instance
+from trueup.reconcile.place_guards import PlaceGuard
 
 # A version for each part of a target, by uuid: a generation, a revision number, or a digest.
 # None: the part does not exist.
@@ -223,7 +224,7 @@ class DomainIs(msgspec.Struct, frozen=True, tag="domain-is"):
     state: str | None
 
 
-Guard = InstanceState | MigrationState | VersionIs | ServiceDown | CellFresh | DomainIs
+Guard = InstanceState | MigrationState | VersionIs | ServiceDown | CellFresh | DomainIs | PlaceGuard
 
 
 class Step(msgspec.Struct, frozen=True):

@@ -34,7 +34,7 @@ from trueup.reconcile.sources.nova.contract import InstanceFilter, InstanceIds
 from trueup.reconcile.sources.placement.contract import LedgerLookup
 
 # What a tree is asked for over Placement's API: its providers, what they have, who holds of them.
-_REQUESTS_FOR_TREE = 3
+_REQUESTS_FOR_TREE = 5
 _NOT_OF_PROJECTS = Unsupported(
     "consumers of the project that are no instance", "of which project one is, is for Nova to say"
 )

@@ -30,6 +30,8 @@ def collect_whole(cloud: Cloud, progress: Progress) -> Facts:
         asked_ports = pool.submit(lambda: ports_of(cloud, progress))
         # A build request is deleted after its instance is made in a cell.
         registry = cloud.nova.registry(cells.every)
+        nova_has = [one.uuid for one in registry.host_aggregates]
+        ledger = cloud.placement.with_aggregates(ledger, nova_has)
         _read_cells(cloud, cells, progress)
         ports, of_neutron = asked_ports.result()
     nodes = (row for one in cells.contents for row in one.compute_nodes)

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from typing import Protocol
 
 from trueup.reconcile.defects import (
+    aggregate_drift,
     allocation_without_inventory,
     build_request_left,
     child_without_owner,
@@ -17,9 +18,11 @@ from trueup.reconcile.defects import (
     orphaned_allocation,
     orphaned_provider,
     overcommitted_inventory,
+    owner_trait_missing,
     provider_identity_clash,
     reshape_incomplete,
     stale_instance_mapping,
+    status_trait_drift,
     wrong_provider,
 )
 from trueup.reconcile.facts import Facts
@@ -54,6 +57,9 @@ DEFECTS: tuple[Defect, ...] = (
     overcommitted_inventory,
     allocation_without_inventory,
     reshape_incomplete,
+    status_trait_drift,
+    owner_trait_missing,
+    aggregate_drift,
     stale_instance_mapping,
     host_mapping_missing,
     build_request_left,

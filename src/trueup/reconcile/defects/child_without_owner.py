@@ -8,7 +8,7 @@ the address in capital letters. Providers of other services are not judged.
 import re
 from collections.abc import Iterator
 
-from trueup.reconcile.facts import ComputeNode, Facts, Provider
+from trueup.reconcile.facts import ONE_USE_TRAIT, ComputeNode, Facts, Provider
 from trueup.reconcile.findings import Declined, Finding, LeftAlone, Severity, Subject, Verdict
 from trueup.reconcile.nodes import judged_hosts, newly_made, node_evidence, provider_evidence
 from trueup.reconcile.options import AuditOptions
@@ -18,8 +18,6 @@ NAME = "child-without-owner"
 TITLE = "The PCI device that it stands for is gone"
 REMEDY = "None by Trueup: delete the provider when nothing holds resources of it"
 
-# Its inventory is reserved on purpose after its only use.
-ONE_TIME_USE = "HW_PCI_ONE_TIME_USE"
 _ADDRESS = re.compile(r"[0-9A-F]{4}:[0-9A-F]{2}:[0-9A-F]{2}\.[0-7]", re.IGNORECASE)
 
 
@@ -61,7 +59,7 @@ def _judge(
     child: Provider, address: str, node: ComputeNode, facts: Facts, options: AuditOptions
 ) -> Verdict:
     subject = Subject("provider", child.uuid)
-    if ONE_TIME_USE in (child.traits or ()):
+    if ONE_USE_TRAIT in (child.traits or ()):
         return LeftAlone(subject, child.name, "its device is for one use only")
     if reason := newly_made(node, facts, options):
         return LeftAlone(subject, child.name, reason)

@@ -38,6 +38,11 @@ from trueup.reconcile.facts.instances import (
 from trueup.reconcile.facts.migrations import FINAL_MIGRATION_STATUSES, Migration
 from trueup.reconcile.facts.ports import Port, PortRequestGroup
 from trueup.reconcile.facts.providers import (
+    DISABLED_TRAIT,
+    JUDGED_TRAITS,
+    NODE_TRAIT,
+    ONE_USE_TRAIT,
+    OWNER_TRAIT,
     Allocations,
     Amounts,
     Holding,
@@ -48,10 +53,15 @@ from trueup.reconcile.facts.providers import (
 from trueup.reconcile.facts.records import InstanceRecord
 
 __all__ = [
+    "DISABLED_TRAIT",
     "DOMAINS_OF",
     "FINAL_MIGRATION_STATUSES",
+    "JUDGED_TRAITS",
     "LIBVIRT",
     "NEUTRON",
+    "NODE_TRAIT",
+    "ONE_USE_TRAIT",
+    "OWNER_TRAIT",
     "SERVICE_DOWN_AFTER",
     "Allocations",
     "Amounts",

@@ -280,6 +280,17 @@ class Facts:
         return grouped((row.uuid, row) for row in self.deleted_compute_nodes)
 
     @cached_property
+    def aggregates_of_hosts(self) -> Mapping[str, frozenset[str]]:
+        """The uuids of the host aggregates of each host that is in any."""
+        pairs = ((host, one.uuid) for one in self.host_aggregates for host in one.hosts)
+        return {host: frozenset(uuids) for host, uuids in grouped(pairs).items()}
+
+    @cached_property
+    def sharing_aggregates(self) -> frozenset[str]:
+        """The aggregates of sharing providers."""
+        return frozenset(uuid for row in self.sharing for uuid in row.aggregates or ())
+
+    @cached_property
     def consumers_of(self) -> Mapping[str, tuple[str, ...]]:
         """The consumers that hold something of each provider."""
         return grouped((uuid, one) for one, held in self.consumers.items() for uuid in held)

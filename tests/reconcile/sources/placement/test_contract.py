@@ -13,6 +13,7 @@ from tests.clouds import damage
 from tests.placement.client import UUID, Client
 from trueup.lab.serving import serve
 from trueup.placement.app import PlacementApplication, make_app
+from trueup.reconcile.facts import JUDGED_TRAITS
 from trueup.reconcile.sources.placement.client import Placement
 from trueup.reconcile.sources.placement.contract import Ledger
 from trueup.reconcile.sources.placement.database import PlacementDatabase
@@ -28,7 +29,9 @@ def fill(client: Client) -> None:
     client.make_provider(3, inventories={"DISK_GB": 90}, traits=SHARES, aggregates=(90, 91))
     client.make_provider(4, inventories={"DISK_GB": 90}, traits=SHARES, aggregates=(92,))
     client.make_provider(
-        5, inventories={"VCPU": {"total": 8, "reserved": 1, "allocation_ratio": 1.5, "max_unit": 4}}
+        5,
+        traits=("OWNER_NOVA",),
+        inventories={"VCPU": {"total": 8, "reserved": 1, "allocation_ratio": 1.5, "max_unit": 4}},
     )
     client.claim(11, {1: {"VCPU": 2, "MEMORY_MB": 16}, 2: {"VGPU": 1}, 3: {"DISK_GB": 4}})
     client.claim(12, {5: {"VCPU": 3}})
@@ -84,9 +87,10 @@ def three_ways(url: str) -> list[Ledger]:
 
 
 def untagged(ledger: Ledger) -> Ledger:
-    """The same without traits and aggregates, which are not read over the API."""
+    """The same with what is read over the API: judged traits, and no aggregates."""
     providers = {
-        uuid: replace(row, traits=None, aggregates=None) for uuid, row in ledger.providers.items()
+        uuid: replace(row, traits=(row.traits or set()) & {*JUDGED_TRAITS}, aggregates=None)
+        for uuid, row in ledger.providers.items()
     }
     return replace(ledger, providers=providers)
 

@@ -59,10 +59,11 @@ class LedgerApi:
         return {consumer: amounts for consumer, amounts in held.items() if amounts}
 
     def completed(self, trees: Mapping[str, Provider]) -> dict[str, Provider]:
-        """As `LedgerLookup.completed`. Aggregates are read only if there are sharing providers."""
+        """As `LedgerLookup.completed`."""
         pools = {row.uuid: row for row in self._listed(f"?required={SHARING_TRAIT}")}
         known = {**pools, **trees}
-        aggregates = self._each(self._aggregates, known) if pools else {}
+        aggregates = self._each(self._aggregates, known)
+        traits = self._each(self._traits, known)
         roots = frozenset(row.root for row in trees.values())
         sharing = with_sharing(known.values(), members_of_sharing(pools, aggregates))
         near = within_trees(sharing, roots)
@@ -70,7 +71,12 @@ class LedgerApi:
             lambda uuid: self._found(f"{_PROVIDERS}/{uuid}/inventories"), near.keys()
         )
         return {
-            uuid: replace(row, inventories=documents.inventories(stocks[uuid]))
+            uuid: replace(
+                row,
+                inventories=documents.inventories(stocks[uuid]),
+                traits=traits[uuid],
+                aggregates=frozenset(aggregates[uuid]),
+            )
             for uuid, row in near.items()
             # A missing provider was deleted after it was listed.
             if stocks[uuid] is not None
@@ -90,6 +96,10 @@ class LedgerApi:
     def _held(self, consumer: str) -> Amounts:
         answer = self._found(f"/allocations/{quote(consumer, safe='')}")
         return {} if answer is None else documents.allocations(answer)
+
+    def _traits(self, provider: str) -> frozenset[str]:
+        answer = self._found(f"{_PROVIDERS}/{provider}/traits")
+        return frozenset() if answer is None else documents.traits(answer)
 
     def _aggregates(self, provider: str) -> tuple[str, ...]:
         answer = self._found(f"{_PROVIDERS}/{provider}/aggregates")

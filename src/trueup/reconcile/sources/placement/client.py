@@ -14,7 +14,7 @@ from typing import Any
 from keystoneauth1.adapter import Adapter
 from keystoneauth1.exceptions import ClientException
 
-from trueup.reconcile.facts import Amounts, Holding, Inventory, Provider
+from trueup.reconcile.facts import JUDGED_TRAITS, Amounts, Holding, Inventory, Provider
 from trueup.reconcile.sources.errors import MicroversionTooOld, Unreachable
 from trueup.reconcile.sources.http import document_of, send_request, well_formed
 from trueup.reconcile.sources.placement import documents, export
@@ -28,13 +28,14 @@ from trueup.reconcile.sources.placement.contract import (
 )
 from trueup.reconcile.sources.placement.documents import PLACEMENT
 from trueup.reconcile.sources.placement.loaded import LoadedLedger
-from trueup.reconcile.sources.placement.sharing import with_sharing
+from trueup.reconcile.sources.placement.sharing import with_sharing, with_traits
 
 # Consumer generations, which guard every write, came with 1.28 (Rocky).
 NEEDED = 28
 # Consumer types came with 1.38; nothing newer is used.
 NEWEST_USED = 38
 EXPORT_CHUNK_BYTES = 1 << 18
+BAD_REQUEST = 400
 
 
 class Placement:
@@ -108,7 +109,34 @@ class Placement:
                 providers.append(replace(provider, inventories=inventories))
                 for consumer, held in allocations.items():
                     consumers.setdefault(consumer, {})[provider.uuid] = held
-        return Ledger(with_sharing(providers, members), consumers, API)
+        marked = with_traits(providers, {name: self._marked(name) for name in JUDGED_TRAITS})
+        return Ledger(with_sharing(marked, members), consumers, API)
+
+    def _marked(self, trait: str) -> frozenset[str]:
+        """The providers with a trait; none, if this Placement does not know the trait."""
+        response = self._request("GET", f"/resource_providers?required={trait}")
+        if response.status_code == BAD_REQUEST:
+            return frozenset()
+        listed = documents.providers(document_of(PLACEMENT, response))
+        return frozenset(row.uuid for row in listed)
+
+    def with_aggregates(self, ledger: Ledger, aggregates: Iterable[str]) -> Ledger:
+        """The same ledger, whose providers have at least these aggregates: one request for each."""
+        if ledger.read_via != API:
+            return ledger
+        members = {
+            one: frozenset(
+                row.uuid for row in self._providers(f"/resource_providers?member_of={one}")
+            )
+            for one in aggregates
+        }
+        providers = {
+            uuid: replace(
+                row, aggregates=frozenset(one for one, uuids in members.items() if uuid in uuids)
+            )
+            for uuid, row in ledger.providers.items()
+        }
+        return replace(ledger, providers=providers)
 
     def _members(self, pool: str) -> tuple[str, ...]:
         """The providers that have an aggregate in common with this one."""

@@ -51,6 +51,12 @@ def allocations(document: Any) -> Amounts:
         return {uuid: row["resources"] for uuid, row in document["allocations"].items()}
 
 
+def traits(document: Any) -> frozenset[str]:
+    """The traits of a provider."""
+    with well_formed(PLACEMENT):
+        return frozenset(document["traits"])
+
+
 def aggregates(document: Any) -> tuple[str, ...]:
     """The aggregates of a provider."""
     with well_formed(PLACEMENT):

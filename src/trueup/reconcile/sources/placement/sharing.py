@@ -22,6 +22,16 @@ def with_sharing(
     return known
 
 
+def with_traits(
+    providers: Iterable[Provider], marked: Mapping[str, frozenset[str]]
+) -> list[Provider]:
+    """The same providers with their traits; `marked` maps each trait to the providers with it."""
+    return [
+        replace(row, traits=frozenset(name for name, uuids in marked.items() if row.uuid in uuids))
+        for row in providers
+    ]
+
+
 def members_of_sharing(
     sharing: Iterable[str], aggregates: Mapping[str, Iterable[str]]
 ) -> dict[str, set[str]]:

@@ -1,0 +1,113 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Aggregate drift: a host's provider is not in the aggregates of its host, or in others of Nova's.
+
+Drift B.35, Launchpad 1877229, 1804125, 1804453: requests for an availability zone or for a tenant's
+hosts find nothing, or the wrong hosts. Aggregates that Nova does not have belong to others.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from trueup.reconcile.facts import ComputeNode, Facts, Provider
+from trueup.reconcile.findings import (
+    Declined,
+    Finding,
+    LeftAlone,
+    Severity,
+    Structure,
+    Subject,
+    Verdict,
+)
+from trueup.reconcile.nodes import (
+    IRONIC,
+    judged_hosts,
+    newly_made,
+    node_evidence,
+    provider_evidence,
+)
+from trueup.reconcile.options import AuditOptions
+from trueup.reconcile.place_guards import AggregatesOfHost
+from trueup.reconcile.remedies import on_host
+from trueup.reconcile.steps import Aggregates, AggregatesOf, Change, Step, step_of
+
+NAME = "aggregate-drift"
+TITLE = "Its provider is in other aggregates than its host"
+REMEDY = "Put the provider into the aggregates of its host, and take it out of Nova's others"
+
+
+@dataclass(frozen=True, slots=True)
+class _Difference:
+    """Aggregates, by uuid: those the provider lacks, and those of Nova's it is in wrongly."""
+
+    missing: frozenset[str]
+    extra: frozenset[str]
+
+
+def find(facts: Facts, options: AuditOptions) -> Iterator[Verdict]:
+    """Hosts whose provider is not in exactly those of Nova's aggregates in which its host is."""
+    names = {one.uuid: one.name for one in facts.host_aggregates}
+    of_hosts = facts.aggregates_of_hosts
+    shared = facts.sharing_aggregates
+    for node, provider in judged_hosts(facts):
+        found = _difference(of_hosts.get(node.host, frozenset()), provider, frozenset(names))
+        if found is None or node.hypervisor == IRONIC:
+            continue
+        subject = Subject("provider", provider.uuid)
+        if reason := newly_made(node, facts, options):
+            yield LeftAlone(subject, node.host, reason)
+        elif found.extra & shared:
+            reason = "a sharing provider is in an aggregate that its host is not in: what it shares"
+            yield LeftAlone(subject, node.host, f"{reason} would be lost")
+        else:
+            yield _finding(node, provider, found, names, facts)
+
+
+def remedy(finding: Finding, facts: Facts) -> tuple[Step, ...] | Declined:
+    """All that the provider is in, with the difference corrected."""
+    [node] = facts.nodes_by_uuid[finding.subject.uuid]
+    provider = facts.providers[finding.subject.uuid]
+    wanted = facts.aggregates_of_hosts.get(node.host, frozenset())
+    of_nova = frozenset(one.uuid for one in facts.host_aggregates)
+    found = _difference(wanted, provider, of_nova)
+    if found is None or provider.aggregates is None:
+        return Declined("the provider's aggregates were not read again")
+    after = provider.aggregates - found.extra | found.missing
+    change = Change(
+        AggregatesOf(provider.uuid),
+        Aggregates(tuple(sorted(provider.aggregates))),
+        Aggregates(tuple(sorted(after))),
+        {provider.uuid: provider.generation},
+    )
+    guards = (*on_host(node, facts), AggregatesOfHost(node.host, tuple(sorted(wanted))))
+    return (step_of((change,), guards, (finding.id,)),)
+
+
+def _difference(
+    wanted: frozenset[str], provider: Provider, of_nova: frozenset[str]
+) -> _Difference | None:
+    """None: there is none, or the aggregates were not read."""
+    if provider.aggregates is None:
+        return None
+    found = _Difference(wanted - provider.aggregates, (provider.aggregates & of_nova) - wanted)
+    return found if found.missing or found.extra else None
+
+
+def _finding(
+    node: ComputeNode, provider: Provider, found: _Difference, names: dict[str, str], facts: Facts
+) -> Finding:
+    return Finding(
+        NAME,
+        Subject("provider", provider.uuid),
+        node.host,
+        Severity.HIGH,
+        {
+            "provider": provider_evidence(provider),
+            "compute_node": node_evidence(node, facts),
+            "not_in": _rows(found.missing, names),
+            "wrongly_in": _rows(found.extra, names),
+        },
+    )
+
+
+def _rows(uuids: frozenset[str], names: dict[str, str]) -> tuple[Structure, ...]:
+    return tuple({"name": names[uuid], "uuid": uuid} for uuid in sorted(uuids))

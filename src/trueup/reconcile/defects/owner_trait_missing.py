@@ -1,0 +1,67 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Owner trait missing: a host's provider lacks OWNER_NOVA, which Nova's scheduler asks for.
+
+Drift B.34: nova-compute sets it since service version 73 (2026.2), and once all of them are at
+least that new the scheduler requires it (`nova/scheduler/request_filter.py`). A ledger that was
+rebuilt without it has no candidates at all.
+"""
+
+from collections.abc import Iterator
+
+from trueup.reconcile.facts import OWNER_TRAIT, Facts
+from trueup.reconcile.findings import Declined, Finding, LeftAlone, Severity, Subject, Verdict
+from trueup.reconcile.nodes import (
+    is_up,
+    judged_hosts,
+    newly_made,
+    node_evidence,
+    provider_evidence,
+    service_of,
+)
+from trueup.reconcile.options import AuditOptions
+from trueup.reconcile.remedies import on_host, traits_step
+from trueup.reconcile.steps import ServiceDown, Step
+
+NAME = "owner-trait-missing"
+TITLE = "Its provider lacks the trait OWNER_NOVA, without which nothing is scheduled on it"
+REMEDY = "Add the trait OWNER_NOVA"
+
+# The service version since which nova-compute sets the trait.
+SETS_IT_SINCE = 73
+
+
+def find(facts: Facts, options: AuditOptions) -> Iterator[Verdict]:
+    """Hosts whose nova-compute is new enough to have set it. Over Nova's API no version is known."""
+    required = min((row.version for row in facts.services), default=0) >= SETS_IT_SINCE
+    for node, provider in judged_hosts(facts):
+        service = service_of(node, facts)
+        if service is None or service.version < SETS_IT_SINCE or provider.traits is None:
+            continue
+        if OWNER_TRAIT in provider.traits:
+            continue
+        subject = Subject("provider", provider.uuid)
+        if reason := newly_made(node, facts, options):
+            yield LeftAlone(subject, node.host, reason)
+            continue
+        evidence = {
+            "provider": provider_evidence(provider),
+            "compute_node": node_evidence(node, facts),
+            "service_version": service.version,
+            "required_by_the_scheduler": "yes" if required else "not yet",
+        }
+        severity = Severity.HIGH if required else Severity.LOW
+        yield Finding(NAME, subject, node.host, severity, evidence)
+
+
+def remedy(finding: Finding, facts: Facts) -> tuple[Step, ...] | Declined:
+    """Add it, while nova-compute is down."""
+    [node] = facts.nodes_by_uuid[finding.subject.uuid]
+    provider = facts.providers[finding.subject.uuid]
+    if provider.traits is None:
+        return Declined("the provider's traits were not read again")
+    if is_up(node, facts):
+        return Declined(
+            "its nova-compute is up, and sets it within five minutes; if it does not, restart it"
+        )
+    guards = (*on_host(node, facts), ServiceDown(node.cell, node.host))
+    return (traits_step(provider, provider.traits | {OWNER_TRAIT}, finding, guards),)

@@ -1,0 +1,81 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Status trait drift: a compute service is disabled and its provider does not say so, or the other
+way round.
+
+Drift B.33, Launchpad 1805984. A nova-compute that runs corrects it by itself when it next reports;
+nobody does so for one that is down.
+"""
+
+from collections.abc import Iterator
+
+from trueup.reconcile.facts import DISABLED_TRAIT, ComputeNode, ComputeService, Facts, Provider
+from trueup.reconcile.findings import Declined, Finding, LeftAlone, Severity, Subject, Verdict
+from trueup.reconcile.nodes import (
+    is_up,
+    judged_hosts,
+    newly_made,
+    node_evidence,
+    provider_evidence,
+    service_of,
+)
+from trueup.reconcile.options import AuditOptions
+from trueup.reconcile.place_guards import ServiceSetting
+from trueup.reconcile.remedies import on_host, traits_step
+from trueup.reconcile.steps import ServiceDown, Step
+
+NAME = "status-trait-drift"
+TITLE = "Its compute service is disabled and its provider not, or the other way round"
+REMEDY = "Set or remove the trait COMPUTE_STATUS_DISABLED as Nova's service record says"
+
+
+def find(facts: Facts, options: AuditOptions) -> Iterator[Verdict]:
+    """Hosts whose provider disagrees with the service record."""
+    for node, provider in judged_hosts(facts):
+        service = service_of(node, facts)
+        if service is None or not _differs(service, provider):
+            continue
+        subject = Subject("provider", provider.uuid)
+        if reason := newly_made(node, facts, options):
+            yield LeftAlone(subject, node.host, reason)
+            continue
+        up = is_up(node, facts)
+        evidence = {
+            "provider": provider_evidence(provider),
+            "compute_node": node_evidence(node, facts),
+            "service": "disabled" if service.disabled else "enabled",
+            "nova_compute": "up" if up else "down",
+        }
+        severity = Severity.MEDIUM if up else Severity.LOW
+        yield Finding(NAME, subject, node.host, severity, evidence)
+
+
+def remedy(finding: Finding, facts: Facts) -> tuple[Step, ...] | Declined:
+    """What the service record says, while nova-compute is down."""
+    node, provider = _of(finding, facts)
+    service = service_of(node, facts)
+    if service is None or provider.traits is None:
+        return Declined("its compute service, or the provider's traits, were not read again")
+    if is_up(node, facts):
+        return Declined(
+            "its nova-compute is up, and corrects it within five minutes; if it does not, restart it"
+        )
+    others = provider.traits - {DISABLED_TRAIT}
+    after = others | {DISABLED_TRAIT} if service.disabled else others
+    guards = (
+        *on_host(node, facts),
+        ServiceDown(node.cell, node.host),
+        ServiceSetting(node.cell, node.host, service.disabled),
+    )
+    return (traits_step(provider, after, finding, guards),)
+
+
+def _differs(service: ComputeService, provider: Provider) -> bool:
+    """SAFETY: traits that were not read say nothing."""
+    if provider.traits is None:
+        return False
+    return service.disabled != (DISABLED_TRAIT in provider.traits)
+
+
+def _of(finding: Finding, facts: Facts) -> tuple[ComputeNode, Provider]:
+    [node] = facts.nodes_by_uuid[finding.subject.uuid]
+    return node, facts.providers[finding.subject.uuid]

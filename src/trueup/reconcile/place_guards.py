@@ -1,0 +1,39 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Guards of hosts and providers, as frozen values that a plan holds; `guards` reads them again."""
+
+import msgspec
+
+
+class ServiceSetting(msgspec.Struct, frozen=True, tag="service-setting"):
+    """Guard: the compute service of a host still is enabled, or still is disabled."""
+
+    cell: str
+    host: str
+    disabled: bool
+
+
+class AggregatesOfHost(msgspec.Struct, frozen=True, tag="host-aggregates"):
+    """Guard: Nova has a host in these host aggregates (their uuids, in order) and in no other."""
+
+    host: str
+    aggregates: tuple[str, ...]
+
+
+class NodeIs(msgspec.Struct, frozen=True, tag="compute-node"):
+    """Guard: a cell still has this compute node, not deleted, on this host."""
+
+    cell: str
+    host: str
+    node: str
+
+
+class NodeGone(msgspec.Struct, frozen=True, tag="node-gone"):
+    """Guard: no cell has a compute node with this uuid or name, and this host has no service."""
+
+    node: str
+    name: str
+    cell: str
+    host: str
+
+
+PlaceGuard = ServiceSetting | AggregatesOfHost | NodeIs | NodeGone

@@ -1,0 +1,47 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A second reading of some hosts and providers says of them what the first one says."""
+
+from dataclasses import replace
+
+from tests.reconcile.small import Small
+from trueup.reconcile.audit import audit
+from trueup.reconcile.collect import collect
+from trueup.reconcile.collect.places import collect_places
+from trueup.reconcile.options import AuditOptions
+
+
+def quiet(*_: object) -> None:
+    pass
+
+
+def test_the_trees_and_all_that_is_held_of_them_are_read(small: Small):
+    whole = collect(small.cloud, quiet)
+    node = whole.compute_nodes[0]
+    part = collect_places(small.cloud, quiet, frozenset({node.host}))
+    tree = {row.uuid for row in whole.providers.values() if row.root == node.uuid}
+    assert tree <= part.providers.keys()
+    for uuid in tree:
+        assert part.used.get(uuid) == whole.used.get(uuid)
+        assert part.judges(uuid)
+    assert not any(part.judges(row.uuid) for row in whole.compute_nodes if row is not node)
+
+
+def test_a_place_that_nothing_knows_is_left_out(small: Small):
+    part = collect_places(small.cloud, quiet, frozenset({"nowhere"}))
+    assert (part.consumers, part.hosts_in_scope) == ({}, frozenset())
+
+
+def test_what_is_wrong_with_a_host_is_found_again(small: Small):
+    host = collect(small.cloud, quiet).compute_nodes[0].host
+    small.sql("nova_api", "DELETE FROM host_mappings WHERE host = ?", host)
+    found = [
+        row
+        for facts in (
+            collect(small.cloud, quiet),
+            collect_places(small.cloud, quiet, frozenset({host})),
+        )
+        for row in audit(replace(facts), AuditOptions()).findings
+        if row.subject.kind == "host"
+    ]
+    assert [row.id for row in found] == [f"host-mapping-missing:{host}"] * 2
+    assert found[0] == found[1]
