@@ -9,6 +9,7 @@ from tests.reconcile.small import Small
 from trueup.reconcile.clock import now
 from trueup.reconcile.facts import Domain
 from trueup.reconcile.guards import broken
+from trueup.reconcile.place_guards import AggregatesOfHost, NodeGone, NodeIs, ServiceSetting
 from trueup.reconcile.sources.cloud import Cloud
 from trueup.reconcile.sources.libvirt import HostDomains
 from trueup.reconcile.steps import (
@@ -129,3 +130,63 @@ def test_a_domain_in_another_state_is_named(guard, words):
 def test_a_domain_that_cannot_be_asked_for_is_no_evidence():
     [reason] = reasons(DomainIs("h1", "i", None), Cloud(nova=None, placement=None))
     assert "--libvirt" in reason
+
+
+def a_node(small: Small) -> tuple[str, str]:
+    """The uuid and name of the compute node of the instance's host."""
+    cell = f"nova_{small.planted[WRONG].cell}"
+    [row] = small.sql(
+        cell,
+        "SELECT uuid, hypervisor_hostname FROM compute_nodes WHERE host = ? AND deleted = 0",
+        host_of(small),
+    )
+    return row["uuid"], row["hypervisor_hostname"]
+
+
+def test_a_service_that_was_enabled_or_disabled_since_is_named(small):
+    host, cell = host_of(small), f"nova_{small.planted[WRONG].cell}"
+    guard = ServiceSetting(cell_of(small), host, disabled=True)
+    small.sql(cell, "UPDATE services SET disabled = 1")
+    assert reasons(guard, small.cloud) == []
+    small.sql(cell, "UPDATE services SET disabled = 0")
+    words = f"the compute service of {host} was disabled, it is enabled"
+    assert reasons(guard, small.cloud) == [words]
+    small.sql(cell, "DELETE FROM services")
+    assert reasons(guard, small.cloud) == [f"the compute service of {host} is gone"]
+
+
+def test_host_aggregates_that_changed_since_are_named(small):
+    host = host_of(small)
+    rows = small.sql(
+        "nova_api",
+        "SELECT uuid FROM aggregates JOIN aggregate_hosts ON aggregate_id = aggregates.id"
+        " WHERE host = ? ORDER BY uuid",
+        host,
+    )
+    guard = AggregatesOfHost(host, tuple(row["uuid"] for row in rows))
+    assert reasons(guard, small.cloud) == []
+    other = AggregatesOfHost(host, (*guard.aggregates, "another"))
+    words = [f"the host aggregates of {host} are not what they were"]
+    assert reasons(other, small.cloud) == words
+
+
+def test_a_compute_node_that_is_gone_is_named(small):
+    host, (uuid, _) = host_of(small), a_node(small)
+    guard = NodeIs(cell_of(small), host, uuid)
+    assert reasons(guard, small.cloud) == []
+    assert reasons(NodeIs(guard.cell, "other", uuid), small.cloud) != []
+    small.sql(f"nova_{small.planted[WRONG].cell}", "UPDATE compute_nodes SET deleted = id")
+    assert reasons(guard, small.cloud) == [f"compute node {uuid} of {host} is gone"]
+
+
+def test_a_compute_node_or_service_that_came_back_is_named(small):
+    host, (uuid, name), cell = host_of(small), a_node(small), cell_of(small)
+    where = small.planted[WRONG].cell
+    guard = NodeGone(uuid, name, cell, host)
+    assert reasons(guard, small.cloud) == [
+        f"{where} has the compute node {name} again",
+        f"{where} has a compute service of {host} again",
+    ]
+    small.sql(f"nova_{where}", "UPDATE compute_nodes SET deleted = id WHERE uuid = ?", uuid)
+    small.sql(f"nova_{where}", "UPDATE services SET deleted = id WHERE host = ?", host)
+    assert reasons(guard, small.cloud) == []

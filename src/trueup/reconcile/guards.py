@@ -6,7 +6,13 @@ from collections.abc import Iterator
 from trueup.reconcile import changes
 from trueup.reconcile.clock import now
 from trueup.reconcile.facts import ComputeService
-from trueup.reconcile.place_guards import AggregatesOfHost, NodeGone, NodeIs, ServiceSetting
+from trueup.reconcile.place_guards import (
+    AggregatesOfHost,
+    NodeGone,
+    NodeIs,
+    PlaceGuard,
+    ServiceSetting,
+)
 from trueup.reconcile.sources.cloud import Cloud
 from trueup.reconcile.sources.nova.contract import NovaCell
 from trueup.reconcile.steps import (
@@ -39,6 +45,12 @@ def broken(guard: Guard, cloud: Cloud) -> Iterator[str]:
             yield from _cell(guard, cloud)
         case DomainIs():
             yield from _domain(guard, cloud)
+        case _:
+            yield from _of_place(guard, cloud)
+
+
+def _of_place(guard: PlaceGuard, cloud: Cloud) -> Iterator[str]:
+    match guard:
         case ServiceSetting():
             yield from _setting(guard, cloud)
         case AggregatesOfHost(host, aggregates):

@@ -8,7 +8,15 @@ to delete the provider. Where another provider of the tree has the class, a resh
 from collections.abc import Iterator
 
 from trueup.reconcile.facts import Facts, Provider
-from trueup.reconcile.findings import Declined, Finding, Severity, Subject, Verdict, holding
+from trueup.reconcile.findings import (
+    Declined,
+    Evidence,
+    Finding,
+    Severity,
+    Subject,
+    Verdict,
+    holding,
+)
 from trueup.reconcile.nodes import provider_evidence
 from trueup.reconcile.options import AuditOptions
 from trueup.reconcile.steps import Step
@@ -25,7 +33,7 @@ def find(facts: Facts, options: AuditOptions) -> Iterator[Verdict]:
         if not facts.judges(uuid):
             continue
         if held := _without_inventory(provider, facts):
-            evidence = {
+            evidence: Evidence = {
                 "provider": provider_evidence(provider),
                 "held": holding({uuid: held}, facts.provider_names),
             }

@@ -9,7 +9,15 @@ import re
 from collections.abc import Iterator
 
 from trueup.reconcile.facts import ONE_USE_TRAIT, ComputeNode, Facts, Provider
-from trueup.reconcile.findings import Declined, Finding, LeftAlone, Severity, Subject, Verdict
+from trueup.reconcile.findings import (
+    Declined,
+    Evidence,
+    Finding,
+    LeftAlone,
+    Severity,
+    Subject,
+    Verdict,
+)
 from trueup.reconcile.nodes import judged_hosts, newly_made, node_evidence, provider_evidence
 from trueup.reconcile.options import AuditOptions
 from trueup.reconcile.steps import Step
@@ -63,7 +71,7 @@ def _judge(
         return LeftAlone(subject, child.name, "its device is for one use only")
     if reason := newly_made(node, facts, options):
         return LeftAlone(subject, child.name, reason)
-    evidence = {
+    evidence: Evidence = {
         "provider": provider_evidence(child),
         "compute_node": node_evidence(node, facts),
         "address": address,

@@ -8,7 +8,15 @@ cannot take it. `discover_hosts` was not run, or the mapping was deleted.
 from collections.abc import Iterator
 
 from trueup.reconcile.facts import ComputeNode, Facts
-from trueup.reconcile.findings import Declined, Finding, LeftAlone, Severity, Subject, Verdict
+from trueup.reconcile.findings import (
+    Declined,
+    Evidence,
+    Finding,
+    LeftAlone,
+    Severity,
+    Subject,
+    Verdict,
+)
 from trueup.reconcile.nodes import judged_nodes, newly_made, node_evidence
 from trueup.reconcile.options import AuditOptions
 from trueup.reconcile.steps import Step
@@ -33,7 +41,7 @@ def find(facts: Facts, options: AuditOptions) -> Iterator[Verdict]:
             yield LeftAlone(subject, node.node, reason)
             continue
         mapped = facts.cells.get(mapping.cell, mapping.cell) if mapping else "no cell"
-        evidence = {"compute_node": node_evidence(node, facts), "mapped_to": mapped}
+        evidence: Evidence = {"compute_node": node_evidence(node, facts), "mapped_to": mapped}
         yield Finding(NAME, subject, node.node, Severity.MEDIUM, evidence)
 
 

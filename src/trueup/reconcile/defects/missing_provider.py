@@ -8,7 +8,15 @@ its `resource_provider_association_refresh` (nova-facts: 244 to 291 s).
 from collections.abc import Iterator
 
 from trueup.reconcile.facts import Facts
-from trueup.reconcile.findings import Declined, Finding, LeftAlone, Severity, Subject, Verdict
+from trueup.reconcile.findings import (
+    Declined,
+    Evidence,
+    Finding,
+    LeftAlone,
+    Severity,
+    Subject,
+    Verdict,
+)
 from trueup.reconcile.nodes import IRONIC, judged_nodes, newly_made, node_evidence
 from trueup.reconcile.options import AuditOptions
 from trueup.reconcile.steps import Step
@@ -28,7 +36,7 @@ def find(facts: Facts, options: AuditOptions) -> Iterator[Verdict]:
         if reason := newly_made(node, facts, options):
             yield LeftAlone(subject, node.host, reason)
             continue
-        evidence = {"compute_node": node_evidence(node, facts)}
+        evidence: Evidence = {"compute_node": node_evidence(node, facts)}
         yield Finding(NAME, subject, node.host, Severity.HIGH, evidence)
 
 

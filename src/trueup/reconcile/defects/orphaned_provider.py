@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from trueup.reconcile.facts import Facts, Provider
 from trueup.reconcile.findings import (
     Declined,
+    Evidence,
     Finding,
     LeftAlone,
     Severity,
@@ -62,7 +63,10 @@ def _judge(root: Provider, former: Former, facts: Facts) -> Verdict:
     if not facts.coverage.complete:
         # SAFETY: a cell that is silent may have the host now.
         return Unchecked(subject, root.name, f"{told}, but {facts.coverage.gap}")
-    evidence = {"provider": provider_evidence(root), "compute_node": node_evidence(node, facts)}
+    evidence: Evidence = {
+        "provider": provider_evidence(root),
+        "compute_node": node_evidence(node, facts),
+    }
     return Finding(NAME, subject, root.name, Severity.MEDIUM, evidence, since=node.updated_at)
 
 

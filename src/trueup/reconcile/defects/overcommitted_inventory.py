@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from trueup.reconcile.facts import Facts, Inventory, Provider
 from trueup.reconcile.findings import (
     Declined,
+    Evidence,
     Finding,
     Severity,
     Structure,
@@ -31,7 +32,7 @@ def find(facts: Facts, options: AuditOptions) -> Iterator[Verdict]:
         if not facts.judges(provider.uuid):
             continue
         if rows := tuple(_overfull(provider, facts)):
-            evidence = {"provider": provider_evidence(provider), "classes": rows}
+            evidence: Evidence = {"provider": provider_evidence(provider), "classes": rows}
             subject = Subject("provider", provider.uuid)
             yield Finding(NAME, subject, provider.name, Severity.CRITICAL, evidence)
 

@@ -9,7 +9,15 @@ rebuilt without it has no candidates at all.
 from collections.abc import Iterator
 
 from trueup.reconcile.facts import OWNER_TRAIT, Facts
-from trueup.reconcile.findings import Declined, Finding, LeftAlone, Severity, Subject, Verdict
+from trueup.reconcile.findings import (
+    Declined,
+    Evidence,
+    Finding,
+    LeftAlone,
+    Severity,
+    Subject,
+    Verdict,
+)
 from trueup.reconcile.nodes import (
     is_up,
     judged_hosts,
@@ -31,7 +39,7 @@ SETS_IT_SINCE = 73
 
 
 def find(facts: Facts, options: AuditOptions) -> Iterator[Verdict]:
-    """Hosts whose nova-compute is new enough to have set it. Over Nova's API no version is known."""
+    """Hosts whose nova-compute is new enough to have set it; Nova's API gives no version."""
     required = min((row.version for row in facts.services), default=0) >= SETS_IT_SINCE
     for node, provider in judged_hosts(facts):
         service = service_of(node, facts)
@@ -43,7 +51,7 @@ def find(facts: Facts, options: AuditOptions) -> Iterator[Verdict]:
         if reason := newly_made(node, facts, options):
             yield LeftAlone(subject, node.host, reason)
             continue
-        evidence = {
+        evidence: Evidence = {
             "provider": provider_evidence(provider),
             "compute_node": node_evidence(node, facts),
             "service_version": service.version,

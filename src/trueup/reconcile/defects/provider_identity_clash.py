@@ -8,7 +8,7 @@ each time it tries to make its provider, and reports nothing.
 from collections.abc import Iterator
 
 from trueup.reconcile.facts import Facts
-from trueup.reconcile.findings import Declined, Finding, Severity, Subject, Verdict
+from trueup.reconcile.findings import Declined, Evidence, Finding, Severity, Subject, Verdict
 from trueup.reconcile.nodes import judged_nodes, node_evidence, provider_evidence
 from trueup.reconcile.options import AuditOptions
 from trueup.reconcile.steps import Step
@@ -25,7 +25,7 @@ def find(facts: Facts, options: AuditOptions) -> Iterator[Verdict]:
         if node.uuid in facts.providers or not namesakes or len(namesakes) > 1:
             continue
         [provider] = namesakes
-        evidence = {
+        evidence: Evidence = {
             "compute_node": node_evidence(node, facts),
             "provider": provider_evidence(provider),
         }

@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from trueup.reconcile.facts import ComputeNode, Facts, Provider
 from trueup.reconcile.findings import (
     Declined,
+    Evidence,
     Finding,
     LeftAlone,
     Severity,
@@ -39,7 +40,7 @@ def find(facts: Facts, options: AuditOptions) -> Iterator[Verdict]:
         if reason := _starting(node, facts, options):
             yield LeftAlone(subject, root.name, reason)
             continue
-        evidence = {"provider": provider_evidence(root), "classes": rows}
+        evidence: Evidence = {"provider": provider_evidence(root), "classes": rows}
         yield Finding(NAME, subject, root.name, Severity.HIGH, evidence)
 
 

@@ -9,7 +9,15 @@ nobody does so for one that is down.
 from collections.abc import Iterator
 
 from trueup.reconcile.facts import DISABLED_TRAIT, ComputeNode, ComputeService, Facts, Provider
-from trueup.reconcile.findings import Declined, Finding, LeftAlone, Severity, Subject, Verdict
+from trueup.reconcile.findings import (
+    Declined,
+    Evidence,
+    Finding,
+    LeftAlone,
+    Severity,
+    Subject,
+    Verdict,
+)
 from trueup.reconcile.nodes import (
     is_up,
     judged_hosts,
@@ -39,7 +47,7 @@ def find(facts: Facts, options: AuditOptions) -> Iterator[Verdict]:
             yield LeftAlone(subject, node.host, reason)
             continue
         up = is_up(node, facts)
-        evidence = {
+        evidence: Evidence = {
             "provider": provider_evidence(provider),
             "compute_node": node_evidence(node, facts),
             "service": "disabled" if service.disabled else "enabled",
@@ -57,7 +65,7 @@ def remedy(finding: Finding, facts: Facts) -> tuple[Step, ...] | Declined:
         return Declined("its compute service, or the provider's traits, were not read again")
     if is_up(node, facts):
         return Declined(
-            "its nova-compute is up, and corrects it within five minutes; if it does not, restart it"
+            "its nova-compute is up, and corrects it within five minutes; if not, restart it"
         )
     others = provider.traits - {DISABLED_TRAIT}
     after = others | {DISABLED_TRAIT} if service.disabled else others

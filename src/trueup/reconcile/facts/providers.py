@@ -6,8 +6,8 @@ from dataclasses import dataclass, replace
 
 # provider uuid → resource class → amount
 Amounts = Mapping[str, Mapping[str, int]]
-# The traits by which providers are judged: Nova made it, it is a compute node's, its compute service
-# is disabled, its device is for one use only.
+# The traits by which providers are judged: Nova made it, it is a compute node's, its compute
+# service is disabled, its device is for one use only.
 OWNER_TRAIT, NODE_TRAIT = "OWNER_NOVA", "COMPUTE_NODE"
 DISABLED_TRAIT, ONE_USE_TRAIT = "COMPUTE_STATUS_DISABLED", "HW_PCI_ONE_TIME_USE"
 JUDGED_TRAITS = (OWNER_TRAIT, NODE_TRAIT, DISABLED_TRAIT, ONE_USE_TRAIT)
@@ -40,8 +40,8 @@ class Provider:
 
     `parent` is None for a root. A sharing provider `shares_with` the trees of these roots, with
     which it has an aggregate in common. `traits` and `aggregates` (their uuids) are None where
-    they were not read. Of a whole cloud that is read over Placement's API, which would take two more
-    requests for each provider, they are only JUDGED_TRAITS and the aggregates that Nova has.
+    they were not read. Of a whole cloud that is read over Placement's API they are only
+    JUDGED_TRAITS and the aggregates that Nova has: all would take two more requests for each.
     """
 
     uuid: str
