@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from trueup.reconcile.facts import Facts, Instance, InstanceRecord
 from trueup.reconcile.findings import Declined, Finding, Severity, Structure, Subject, Verdict
 from trueup.reconcile.options import AuditOptions
-from trueup.reconcile.residence import InMotion, residence_beside_moves
+from trueup.reconcile.residence import InMotion, residence
 from trueup.reconcile.steps import Step
 
 NAME = "stale-instance-mapping"
@@ -31,7 +31,7 @@ def find(facts: Facts, options: AuditOptions) -> Iterator[Verdict]:
         record = facts.record(uuid)
         if record.living and _disagrees(record):
             instance = facts.alive[uuid]
-            if not isinstance(residence_beside_moves(instance, facts), InMotion):
+            if not isinstance(residence(instance, record, facts), InMotion):
                 yield _finding(instance, record, facts)
 
 
