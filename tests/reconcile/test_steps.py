@@ -9,6 +9,7 @@ import pytest
 from tests.reconcile.planning import facts_of
 from tests.scenarios.drafting import OWNER, uuid_of
 from trueup.reconcile.facts import Allocations, Migration
+from trueup.reconcile.place_guards import AggregatesOfHost, NodeGone, NodeIs, ServiceSetting
 from trueup.reconcile.steps import (
     Aggregates,
     AggregatesOf,
@@ -47,6 +48,7 @@ from trueup.reconcile.steps import (
     step_on,
     swapped,
 )  # fmt: skip
+from trueup.reconcile.whole_provider import ProviderContents, WholeProvider
 
 CLOUD = """
 cell1
@@ -157,6 +159,10 @@ CHANGES = {
     "tree": (Tree(("p", "q"), ("c", "d")), TreeContents({"p": {"VCPU": INVENTORY}}, BOTH)),
     "port-binding": (PortBinding("t"), Profile({"allocation": {"group": "p"}, "n": 1})),
     "compute-service": (ServiceRecord("cell", "h1"), ServiceFields(True, "why", False)),
+    "whole-provider": (
+        WholeProvider("p"),
+        ProviderContents("name", "a", {"VCPU": {"total": 8, "ratio": 1.5}}, ("CUSTOM_A",), ("x",)),
+    ),
     "domain": (DomainDefinition("h1", "i"), DomainText("<domain/>")),
 }
 GUARDS = (
@@ -166,6 +172,10 @@ GUARDS = (
     ServiceDown("cell", "h1"),
     CellFresh("cell", 60),
     DomainIs("h1", "i", None),
+    ServiceSetting("cell", "h1", True),
+    AggregatesOfHost("h1", ("x",)),
+    NodeIs("cell", "h1", "n"),
+    NodeGone("n", "h1", "cell", "h1"),
 )
 
 

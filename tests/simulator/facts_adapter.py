@@ -9,9 +9,11 @@ from tests.simulator.places import BANDWIDTH, CELLS, SHARES
 from tests.simulator.rows import (
     PROJECT,
     USER,
+    AggregateRow,
     CellRows,
     FlavorRow,
     MigrationRow,
+    NodeRow,
     PortRow,
     ProviderRow,
     ServerRow,
@@ -67,9 +69,7 @@ def facts_of(seen: Observed) -> Facts:
         },
         build_requests=tuple(map(BuildRequest, sorted(seen.builds))),
         host_mappings=tuple(HostMapping(*pair) for pair in _mapped_hosts(seen)),
-        host_aggregates=tuple(
-            HostAggregate(row.uuid, row.name, tuple(sorted(row.hosts))) for row in seen.aggregates
-        ),
+        host_aggregates=tuple(map(aggregate_of, seen.aggregates)),
         instance_mappings=tuple(
             InstanceMapping(
                 row.server, uuid_of(row.cell) if row.cell else None, PROJECT, row.queued_for_delete
@@ -156,7 +156,17 @@ def _provider(row: ProviderRow, every: Mapping[str, ProviderRow]) -> Provider:
 def _nodes(cells: Cells) -> Iterator[ComputeNode]:
     for name, rows in cells:
         for row in rows.nodes.values():
-            yield ComputeNode(row.uuid, uuid_of(name), row.host, row.name, deleted=row.deleted)
+            yield node_of(row, name)
+
+
+def node_of(row: NodeRow, cell: str) -> ComputeNode:
+    """A row of `compute_nodes`."""
+    return ComputeNode(row.uuid, uuid_of(cell), row.host, row.name, deleted=row.deleted)
+
+
+def aggregate_of(row: AggregateRow) -> HostAggregate:
+    """A host aggregate with its hosts."""
+    return HostAggregate(row.uuid, row.name, tuple(sorted(row.hosts)))
 
 
 def _mapped_hosts(seen: Observed) -> Iterator[tuple[str, str]]:

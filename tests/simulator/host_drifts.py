@@ -18,6 +18,8 @@ class HostDrift:
 
     names: tuple[str, ...]
     act: Callable[[Cloud, Host], None]
+    # Whether it can be repaired with what is known; else an operator has to.
+    repairable: bool = False
 
 
 def _set_provider(cloud: Cloud, uuid: str, **columns: object) -> None:
@@ -80,6 +82,43 @@ def _disabled(cloud: Cloud, host: Host) -> None:
     services[host.name] = replace(services[host.name], disabled=True)
 
 
+def _disabled_while_down(cloud: Cloud, host: Host) -> None:
+    """The same while its nova-compute is down, so that nobody corrects the trait."""
+    _disabled(cloud, host)
+    cloud.stopped.add(host.name)
+
+
+def _enabled_while_down(cloud: Cloud, host: Host) -> None:
+    """The service was enabled again while its nova-compute is down."""
+    traits = cloud.providers[host.root].traits | {"COMPUTE_STATUS_DISABLED"}
+    _set_provider(cloud, host.root, traits=traits)
+    cloud.stopped.add(host.name)
+
+
+def _disowned_while_down(cloud: Cloud, host: Host) -> None:
+    _disowned(cloud, host)
+    cloud.stopped.add(host.name)
+
+
+def _stayed_in_aggregate(cloud: Cloud, host: Host) -> None:
+    """The host left a host aggregate, and its provider is still in it."""
+    row = cloud.providers[host.root]
+    _set_provider(cloud, host.root, aggregates=row.aggregates | {RACK.uuid, FOREIGN})
+
+
+def _forget_host_of_nova(cloud: Cloud, host: Host) -> None:
+    """The same, and its children are known to be Nova's."""
+    _forget_host(cloud, host)
+    _set_provider(cloud, host.card, traits=frozenset({"OWNER_NOVA"}))
+
+
+def _forget_used_host(cloud: Cloud, host: Host) -> None:
+    """The same, and the allocation of a deleted instance is what Placement refused it for."""
+    _forget_host_of_nova(cloud, host)
+    old = next(one for one in cloud.servers.values() if one.name == "old")
+    cloud.write(**{old.uuid: {host.root: {"VCPU": 1, "MEMORY_MB": 512}}})
+
+
 def _disowned(cloud: Cloud, host: Host) -> None:
     traits = cloud.providers[host.root].traits - {"OWNER_NOVA"}
     _set_provider(cloud, host.root, traits=traits)
@@ -95,6 +134,8 @@ def _unmapped(cloud: Cloud, host: Host) -> None:
     del cloud.host_mappings[host.name]
 
 
+# An aggregate that Nova does not have.
+FOREIGN = uuid_of("of another service")
 # These are planted on a host with a server, the others on a host without one.
 IN_USE = frozenset({"overcommitted", "without-inventory"})
 HOST_DRIFTS: dict[str, HostDrift] = {
@@ -107,6 +148,14 @@ HOST_DRIFTS: dict[str, HostDrift] = {
     "without-inventory": HostDrift(("allocation-without-inventory",), _without_inventory),
     "disabled": HostDrift(("status-trait-drift",), _disabled),
     "disowned": HostDrift(("owner-trait-missing",), _disowned),
-    "left-aggregate": HostDrift(("aggregate-drift",), _left_aggregate),
+    "left-aggregate": HostDrift(("aggregate-drift",), _left_aggregate, repairable=True),
+    "stayed-in-aggregate": HostDrift(("aggregate-drift",), _stayed_in_aggregate, repairable=True),
+    "disabled-while-down": HostDrift(("status-trait-drift",), _disabled_while_down, True),
+    "enabled-while-down": HostDrift(("status-trait-drift",), _enabled_while_down, True),
+    "disowned-while-down": HostDrift(("owner-trait-missing",), _disowned_while_down, True),
+    "forgotten-in-use": HostDrift(
+        ("orphaned-provider", "orphaned-allocation"), _forget_used_host, repairable=True
+    ),
+    "forgotten-with-children": HostDrift(("orphaned-provider",), _forget_host_of_nova, True),
     "unmapped": HostDrift(("host-mapping-missing",), _unmapped),
 }

@@ -13,8 +13,8 @@ from tests.simulator.changes import in_words
 from tests.simulator.cloud import Cloud
 from tests.simulator.drifts import DRIFTS, GUEST_DRIFTS, NOT_KNOWN_YET
 from tests.simulator.events import happen, parsed
-from tests.simulator.host_drifts import HOST_DRIFTS, IN_USE
-from tests.simulator.places import HOSTS
+from tests.simulator.host_drifts import FOREIGN, HOST_DRIFTS, IN_USE
+from tests.simulator.places import HOSTS, POOL
 from tests.simulator.quiet import QUIET_SECONDS, audited, repaired, subjects_of, wrong_consumers
 from tests.simulator.rows import uuid_of
 
@@ -51,15 +51,22 @@ def test_one_drift_of_a_server_is_found_named_and_repaired(kind, host):
 def test_one_drift_of_a_host_is_found_and_named(kind):
     cloud, host = Cloud(), HOSTS["h1" if kind in IN_USE else "h3"]
     play_all(cloud, "boot web h1 small", "finish web", "boot db h5 small", "finish db")
+    play_all(cloud, "boot old h2 small", "finish old", "delete old", "finish old")
     HOST_DRIFTS[kind].act(cloud, host)
     cloud.wait(QUIET_SECONDS)
     before = audited(cloud)
     subjects = {host.name, *host.tree, uuid_of(f"{host.name}.example.org")}
     subjects |= {uuid for uuid, row in cloud.providers.items() if row.parent == host.root}
     subjects |= {row.uuid for row in cloud.cells[host.cell].nodes.values()}
+    subjects |= {uuid_of("old")}
     is_reported(before, frozenset(subjects), frozenset(HOST_DRIFTS[kind].names))
-    repaired(cloud)
+    others = {uuid: row for uuid, row in cloud.providers.items() if uuid not in subjects}
+    foreign = FOREIGN in cloud.providers.get(host.root, others[POOL]).aggregates
+    after = repaired(cloud)
     assert wrong_consumers(cloud) == {}
+    assert others.items() <= cloud.providers.items()
+    assert bool(after.findings) is not HOST_DRIFTS[kind].repairable
+    assert not foreign or FOREIGN in cloud.providers[host.root].aggregates
 
 
 def play_all(cloud: Cloud, *lines: str) -> None:

@@ -2,16 +2,22 @@
 """The simulated cloud as `apply` reads and writes it: in its present state."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
 from types import SimpleNamespace
 from typing import Any
 
 from tests.simulator.changes import Change, Step
 from tests.simulator.cloud import Cloud
-from tests.simulator.facts_adapter import instance_of, migration_of, service_of
+from tests.simulator.facts_adapter import (
+    aggregate_of,
+    instance_of,
+    migration_of,
+    node_of,
+    service_of,
+)
 from tests.simulator.places import CELLS
 from tests.simulator.rows import CellRows, ClaimRow, uuid_of
-from trueup.reconcile.facts import Allocations, Holding
+from trueup.reconcile.facts import Allocations, Holding, Inventory
 from trueup.reconcile.sources.errors import Unreachable
 from trueup.reconcile.steps import InstanceState, instance_state
 
@@ -55,7 +61,13 @@ class _Nova:
         rows = self._read(cell.name)
         return SimpleNamespace(
             services=tuple(service_of(row, cell.name) for row in rows.services.values()),
+            compute_nodes=tuple(node_of(row, cell.name) for row in rows.nodes.values()),
             heartbeat=max((row.last_seen for row in rows.services.values()), default=None),
+        )
+
+    def registry(self, cells: Any, uuids: Any) -> Any:
+        return SimpleNamespace(
+            host_aggregates=tuple(map(aggregate_of, self._cloud.aggregates.values()))
         )
 
     def lookup(self, cell: Any, uuids: list[str], moves_of: list[str]) -> Any:
@@ -118,8 +130,51 @@ class _Placement:
     def holding(self, consumer: str) -> Holding:
         return holding_of(self._cloud, consumer)
 
+    def document(self, path: str) -> Any:
+        """A provider, or its inventories, traits or aggregates."""
+        _, _, uuid, *part = path.split("/")
+        row = self._cloud.providers.get(uuid)
+        if row is None:
+            return None
+        generation = {"resource_provider_generation": row.generation}
+        match part:
+            case ["inventories"]:
+                return generation | {
+                    "inventories": {
+                        kind: asdict(Inventory(total, 0, 1.0)) for kind, total in row.totals.items()
+                    }
+                }
+            case [name]:
+                return generation | {name: sorted(getattr(row, name))}
+        return {
+            "name": row.name,
+            "parent_provider_uuid": row.parent,
+            "generation": row.generation,
+        }
+
+    def _send_to_provider(self, method: str, path: str, body: Any) -> _Response:
+        """PUT of a provider's traits or aggregates, or DELETE of a provider that nobody uses."""
+        _, _, uuid, *part = path.split("/")
+        row = self._cloud.providers[uuid]
+        if method == "DELETE":
+            is_held = any(uuid in claim.amounts for claim in self._cloud.ledger.values())
+            has_children = any(one.parent == uuid for one in self._cloud.providers.values())
+            if is_held or has_children:
+                return _Response(409)
+            del self._cloud.providers[uuid]
+            return _Response(204)
+        [name] = part
+        if row.generation != body["resource_provider_generation"]:
+            return _Response(409, {"errors": [_CONFLICT]})
+        self._cloud.providers[uuid] = replace(
+            row, generation=row.generation + 1, **{name: frozenset(body[name])}
+        )
+        return _Response(200)
+
     def send(self, method: str, path: str, body: Any, minor: int | None = None) -> _Response:
         """PUT of one consumer's allocations, or POST of several; all of them or none."""
+        if path.startswith("/resource_providers/"):
+            return self._send_to_provider(method, path, body)
         bodies = {path.rsplit("/", 1)[1]: body} if method == "PUT" else body
         ledger = self._cloud.ledger
         for consumer, one in bodies.items():

@@ -13,6 +13,7 @@ from trueup.reconcile.facts import Facts, Holding
 from trueup.reconcile.findings import CONSUMERS, Declined, Finding
 from trueup.reconcile.observation import Confirmed
 from trueup.reconcile.order import Effect, ordered
+from trueup.reconcile.removals import after_release, removed_by
 from trueup.reconcile.steps import Step, held_in
 
 FORMAT = 2
@@ -119,8 +120,12 @@ def make_plan(confirmed: Confirmed, holdings: Mapping[str, Holding]) -> Plan:
         found.append(finding)
         steps += remedy
         planned |= {part: finding for step in remedy for part in step.subjects}
-    order = ordered(steps, facts)
-    without_room = {reason: one.reason for one in order.without_room for reason in one.step.because}
+    removing = [step for step in steps if removed_by(step)]
+    order = ordered([step for step in steps if step not in removing], facts)
+    removals = after_release(removing, order.steps, facts)
+    not_possible = (*order.without_room, *removals.in_use)
+    without_room = {reason: one.reason for one in not_possible for reason in one.step.because}
+    in_order = (*order.steps, *removals.steps)
     declined += [NotPlanned(one, without_room[one.id]) for one in found if one.id in without_room]
     return Plan(
         made_at=facts.taken_at,
@@ -129,9 +134,9 @@ def make_plan(confirmed: Confirmed, holdings: Mapping[str, Holding]) -> Plan:
         consumers=len(facts.consumers),
         findings=tuple(one for one in found if one.id not in without_room),
         declined=tuple(declined),
-        steps=order.steps,
+        steps=in_order,
         effects=order.effects,
-        provider_names=_names(order.steps, facts),
+        provider_names=_names(in_order, facts),
     )
 
 
@@ -155,11 +160,12 @@ def _remedied(
     return steps
 
 
-def _names(steps: Iterable[Step], facts: Facts) -> dict[str, str]:
+def _names(steps: Sequence[Step], facts: Facts) -> dict[str, str]:
     """The names of the providers that steps are about, by uuid."""
     states = (side for step in steps for one in step.changes for side in (one.before, one.after))
     held = (row for state in states for row in held_in(state).values() if row)
     uuids = {uuid for row in held for uuid in row.amounts}
+    uuids |= {uuid for step in steps for uuid in step.subjects}
     return {one: facts.provider_names[one] for one in sorted(uuids) if one in facts.provider_names}
 
 

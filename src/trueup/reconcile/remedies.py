@@ -5,8 +5,17 @@ SAFETY: a guard that is left out is a finding that may have become false unnotic
 """
 
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import asdict
 
-from trueup.reconcile.facts import Allocations, ComputeNode, Facts, Instance, Provider
+from trueup.reconcile.facts import (
+    OWNER_TRAIT,
+    Allocations,
+    ComputeNode,
+    Facts,
+    Instance,
+    Provider,
+    grouped,
+)
 from trueup.reconcile.findings import Finding
 from trueup.reconcile.place_guards import NodeIs
 from trueup.reconcile.steps import (
@@ -23,6 +32,7 @@ from trueup.reconcile.steps import (
     instance_state,
     step_of,
 )
+from trueup.reconcile.whole_provider import ProviderContents, WholeProvider
 
 
 def guarded_step(
@@ -39,7 +49,7 @@ def guarded_step(
     """
     every = (
         instance_state(instance, moving=instance.uuid in facts.moving),
-        *_fresh(instance.cell, facts),
+        *fresh(instance.cell, facts),
         *(
             MigrationState(row.cell, row.instance, row.uuid, row.status)
             for row in facts.migrations_of.get(instance.uuid, ())
@@ -65,7 +75,7 @@ def no_guest(host: str, instance: Instance, facts: Facts) -> Iterator[Guard]:
 
 def on_host(node: ComputeNode, facts: Facts) -> tuple[Guard, ...]:
     """The guards that a host's compute node is there, and that its cell is not behind."""
-    return (NodeIs(node.cell, node.host, node.uuid), *_fresh(node.cell, facts))
+    return (NodeIs(node.cell, node.host, node.uuid), *fresh(node.cell, facts))
 
 
 def traits_step(
@@ -81,7 +91,45 @@ def traits_step(
     return step_of((change,), tuple(guards), (finding.id,))
 
 
-def _fresh(cell: str, facts: Facts) -> Iterator[Guard]:
+def removal_steps(
+    root: Provider, facts: Facts, finding: Finding, guards: Iterable[Guard]
+) -> tuple[Step, ...]:
+    """The steps that delete a tree, the deepest providers first; each needs those below it."""
+    by_parent = grouped((row.parent, row) for row in facts.trees[root.uuid])
+    every = tuple(guards)
+
+    def below(row: Provider) -> Iterator[Step]:
+        inner = [tuple(below(child)) for child in by_parent.get(row.uuid, ())]
+        for steps in inner:
+            yield from steps
+        contents = _contents(row)
+        change = Change(WholeProvider(row.uuid), contents, None, {row.uuid: contents.digest})
+        needs = tuple(steps[-1].id for steps in inner)
+        yield step_of((change,), every, (finding.id,), needs)
+
+    return tuple(below(root))
+
+
+def foreign_child(root: Provider, facts: Facts) -> Provider | None:
+    """A provider below this root that is not known to be Nova's, if there is one."""
+    for row in facts.trees[root.uuid]:
+        if row is not root and OWNER_TRAIT not in (row.traits or ()):
+            return row
+    return None
+
+
+def _contents(row: Provider) -> ProviderContents:
+    return ProviderContents(
+        name=row.name,
+        parent=row.parent,
+        inventories={name: asdict(one) for name, one in sorted(row.inventories.items())},
+        traits=tuple(sorted(row.traits or ())),
+        aggregates=tuple(sorted(row.aggregates or ())),
+    )
+
+
+def fresh(cell: str, facts: Facts) -> Iterator[Guard]:
+    """The guard that a cell is not behind, if it is not now."""
     reported = facts.heartbeats.get(cell)
     # A cell that is behind with an operator's leave has no such guard: it would never hold.
     if reported is not None and facts.taken_at - reported <= facts.service_down_time:

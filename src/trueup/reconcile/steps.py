@@ -13,6 +13,7 @@ import msgspec
 
 from trueup.reconcile.facts import Allocations, Amounts, Facts, Instance
 from trueup.reconcile.place_guards import PlaceGuard
+from trueup.reconcile.whole_provider import ProviderContents, WholeProvider
 
 # A version for each part of a target, by uuid: a generation, a revision number, or a digest.
 # None: the part does not exist.
@@ -78,7 +79,7 @@ class DomainDefinition(msgspec.Struct, frozen=True, tag="domain"):
 
 Target = (
     AllocationsOf | ProviderNode | InventoriesOf | TraitsOf | AggregatesOf | Tree | PortBinding
-    | ServiceRecord | DomainDefinition
+    | ServiceRecord | DomainDefinition | WholeProvider
 )  # fmt: skip
 
 
@@ -153,7 +154,7 @@ class DomainText(msgspec.Struct, frozen=True, tag="domain"):
 
 State = (
     Held | ProviderFields | Inventories | Traits | Aggregates | TreeContents | Profile
-    | ServiceFields | DomainText
+    | ServiceFields | DomainText | ProviderContents
 )  # fmt: skip
 
 

@@ -26,6 +26,7 @@ from trueup.reconcile.steps import (
     Change,
     Inventories,
     InventoriesOf,
+    InventoryFields,
     ProviderFields,
     ProviderNode,
     State,
@@ -37,6 +38,7 @@ from trueup.reconcile.steps import (
     TreeContents,
     step_of,
 )
+from trueup.reconcile.whole_provider import WholeProvider
 
 NEW, AGGREGATE = "11111111-2222-4333-8444-555555555555", "21111111-2222-4333-8444-555555555555"
 
@@ -91,6 +93,21 @@ def removed(small: Small) -> Change:
     return changed_to(small, ProviderNode(NEW), lambda _: None)
 
 
+def deleted_whole(small: Small) -> Change:
+    """With inventories, traits and aggregates, and nothing held of it."""
+    assert changes.write(nested(small), small.cloud).accepted
+    stock = InventoryFields(8, 1, 1, 8, 1, 1.5)
+    filled: list[tuple[Target, State]] = [
+        (InventoriesOf(NEW), Inventories({"VGPU": stock})),
+        (TraitsOf(NEW), Traits(("OWNER_NOVA",))),
+        (AggregatesOf(NEW), Aggregates((AGGREGATE,))),
+    ]
+    for target, state in filled:
+        change = changed_to(small, target, lambda _, state=state: state)
+        assert changes.write(change, small.cloud).accepted
+    return changed_to(small, WholeProvider(NEW), lambda _: None)
+
+
 def more_inventory(small: Small) -> Change:
     def alter(state: Inventories) -> Inventories:
         more = structs.replace(state.by_class["VCPU"], total=999, allocation_ratio=2.0)
@@ -134,8 +151,8 @@ def reshaped(small: Small) -> Change:
 MADE = {
     one.__name__: one
     for one in (
-        made, nested, renamed, re_parented, removed, more_inventory, more_traits, aggregate,
-        reshaped,
+        made, nested, renamed, re_parented, removed, deleted_whole, more_inventory, more_traits,
+        aggregate, reshaped,
     )
 }  # fmt: skip
 EVERY = pytest.mark.parametrize("kind", MADE)

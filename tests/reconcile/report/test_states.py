@@ -17,6 +17,13 @@ WORDS = {
     "tree": {"p VCPU": INVENTORY, "c on alpha": "VCPU=1"},
     "port-binding": {"allocation": "{'group': 'p'}", "n": "1"},
     "compute-service": {"disabled": "True", "disabled reason": "why", "forced down": "False"},
+    "whole-provider": {
+        "provider": "name",
+        "parent": "alpha",
+        "traits": "CUSTOM_A",
+        "aggregates": "x",
+        "VCPU": "total=8 ratio=1.5",
+    },
     "domain": {"xml": "<domain/>"},
 }
 

@@ -13,6 +13,7 @@ from trueup.reconcile.changes import (
     providers,
     traits,
     trees,
+    whole_providers,
 )
 from trueup.reconcile.changes.target import Found, Reply, TargetKind
 from trueup.reconcile.sources.cloud import Cloud
@@ -30,6 +31,7 @@ from trueup.reconcile.steps import (
     Tree,
     Version,
 )
+from trueup.reconcile.whole_provider import WholeProvider
 
 __all__ = ["Fate", "Found", "Reply", "fate", "noun", "read", "version_after", "write"]
 
@@ -43,6 +45,7 @@ _KINDS: dict[type[Target], TargetKind] = {
     PortBinding: port_bindings,
     ServiceRecord: compute_services,
     DomainDefinition: domains,
+    WholeProvider: whole_providers,
 }
 _NOUNS: dict[type[Target], str] = {
     AllocationsOf: "allocations",
@@ -54,6 +57,7 @@ _NOUNS: dict[type[Target], str] = {
     PortBinding: "binding profile and revision",
     ServiceRecord: "service settings",
     DomainDefinition: "domain definitions",
+    WholeProvider: "name, parent, inventories, traits and aggregates",
 }
 
 

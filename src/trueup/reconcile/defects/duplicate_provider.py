@@ -17,11 +17,13 @@ from trueup.reconcile.nodes import (
     without_node,
 )
 from trueup.reconcile.options import AuditOptions
+from trueup.reconcile.place_guards import NodeGone
+from trueup.reconcile.remedies import foreign_child, on_host, removal_steps
 from trueup.reconcile.steps import Step
 
 NAME = "duplicate-provider"
 TITLE = "Its host has another compute node now, and this provider stands for the old one"
-REMEDY = "None by Trueup yet: delete the old provider when nothing holds resources of it"
+REMEDY = "Delete the old provider and its children, when nothing holds resources of them"
 
 
 def find(facts: Facts, options: AuditOptions) -> Iterator[Verdict]:
@@ -50,8 +52,17 @@ def find(facts: Facts, options: AuditOptions) -> Iterator[Verdict]:
 
 
 def remedy(finding: Finding, facts: Facts) -> tuple[Step, ...] | Declined:
-    """Declined, with the command."""
-    return Declined(
-        "first repair what instances of the host hold of it, which has findings of its own; then "
-        f"run `openstack resource provider delete {finding.subject.uuid}`, children first"
-    )
+    """Delete the old tree, after the steps that release what is held of it."""
+    root = facts.providers[finding.subject.uuid]
+    former = without_node(root, facts)
+    if not isinstance(former, Former) or root.traits is None or root.aggregates is None:
+        return Declined("what belongs to it was not read again")
+    if child := foreign_child(root, facts):
+        return Declined(
+            f"its child {child.name} is not known to be Nova's: have its owner move it to the new "
+            f"provider, or run `openstack resource provider delete {child.uuid}`"
+        )
+    node = former.node
+    # The service of the host is there: it is the host's that has another node now.
+    gone = NodeGone(node.uuid, node.node, node.cell, "")
+    return removal_steps(root, facts, finding, (gone, *on_host(former.now[0], facts)))

@@ -27,11 +27,13 @@ from trueup.reconcile.nodes import (
     without_node,
 )
 from trueup.reconcile.options import AuditOptions
+from trueup.reconcile.place_guards import NodeGone
+from trueup.reconcile.remedies import foreign_child, fresh, removal_steps
 from trueup.reconcile.steps import Step
 
 NAME = "orphaned-provider"
 TITLE = "Its compute node is deleted, and the provider is still there"
-REMEDY = "None by Trueup yet: delete the provider when nothing holds resources of it"
+REMEDY = "Delete it and its children, when nothing holds resources of them"
 
 
 def find(facts: Facts, options: AuditOptions) -> Iterator[Verdict]:
@@ -46,11 +48,20 @@ def find(facts: Facts, options: AuditOptions) -> Iterator[Verdict]:
 
 
 def remedy(finding: Finding, facts: Facts) -> tuple[Step, ...] | Declined:
-    """Declined, with the command."""
-    return Declined(
-        f"run `openstack resource provider delete {finding.subject.uuid}` when nothing holds "
-        "resources of it or of its children, children first"
-    )
+    """Delete the tree, after the steps that release what is held of it."""
+    root = facts.providers[finding.subject.uuid]
+    former = without_node(root, facts)
+    if not isinstance(former, Former) or root.traits is None or root.aggregates is None:
+        return Declined("what belongs to it was not read again")
+    if child := foreign_child(root, facts):
+        return Declined(
+            f"its child {child.name} is not known to be Nova's: have its owner remove it (a "
+            "Neutron agent: `openstack network agent delete`), or run `openstack resource provider "
+            f"delete {child.uuid}`"
+        )
+    node = former.node
+    guards = (NodeGone(node.uuid, node.node, node.cell, node.host), *fresh(node.cell, facts))
+    return removal_steps(root, facts, finding, guards)
 
 
 def _judge(root: Provider, former: Former, facts: Facts) -> Verdict:

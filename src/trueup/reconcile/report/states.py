@@ -18,6 +18,7 @@ from trueup.reconcile.steps import (
     Traits,
     TreeContents,
 )
+from trueup.reconcile.whole_provider import ProviderContents
 
 Words = dict[str, str]
 
@@ -52,6 +53,13 @@ def state_in_words(state: State | None, names: Mapping[str, str]) -> Words:
             return {"traits": " ".join(listed)}
         case Aggregates(uuids):
             return {"aggregates": " ".join(uuids)}
+        case ProviderContents(name, parent, _, traits, aggregates):
+            return {
+                "provider": name,
+                "parent": names.get(parent, parent) if parent else "none",
+                "traits": " ".join(traits),
+                "aggregates": " ".join(aggregates),
+            } | {kind: _values(row) for kind, row in sorted(state.inventories.items())}
         case Profile(content):
             return {str(name): str(value) for name, value in sorted(content.items())}
     fields = msgspec.structs.asdict(state)
@@ -70,5 +78,8 @@ def _held(by_consumer: Mapping[str, Allocations | None], names: Mapping[str, str
 
 
 def _inventory(row: InventoryFields) -> str:
-    fields = msgspec.structs.asdict(row)
-    return " ".join(f"{label}={value}" for label, value in fields.items())
+    return _values(msgspec.structs.asdict(row))
+
+
+def _values(row: Mapping[str, object]) -> str:
+    return " ".join(f"{label}={value}" for label, value in row.items())

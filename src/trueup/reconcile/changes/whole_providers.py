@@ -1,0 +1,94 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A resource provider with all that belongs to it alone: deleted, or made again as it was."""
+
+from dataclasses import replace
+from typing import Any
+
+from trueup.reconcile.changes import aggregates, inventories, providers, traits
+from trueup.reconcile.changes.target import Found, Reply, reply_of
+from trueup.reconcile.sources.cloud import Cloud
+from trueup.reconcile.steps import (
+    Aggregates,
+    AggregatesOf,
+    Change,
+    Inventories,
+    InventoriesOf,
+    ProviderFields,
+    ProviderNode,
+    Traits,
+    TraitsOf,
+    Version,
+)
+from trueup.reconcile.whole_provider import ProviderContents, WholeProvider
+
+OK, NO_CONTENT = 200, 204
+
+
+def read(target: WholeProvider, cloud: Cloud) -> Found:
+    """Everything that a delete takes away; the version is a digest of it."""
+    uuid = target.provider
+    node = providers.read(ProviderNode(uuid), cloud)
+    stock = inventories.read(InventoriesOf(uuid), cloud).state
+    marks = traits.read(TraitsOf(uuid), cloud).state
+    near = aggregates.read(AggregatesOf(uuid), cloud).state
+    match node.state, stock, marks, near:
+        case ProviderFields(name, parent), Inventories(by_class), Traits(names), Aggregates(uuids):
+            contents = ProviderContents(name, parent, inventories.documents(by_class), names, uuids)
+            return Found(contents, {uuid: contents.digest})
+    return Found(None, {uuid: None})
+
+
+def write(change: Change, cloud: Cloud) -> Reply:
+    """Delete it, or make it again.
+
+    PARITY: Placement compares no generation when it deletes a provider. So the version is compared
+    right before; Placement itself refuses while it has allocations or children.
+    """
+    assert isinstance(change.target, WholeProvider)
+    found = read(change.target, cloud)
+    if found.version != change.version or found.state != change.before:
+        return Reply(False, reason="the provider was changed since")
+    if change.after is None:
+        return _deleted(change.target.provider, cloud)
+    assert isinstance(change.after, ProviderContents)
+    return _made(change.target.provider, change.after, cloud)
+
+
+def version_after(change: Change) -> Version:
+    """The digest of what is written; a deleted provider has none."""
+    after = change.after
+    digest = after.digest if isinstance(after, ProviderContents) else None
+    return dict.fromkeys(change.version, digest)
+
+
+def _deleted(uuid: str, cloud: Cloud) -> Reply:
+    response = cloud.placement.send("DELETE", f"/resource_providers/{uuid}", None)
+    return reply_of(response, NO_CONTENT, {uuid: None})
+
+
+def _made(uuid: str, wanted: ProviderContents, cloud: Cloud) -> Reply:
+    """Make it and fill it; what cannot be filled is deleted again, which nobody uses yet."""
+    minor = min(cloud.placement.newest_minor(), providers.RE_PARENTING)
+    body: dict[str, Any] = {
+        "name": wanted.name,
+        "uuid": uuid,
+        "parent_provider_uuid": wanted.parent,
+    }
+    made = reply_of(cloud.placement.send("POST", "/resource_providers", body, minor), OK)
+    if not made.accepted:
+        return made
+    parts: tuple[tuple[str, Any], ...] = (
+        ("inventories", wanted.inventories),
+        ("traits", list(wanted.traits)),
+        ("aggregates", list(wanted.aggregates)),
+    )
+    for name, content in parts:
+        generation = providers.read(ProviderNode(uuid), cloud).version[uuid]
+        body = {"resource_provider_generation": generation, name: content}
+        filled = reply_of(
+            cloud.placement.send("PUT", f"/resource_providers/{uuid}/{name}", body), OK
+        )
+        if not filled.accepted:
+            _deleted(uuid, cloud)
+            return filled
+    return replace(made, version={uuid: wanted.digest})

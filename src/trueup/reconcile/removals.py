@@ -1,0 +1,65 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Removals: steps that delete providers come last, each when nothing is held of its provider any
+more. Pure."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+import msgspec
+
+from trueup.reconcile.facts import Facts
+from trueup.reconcile.order import NoRoom
+from trueup.reconcile.steps import Step, held_in
+from trueup.reconcile.whole_provider import WholeProvider
+
+
+@dataclass(frozen=True, slots=True)
+class Removals:
+    """Removals with the steps that they need, and those whose providers stay in use."""
+
+    steps: tuple[Step, ...]
+    in_use: tuple[NoRoom, ...]
+
+
+def removed_by(step: Step) -> str | None:
+    """The provider that a step deletes, if that is what it does."""
+    for change in step.changes:
+        if isinstance(change.target, WholeProvider) and change.after is None:
+            return change.target.provider
+    return None
+
+
+def after_release(removals: Sequence[Step], others: Iterable[Step], facts: Facts) -> Removals:
+    """Each removal after the steps that release what is held of its provider.
+
+    SAFETY: what no step releases keeps the provider, and with it the other providers of its tree:
+    all removals for one finding are made, or none.
+    """
+    releasing = {consumer: step for step in others for consumer in step.consumers}
+    steps, in_use = [], {}
+    for step in removals:
+        provider = removed_by(step) or ""
+        needs = list(step.needs)
+        for consumer in facts.consumers_of.get(provider, ()):
+            release = releasing.get(consumer)
+            if release is None or not _releases(release, consumer, provider):
+                name = facts.provider_names.get(provider, provider)
+                reason = f"consumer {consumer} holds resources of {name}; repair that first"
+                in_use.update(dict.fromkeys(step.because, reason))
+            elif release.id not in needs:
+                needs.append(release.id)
+        steps.append(msgspec.structs.replace(step, needs=tuple(needs)))
+    stay = [step for step in steps if in_use.keys() & set(step.because)]
+    return Removals(
+        tuple(step for step in steps if step not in stay),
+        tuple(NoRoom(step, in_use[next(iter(set(step.because) & in_use.keys()))]) for step in stay),
+    )
+
+
+def _releases(step: Step, consumer: str, provider: str) -> bool:
+    for change in step.changes:
+        after = held_in(change.after)
+        if consumer in after:
+            held = after[consumer]
+            return held is None or provider not in held.amounts
+    return False
