@@ -97,6 +97,12 @@ class Draft:
             **fields,
         )
 
+    def reserve(self, name: str, amount: int) -> None:
+        """So much of each inventory of this provider is reserved."""
+        row = self.providers[uuid_of(name)]
+        inventories = {kind: replace(one, reserved=amount) for kind, one in row.inventories.items()}
+        self.providers[row.uuid] = replace(row, inventories=inventories)
+
     def host(
         self, name: str, cell: str, up: bool = False, node_uuid: str = "", seen: int | None = None
     ) -> None:

@@ -26,6 +26,7 @@ unmapped h1 | host-map h1 cell2                 the host is mapped to no cell, o
 aggregate rack h1 h2                            a host aggregate with its hosts
 host h1 aggregates=rack,other                   aggregates of its provider; `aggregates=` none
 host h1 disabled version=74                     its compute service
+host node1 hypervisor=ironic reserved=1         a bare metal node; so much is reserved of each class
 device h1 0000:81:00.0                          a PCI device
 disabled cell1
 holds web h1 VCPU=2 MEMORY_MB=256               what Placement says; also of `resize-of-web`, and of
@@ -143,6 +144,7 @@ def _host(draft: Draft, cell: str, words: list[str]) -> None:
     details = dict(_details(words[1:]))
     if "without-provider" not in details:
         draft.provider(words[0], _amounts(words), **_marks(details))
+        draft.reserve(words[0], int(details.get("reserved", "0")))
     other = details.get("uuid")
     seen = int(details["seen"]) if "seen" in details else None
     draft.host(words[0], cell, "up" in details, uuid_of(other) if other else "", seen)
@@ -189,6 +191,7 @@ def _provider(draft: Draft, cell: str, words: list[str]) -> None:
     root = words[2] if "of" in words else ""
     marks = _marks(dict(_details(words)))
     draft.provider(words[0], _amounts(words), root, sharing="sharing" in words, **marks)
+    draft.reserve(words[0], int(dict(_details(words)).get("reserved", "0")))
 
 
 def _holds(draft: Draft, cell: str, words: list[str]) -> None:

@@ -6,8 +6,9 @@ Trueup never lowers what instances hold to make it fit.
 """
 
 from collections.abc import Iterator
+from dataclasses import replace
 
-from trueup.reconcile.facts import Facts, Inventory, Provider
+from trueup.reconcile.facts import ONE_USE_TRAIT, Facts, Inventory, Provider
 from trueup.reconcile.findings import (
     Declined,
     Evidence,
@@ -17,7 +18,7 @@ from trueup.reconcile.findings import (
     Subject,
     Verdict,
 )
-from trueup.reconcile.nodes import provider_evidence
+from trueup.reconcile.nodes import IRONIC, provider_evidence
 from trueup.reconcile.options import AuditOptions
 from trueup.reconcile.steps import Step
 
@@ -47,9 +48,23 @@ def remedy(finding: Finding, facts: Facts) -> tuple[Step, ...] | Declined:
 
 def _overfull(provider: Provider, facts: Facts) -> Iterator[Structure]:
     used = facts.used.get(provider.uuid, {})
+    is_reserved_in_use = _reserved_in_use(provider, facts)
     for name, inventory in sorted(provider.inventories.items()):
-        if used.get(name, 0) > inventory.capacity:
+        capacity = inventory.capacity
+        if is_reserved_in_use:
+            capacity = replace(inventory, reserved=0).capacity
+        if used.get(name, 0) > capacity:
             yield _row(name, used[name], inventory)
+
+
+def _reserved_in_use(provider: Provider, facts: Facts) -> bool:
+    """Whether all of it is reserved on purpose while it is in use.
+
+    So are bare metal nodes (drift B.28), and devices for one use only (drift B.41).
+    """
+    nodes = facts.nodes_by_uuid.get(provider.uuid, ())
+    bare_metal = any(node.hypervisor == IRONIC for node in nodes)
+    return bare_metal or ONE_USE_TRAIT in (provider.traits or ())
 
 
 def _row(name: str, used: int, inventory: Inventory) -> Structure:

@@ -1,0 +1,56 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Ironic node without provider: Nova has a bare metal node, and Placement does not.
+
+Drift B.26, Launchpad 1841481, 1853009: when nova-computes share Ironic's nodes among them, one may
+delete the provider of a node that another one has just taken over.
+"""
+
+from collections.abc import Iterator
+
+from trueup.reconcile.facts import ComputeNode, Facts
+from trueup.reconcile.findings import (
+    Declined,
+    Evidence,
+    Finding,
+    LeftAlone,
+    Severity,
+    Subject,
+    Verdict,
+)
+from trueup.reconcile.nodes import IRONIC, is_up, judged_nodes, newly_made, node_evidence
+from trueup.reconcile.options import AuditOptions
+from trueup.reconcile.steps import Step
+
+NAME = "ironic-node-without-provider"
+TITLE = "Placement has no provider for this bare metal node"
+REMEDY = "None by Trueup: nova-compute makes the provider"
+
+
+def find(facts: Facts, options: AuditOptions) -> Iterator[Verdict]:
+    """Ironic's nodes of which Placement has neither the uuid nor the name."""
+    every = [row for row in facts.compute_nodes if row.hypervisor == IRONIC]
+    down = {row.cell: row.host for row in every if not is_up(row, facts)}
+    for node in judged_nodes(facts):
+        known = node.uuid in facts.providers or node.node in facts.providers_by_name
+        if node.hypervisor != IRONIC or known:
+            continue
+        subject = Subject("provider", node.uuid)
+        if reason := newly_made(node, facts, options) or _moving(node, down):
+            yield LeftAlone(subject, node.host, reason)
+            continue
+        evidence: Evidence = {"compute_node": node_evidence(node, facts)}
+        yield Finding(NAME, subject, node.host, Severity.HIGH, evidence)
+
+
+def remedy(finding: Finding, facts: Facts) -> tuple[Step, ...] | Declined:
+    """What a node has to offer, only Ironic and its nova-compute know."""
+    return Declined(
+        f"restart the nova-compute of {finding.where}, which makes the provider, and audit again: "
+        "an instance on the node that holds nothing then has a finding of its own"
+    )
+
+
+def _moving(node: ComputeNode, down: dict[str, str]) -> str | None:
+    if host := down.get(node.cell):
+        return f"nova-compute of {host} is down: others may be taking over its nodes"
+    return None

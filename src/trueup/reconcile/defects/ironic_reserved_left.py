@@ -1,0 +1,44 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Ironic reserved left: a bare metal node is reserved, nothing is on it, and nobody will free it.
+
+Drift B.28, Launchpad 1974070: nova-compute reserves a node that is in use, being cleaned or in
+maintenance, and frees it when it next looks. While that nova-compute is down, nobody looks.
+"""
+
+from collections.abc import Iterator
+
+from trueup.reconcile.facts import Facts, Provider
+from trueup.reconcile.findings import Declined, Evidence, Finding, Severity, Subject, Verdict
+from trueup.reconcile.nodes import IRONIC, is_up, judged_hosts, node_evidence
+from trueup.reconcile.options import AuditOptions
+from trueup.reconcile.steps import Step
+
+NAME = "ironic-reserved-left"
+TITLE = "This bare metal node is reserved, and nothing is on it"
+REMEDY = "None by Trueup: start nova-compute, which frees what is available"
+
+
+def find(facts: Facts, options: AuditOptions) -> Iterator[Verdict]:
+    """Ironic's nodes that are reserved and not used, whose nova-compute is down."""
+    nodes = frozenset((row.cell, row.host, row.node) for row in facts.alive.values())
+    for node, provider in judged_hosts(facts):
+        if node.hypervisor != IRONIC or is_up(node, facts) or not _reserved(provider):
+            continue
+        if provider.uuid in facts.used or (node.cell, node.host, node.node) in nodes:
+            continue
+        evidence: Evidence = {"compute_node": node_evidence(node, facts)}
+        subject = Subject("provider", provider.uuid)
+        yield Finding(NAME, subject, node.host, Severity.LOW, evidence)
+
+
+def remedy(finding: Finding, facts: Facts) -> tuple[Step, ...] | Declined:
+    """SAFETY: whether it is being cleaned or in maintenance, only Ironic knows."""
+    return Declined(
+        f"start the nova-compute of {finding.where}: it frees the node if Ironic says that it is "
+        "available (`openstack baremetal node show`)"
+    )
+
+
+def _reserved(provider: Provider) -> bool:
+    stock = provider.inventories.values()
+    return bool(stock) and all(one.reserved >= one.total > 0 for one in stock)

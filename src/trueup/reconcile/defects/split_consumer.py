@@ -1,0 +1,63 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Split consumer: a consumer is written in two forms, and Placement takes them for two consumers.
+
+Drift B.47, Launchpad 1758057, 1780238: with and without dashes, or in capital letters. Neither form
+alone says what the instance holds, so that no claim of it is judged while it lasts.
+"""
+
+from collections.abc import Iterator
+
+from trueup.reconcile.facts import Amounts, Facts
+from trueup.reconcile.findings import (
+    Declined,
+    Evidence,
+    Finding,
+    Kind,
+    Severity,
+    Structure,
+    Subject,
+    Verdict,
+    holding,
+    plain_words,
+)
+from trueup.reconcile.options import AuditOptions
+from trueup.reconcile.steps import Step
+
+NAME = "split-consumer"
+TITLE = "Placement has it as two consumers, its uuid being written in two forms"
+REMEDY = "None over Placement's API: the forms are merged in its database"
+
+
+def find(facts: Facts, options: AuditOptions) -> Iterator[Verdict]:
+    """Instances of which a consumer has the uuid in a form that Nova does not use."""
+    known = facts.instance_rows.keys()
+    for uuid, written in sorted(facts.misspelled.items()):
+        if uuid not in known and uuid not in facts.consumers:
+            continue
+        evidence: Evidence = {
+            "written": tuple(_form(one, facts) for one in written),
+            "holds": holding(facts.consumers.get(uuid, {}), facts.provider_names),
+        }
+        kind: Kind = "instance" if uuid in known else "consumer"
+        where = ", ".join(sorted({_where(facts.consumers[one], facts) for one in written}))
+        yield Finding(NAME, Subject(kind, uuid), where, Severity.HIGH, evidence, consumers=written)
+
+
+def remedy(finding: Finding, facts: Facts) -> tuple[Step, ...] | Declined:
+    """Placement's API takes a uuid without dashes for a consumer's only in some requests."""
+    return Declined(
+        "stop Placement, take a backup of its database, and run `trueup-manage db fsck --repair`: "
+        "it merges the forms; then audit again"
+    )
+
+
+def _form(written: str, facts: Facts) -> Structure:
+    held: dict[str, int] = {}
+    for amounts in facts.consumers[written].values():
+        for name, amount in amounts.items():
+            held[name] = held.get(name, 0) + amount
+    return {"name": written, "holds": plain_words(held)}
+
+
+def _where(amounts: Amounts, facts: Facts) -> str:
+    return ", ".join(sorted(facts.provider_names.get(uuid, uuid) for uuid in amounts))
