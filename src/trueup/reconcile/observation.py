@@ -69,7 +69,9 @@ def suspects_of(audit: Audit) -> frozenset[str]:
     rows: list[Finding | Unchecked] = [*audit.every_finding]
     if audit.coverage.complete:
         rows += audit.unchecked
-    return frozenset(row.subject.uuid for row in rows if row.subject.kind in CONSUMERS)
+    of_consumers = [row for row in rows if row.subject.kind in CONSUMERS]
+    beside = (one for row in of_consumers if isinstance(row, Finding) for one in row.consumers)
+    return frozenset((*(row.subject.uuid for row in of_consumers), *beside))
 
 
 def suspect_places(audit: Audit) -> frozenset[str]:
