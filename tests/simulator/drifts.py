@@ -225,27 +225,13 @@ GUEST_DRIFTS: dict[str, Drift] = {
 # Names that the product has no defect of yet. Whoever adds the defect removes its name here.
 NOT_KNOWN_YET = frozenset(
     {
-        "aggregate-drift",
-        "allocation-without-inventory",
-        "build-request-left",
-        "child-without-owner",
         "domain-elsewhere",
         "doubled-allocation",
-        "duplicate-provider",
         "ghost-domain",
-        "host-mapping-missing",
         "leaked-port-allocation",
         "missing-domain",
         "missing-port-allocation",
-        "missing-provider",
-        "orphaned-provider",
-        "overcommitted-inventory",
-        "owner-trait-missing",
-        "provider-identity-clash",
         "shelved-allocation",
-        "split-consumer",
-        "stale-instance-mapping",
-        "status-trait-drift",
         "wrong-amount",
         "wrong-owner",
     }
