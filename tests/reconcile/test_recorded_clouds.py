@@ -29,9 +29,10 @@ UNNAMED = {
         "DISK_GB=6 on devstack3; no remedy is known"
     ]
 }
+# Hosts without a provider of their own: what instances on them hold cannot be checked.
 UNTOLD_HOSTS = {
-    "uuid-changed": {"devstack2"},
-    "placement-emptied": {"devstack1", "devstack2", "devstack3"},
+    "uuid-changed": {("provider-identity-clash", "devstack2")},
+    "placement-emptied": {("missing-provider", f"devstack{number}") for number in (1, 2, 3)},
 }
 BOTH = pytest.mark.parametrize("placement", ["upstream", "trueup"])
 
@@ -111,14 +112,19 @@ def test_plan_and_apply_leave_it_clean_and_undo_brings_it_back(
 
 @BOTH
 @pytest.mark.parametrize("name", UNTOLD_HOSTS)
-def test_a_host_whose_provider_cannot_be_told_is_not_checked(
+def test_a_host_without_a_provider_of_its_own_is_found_and_its_instances_are_not_checked(
     recorded_cloud, name, placement, tmp_path
 ):
     cloud = recorded_cloud(name, placement)
     ran = audit(cloud)
-    assert {row["Subject"] for row in ran.json()} == UNTOLD_HOSTS[name]
-    assert {row["Verdict"] for row in ran.json()} == {"could not check"}
-    assert all("uuid" in row["Evidence"]["reason"] for row in ran.json())
+    found = [row for row in ran.json() if row["Verdict"] == "finding"]
+    untold = [row for row in ran.json() if row["Verdict"] == "could not check"]
+    assert {
+        (row["Defect"], row["Evidence"]["compute_node"]["host"]) for row in found
+    } == UNTOLD_HOSTS[name]
+    assert {row["Subject"] for row in untold} == {host for _, host in UNTOLD_HOSTS[name]}
+    assert all("uuid" in row["Evidence"]["reason"] for row in untold)
+    assert len(found) + len(untold) == len(ran.json())
     assert ran.code == 5
     planned = plan(cloud, tmp_path / "plan.json")
     assert (planned.code, planned.json()) == (5, [])
