@@ -149,15 +149,15 @@ def test_a_selection_never_changes_a_verdict(draft, selection):
     assert of(narrow, kept) == of(whole, kept)
     told = {row.subject.uuid for row in narrow.findings if row.subject.kind in CONSUMERS}
     assert told <= kept
-    judged = part.providers_in_scope | {
-        row.host for row in part.compute_nodes if part.judges(row.uuid)
+    hosts = {row.host for row in part.compute_nodes if part.judges(row.uuid)}
+    assert of_places(narrow) == {
+        one for one in of_places(whole) if part.judges(one) or one in hosts
     }
-    assert of_places(narrow) == {one for one in of_places(whole) if one.split(":")[1] in judged}
 
 
 def of_places(told: Audit) -> set[str]:
-    """The ids of findings about providers and hosts."""
-    return {row.id for row in told.findings if row.subject.kind not in CONSUMERS}
+    """The providers and hosts that findings are about."""
+    return {row.subject.uuid for row in told.findings if row.subject.kind not in CONSUMERS}
 
 
 def selections_of(facts: Facts) -> list[Selection]:
