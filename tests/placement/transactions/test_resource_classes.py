@@ -28,8 +28,9 @@ def database(client: Client) -> Database:
 def ids(database: Database) -> dict[str, int]:
     """The classes of operators."""
     with database.reading() as tx:
-        found = class_and_trait_names.all_resource_classes(tx)
-    return {word.name: word.id for word in found if word.name.startswith("CUSTOM_")}
+        names = class_and_trait_names.all_resource_classes(tx).names
+        custom = [name for name in names if name.startswith("CUSTOM_")]
+        return class_and_trait_names.class_ids(tx, custom)
 
 
 def test_a_class_is_made_once(database: Database) -> None:

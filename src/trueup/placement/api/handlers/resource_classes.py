@@ -4,7 +4,7 @@
 from trueup.model.errors import ResourceClassExists, ResourceClassNotFound
 from trueup.placement import store, transactions
 from trueup.placement.api import policies
-from trueup.placement.api.http import NO_CONTENT, Answer, Request, newest
+from trueup.placement.api.http import NO_CONTENT, Answer, Request, newest, utc_now
 from trueup.placement.api.wire import resource_classes as wire
 
 
@@ -13,8 +13,8 @@ def list_resource_classes(request: Request) -> Answer:
     request.caller.authorize(policies.LIST_CLASSES)
     with request.database.reading() as tx:
         found = store.class_and_trait_names.all_resource_classes(tx)
-    body = {"resource_classes": [wire.render(word.name, request) for word in found]}
-    return request.answer(body, newest([word.modified_at for word in found]))
+    body = {"resource_classes": [wire.render(name, request) for name in found.names]}
+    return request.answer(body, found.modified_at or utc_now())
 
 
 def post_resource_class(request: Request) -> Answer:

@@ -18,7 +18,7 @@ def list_traits(request: Request) -> Answer:
     filters = wire.parse_filters(request)
     with request.database.reading() as tx:
         found = store.class_and_trait_names.list_traits(tx, **filters)
-    return _answer(request, found)
+    return request.answer({"traits": found.names}, found.modified_at or utc_now())
 
 
 def get_trait(request: Request, name: str) -> Answer:
@@ -71,9 +71,10 @@ def delete_provider_traits(request: Request, uuid: str) -> Answer:
     return NO_CONTENT
 
 
-def _answer(request: Request, found: Iterable[NamedRow], generation: int | None = None) -> Answer:
+def _answer(request: Request, found: Iterable[NamedRow], generation: int) -> Answer:
     words = list(found)
-    body: dict[str, object] = {"traits": [word.name for word in words]}
-    if generation is not None:
-        body["resource_provider_generation"] = generation
+    body = {
+        "traits": [word.name for word in words],
+        "resource_provider_generation": generation,
+    }
     return request.answer(body, newest([word.modified_at for word in words]))

@@ -8,9 +8,20 @@ that a transaction needs take one statement.
 from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
+from typing import Any, NamedTuple
 
-from sqlalchemy import Select, Table, bindparam, delete, func, insert, select, update
+from sqlalchemy import (
+    Select,
+    String,
+    Table,
+    bindparam,
+    cast,
+    delete,
+    func,
+    insert,
+    select,
+    update,
+)
 
 from trueup.placement.store.engine import lock_rows
 from trueup.placement.store.engine.changes import NAMES, note
@@ -30,6 +41,30 @@ class NamedRow:
     modified_at: datetime | None
 
 
+class NameList(NamedTuple):
+    """Names in the order of their ids."""
+
+    names: list[str]
+    modified_at: datetime | None
+    """The time of the latest change; None if the time of one of them is not known."""
+
+
+def _listed(table: Table) -> Select[Any]:
+    """The query that `_read_list` takes.
+
+    PERF: one row, of which the names are one text: a third of the time of a row for each name.
+    """
+    modified_at = func.coalesce(table.c.updated_at, table.c.created_at)
+    columns: tuple[Any, ...] = (
+        joined(table.c.id, table.c.name),
+        cast(func.max(modified_at), String(30)),
+        func.count() - func.count(modified_at),
+    )
+    return select(*columns).select_from(table)
+
+
+# PERF: building a statement costs more than sending it, so frequent ones are built once.
+_ALL_CLASSES, _ALL_TRAITS = _listed(resource_classes), _listed(traits)
 _CLASS_IDS = select(resource_classes.c.name, resource_classes.c.id).where(
     resource_classes.c.name.in_(bindparam("names", expanding=True))
 )
@@ -60,9 +95,9 @@ def resource_class(tx: Transaction, name: str) -> NamedRow | None:
     return next((word for word in _read(tx, query) if word.name == name), None)
 
 
-def all_resource_classes(tx: Transaction) -> list[NamedRow]:
-    """Every resource class, in the order of the ids."""
-    return _read(tx, _words(resource_classes).order_by(resource_classes.c.id))
+def all_resource_classes(tx: Transaction) -> NameList:
+    """Every resource class."""
+    return _read_list(tx, _ALL_CLASSES)
 
 
 def insert_resource_class(tx: Transaction, name: str) -> None:
@@ -122,13 +157,12 @@ def list_traits(
     names: Iterable[str] | None = None,
     prefix: str | None = None,
     associated: bool | None = None,
-) -> list[NamedRow]:
-    """The traits that meet all that is given, in the order of the ids.
+) -> NameList:
+    """The traits that meet all that is given.
 
     `associated` asks whether any provider has the trait.
     """
-    modified_at = func.coalesce(traits.c.updated_at, traits.c.created_at)
-    query = select(joined(traits.c.id, modified_at, traits.c.name))
+    query = _ALL_TRAITS
     if names is not None:
         query = query.where(traits.c.name.in_(list(names)))
     if prefix is not None:
@@ -137,10 +171,7 @@ def list_traits(
         used = select(provider_traits.c.trait_id)
         condition = traits.c.id.in_(used)
         query = query.where(condition if associated else ~condition)
-    return [
-        NamedRow(int(id_), name, time_of(modified_at))
-        for id_, modified_at, name in rows_of(tx.scalars(query), 3)
-    ]
+    return _read_list(tx, query)
 
 
 def insert_trait(tx: Transaction, name: str) -> None:
@@ -171,3 +202,9 @@ def _words(table: Table) -> Select[Any]:
 
 def _read(tx: Transaction, query: Select[Any]) -> list[NamedRow]:
     return [NamedRow(row.id, row.name, row.modified_at) for row in tx.execute(query)]
+
+
+def _read_list(tx: Transaction, query: Select[Any]) -> NameList:
+    text, modified_at, without_time = tx.execute(query).one()
+    names = [name for _, name in rows_of([text], 2)]
+    return NameList(names, time_of(modified_at) if names and not without_time else None)
