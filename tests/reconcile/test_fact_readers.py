@@ -39,7 +39,6 @@ AWAITED = {
         "Domain.ours", "Domain.mediated_devices",
         "Domain.host_devices", "Instance.power_state",
     ),
-    "migration-residue": ("Migration.between_cells",),
     "missing-device-allocation": (
         "AssignedResource.identifier",
         "PciDevice.vendor", "PciDevice.product",
@@ -54,14 +53,13 @@ AWAITED = {
     "stale-instance-mapping": (
         "InstanceMapping.queued_for_delete", "Facts.request_specs",
     ),
-    "wrong-amount": (
+    "trueup explain": (
         "Facts.block_devices", "BlockDevice.boot_index", "BlockDevice.destination",
         "BlockDevice.guest_format", "BlockDevice.volume", "BlockDevice.size_gb",
-        "Instance.image", "Instance.numa_topology", "NumaCell.processors",
-        "NumaCell.pinned", "NumaCell.cpu_policy", "NumaCell.thread_policy",
+        "Instance.image", "NumaCell.processors",
+        "NumaCell.cpu_policy", "NumaCell.thread_policy",
         "NumaTopology.emulator_threads_policy",
     ),
-    "trueup explain": ("Instance.archived",),
 }  # fmt: skip
 
 

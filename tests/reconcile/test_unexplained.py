@@ -9,7 +9,9 @@ WRONG = """
 cell1
   host h1 VCPU=8 MEMORY_MB=8192
   server web on h1 VCPU=2 MEMORY_MB=256
-holds web h1 VCPU=3 MEMORY_MB=256
+provider card of h1 CUSTOM_GPU=4
+holds web h1 VCPU=2 MEMORY_MB=256
+holds web card CUSTOM_GPU=1
 """
 
 
@@ -17,8 +19,8 @@ def test_what_differs_from_what_should_be_held_is_told():
     [row] = unexplained(facts_of(WRONG), ())
     assert (row.subject.kind, row.subject.uuid, row.where) == ("instance", uuid_of("web"), "h1")
     assert row.reason == (
-        "holds VCPU=3 MEMORY_MB=256 on h1, should hold VCPU=2 MEMORY_MB=256 on h1; "
-        "no remedy is known"
+        "holds CUSTOM_GPU=1 on card; VCPU=2 MEMORY_MB=256 on h1, should hold VCPU=2 "
+        "MEMORY_MB=256 on h1; no remedy is known"
     )
 
 

@@ -161,7 +161,9 @@ class Draft:
             )
         )
 
-    def move(self, name: str, kind: str, status: str, source: str) -> None:
+    def move(
+        self, name: str, kind: str, status: str, source: str, target: str | None = None
+    ) -> None:
         cell = next(row.cell for row in self.instances if row.uuid == uuid_of(name))
         self.migrations.append(
             Migration(
@@ -172,6 +174,8 @@ class Draft:
                 status=status,
                 source_host=source,
                 source_node=source,
+                target_host=target,
+                target_node=target,
             )
         )
 

@@ -7,9 +7,13 @@ cell1
   host h3 without-provider | uuid=OTHER         no provider; or a compute node with another uuid
   host h4 seen=5 VCPU=8                         forced down, and reported so many seconds ago
   server web on h1 VCPU=2 MEMORY_MB=256         an instance and its flavor's plain amounts
+  server vol on h1 volume swap=512 VCPU=2 …     its root disk is a volume; a swap disk, in MiB
+  server rt on h1 numa-pinned VCPU=2 …          its NUMA topology pins two processors
+  server web on h1 old-VCPU=1 VCPU=2 …          its flavor before a resize, which had fewer
   server sap on h1 pinned VCPU=2 MEMORY_MB=256  its image asks for dedicated processors
   server old on h1 deleted=3600 VCPU=...        deleted so many seconds ago; or `deleted=unknown`
   evacuation of web from h1 done                and other kinds of migrations
+  resize of web from h1 to h2 finished
 cell2 silent                                    did not answer
 cell3 last-report=1200                          its newest service report is so old
 map web cell1                                   an instance mapping
@@ -36,10 +40,11 @@ holds web h1 VCPU=2 MEMORY_MB=256               what Placement says; also of `re
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from datetime import timedelta
+from typing import Any
 
 from tests.reconcile.observing import confirmed_by, held_by
 from tests.scenarios.drafting import NOW, Draft, flavor, uuid_of
-from trueup.reconcile.facts import Allocations, Facts, HostAggregate
+from trueup.reconcile.facts import Allocations, Facts, HostAggregate, NumaCell, NumaTopology
 from trueup.reconcile.findings import Finding, plain_words
 from trueup.reconcile.plan import make_plan
 from trueup.reconcile.report.states import before_and_after
@@ -165,11 +170,20 @@ def _marks(details: Mapping[str, str]) -> dict[str, object]:
 def _server(draft: Draft, cell: str, words: list[str]) -> None:
     amounts, details = _amounts(words), dict(_details(words[1:]))
     host = words[2] if "on" in details else None
-    fields: dict[str, object] = {
+    fields: dict[str, Any] = {
         _SERVER_WORDS[name]: value for name, value in details.items() if name in _SERVER_WORDS
     }
     if amounts:
         fields["flavor"] = flavor(amounts)
+    if "swap" in details:
+        fields["flavor"] = replace(fields["flavor"], swap_mb=int(details["swap"]))
+    if "old-VCPU" in details:
+        fields["old_flavor"] = replace(fields["flavor"], vcpus=int(details["old-VCPU"]))
+    if "numa-pinned" in details:
+        pinned = NumaCell(0, (), (0, 1), fields["flavor"].memory_mb)
+        fields["numa_topology"] = NumaTopology((pinned,))
+    if "volume" in details:
+        fields["volume_backed"] = True
     if "pinned" in details:
         fields["image_properties"] = {"hw_cpu_policy": "dedicated"}
     if "deleted" in details:
@@ -181,8 +195,8 @@ def _server(draft: Draft, cell: str, words: list[str]) -> None:
 
 def _migration(kind: str):
     def add(draft: Draft, cell: str, words: list[str]) -> None:
-        _, name, _, source, status = words
-        draft.move(name, kind, status, source)
+        name, source, status = words[1], words[3], words[-1]
+        draft.move(name, kind, status, source, words[5] if "to" in words else None)
 
     return add
 
@@ -244,6 +258,7 @@ _PARTS = {
     "server": _server,
     "evacuation": _migration("evacuation"),
     "resize": _migration("resize"),
+    "migration": _migration("migration"),
     "live-migration": _migration("live-migration"),
     "provider": _provider,
     "holds": _holds,

@@ -26,14 +26,16 @@ BEFORE = {
     "orphaned": ("delete web", "finish web"),
     "missing-port": ("attach web", "finish web"),
     "ghost": ("delete web", "finish web"),
+    "source-lost": ("resize web NEXT large", "finish web"),
 }
+NEXT = {"h1": "h2", "h4": "h5"}
 
 
 @pytest.mark.parametrize("host", ["h1", "h4"], ids=["own disk", "pool"])
 @pytest.mark.parametrize("kind", [*DRIFTS, *GUEST_DRIFTS])
 def test_one_drift_of_a_server_is_found_named_and_repaired(kind, host):
     cloud, hypervisors = Cloud(), kind in GUEST_DRIFTS
-    play_all(cloud, f"boot web {host} small", "finish web", *BEFORE.get(kind, ()))
+    play_all(cloud, f"boot web {host} small", "finish web", *events_before(kind, host))
     play_all(cloud, f"plant web {kind}")
     cloud.wait(QUIET_SECONDS)
     before = audited(cloud, hypervisors)
@@ -67,6 +69,10 @@ def test_one_drift_of_a_host_is_found_and_named(kind):
     assert others.items() <= cloud.providers.items()
     assert bool(after.findings) is not HOST_DRIFTS[kind].repairable
     assert not foreign or FOREIGN in cloud.providers[host.root].aggregates
+
+
+def events_before(kind: str, host: str) -> list[str]:
+    return [line.replace("NEXT", NEXT[host]) for line in BEFORE.get(kind, ())]
 
 
 def play_all(cloud: Cloud, *lines: str) -> None:

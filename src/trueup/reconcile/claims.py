@@ -12,15 +12,28 @@ from typing import TypeVar
 from trueup.reconcile.expected import (
     ExpectedAllocation,
     Share,
+    Unknown,
     agrees,
+    expected,
     expected_on,
+    held_of,
+    open_reasons,
     share_agrees,
 )
-from trueup.reconcile.facts import Amounts, Facts, Instance, InstanceRecord, Migration, Provider
+from trueup.reconcile.facts import (
+    Amounts,
+    Facts,
+    Instance,
+    InstanceRecord,
+    Migration,
+    Provider,
+    outside_trees,
+)
 from trueup.reconcile.residence import (
     InMotion,
     NoHost,
     Placed,
+    Unconfirmed,
     Undetermined,
     residence,
 )
@@ -59,6 +72,19 @@ class HeldWithoutHost:
 
 
 @dataclass(frozen=True, slots=True)
+class LostInMove:
+    """The instance waits for the confirmation of a move; one of its two claims, or both, are gone.
+
+    `wanted` are those: of the instance, which is on the target, and of the migration.
+    """
+
+    instance: Instance
+    record: InstanceRecord
+    migration: Migration
+    wanted: tuple[ExpectedAllocation, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class OnHost:
     """The instance is settled on the host with this provider, and should hold `wanted` there."""
 
@@ -90,7 +116,7 @@ class Elsewhere(OnHost):
 
 
 class OnEvacuatedHost(OnHost):
-    """It holds on its own host, and on one that it was evacuated from."""
+    """It holds on its own host, and on one that it was, or was to be, evacuated from or to."""
 
 
 class OnHostOfMove(OnHost):
@@ -117,7 +143,7 @@ class WrongDevices(OnHost):
     """It holds what it should of its own host and for its ports, but not what devices it has."""
 
 
-Claim = Moving | NotCertain | OnNoHost | HeldWithoutHost | OnHost
+Claim = Moving | NotCertain | OnNoHost | HeldWithoutHost | LostInMove | OnHost
 Kind = TypeVar("Kind", bound=Claim)
 
 
@@ -145,23 +171,78 @@ def elsewhere(claim: OnHost, facts: Facts) -> frozenset[str]:
 
 
 def evacuated_from(claim: OnHost, facts: Facts) -> Mapping[str, Migration]:
-    """The roots that it was evacuated from and still holds something of."""
-    evacuations = facts.evacuations.get(claim.instance.uuid, ())
-    sources = ((root_of(row.cell, row.source_host, row.source_node, facts), row)
-               for row in evacuations)  # fmt: skip
-    others = elsewhere(claim, facts)
-    return {root: row for root, row in sources if root in others}
+    """The roots of other hosts that evacuations left it with, each by the newest of these.
+
+    That is the source of an evacuation that is over, and the target of one that failed.
+    """
+    named: dict[str | None, Migration] = {}
+    for row in claim.record.migrations:
+        if row.kind == "evacuation" and not row.under_way:
+            done = row.status in ("done", "completed")
+            host, node = _source(row) if done else _target(row)
+            named[root_of(row.cell, host, node, facts)] = row
+    return {root: named[root] for root in sorted(elsewhere(claim, facts)) if root in named}
 
 
 def moved_between(claim: OnHost, facts: Facts) -> Mapping[str, Migration]:
     """The roots of other hosts that it holds of, by the newest of its moves that names them."""
-    named = (
-        (root_of(row.cell, host, node, facts), row)
+    named = {
+        root_of(row.cell, *place, facts): row
         for row in claim.record.migrations
-        for host, node in ((row.source_host, row.source_node), (row.target_host, row.target_node))
+        for place in (_source(row), _target(row))
+    }
+    return {root: named[root] for root in sorted(elsewhere(claim, facts)) if root in named}
+
+
+def should_hold(claim: OnHost, facts: Facts) -> Amounts | Unknown:
+    """All that the instance should hold, or why that is not certain.
+
+    What it holds here is kept where it may be right, and so are the shares of ports and devices: if
+    they are wrong, that is the matter of other defects. SAFETY: a pool that shares neither with its
+    host nor with another that it holds of is held for a reason that is not known: kept.
+    """
+    if not claim.wanted.parts:
+        return Unknown("what it should hold is not known")
+    here = outside_trees(claim.held, elsewhere(claim, facts), facts)
+    strange = {uuid: held for uuid, held in here.items() if _is_strange(uuid, claim, facts)}
+    mine = {uuid: held for uuid, held in here.items() if uuid not in strange}
+    total = {uuid: dict(held) for uuid, held in strange.items()}
+    for share in Share:
+        wanted, kept = claim.wanted.of(share), held_of(share, mine)
+        certain = share_agrees(share, mine, claim.wanted) or (
+            _is_untouched(share, here, claim) and not _is_doubled(share, claim)
+        )
+        if not certain and wanted.open:
+            return Unknown(open_reasons(wanted, facts.provider_names))
+        for uuid, held in (kept if certain else wanted.known).items():
+            total.setdefault(uuid, {}).update(held)
+    return total
+
+
+def _is_untouched(share: Share, here: Amounts, claim: OnHost) -> bool:
+    """Whether another share than the host's stays as it is: it is held here, or not at all."""
+    moves = claim.record.moves.values()
+    return (
+        share is not Share.HOST
+        and held_of(share, here) == held_of(share, claim.held)
+        and not any(held_of(share, held) for held in moves)
     )
-    others = elsewhere(claim, facts)
-    return {root: row for root, row in named if root in others}
+
+
+def _is_strange(uuid: str, claim: OnHost, facts: Facts) -> bool:
+    provider = facts.providers.get(uuid)
+    if provider is None:
+        return True
+    roots = {claim.provider.root, *elsewhere(claim, facts)}
+    return provider.sharing and not provider.shares_with & roots
+
+
+def _source(row: Migration) -> tuple[str | None, str | None]:
+    return row.source_host, row.source_node
+
+
+def _target(row: Migration) -> tuple[str | None, str | None]:
+    return row.target_host, row.target_node
 
 
 def root_of(cell: str, host: str | None, node: str | None, facts: Facts) -> str | None:
@@ -187,6 +268,8 @@ def _claim(instance: Instance, facts: Facts) -> Claim:
     match residence(instance, record, facts):
         case InMotion(reason):
             return Moving(instance, reason)
+        case Unconfirmed(migration):
+            return _unconfirmed(instance, record, migration, facts)
         case Undetermined(reason, of_instance):
             return NotCertain(instance, reason, of_instance)
         case NoHost():
@@ -197,6 +280,25 @@ def _claim(instance: Instance, facts: Facts) -> Claim:
             claim = OnHost(instance, record, provider, wanted)
             kind = _kind(claim, facts)
             return kind(instance, record, provider, wanted)
+
+
+def _unconfirmed(
+    instance: Instance, record: InstanceRecord, migration: Migration, facts: Facts
+) -> Moving | LostInMove:
+    """Two claims are right then, also on one host (Launchpad 1790204).
+
+    SAFETY: where one of them is another than it should be, the other may not be lost but merged.
+    A host without a provider is a matter of the whole host.
+    """
+    hosts = (_source(migration), _target(migration))
+    roots = [root_of(migration.cell, *place, facts) for place in hosts]
+    every = expected(instance, facts)
+    held = {instance.uuid: record.own, **record.moves}
+    lost = tuple(one for one in every if one.parts and not held.get(one.consumer))
+    kept = all(agrees(held.get(one.consumer, {}), one) for one in every if one not in lost)
+    if lost and kept and all(roots) and record.moves.keys() <= {migration.uuid}:
+        return LostInMove(instance, record, migration, lost)
+    return Moving(instance, f"its {migration.kind} is {migration.status}")
 
 
 def _kind(claim: OnHost, facts: Facts) -> type[OnHost]:
@@ -219,11 +321,13 @@ def _kind_on_host(claim: OnHost) -> type[OnHost]:
     if agrees(claim.held, claim.wanted):
         return Right
     if not share_agrees(Share.HOST, claim.held, claim.wanted):
-        return Doubled if _is_doubled(claim) else WrongAmount
+        return Doubled if _is_doubled(Share.HOST, claim) else WrongAmount
     ports_agree = share_agrees(Share.PORTS, claim.held, claim.wanted)
     return WrongDevices if ports_agree else WrongPorts
 
 
-def _is_doubled(claim: OnHost) -> bool:
-    twice = (*claim.wanted.of(Share.HOST).parts,) * 2
-    return share_agrees(Share.HOST, claim.held, ExpectedAllocation(claim.instance.uuid, twice))
+def _is_doubled(share: Share, claim: OnHost) -> bool:
+    """Whether it holds twice all that is in this share."""
+    parts = claim.wanted.of(share).parts
+    twice = ExpectedAllocation(claim.instance.uuid, parts * 2)
+    return bool(parts) and share_agrees(share, claim.held, twice)

@@ -12,6 +12,7 @@ from trueup.reconcile.facts import (
     Facts,
     Instance,
     InstanceRecord,
+    Migration,
     Provider,
 )
 
@@ -30,6 +31,13 @@ class Placed:
     """The instance is settled, on the compute node that this provider stands for."""
 
     provider: Provider
+
+
+@dataclass(frozen=True, slots=True)
+class Unconfirmed:
+    """Its resize or cold migration waits for confirmation, and holds the source until then."""
+
+    migration: Migration
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,13 +64,14 @@ class Undetermined:
     of_instance: bool = True
 
 
-Residence = Placed | InMotion | NoHost | Undetermined
+Residence = Placed | Unconfirmed | InMotion | NoHost | Undetermined
 
 
 def residence(instance: Instance, record: InstanceRecord, facts: Facts) -> Residence:
     """Where the instance resides; `record` is its record."""
     if reason := _motion(instance, record, facts):
-        return InMotion(reason)
+        waiting = _waiting(instance, record, facts)
+        return Unconfirmed(waiting) if waiting else InMotion(reason)
     if reason := contradiction(record, facts):
         return Undetermined(reason)
     if behind := facts.cells_behind.get(instance.cell):
@@ -135,15 +144,34 @@ def _of_host(reason: str) -> Undetermined:
     return Undetermined(reason, of_instance=False)
 
 
+def _waiting(instance: Instance, record: InstanceRecord, facts: Facts) -> Migration | None:
+    """The move that waits for confirmation, if that is all that is under way, and it is certain."""
+    if instance.vm_state != "resized" or len(record.living) > 1:
+        return None
+    moves = [row for row in record.migrations if row.under_way]
+    if len(moves) != 1 or moves[0].status != "finished" or moves[0].between_cells:
+        return None
+    other = _motion_of_row(instance, record, facts)
+    certain = not contradiction(record, facts) and instance.cell not in facts.cells_behind
+    return moves[0] if certain and other is None else None
+
+
 def _motion(instance: Instance, record: InstanceRecord, facts: Facts) -> str | None:
+    migration = facts.moving.get(instance.uuid)
+    if migration and instance.task_state is None and not any(row.hidden for row in record.living):
+        return f"its {migration.kind} is {migration.status}"
+    return _motion_of_row(instance, record, facts) or _UNSETTLED_STATES.get(
+        instance.vm_state or "building"
+    )
+
+
+def _motion_of_row(instance: Instance, record: InstanceRecord, facts: Facts) -> str | None:
     if any(row.hidden for row in record.living):
         return "it is hidden: its sibling in another cell is on the move"
     if instance.task_state is not None:
         return f"its task state is {instance.task_state}"
-    if migration := facts.moving.get(instance.uuid):
-        return f"its {migration.kind} is {migration.status}"
     if instance.uuid in facts.builds:
         return "it has a build request"
     if instance.updated_at is not None and instance.updated_at >= facts.taken_at:
         return "it changed while the facts were read"
-    return _UNSETTLED_STATES.get(instance.vm_state or "building")
+    return None

@@ -5,13 +5,8 @@ from collections.abc import Collection, Iterator
 
 from trueup.reconcile.claims import (
     Claim,
-    Doubled,
-    HeldWithoutHost,
     NotCertain,
     OnHost,
-    OnHostOfMove,
-    OnTwoHosts,
-    WrongAmount,
     WrongDevices,
     WrongPorts,
     all_claims,
@@ -21,7 +16,7 @@ from trueup.reconcile.facts import Facts
 from trueup.reconcile.findings import Subject, Unchecked, amounts_in_words
 
 # The types of claims that are no defect's matter.
-_UNNAMED = (Doubled, OnHostOfMove, OnTwoHosts, WrongAmount, WrongDevices, WrongPorts)
+_UNNAMED = (WrongDevices, WrongPorts)
 
 
 def unexplained(facts: Facts, told: Collection[str]) -> Iterator[Unchecked]:
@@ -39,10 +34,6 @@ def _reason(claim: Claim, facts: Facts, told: Collection[str]) -> str:
     if isinstance(claim, NotCertain):
         is_told = claim.instance.uuid in told or not claim.of_instance
         return "" if is_told else claim.reason
-    if isinstance(claim, HeldWithoutHost):
-        every = (claim.record.own, *claim.record.moves.values())
-        words = "; ".join(amounts_in_words(held, facts.provider_names) for held in every if held)
-        return f"is on no host and holds {words}, should hold nothing; no remedy is known"
     return _difference(claim, facts) if isinstance(claim, _UNNAMED) else ""
 
 

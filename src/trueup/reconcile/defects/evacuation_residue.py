@@ -25,9 +25,10 @@ from trueup.reconcile.findings import (
     service_evidence,
 )
 from trueup.reconcile.options import AuditOptions
-from trueup.reconcile.remedies import abandoned_host, guarded_step
+from trueup.reconcile.remedies import abandoned_host, guarded_step, no_guest
+from trueup.reconcile.replacing import same_status
 from trueup.reconcile.residence import services_of, source_is_up
-from trueup.reconcile.steps import Step
+from trueup.reconcile.steps import Guard, Step
 
 NAME = "evacuation-residue"
 TITLE = "It was evacuated, and still holds resources of the host it left"
@@ -35,7 +36,7 @@ REMEDY = "Keep what it holds elsewhere, release what it holds on the host it lef
 
 
 def find(facts: Facts, options: AuditOptions) -> Iterator[Verdict]:
-    """Settled instances that hold on their own host and on one they were evacuated from."""
+    """Settled instances that hold what an evacuation left: its source; if it failed, its target."""
     return (_judge(claim, facts) for claim in claims(facts, OnEvacuatedHost))
 
 
@@ -56,7 +57,22 @@ def remedy(finding: Finding, facts: Facts) -> tuple[Step, ...] | Declined:
         if row.status == "done"
         for guard in abandoned_host(row.cell, row.source_host or "", claim.instance, facts)
     )
-    return (guarded_step(after, facts, finding, claim.instance, guards),)
+    every = (*guards, *_guests_on_targets(left, claim, facts), *same_status(left.values()))
+    return (guarded_step(after, facts, finding, claim.instance, every),)
+
+
+def _guests_on_targets(
+    left: Mapping[str, Migration], claim: OnEvacuatedHost, facts: Facts
+) -> Iterator[Guard]:
+    """The guards that no target of an evacuation that failed has begun to run the guest."""
+    for row in left.values():
+        if not _is_over(row):
+            yield from no_guest(row.target_host or "", claim.instance, facts)
+
+
+def _is_over(evacuation: Migration) -> bool:
+    """Whether it left its source, and did not fail."""
+    return evacuation.status in ("done", "completed")
 
 
 def _judge(claim: OnEvacuatedHost, facts: Facts) -> Verdict:
@@ -110,5 +126,6 @@ def _evacuation(row: Migration, root: str, facts: Facts) -> Structure:
     return {
         "status": row.status,
         "source_host": row.source_host,
+        **({} if _is_over(row) else {"target_host": row.target_host}),
         **service_evidence(services_of(root, facts), facts.taken_at),
     }

@@ -7,15 +7,22 @@ back is lost, the wrong one of them may hold what is right.
 """
 
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 
-from trueup.reconcile.claims import HeldByMigration, claim_of, claims
-from trueup.reconcile.expected import agrees
+from trueup.reconcile.claims import (
+    HeldByMigration,
+    OnHostOfMove,
+    claim_of,
+    claims,
+    moved_between,
+    should_hold,
+)
+from trueup.reconcile.expected import Unknown, agrees
 from trueup.reconcile.facts import Allocations, Amounts, Facts, InstanceRecord
 from trueup.reconcile.findings import (
     Declined,
     Finding,
     Severity,
-    Structure,
     Subject,
     Unchecked,
     Verdict,
@@ -25,6 +32,13 @@ from trueup.reconcile.findings import (
 )
 from trueup.reconcile.options import AuditOptions
 from trueup.reconcile.remedies import guarded_step
+from trueup.reconcile.replacing import (
+    guests_on,
+    moves_evidence,
+    replaced,
+    replacing,
+    same_status,
+)
 from trueup.reconcile.steps import Step
 
 NAME = "migration-residue"
@@ -33,14 +47,18 @@ REMEDY = "Give the instance what is right on its host, and release what its migr
 
 
 def find(facts: Facts, options: AuditOptions) -> Iterator[Verdict]:
-    """Settled instances, a migration of which holds something."""
-    return (_judge(claim, facts) for claim in claims(facts, HeldByMigration))
+    """Settled instances, a migration of which holds something, or that hold of where they moved."""
+    yield from (_judge(claim, facts) for claim in claims(facts, HeldByMigration))
+    yield from (_judge_own(claim, facts) for claim in claims(facts, OnHostOfMove))
 
 
 def remedy(finding: Finding, facts: Facts) -> tuple[Step, ...] | Declined:
     """One request that gives all of these claims their right owner (drift B.6)."""
     claim = claim_of(finding.subject.uuid, facts)
-    right = _right(claim) if isinstance(claim, HeldByMigration) else None
+    if isinstance(claim, OnHostOfMove):
+        moves = moved_between(claim, facts).values()
+        return replaced(claim, finding, facts, same_status(moves))
+    right = _right(claim, facts) if isinstance(claim, HeldByMigration) else None
     if right is None or not isinstance(claim, HeldByMigration):
         return Declined("none of its claims is what it should hold")
     instance = claim.instance
@@ -51,11 +69,24 @@ def remedy(finding: Finding, facts: Facts) -> tuple[Step, ...] | Declined:
         instance.uuid: Allocations(right, project, user, kind),
         **dict.fromkeys(claim.record.moves),
     }
-    return (guarded_step(after, facts, finding, instance),)
+    roots = frozenset().union(*map(facts.roots_of, (claim.held, *claim.record.moves.values())))
+    guards = guests_on(roots - {claim.provider.root}, claim, facts)
+    return (guarded_step(after, facts, finding, instance, guards),)
+
+
+def _judge_own(claim: OnHostOfMove, facts: Facts) -> Verdict:
+    """The move is over, its own consumer holds both hosts, and one of them is right."""
+    moves = moved_between(claim, facts).values()
+    verdict = replacing(NAME, Severity.MEDIUM, claim, facts, {"migrations": moves_evidence(moves)})
+    if isinstance(verdict, Unchecked):
+        return verdict
+    return replace(
+        verdict, since=max((row.updated_at for row in moves if row.updated_at), default=None)
+    )
 
 
 def _judge(claim: HeldByMigration, facts: Facts) -> Verdict:
-    record, names, right = claim.record, facts.provider_names, _right(claim)
+    record, names, right = claim.record, facts.provider_names, _right(claim, facts)
     where = ", ".join(sorted({_where(held, facts) for held in record.moves.values()}))
     subject = Subject("instance", claim.instance.uuid)
     if right is None or not facts.coverage.complete:
@@ -71,7 +102,7 @@ def _judge(claim: HeldByMigration, facts: Facts) -> Verdict:
         Severity.HIGH,
         {
             "instance": instance_evidence(claim.instance, facts),
-            "migrations": tuple(_migration(record, uuid) for uuid in record.moves),
+            "migrations": moves_evidence(map(record.migration, record.moves)),
             "holds": holding(record.own, names),
             "migrations_hold": tuple(
                 row for held in record.moves.values() for row in holding(held, names)
@@ -83,23 +114,17 @@ def _judge(claim: HeldByMigration, facts: Facts) -> Verdict:
     )
 
 
-def _right(claim: HeldByMigration) -> Amounts | None:
-    """The one of its claims that is what it should hold; its own, if that is."""
+def _right(claim: HeldByMigration, facts: Facts) -> Amounts | None:
+    """What the instance should hold: the one of its claims that is that, its own if possible.
+
+    Where none is, but what it should hold is certain, it is that.
+    """
     if not claim.wanted.known:
         return None
     every = (claim.held, *claim.record.moves.values())
-    return next((held for held in every if agrees(held, claim.wanted)), None)
-
-
-def _migration(record: InstanceRecord, uuid: str) -> Structure:
-    row = record.migration(uuid)
-    return {
-        "uuid": uuid,
-        "kind": row.kind,
-        "status": row.status,
-        "source_host": row.source_host,
-        "target_host": row.target_host,
-    }
+    found = next((held for held in every if agrees(held, claim.wanted)), None)
+    right = found or should_hold(claim, facts)
+    return None if isinstance(right, Unknown) else right
 
 
 def _in_words(record: InstanceRecord, names: Mapping[str, str]) -> str:

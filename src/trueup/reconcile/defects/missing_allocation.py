@@ -1,17 +1,19 @@
 # SPDX-License-Identifier: Apache-2.0
 """Missing allocation: a settled instance on a known host holds nothing at all.
 
+Or its resize waits for confirmation, and of the two claims that are right then one is gone.
 What `nova-manage placement heal_allocations` repairs (seed 001), and what it cannot: dedicated
 processors asked for by the image, nested providers, ports.
 """
 
 from collections.abc import Iterator
 
-from trueup.reconcile.claims import Missing, claim_of, claims
-from trueup.reconcile.expected import open_reasons
+from trueup.reconcile.claims import LostInMove, Missing, claim_of, claims
+from trueup.reconcile.expected import ExpectedAllocation, open_reasons
 from trueup.reconcile.facts import Allocations, Facts
 from trueup.reconcile.findings import (
     Declined,
+    Evidence,
     Finding,
     Severity,
     Subject,
@@ -22,6 +24,7 @@ from trueup.reconcile.findings import (
 )
 from trueup.reconcile.options import AuditOptions
 from trueup.reconcile.remedies import guarded_step
+from trueup.reconcile.replacing import moves_evidence, same_status
 from trueup.reconcile.steps import Step
 
 NAME = "missing-allocation"
@@ -30,25 +33,42 @@ REMEDY = "Allocate what its flavor, image and ports ask for on its host"
 
 
 def find(facts: Facts, options: AuditOptions) -> Iterator[Verdict]:
-    """Settled instances without any allocation."""
-    return (_judge(claim, facts) for claim in claims(facts, Missing))
+    """Settled instances without any allocation, and moves to confirm that lost one of their two."""
+    yield from (_judge(claim, facts) for claim in claims(facts, Missing))
+    yield from (_judge_move(claim, facts) for claim in claims(facts, LostInMove))
 
 
 def remedy(finding: Finding, facts: Facts) -> tuple[Step, ...] | Declined:
-    """Allocate all that it should hold on its host, for its project and user."""
+    """Allocate all that is missing, for the instance's project and user."""
     claim = claim_of(finding.subject.uuid, facts)
-    if not isinstance(claim, Missing) or claim.wanted.open:
+    if not isinstance(claim, Missing | LostInMove) or _open(claim, facts):
         return Declined("what it should hold is not known")
     instance = claim.instance
-    after = Allocations(claim.wanted.known, instance.project, instance.user)
-    return (guarded_step({instance.uuid: after}, facts, finding, instance),)
+    after = {
+        one.consumer: Allocations(one.known, instance.project, instance.user)
+        for one in _lacking(claim)
+    }
+    moves = [claim.migration] if isinstance(claim, LostInMove) else []
+    kept = same_status(move for move in moves if move.uuid not in after)
+    return (guarded_step(after, facts, finding, instance, kept),)
+
+
+def _lacking(claim: Missing | LostInMove) -> tuple[ExpectedAllocation, ...]:
+    """What should be held, by each consumer that holds nothing."""
+    return (claim.wanted,) if isinstance(claim, Missing) else claim.wanted
+
+
+def _open(claim: Missing | LostInMove, facts: Facts) -> str:
+    """Why what should be held is not certain; empty: it is."""
+    names = facts.provider_names
+    reasons = (open_reasons(one, names) for one in _lacking(claim) if one.open)
+    return "; ".join(reasons)
 
 
 def _judge(claim: Missing, facts: Facts) -> Verdict:
     subject, names = Subject("instance", claim.instance.uuid), facts.provider_names
-    if claim.wanted.open:
-        reasons = open_reasons(claim.wanted, names)
-        return Unchecked(subject, claim.provider.name, f"holds nothing; {reasons}")
+    if reason := _open(claim, facts):
+        return Unchecked(subject, claim.provider.name, f"holds nothing; {reason}")
     return Finding(
         NAME,
         subject,
@@ -60,3 +80,35 @@ def _judge(claim: Missing, facts: Facts) -> Verdict:
             "should_hold": holding(claim.wanted.known, names),
         },
     )
+
+
+def _judge_move(claim: LostInMove, facts: Facts) -> Verdict:
+    """SAFETY: nothing is released. Until the move is confirmed, both hosts keep its resources."""
+    subject, names = Subject("instance", claim.instance.uuid), facts.provider_names
+    of_move = [one for one in claim.wanted if one.consumer != claim.instance.uuid]
+    of_own = [one for one in claim.wanted if one.consumer == claim.instance.uuid]
+    where = ", ".join(sorted({names.get(uuid, uuid) for one in claim.wanted for uuid in one.known}))
+    if reason := _open(claim, facts):
+        lost = " and ".join(["its migration"] * bool(of_move) + ["it"] * bool(of_own))
+        words = f"its {claim.migration.kind} waits for confirmation, and {lost} holds nothing"
+        return Unchecked(subject, where, f"{words}; {reason}")
+    return Finding(
+        NAME,
+        subject,
+        where,
+        Severity.HIGH,
+        {
+            "instance": instance_evidence(claim.instance, facts),
+            "migration": moves_evidence([claim.migration])[0],
+            "holds": holding(claim.record.own, names),
+            **_should_hold("should_hold", of_own, facts),
+            **_should_hold("migration_should_hold", of_move, facts),
+        },
+        consumers=(claim.migration.uuid,),
+    )
+
+
+def _should_hold(label: str, lost: list[ExpectedAllocation], facts: Facts) -> Evidence:
+    """What a consumer should hold, under this label, if its claim was lost."""
+    rows = tuple(row for one in lost for row in holding(one.known, facts.provider_names))
+    return {label: rows} if lost else {}

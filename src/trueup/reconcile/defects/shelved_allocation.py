@@ -1,0 +1,74 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Shelved allocation: an instance is shelved and offloaded, and still holds resources.
+
+Drift B.12, Launchpad 1798688, 1713796, 1862633: an offloaded instance is on no host and should hold
+nothing until it is unshelved.
+"""
+
+from collections.abc import Iterator
+
+from trueup.reconcile.claims import HeldWithoutHost, claim_of, claims
+from trueup.reconcile.facts import Facts
+from trueup.reconcile.findings import (
+    Declined,
+    Finding,
+    Severity,
+    Subject,
+    Unchecked,
+    Verdict,
+    amounts_in_words,
+    holding,
+    instance_evidence,
+)
+from trueup.reconcile.options import AuditOptions
+from trueup.reconcile.remedies import guarded_step
+from trueup.reconcile.steps import Step
+
+NAME = "shelved-allocation"
+TITLE = "It is shelved and offloaded, and still holds resources"
+REMEDY = "Release all that it and its migrations hold"
+_OFFLOADED = "shelved_offloaded"
+
+
+def find(facts: Facts, options: AuditOptions) -> Iterator[Verdict]:
+    """Instances on no host that hold something."""
+    return (_judge(claim, facts) for claim in claims(facts, HeldWithoutHost))
+
+
+def remedy(finding: Finding, facts: Facts) -> tuple[Step, ...] | Declined:
+    """Release all that it and its migrations hold, at once."""
+    claim = claim_of(finding.subject.uuid, facts)
+    if not isinstance(claim, HeldWithoutHost):
+        return Declined("it is on a host, or holds nothing now")
+    holders = (claim.instance.uuid, *claim.record.moves)
+    after = {one: None for one in holders if facts.holdings[one].allocations is not None}
+    return (guarded_step(after, facts, finding, claim.instance),)
+
+
+def _judge(claim: HeldWithoutHost, facts: Facts) -> Verdict:
+    record, names = claim.record, facts.provider_names
+    every = [held for held in (record.own, *record.moves.values()) if held]
+    where = ", ".join(sorted({names.get(uuid, uuid) for held in every for uuid in held}))
+    subject = Subject("instance", claim.instance.uuid)
+    words = "; ".join(amounts_in_words(held, names) for held in every)
+    if claim.instance.vm_state != _OFFLOADED:
+        reason = f"it is {claim.instance.vm_state}; if its build failed, delete it"
+        return Unchecked(
+            subject, where, f"is on no host and holds {words}, should hold nothing; {reason}"
+        )
+    if not facts.coverage.complete:
+        # SAFETY: a source that is silent may know it on a host.
+        return Unchecked(
+            subject, where, f"is shelved and offloaded and holds {words}; {facts.coverage.gap}"
+        )
+    return Finding(
+        NAME,
+        subject,
+        where,
+        Severity.MEDIUM,
+        {
+            "instance": instance_evidence(claim.instance, facts),
+            "holds": tuple(row for held in every for row in holding(held, names)),
+        },
+        consumers=tuple(sorted(record.moves)),
+    )

@@ -1,0 +1,60 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Wrong amount: an instance holds other processors, memory or disk of its host than it should.
+
+Drift A.2, B.38 and B.39: heal_allocations calls this "up-to-date". What it should hold follows from
+its flavor, its image (dedicated processors), and whether its root disk is a volume.
+"""
+
+from collections.abc import Iterator
+
+from trueup.reconcile.claims import WrongAmount, claim_of, claims
+from trueup.reconcile.facts import Facts
+from trueup.reconcile.findings import Declined, Finding, Severity, Unchecked, Verdict
+from trueup.reconcile.options import AuditOptions
+from trueup.reconcile.replacing import replaced, replacing
+from trueup.reconcile.steps import Step
+
+NAME = "wrong-amount"
+TITLE = "It holds more or less of its host than its flavor and image ask for"
+REMEDY = "Hold what its flavor and image ask for"
+
+
+def find(facts: Facts, options: AuditOptions) -> Iterator[Verdict]:
+    """Settled instances that hold of their own host only, and not what they should."""
+    for claim in claims(facts, WrongAmount):
+        verdict = replacing(NAME, Severity.HIGH, claim, facts, _asked_for(claim))
+        if isinstance(verdict, Finding) and _is_pinned_otherwise(claim):
+            # SAFETY: the guest has dedicated processors, whatever flavor and image say.
+            reason = "its NUMA topology pins processors, and neither flavor nor image asks for that"
+            verdict = Unchecked(verdict.subject, verdict.where, reason)
+        yield verdict
+
+
+def remedy(finding: Finding, facts: Facts) -> tuple[Step, ...] | Declined:
+    """One full replace. Shares of ports and devices that are not certain stay as they are."""
+    claim = claim_of(finding.subject.uuid, facts)
+    if not isinstance(claim, WrongAmount):
+        return Declined("it does not hold a wrong amount now")
+    return replaced(claim, finding, facts)
+
+
+def _asked_for(claim: WrongAmount) -> dict[str, str | None]:
+    """What the amounts follow from."""
+    flavor = claim.instance.flavor
+    image = claim.instance.image_properties or {}
+    policy = (flavor.extra_specs.get("hw:cpu_policy") if flavor else None) or image.get(
+        "hw_cpu_policy"
+    )
+    return {
+        "flavor": flavor.name if flavor else None,
+        "root_disk": "a volume" if claim.instance.volume_backed else "on its host",
+        **({"cpu_policy": policy} if policy else {}),
+    }
+
+
+def _is_pinned_otherwise(claim: WrongAmount) -> bool:
+    topology = claim.instance.numa_topology
+    pinned = topology is not None and any(cell.pinned for cell in topology.cells)
+    classes = {name for held in claim.held.values() for name in held}
+    wanted = {name for held in claim.wanted.known.values() for name in held}
+    return pinned and "PCPU" in classes and "PCPU" not in wanted

@@ -1,0 +1,108 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Full replaces: defects that are healed by letting an instance hold what it should, all at once.
+
+Pure. The verdict and the remedy rest on the same value, `should_hold`.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
+
+from trueup.reconcile.claims import OnHost, elsewhere, should_hold
+from trueup.reconcile.expected import Unknown
+from trueup.reconcile.facts import Facts, Migration
+from trueup.reconcile.findings import (
+    Declined,
+    Evidence,
+    Finding,
+    Severity,
+    Structure,
+    Subject,
+    Unchecked,
+    amounts_in_words,
+    holding,
+    instance_evidence,
+)
+from trueup.reconcile.remedies import guarded_step, no_guest
+from trueup.reconcile.steps import Guard, MigrationState, Step
+
+
+def replacing(
+    name: str, severity: Severity, claim: OnHost, facts: Facts, more: Evidence | None = None
+) -> Finding | Unchecked:
+    """The verdict: that it holds something else than it should, or why that is not certain."""
+    subject, names = Subject("instance", claim.instance.uuid), facts.provider_names
+    others = sorted(names.get(root, root) for root in elsewhere(claim, facts))
+    where = ", ".join(others) or claim.provider.name
+    if reason := obstacle(claim, facts):
+        return Unchecked(
+            subject,
+            where,
+            f"holds {amounts_in_words(claim.held, names)}, should hold "
+            f"{amounts_in_words(claim.wanted.known, names) or 'nothing'}; {reason}",
+        )
+    right = should_hold(claim, facts)
+    should = () if isinstance(right, Unknown) else holding(right, names)
+    evidence = {
+        "instance": instance_evidence(claim.instance, facts),
+        **(more or {}),
+        "holds": holding(claim.held, names),
+        "should_hold": should,
+    }
+    return Finding(name, subject, where, severity, evidence)
+
+
+def replaced(
+    claim: OnHost, finding: Finding, facts: Facts, guards: Iterable[Guard] = ()
+) -> tuple[Step, ...] | Declined:
+    """The step: all that it should hold, by its own consumer, in one request."""
+    uuid, right = claim.instance.uuid, should_hold(claim, facts)
+    held = facts.holdings[uuid].allocations
+    if held is None or isinstance(right, Unknown):
+        return Declined("what it should hold is not known")
+    every = (*guests_on(elsewhere(claim, facts), claim, facts), *guards)
+    after = {uuid: replace(held, amounts=right)}
+    return (guarded_step(after, facts, finding, claim.instance, every),)
+
+
+def obstacle(claim: OnHost, facts: Facts) -> str:
+    """Why it cannot be said what the instance should hold, or nothing may be released; or empty."""
+    right = should_hold(claim, facts)
+    if isinstance(right, Unknown):
+        return right.reason
+    if right == claim.held:
+        return "why it holds something of another provider is not known"
+    known = facts.nodes_by_uuid.keys() | {row.uuid for row in facts.deleted_compute_nodes}
+    strangers = sorted(elsewhere(claim, facts) - known)
+    if strangers:
+        named = ", ".join(facts.provider_names.get(one, one) for one in strangers)
+        return f"{named} is of no compute node that any cell knows"
+    # SAFETY: a source that is silent may know why it is held.
+    return facts.coverage.gap
+
+
+def guests_on(roots: Iterable[str], claim: OnHost, facts: Facts) -> Iterator[Guard]:
+    """The guards that no host of these, of which something is released, runs the guest by then."""
+    for root in sorted(roots):
+        for node in facts.nodes_by_uuid.get(root, ()):
+            yield from no_guest(node.host, claim.instance, facts)
+
+
+def same_status(moves: Iterable[Migration]) -> Iterator[Guard]:
+    """The guards that these migrations stay as they are."""
+    for row in {move.uuid: move for move in moves}.values():
+        yield MigrationState(row.cell, row.instance, row.uuid, row.status)
+
+
+def moves_evidence(moves: Iterable[Migration]) -> tuple[Structure, ...]:
+    """Migrations as evidence."""
+    every: Mapping[str, Migration] = {row.uuid: row for row in moves}
+    return tuple(
+        {
+            "uuid": row.uuid,
+            "kind": row.kind,
+            "status": row.status,
+            "source_host": row.source_host,
+            "target_host": row.target_host,
+        }
+        for row in every.values()
+    )

@@ -1,0 +1,37 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Full replaces: what is guarded besides the instance; what they hold is told in the scenarios."""
+
+from tests.reconcile.planning import planned
+from tests.scenarios.drafting import uuid_of
+from trueup.reconcile.steps import CellFresh, DomainIs, Guard, MigrationState
+
+CELL = uuid_of("cell1")
+FRESH = CellFresh(CELL, 60)
+WEB = """
+cell1
+  host h1 VCPU=8 MEMORY_MB=8192
+  host h2 VCPU=8 MEMORY_MB=8192
+  server web on h1 VCPU=2 MEMORY_MB=256
+"""
+TWICE = "holds web h1 VCPU=2 MEMORY_MB=256\nholds web h2 VCPU=2 MEMORY_MB=256\n"
+
+
+def guards_of(text: str) -> tuple[Guard, ...]:
+    """The guards of the only step, after that of the instance's state."""
+    [step] = planned(WEB + text).steps
+    assert step.consumers == (uuid_of("web"),)
+    return step.guards[1:]
+
+
+def test_a_host_is_released_only_while_its_hypervisor_does_not_run_the_guest():
+    assert guards_of(f"{TWICE}guest web on h1 running\n") == (
+        FRESH,
+        DomainIs("h2", uuid_of("web"), None),
+    )
+    assert guards_of(TWICE) == (FRESH,)
+
+
+def test_a_move_that_explains_what_is_held_has_to_keep_its_status():
+    move = "  live-migration of web from h1 to h2 failed\n"
+    status = MigrationState(CELL, uuid_of("web"), uuid_of("live-migration-of-web"), "failed")
+    assert guards_of(move + TWICE) == (FRESH, status)
