@@ -118,9 +118,9 @@ class Small:
         assert all(changes.write(change, self.cloud).accepted for change in step.changes)
 
 
-def build(folder: Path) -> Template:
+def build(folder: Path, failed: int = 0) -> Template:
     with lab.small_cloud(folder, seed=SEED, hosts=HOSTS, instances=INSTANCES) as small:
-        planted = small.plant(lab.Drift(1, 1, 1, 1, failed=0))
+        planted = small.plant(lab.Drift(1, 1, 1, 1, failed=failed))
         return Template(folder, small.placement_url, {one.kind.value: one for one in planted})
 
 
@@ -128,7 +128,7 @@ def build(folder: Path) -> Template:
 def running_copy(template: Template, folder: Path, placement: str = "trueup") -> Iterator[Small]:
     """A copy that answers; `placement` says whose service."""
     shutil.copytree(template.folder, folder)
-    _move_mappings(template.folder, folder)
+    move_mappings(template.folder, folder)
     with _served(sqlite_url(folder / "placement.sqlite"), placement) as url:
         nova_conf = folder / "nova.conf"
         text = nova_conf.read_text().replace(str(template.folder), str(folder))
@@ -138,7 +138,7 @@ def running_copy(template: Template, folder: Path, placement: str = "trueup") ->
         cloud.close()
 
 
-def _move_mappings(old: Path, new: Path) -> None:
+def move_mappings(old: Path, new: Path) -> None:
     with closing(sqlite3.connect(new / "nova_api.sqlite")) as connection:
         connection.execute(
             "UPDATE cell_mappings SET database_connection = replace(database_connection, ?, ?)",

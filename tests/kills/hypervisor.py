@@ -1,0 +1,49 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A private libvirtd with libvirt's test driver: its domains outlive a client, as real ones do."""
+
+import contextlib
+import os
+from collections.abc import Iterator
+from importlib import import_module
+
+from tests.servers.processes import (
+    ProgramMissing,
+    ServerProgram,
+    find_program,
+    private_folder,
+    serving,
+)
+
+# The one domain that the test driver begins with.
+DOMAIN = "6695eb01-f6a4-8304-79aa-97f2502e193f"
+URI = "test+unix:///default?socket={socket}"
+
+
+@contextlib.contextmanager
+def hypervisor() -> Iterator[str]:
+    """The URI of a hypervisor with one domain; "" where libvirtd is not installed."""
+    try:
+        program = find_program("libvirtd", "libvirt-daemon", "/usr/sbin")
+    except ProgramMissing:
+        yield ""
+        return
+    with private_folder("libvirt", None) as folder:
+        settings = folder / "libvirtd.conf"
+        settings.write_text(
+            f'unix_sock_dir = "{folder}"\nauth_unix_ro = "none"\nauth_unix_rw = "none"\n'
+        )
+        socket = folder / "libvirt-sock"
+        daemon = ServerProgram(
+            command=lambda _: (program, "-f", str(settings), "-p", str(folder / "pid")),
+            ready=lambda _: socket.exists(),
+            log=folder / "libvirtd.log",
+            environment={**os.environ},
+        )
+        with serving(daemon):
+            uri = URI.format(socket=socket)
+            # The test driver forgets its domains when the last connection ends.
+            kept = import_module("libvirt").open(uri)
+            try:
+                yield uri
+            finally:
+                kept.close()
