@@ -53,10 +53,10 @@ class Proxy:
         self._port, self.extra = port, extra
         self._lock = threading.Condition()
         self._under_way = 0
-        self._wrong: list[Wrong] = []
+        self._wrong: list[Wrong | None] = []
         self._late: list[Request] = []
 
-    def spoil(self, *wrong: Wrong) -> None:
+    def spoil(self, *wrong: Wrong | None) -> None:
         """What goes wrong with the next writes, one after the other."""
         self._wrong = list(wrong)
 
@@ -126,7 +126,8 @@ class _Handler(BaseHTTPRequestHandler):
         with contextlib.suppress(OSError):
             self.wfile.write(answered)
 
-    do_GET = do_PUT = do_POST = do_DELETE = _any
+    # As http.server calls them.
+    do_GET = do_PUT = do_POST = do_DELETE = _any  # noqa: N815
 
     def log_message(self, *_: object) -> None:
         pass

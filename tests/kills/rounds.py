@@ -5,7 +5,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from tests.kills.site import Site
-from trueup.reconcile import changes, plan_file
+from trueup.reconcile import changes, journals, plan_file
+from trueup.reconcile.journal import Journal
 from trueup.reconcile.steps import Step
 
 
@@ -19,7 +20,6 @@ class Round:
     state: Path
     ledger: bytes
     outside: dict
-    accepted: int
 
     @property
     def run_name(self) -> str:
@@ -32,11 +32,14 @@ class Round:
 
     def apply_again(self) -> None:
         """The second run completes the plan, and each change is written once."""
-        self.site.placement.settle()
-        self.site.others.settle()
         ran = self.site.run("apply", self.plan, state=self.state)
         assert ran.code == 0, ran.out + ran.err
         self.is_complete()
+
+    @property
+    def began(self) -> bool:
+        """Whether there is a journal of its run."""
+        return any(isinstance(one, Journal) for one in journals.runs(self.state))
 
     def is_complete(self) -> None:
         for step in self.steps:
@@ -57,10 +60,8 @@ class Round:
         assert self.site.state() == self.outside
 
 
-def begun(site: Site, steps: tuple[Step, ...]) -> Round:
-    """A round of these steps, at what the site holds now."""
+def begun(site: Site, steps: tuple[Step, ...], earlier: Round | None = None) -> Round:
+    """A round of these steps, at what the site holds now: the same as an `earlier` one left."""
     assert steps
-    return Round(
-        site, steps, site.saved(*steps), site.fresh_state(), site.ledger(), site.state(),
-        site.accepted,
-    )  # fmt: skip
+    ledger = earlier.ledger if earlier else site.ledger()
+    return Round(site, steps, site.saved(*steps), site.fresh_state(), ledger, site.state())

@@ -62,7 +62,7 @@ class Services:
 
     def _set_service(self, request: Request) -> Response:
         body = _body(request)
-        if body is None or body.get("disabled_reason") and body.get("status") != "disabled":
+        if body is None or (body.get("disabled_reason") and body.get("status") != "disabled"):
             return _json({"badRequest": {"message": "a malformed body"}}, 400)
         if body["status"] == "enabled":
             body["disabled_reason"] = None

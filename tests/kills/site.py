@@ -63,8 +63,18 @@ class Site:
 
     @property
     def accepted(self) -> int:
-        """How many writes the services have accepted so far."""
+        """How many writes the HTTP services have accepted so far."""
         return self.placement.accepted + self.others.accepted
+
+    def settle(self) -> None:
+        """Return when the services have answered all that was sent to them."""
+        self.placement.settle()
+        self.others.settle()
+
+    def spoil(self) -> None:
+        """Let nothing go wrong any more."""
+        self.placement.spoil()
+        self.others.spoil()
 
     def fresh_state(self) -> Path:
         """A folder for journals in which nothing is yet."""

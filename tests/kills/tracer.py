@@ -185,4 +185,6 @@ if __name__ == "__main__":
         main(["apply", "--help"])
     sys.stdout = kept
     for line in sys.stdin:
-        print(json.dumps(answer(json.loads(line), NUMBERS[platform.machine()])), flush=True)
+        found = answer(json.loads(line), NUMBERS[platform.machine()])
+        sys.stdout.write(json.dumps(found) + "\n")
+        sys.stdout.flush()

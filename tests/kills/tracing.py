@@ -3,6 +3,7 @@
 
 import contextlib
 import json
+import signal
 import subprocess
 import sys
 import sysconfig
@@ -11,7 +12,6 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from tests.servers.processes import dies_with_its_parent
-import signal
 
 REPOSITORY = Path(__file__).parents[2]
 COMMAND = Path(sysconfig.get_path("scripts")) / "trueup"
@@ -61,7 +61,8 @@ class Tracing:
             "when": kill.when,
             "output": str(self._output),
         }
-        assert self._process.stdin and self._process.stdout
+        assert self._process.stdin
+        assert self._process.stdout
         self._process.stdin.write(json.dumps(request).encode() + b"\n")
         self._process.stdin.flush()
         found = json.loads(self._process.stdout.readline())

@@ -153,20 +153,56 @@ def test_a_damaged_line_is_named_and_the_run_does_not_go_on(tmp_path, line):
     assert path_of(tmp_path).read_bytes() == damaged
 
 
-@pytest.mark.parametrize("found", [1, 3])
+@pytest.mark.parametrize("found", [1, 2, 4])
 def test_a_journal_of_another_format_is_refused_by_its_number(tmp_path, found):
     with opened(tmp_path):
         pass
     content = path_of(tmp_path).read_bytes()
-    path_of(tmp_path).write_bytes(content.replace(b'"format":2', b'"format":%d' % found, 1))
+    path_of(tmp_path).write_bytes(content.replace(b'"format":3', b'"format":%d' % found, 1))
     with pytest.raises(JournalFormatUnknown) as refused:
         read(RUN, tmp_path)
-    assert (refused.value.found, refused.value.known) == (found, 2)
+    assert (refused.value.found, refused.value.known) == (found, 3)
 
 
-def test_a_journal_of_the_first_version_had_no_format(tmp_path):
-    path_of(tmp_path).write_bytes(b'{"type":"plan","at":"2026-01-01T00:00:00","plan":{}}\n')
-    with pytest.raises(JournalFormatUnknown):
+@pytest.mark.parametrize(("written", "found"), [(b"", 1), (b'"format":2,', 2)])
+def test_journals_of_the_first_versions_had_no_digests(tmp_path, written, found):
+    path_of(tmp_path).write_bytes(b'{"type":"plan",%b"at":"2026-01-01T00:00:00"}\n' % written)
+    with pytest.raises(JournalFormatUnknown) as refused:
+        read(RUN, tmp_path)
+    assert refused.value.found == found
+
+
+@pytest.mark.parametrize(
+    ("line", "was", "edited"),
+    [
+        (1, b'"VCPU":2', b'"VCPU":1'),
+        (2, b'"type":"intended"', b'"type":"intended" '),
+        (3, b'"result":"refused"', b'"result":"done"'),
+    ],
+)
+def test_a_journal_that_was_edited_is_not_believed(tmp_path, line, was, edited):
+    with opened(tmp_path) as journal:
+        journal.intend(FIRST)
+        journal.settle(Settled(FIRST.id, "refused", "it moved"))
+    content = path_of(tmp_path).read_bytes()
+    assert was in content.splitlines()[line - 1]
+    path_of(tmp_path).write_bytes(content.replace(was, edited, 1))
+    with pytest.raises(JournalDamaged) as refused:
+        read(RUN, tmp_path)
+    assert (refused.value.line, refused.value.reason) == (
+        line, "it, or a line before it, was edited"
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize("line", [0, 1])
+def test_a_line_that_was_taken_out_is_missed(tmp_path, line):
+    with opened(tmp_path) as journal:
+        journal.intend(FIRST)
+        journal.settle(Settled(FIRST.id, "done"))
+    lines = path_of(tmp_path).read_bytes().splitlines(keepends=True)
+    del lines[line]
+    path_of(tmp_path).write_bytes(b"".join(lines))
+    with pytest.raises(JournalDamaged):
         read(RUN, tmp_path)
 
 
@@ -187,10 +223,20 @@ def test_a_disk_that_fills_up_is_refused_by_name_and_the_run_goes_on_later(tmp_p
         size = path_of(tmp_path).stat().st_size
         with full_disk_at(size + 5), pytest.raises(JournalUnwritable) as refused:
             journal.settle(Settled(FIRST.id, "done"))
+        with pytest.raises(JournalUnwritable):
+            journal.settle(Settled(SECOND.id, "done"))
     assert refused.value.folder == str(tmp_path)
-    assert path_of(tmp_path).stat().st_size == size + 5
+    assert path_of(tmp_path).stat().st_size == size + 5, "no line follows half a line"
     with opened(tmp_path) as journal:
         assert journal.intended_at(FIRST)
         assert journal.settled(FIRST) is None
         journal.settle(Settled(FIRST.id, "done"))
     assert read(RUN, tmp_path).settled(FIRST) == Settled(FIRST.id, "done")
+
+
+def test_a_journal_that_is_deleted_during_its_run_stops_the_run(tmp_path):
+    with opened(tmp_path) as journal:
+        path_of(tmp_path).unlink()
+        with pytest.raises(JournalUnwritable) as refused:
+            journal.intend(FIRST)
+    assert refused.value.reason == "it was deleted while the run went on"

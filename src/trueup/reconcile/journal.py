@@ -2,9 +2,11 @@
 """Journal: the append-only record of one run, on disk before anything is written.
 
 A file of JSON lines: the plan and who applies it; for each step what was intended, how it was
-settled, and by which run it was taken back. Folders of journals: `journals`.
+settled, and by which run it was taken back. Each line has a digest of all entries up to its own, so
+that a journal that somebody edited is not believed. Folders of journals: `journals`.
 """
 
+import hashlib
 import os
 from dataclasses import dataclass
 from datetime import datetime
@@ -18,7 +20,8 @@ from trueup.reconcile.clock import now
 from trueup.reconcile.plan import Plan
 from trueup.reconcile.steps import Step, Version, at_versions
 
-FORMAT = 2
+FORMAT = 3
+DIGEST_LENGTH = 16
 # unknown: whether the write was made cannot be told yet; a later run or an undo settles it.
 Result = Literal["done", "refused", "unknown"]
 
@@ -94,6 +97,11 @@ class _TakenBack(msgspec.Struct, tag="taken-back"):
     versions: tuple[Version, ...]
 
 
+class _Line(msgspec.Struct):
+    digest: str
+    entry: msgspec.Raw
+
+
 class _Header(msgspec.Struct):
     type: str
     format: int = 1
@@ -105,13 +113,15 @@ _Entry = _Opened | _Intended | _Settled | _TakenBack
 class Journal:
     """One run's journal, open for appending or only for looking; what it says so far."""
 
-    def __init__(self, file: IO[bytes], opened: _Opened) -> None:
+    def __init__(self, file: IO[bytes], opened: _Opened, digest: str) -> None:
         self.plan = opened.plan
         self.run = opened.run
         self.origin = opened.origin
         self.began_at = opened.at
         self.ended_at = opened.at
         self._file = file
+        self._digest = digest
+        self._failure: JournalUnwritable | None = None
         self._lock = Lock()
         self._intended: dict[str, datetime] = {}
         self._settled: dict[str, Settled] = {}
@@ -173,8 +183,9 @@ class Journal:
         """Put on disk that another run took this step back, and which versions it left."""
         self._append(_TakenBack(at=now(), step=step_id, by=by, versions=versions))
 
-    def take(self, entry: _Entry) -> None:
-        """Learn from an entry that is on disk."""
+    def take(self, entry: _Entry, digest: str) -> None:
+        """Learn from an entry that is on disk, and whose line has this digest."""
+        self._digest = digest
         self.ended_at = entry.at
         match entry:
             case _Intended():
@@ -187,15 +198,21 @@ class Journal:
 
     def _append(self, entry: _Entry) -> None:
         with self._lock:
-            _write(self._file, entry)
-            self.take(entry)
+            # What failed may have left a part of its line, which the next run cuts off.
+            if self._failure is not None:
+                raise self._failure
+            try:
+                digest = _write(self._file, entry, self._digest)
+            except JournalUnwritable as failure:
+                self._failure = failure
+                raise
+            self.take(entry, digest)
 
 
 def begun(plan: Plan, run: str, origin: Origin, file: IO[bytes]) -> Journal:
     """A new journal in an empty file. Raises JournalUnwritable."""
     opened = _Opened(format=FORMAT, at=now(), run=run, origin=origin, plan=plan)
-    _write(file, opened)
-    return Journal(file, opened)
+    return Journal(file, opened, _write(file, opened, ""))
 
 
 def continued(file: IO[bytes], path: Path) -> Journal | None:
@@ -214,40 +231,65 @@ def continued(file: IO[bytes], path: Path) -> Journal | None:
         return None
     first, *rest = whole.split(b"\n")
     _refuse_other_formats(first, path)
-    opened = _entry(first, path, 1)
+    opened, digest = _entry(first, path, 1, "")
     if not isinstance(opened, _Opened):
         raise JournalDamaged(str(path), 1, "it does not begin with a plan")
-    journal = Journal(file, opened)
+    journal = Journal(file, opened, digest)
     for number, line in enumerate(rest, 2):
-        journal.take(_entry(line, path, number))
+        entry, digest = _entry(line, path, number, digest)
+        journal.take(entry, digest)
     return journal
 
 
 def _refuse_other_formats(first: bytes, path: Path) -> None:
     try:
-        header = msgspec.json.decode(first, type=_Header)
+        header = msgspec.json.decode(_content(first), type=_Header)
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
         raise JournalDamaged(str(path), 1, str(error)) from error
     if header.type == "plan" and header.format != FORMAT:
         raise JournalFormatUnknown(str(path), header.format, FORMAT)
 
 
-def _entry(line: bytes, path: Path, number: int) -> _Entry:
+def _content(first: bytes) -> bytes:
+    """The entry of a first line; up to format 2 that was the line itself."""
     try:
-        entry: _Entry = msgspec.json.decode(line, type=_Entry)
+        return bytes(msgspec.json.decode(first, type=_Line).entry)
+    except msgspec.ValidationError:
+        return first
+
+
+def _entry(line: bytes, path: Path, number: int, before: str) -> tuple[_Entry, str]:
+    """The entry of a line, and the line's digest. `before` is the digest of the line before."""
+    try:
+        found = msgspec.json.decode(line, type=_Line)
+        entry: _Entry = msgspec.json.decode(found.entry, type=_Entry)
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
         raise JournalDamaged(str(path), number, str(error)) from error
-    return entry
+    # SAFETY: an undo writes what the journal says was there before.
+    if found.digest != _digest(before, bytes(found.entry)):
+        raise JournalDamaged(str(path), number, "it, or a line before it, was edited")
+    return entry, found.digest
 
 
-def _write(file: IO[bytes], entry: _Entry) -> None:
-    line = msgspec.json.encode(entry) + b"\n"
+def _digest(before: str, content: bytes) -> str:
+    return hashlib.sha256(before.encode() + content).hexdigest()[:DIGEST_LENGTH]
+
+
+def _write(file: IO[bytes], entry: _Entry, before: str) -> str:
+    """Put an entry on disk as the next line, and return that line's digest."""
+    content = msgspec.json.encode(entry)
+    digest = _digest(before, content)
+    line = msgspec.json.encode(_Line(digest, msgspec.Raw(content))) + b"\n"
+    folder = str(Path(file.name).parent)
     try:
         while line:
             line = line[file.write(line) :]
         # SAFETY: on disk before the call goes out, so that a crash never leaves an unknown write.
         os.fsync(file.fileno())
+        links = os.fstat(file.fileno()).st_nlink
     except OSError as error:
-        raise JournalUnwritable(
-            str(Path(file.name).parent), error.strerror or str(error)
-        ) from error
+        raise JournalUnwritable(folder, error.strerror or str(error)) from error
+    # SAFETY: a file that has no name any more keeps nothing beyond this process.
+    if not links:
+        raise JournalUnwritable(folder, "it was deleted while the run went on")
+    return digest
