@@ -42,8 +42,9 @@ lint: $(VENV)/.ready-test  ## format, lint, types and layers only
 
 conformance: $(VENV)/.ready-test  ## the long way: many more generated requests, and thousands of rounds
 	@TRUEUP_EXAMPLES=500 TRUEUP_ROUNDS=2000 TRUEUP_FUZZ_EXAMPLES=500 TRUEUP_HISTORIES=20000 \
+		TRUEUP_KILLS=command \
 		$(BIN)/pytest -n $(WORKERS) --dist loadgroup -q --timeout 7200 tests/differential tests/fuzz \
-		tests/simulator tests/races \
+		tests/simulator tests/races tests/kills \
 		tests/placement/index/search/test_candidates.py tests/placement/index/test_current.py
 
 mutants: $(VENV)/.ready-test  ## small changes of the decision code that no test notices

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A port in front of a service: counts the writes it accepts, and answers the next one badly."""
+"""A port in front of a service: counts the writes it accepts, and meddles with the next ones."""
 
 import contextlib
 import json
 import socket
 import threading
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from enum import Enum
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -28,6 +28,8 @@ class Wrong(Enum):
     LATE = "the connection is cut, and the service gets it later"
 
 
+# What happens to a write: it goes wrong, or something is done before it arrives; or nothing.
+Event = Wrong | Callable[[], object] | None
 _STATUS = {"CONFLICT": 409, "ERROR": 500, "BUSY": 503}
 
 
@@ -53,12 +55,12 @@ class Proxy:
         self._port, self.extra = port, extra
         self._lock = threading.Condition()
         self._under_way = 0
-        self._wrong: list[Wrong | None] = []
+        self._events: list[Event] = []
         self._late: list[Request] = []
 
-    def spoil(self, *wrong: Wrong | None) -> None:
-        """What goes wrong with the next writes, one after the other."""
-        self._wrong = list(wrong)
+    def spoil(self, *events: Event) -> None:
+        """What happens to the next writes, one after the other."""
+        self._events = list(events)
 
     def deliver(self) -> None:
         """Let what is late arrive now."""
@@ -73,8 +75,10 @@ class Proxy:
 
     def answer(self, request: Request) -> bytes:
         """What the client gets; nothing: its connection is cut."""
-        wrong = self._wrong.pop(0) if request.writes and self._wrong else None
-        if wrong is None:
+        wrong = self._events.pop(0) if request.writes and self._events else None
+        if not isinstance(wrong, Wrong):
+            if wrong is not None:
+                wrong()
             return self._forwarded(request)
         if wrong is Wrong.LATE:
             self._late.append(request)
@@ -126,8 +130,7 @@ class _Handler(BaseHTTPRequestHandler):
         with contextlib.suppress(OSError):
             self.wfile.write(answered)
 
-    # As http.server calls them.
-    do_GET = do_PUT = do_POST = do_DELETE = _any  # noqa: N815
+    do_GET = do_PUT = do_POST = do_DELETE = _any  # noqa: N815 - http.server calls them so
 
     def log_message(self, *_: object) -> None:
         pass

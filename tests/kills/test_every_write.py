@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 
 import pytest
 
-from tests.kills.proxy import Wrong
+from tests.kills.proxy import Event, Wrong
 from tests.kills.rounds import Round, begun
 from tests.kills.site import Site
 from tests.kills.targets import MAKERS
@@ -57,7 +57,7 @@ def at_each(
     kind: str,
     kills: Sequence[Kill],
     then: Callable[[Round], None],
-    wrong: Sequence[Wrong | None] = (),
+    wrong: Sequence[Event] = (),
 ) -> int:
     """Kill a round at each of these points and go on as `then` says; how many were killed."""
     killed, one = 0, None

@@ -38,7 +38,7 @@ NUMBERS = {
 }  # fmt: skip
 
 PTRACE_TRACEME, PTRACE_CONT, PTRACE_SYSCALL = 0, 7, 24
-PTRACE_SETOPTIONS, PTRACE_GETEVENTMSG, PTRACE_GET_SYSCALL_INFO = 0x4200, 0x4201, 0x420E
+PTRACE_SETOPTIONS, PTRACE_GETEVENTMSG, PTRACE_SYSCALL_AT = 0x4200, 0x4201, 0x420E
 # TRACESYSGOOD, TRACEFORK, TRACEVFORK, TRACECLONE, TRACEEXEC, TRACESECCOMP, EXITKILL
 OPTIONS = 1 | 2 | 4 | 8 | 16 | 128 | 0x100000
 EVENT_SECCOMP = 7
@@ -147,7 +147,7 @@ class Tracer:
 def _call_number(thread: int) -> int:
     """The number of the call at which a thread stands (struct ptrace_syscall_info)."""
     found = ctypes.create_string_buffer(88)
-    ptrace(PTRACE_GET_SYSCALL_INFO, thread, len(found), ctypes.addressof(found))
+    ptrace(PTRACE_SYSCALL_AT, thread, len(found), ctypes.addressof(found))
     return int(struct.unpack_from("Q", found, 24)[0])
 
 
