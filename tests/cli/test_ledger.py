@@ -2,6 +2,7 @@
 """`trueup ledger export` and `import`; what is copied: tests/reconcile/test_ledger_copy.py."""
 
 from tests.cli.running import trueup
+from trueup.lab.embedded import embedded_placement
 
 
 def test_a_ledger_is_exported_and_the_same_is_not_imported_again(small, nova_conf, tmp_path):
@@ -26,3 +27,19 @@ def test_another_ledger_is_refused(small, nova_conf, tmp_path):
     assert (ran.code, ran.out) == (2, "")
     assert "Placement is not empty" in ran.err
     assert small.rows() == before
+
+
+def test_it_is_imported_into_an_empty_placement_and_read_again(small, nova_conf, tmp_path):
+    path, there = tmp_path / "ledger.json", tmp_path / "there"
+    trueup("ledger", "export", path)
+    there.mkdir()
+    with embedded_placement(there) as empty:
+        words = nova_conf.read_text().replace(small.placement_url, empty.endpoint())
+        other = tmp_path / "other.conf"
+        other.write_text(words)
+        ran = trueup("ledger", "import", path, "--nova-conf", other)
+        assert ran.code == 0, ran.err
+        assert f"Written to {empty.endpoint()}, and read again" in ran.err
+        again = tmp_path / "again.json"
+        trueup("ledger", "export", again, "--nova-conf", other)
+    assert again.read_bytes() == path.read_bytes()

@@ -8,6 +8,7 @@ from tests.reconcile.changes.test_placement_targets import aggregate, more_trait
 from trueup.lab.embedded import embedded_placement
 from trueup.reconcile import changes
 from trueup.reconcile.ledger_copy import (
+    CopyDiffers,
     CopyRefused,
     CopyUnreadable,
     LedgerNotEmpty,
@@ -65,6 +66,23 @@ def test_what_placement_refuses_is_named(small, empty):
     with pytest.raises(CopyRefused) as refused:
         write(msgspec.structs.replace(copy, providers=(first, twice)), empty, quiet)
     assert "ProviderNode" in refused.value.part
+
+
+def test_what_somebody_else_wrote_meanwhile_is_noticed(small, empty):
+    copy = read(small.cloud, quiet)
+    last = copy.providers[-1]
+
+    def meddle(stage: str, done: int, of: int) -> None:
+        if (stage, done) == ("consumers", of):
+            assert (
+                empty.placement.send(
+                    "PUT", f"/resource_providers/{last.uuid}", {"name": "another"}
+                ).status_code
+                == 200
+            )
+
+    with pytest.raises(CopyDiffers):
+        write(copy, empty, meddle)
 
 
 @pytest.mark.parametrize("content", [b"", b"{}", b"[]", b"nonsense", b"\xff"])

@@ -14,7 +14,9 @@ from trueup.reconcile.options import AuditOptions
 from trueup.reconcile.rehearse import NotRehearsable, Rehearsal, rehearse
 from trueup.reconcile.report.rehearsals import rehearsal_table
 from trueup.reconcile.sources.cloud import Cloud
-from trueup.reconcile.steps import Change, step_of
+from trueup.reconcile.steps import Change, Held, step_of
+
+WRONG = "wrong-provider"
 
 
 def quiet(*_: object) -> None:
@@ -74,6 +76,35 @@ def test_a_finding_that_a_plan_makes_is_named(small, tmp_path):
         "",
         "new: missing-allocation",
     ) in rows
+
+
+def test_what_a_plan_makes_unexplained_is_named(small, tmp_path):
+    """It gives an instance less than it should hold, which no defect has a name for."""
+    plan = small.plan("wrong-provider")
+    [step] = plan.steps
+    [change], [consumer] = step.changes, step.consumers
+    right = change.after.by_consumer[consumer]
+    less = {
+        uuid: {name: amount - (name == "MEMORY_MB") for name, amount in row.items()}
+        for uuid, row in right.amounts.items()
+    }
+    after = Held({consumer: replace(right, amounts=less)})
+    steps = (structs.replace(step, changes=(structs.replace(change, after=after),)),)
+    shown = rehearsed(small, replace(plan, steps=steps), tmp_path)
+    assert [row.subject.uuid for row in shown.unchecked] == [consumer]
+    assert not shown.succeeded
+    _, rows = rehearsal_table(shown)
+    assert ("could not check", consumer) in [row[:2] for row in rows]
+
+
+def test_a_cell_that_is_silent_is_named(small, tmp_path):
+    plan = small.plan("wrong-provider")
+    silent = next(name for name in ("cell1", "cell2") if name != small.planted[WRONG].cell)
+    (small.folder / f"nova_{silent}.sqlite").unlink()
+    shown = rehearsed(small, plan, tmp_path)
+    assert [answer.source for answer in shown.missing] == [silent]
+    _, rows = rehearsal_table(shown)
+    assert ("could not check", silent) in [row[:2] for row in rows]
 
 
 @pytest.mark.parametrize("kind", ["port-binding", "compute-service", "domain"])

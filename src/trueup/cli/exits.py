@@ -186,6 +186,13 @@ _WORDS: dict[type[Exception], tuple[ExitCode, Callable[[Any], str]]] = {
             "empty that Placement before you import again."
         ),
     ),
+    ledger_copy.CopyDiffers: (
+        ExitCode.SOME_REFUSED,
+        lambda e: (
+            "everything is written, and Placement holds something else than the file: another "
+            "service writes to it. Stop that, empty it, and import again."
+        ),
+    ),
     rehearse.NotRehearsable: (
         ExitCode.USAGE,
         lambda e: (

@@ -28,6 +28,8 @@ _OF_CLOUDS = {
     "libvirt_uri": "--libvirt-uri",
 }
 _OF_DATABASES = ("cell_database", "cell_timeout")
+# What says how facts are read, and has no say where only Placement's API is used.
+_OF_FACTS = (*_OF_DATABASES, "placement_database", "placement_conf", "libvirt", "libvirt_uri")
 
 
 @dataclass(eq=False)
@@ -70,6 +72,14 @@ def refuse_ignored(arguments: argparse.Namespace) -> None:
             [one for one in _OF_DATABASES if one in given],
             "no cell's database is read with --nova-api; leave one of them out",
         )
+
+
+def refuse_ways_of_reading(arguments: argparse.Namespace) -> None:
+    """Raise OptionRefused for an option about facts, where only Placement's API is used."""
+    _refuse(
+        [one for one in _OF_FACTS if getattr(arguments, one)],
+        "a ledger is copied over Placement's API; leave it out",
+    )
 
 
 def refuse_columns(asked: Iterable[str], columns: Sequence[str]) -> None:

@@ -54,10 +54,17 @@ class RehearseCommand(CloudVerb):
 
 
 def _conclude(shown: Rehearsal) -> ExitCode:
-    """Say what the rehearsal showed, in one line."""
+    """Say what the rehearsal showed; its exit code."""
     done = sum(1 for _, settled in shown.outcomes if settled.result == "done")
     say(
         f"Rehearsed: {done} of {counted(len(shown.outcomes), 'step')} done; of the findings that "
         f"the plan remedies {len(shown.left)} are left, and {len(shown.new)} are new."
     )
-    return ExitCode.CLEAN if shown.succeeded else ExitCode.FINDINGS
+    if shown.unchecked:
+        count = counted(len(shown.unchecked), "subject")
+        say(f"{count} that could be checked before could not be checked afterwards.")
+    for answer in shown.missing:
+        say(f"Did not answer: {answer.source}: {answer.reason}. What it knows was not judged.")
+    if not shown.succeeded:
+        return ExitCode.FINDINGS
+    return ExitCode.INCOMPLETE if shown.missing else ExitCode.CLEAN

@@ -59,6 +59,11 @@ class CopyRefused(Exception):
 
 
 @dataclass(eq=False)
+class CopyDiffers(Exception):
+    """Everything was written, and Placement holds something else: somebody else writes to it."""
+
+
+@dataclass(eq=False)
 class CopyUnreadable(Exception):
     """The file is not there, or holds no copy of a ledger."""
 
@@ -109,7 +114,7 @@ def read(cloud: Cloud, progress: Progress) -> LedgerCopy:
 def write(copy: LedgerCopy, cloud: Cloud, progress: Progress) -> bool:
     """Write a copy into an empty Placement; False: it holds the same already.
 
-    Raises LedgerNotEmpty, CopyRefused, Unreachable, AccessDenied.
+    Raises LedgerNotEmpty, CopyRefused, CopyDiffers, Unreachable, AccessDenied.
     """
     there = read(cloud, lambda *_: None)
     if there.providers or there.consumers:
@@ -126,6 +131,8 @@ def write(copy: LedgerCopy, cloud: Cloud, progress: Progress) -> bool:
     for provider in copy.providers:
         if provider.inventories:
             _write(InventoriesOf(provider.uuid), Inventories(provider.inventories), cloud)
+    if read(cloud, progress) != copy:
+        raise CopyDiffers
     return True
 
 

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Rehearse: the same apply, against a copy of the ledger and a Nova frozen from the facts.
 
-Then the same audit: none of the findings that the plan remedies may be left, and no new one may be
-there.
+Then the same audit: none of the findings that the plan remedies may be left, no new one may be
+there, and whatever could be checked before must still be explained.
 """
 
 from collections import Counter
@@ -14,8 +14,8 @@ from msgspec import structs
 from trueup.reconcile import changes
 from trueup.reconcile.apply import Outcome
 from trueup.reconcile.audit import Audit, audit
-from trueup.reconcile.facts import Facts
-from trueup.reconcile.findings import Finding
+from trueup.reconcile.facts import Facts, SourceStatus
+from trueup.reconcile.findings import Finding, Unchecked
 from trueup.reconcile.options import AuditOptions
 from trueup.reconcile.plan import Plan
 from trueup.reconcile.runs import applied
@@ -59,18 +59,25 @@ class Usage:
 
 @dataclass(frozen=True, slots=True)
 class Rehearsal:
-    """What the rehearsal of a plan showed. `left` and `new` are empty where the plan is right."""
+    """What the rehearsal of a plan showed.
+
+    `left`, `new` and `unchecked` are empty where the plan is right: findings that it remedies and
+    that are still there, findings that were not there before, and subjects that could be checked
+    before. `missing` are the sources that did not answer: of what they know nothing was judged.
+    """
 
     outcomes: tuple[Outcome, ...]
     left: tuple[Finding, ...]
     new: tuple[Finding, ...]
+    unchecked: tuple[Unchecked, ...]
     usage: tuple[Usage, ...]
+    missing: tuple[SourceStatus, ...]
 
     @property
     def succeeded(self) -> bool:
-        """Whether every step was done, no finding that it remedies is left, and none is new."""
+        """Whether every step was done, and the audit afterwards has nothing that it must not."""
         done = all(settled.result == "done" for _, settled in self.outcomes)
-        return done and not self.left and not self.new
+        return done and not (self.left or self.new or self.unchecked)
 
 
 def rehearse(
@@ -89,12 +96,17 @@ def rehearse(
     last = audited(facts, cloud, options)
     remedied = {finding.id for finding in plan.findings}
     known = {finding.id for finding in first.audit.findings}
+    open_before = {(row.subject, row.reason) for row in first.audit.unchecked}
     found = last.audit.findings
     return Rehearsal(
         outcomes=outcomes,
         left=tuple(row for row in found if row.id in remedied),
         new=tuple(row for row in found if row.id not in known | remedied),
+        unchecked=tuple(
+            row for row in last.audit.unchecked if (row.subject, row.reason) not in open_before
+        ),
         usage=_usage(first.facts, last.facts),
+        missing=tuple(last.audit.coverage.missing),
     )
 
 
@@ -126,14 +138,15 @@ def _for_copy(step: Step, cloud: Cloud) -> Step:
 def _usage(before: Facts, after: Facts) -> tuple[Usage, ...]:
     """What changed in the usage of providers."""
     old, new = _used(before), _used(after)
-    changed = sorted(key for key in old.keys() | new.keys() if old[key] != new[key])
-    return tuple(
+    changed = (key for key in old.keys() | new.keys() if old[key] != new[key])
+    rows = (
         Usage(
             after.provider_names.get(uuid, uuid), name, old[uuid, name], new[uuid, name],
             _capacity(uuid, name, after),
         )
         for uuid, name in changed
     )  # fmt: skip
+    return tuple(sorted(rows, key=lambda row: (row.provider, row.resource_class)))
 
 
 def _used(facts: Facts) -> Counter[tuple[str, str]]:

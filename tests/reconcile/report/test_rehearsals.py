@@ -14,7 +14,9 @@ def test_steps_findings_and_usage_are_rows():
         outcomes=((step, Settled(step.id, "refused", "it moved")),),
         left=plan.findings[:1],
         new=(),
+        unchecked=(),
         usage=(Usage("h1", "VCPU", 4, 9, 8),),
+        missing=(),
     )
     _, rows = rehearsal_table(shown)
     assert rows == [

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A rehearsal as a table: steps, findings that are left or new, and usage before and after."""
+"""A rehearsal as a table: its steps, what the audit says afterwards, and usage before and after."""
 
 from trueup.reconcile.rehearse import Rehearsal
 from trueup.reconcile.report.tables import Cell, Table
@@ -8,13 +8,18 @@ REHEARSAL_COLUMNS = ("What", "Subject", "Before", "After", "Result")
 
 
 def rehearsal_table(shown: Rehearsal) -> Table:
-    """One row for each step, each finding that is left or new, and each usage that changed."""
+    """One row for each step, each verdict that must not be there, and each usage that changed."""
     rows: list[tuple[Cell, ...]] = [
         ("step", " ".join(sorted(step.subjects)), "", "", _words(settled.result, settled.reason))
         for step, settled in shown.outcomes
     ]
     for word, findings in (("left", shown.left), ("new", shown.new)):
         rows += [("finding", row.subject.uuid, "", "", f"{word}: {row.defect}") for row in findings]
+    rows += [("could not check", row.subject.uuid, "", "", row.reason) for row in shown.unchecked]
+    rows += [
+        ("could not check", answer.source, "", "", f"did not answer: {answer.reason}")
+        for answer in shown.missing
+    ]
     rows += [
         (
             "usage",
