@@ -36,6 +36,42 @@ def names(steps) -> list[str]:
     return ["".join(known[one] for one in step.consumers) for step in steps]
 
 
+def in_a_row(count: int) -> str:
+    """Full hosts, each of which holds what belongs on the next one; the last one is free."""
+    servers = range(count)
+    hosts = "".join(f"  host h{n} VCPU=8 MEMORY_MB=8192\n" for n in range(count + 1))
+    living = "".join(f"  server s{n} on h{n + 1}\n" for n in servers)
+    held = "".join(f"holds s{n} h{n} VCPU=8\n" for n in servers)
+    return f"cell1\n{hosts}{living}{held}"
+
+
+@pytest.mark.timeout(120)
+def test_five_thousand_steps_of_which_each_waits_for_another():
+    """A quadratic order takes minutes for it."""
+    count = 5_000
+    facts = facts_of(in_a_row(count))
+    steps = [moved(facts, f"s{n}", f"h{n + 1}", 8) for n in range(count)]
+    order = ordered(steps, facts)
+    assert [step.id for step in order.steps] == [step.id for step in reversed(steps)]
+
+
+@pytest.mark.timeout(120)
+def test_five_thousand_steps_of_full_hosts_that_exchange_their_instances():
+    count = 2_500
+    pairs = range(0, 2 * count, 2)
+    facts = facts_of(
+        "cell1\n"
+        + "".join(f"  host h{n} VCPU=8 MEMORY_MB=64\n" for n in range(2 * count))
+        + "".join(f"  server s{n} on h{n ^ 1}\n" for n in range(2 * count))
+        + "".join(f"holds s{n} h{n} VCPU=8 MEMORY_MB=64\n" for n in range(2 * count))
+    )
+    steps = [moved(facts, f"s{n}", f"h{n ^ 1}", 8) for n in range(2 * count)]
+    order = ordered(steps, facts)
+    together = {step.consumers for step in order.steps}
+    assert together == {tuple(sorted((uuid_of(f"s{n}"), uuid_of(f"s{n + 1}")))) for n in pairs}
+    assert order.without_room == ()
+
+
 def test_two_full_hosts_that_hold_each_others_instance_are_one_request():
     facts = facts_of(FULL)
     order = ordered([moved(facts, "a", "h1", 8), moved(facts, "b", "h2", 8)], facts)
