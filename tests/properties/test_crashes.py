@@ -50,7 +50,7 @@ class Reaper:
 @pytest.fixture
 def cloud(tmp_path: Path) -> Iterator[lab.SmallCloud]:
     with lab.small_cloud(tmp_path / "cloud", seed=1, hosts=6, instances=40) as small:
-        small.plant(lab.Drift(orphaned=1, evacuated=1, missing=1, misplaced=1, failed=0))
+        small.plant(lab.Drift(orphaned=1, evacuated=1, missing=1, misplaced=1, failed=1))
         yield small
 
 
@@ -59,7 +59,7 @@ def plan_anew(cloud: lab.SmallCloud, tmp_path: Path) -> Path:
     ran = trueup(
         "plan", "--nova-conf", cloud.nova_conf, "--interval", 0.01, "--out", path, "-f", "json"
     )
-    assert len(ran.json()) == 4, ran.err
+    assert len(ran.json()) == 5, ran.err
     return path
 
 

@@ -65,6 +65,11 @@ class _Nova:
             heartbeat=max((row.last_seen for row in rows.services.values()), default=None),
         )
 
+    def service_reports(self, cell: Any, host: str) -> Any:
+        found = self.hosts(cell)
+        mine = tuple(row for row in found.services if row.host == host)
+        return SimpleNamespace(services=mine, heartbeat=found.heartbeat)
+
     def registry(self, cells: Any, uuids: Any) -> Any:
         return SimpleNamespace(
             host_aggregates=tuple(map(aggregate_of, self._cloud.aggregates.values()))

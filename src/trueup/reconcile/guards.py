@@ -88,14 +88,14 @@ def _migration(guard: MigrationState, cloud: Cloud) -> Iterator[str]:
 
 
 def _service(guard: ServiceDown, cloud: Cloud) -> Iterator[str]:
-    services = [row for row in _services(guard.cell, cloud) if row.host == guard.host]
+    services = _services(guard.cell, guard.host, cloud)
     if any(row.is_up(now()) for row in services):
         yield f"the nova-compute of {guard.host} was down, it is up"
 
 
 def _cell(guard: CellFresh, cloud: Cloud) -> Iterator[str]:
     cell = _cell_of(guard.cell, cloud)
-    reported = cloud.nova.hosts(cell).heartbeat if cell else None
+    reported = cloud.nova.service_reports(cell, "").heartbeat if cell else None
     if reported is None:
         yield "no service of the cell has ever reported"
         return
@@ -122,7 +122,7 @@ def _domain(guard: DomainIs, cloud: Cloud) -> Iterator[str]:
 
 
 def _setting(guard: ServiceSetting, cloud: Cloud) -> Iterator[str]:
-    services = [row for row in _services(guard.cell, cloud) if row.host == guard.host]
+    services = _services(guard.cell, guard.host, cloud)
     words = {True: "disabled", False: "enabled"}
     if not services:
         yield f"the compute service of {guard.host} is gone"
@@ -157,9 +157,9 @@ def _node_gone(guard: NodeGone, cloud: Cloud) -> Iterator[str]:
             yield f"{cell.name} has a compute service of {guard.host} again"
 
 
-def _services(cell: str, cloud: Cloud) -> tuple[ComputeService, ...]:
+def _services(cell: str, host: str, cloud: Cloud) -> tuple[ComputeService, ...]:
     known = _cell_of(cell, cloud)
-    return cloud.nova.hosts(known).services if known else ()
+    return cloud.nova.service_reports(known, host).services if known else ()
 
 
 def _cell_of(uuid: str, cloud: Cloud) -> NovaCell | None:

@@ -40,7 +40,15 @@ def write(change: Change, cloud: Cloud) -> Reply:
 
 
 def version_after(change: Change) -> Version:
-    """A write moves the generation by one; a consumer that is left with nothing is gone."""
+    """A write moves the generation by one; a consumer that is left with nothing is gone.
+
+    SAFETY: a consumer that is gone has no generation, so that nothing tells who released it. If we
+    were about to, it counts as released by us: also when our write was never sent, and somebody
+    else released it before the run went on. Calling that unknown would never end, and would deny
+    the undo of every release whose process was killed. What an undo can do wrong is to give back
+    what the consumer held when the plan was made; its guard refuses that for an instance which is
+    no longer as it was then.
+    """
     after = held_in(change.after)
     return {
         one: None if held is None else (_number(change.version[one]) or 0) + 1

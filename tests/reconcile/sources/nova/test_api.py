@@ -45,6 +45,16 @@ def with_a_cell_down():
         yield NovaApi(adapter)
 
 
+def test_the_services_of_one_host_and_none_of_a_cell_that_is_down(nova, with_a_cell_down):
+    whole = nova.hosts(ANSWERING_CELLS).services
+    for host in ("devstack1", "devstack2", "nowhere"):
+        found = nova.service_reports(ANSWERING_CELLS, host)
+        assert found.services == tuple(row for row in whole if row.host == host)
+        assert found.heartbeat is None
+    with pytest.raises(Unreachable):
+        with_a_cell_down.service_reports(DOWN_CELLS, "devstack3")
+
+
 def older(answers_: answers.Answers, minor: int) -> answers.Answers:
     """The same cloud as a Nova of this microversion would answer."""
     changed = {key.replace(" 2.98", f" 2.{minor}"): row for key, row in answers_.items()}

@@ -161,3 +161,23 @@ def test_a_port_without_an_allocation_is_not_carried_here(small, nova, cell1):
         )
     read = {one.uuid: one.ports_hold for one in nova.contents(cell1).instances}
     assert (read[plain], read[special]) == (False, True)
+
+
+def test_one_hosts_services_and_the_last_report_are_those_of_the_whole_cell(small, nova, cell1):
+    whole = nova.hosts(cell1)
+    for host in {row.host for row in whole.services} | {"nowhere"}:
+        found = nova.service_reports(cell1, host)
+        assert found.services == tuple(row for row in whole.services if row.host == host)
+        assert found.heartbeat == whole.heartbeat
+        assert found.compute_nodes == ()
+
+
+@pytest.mark.parametrize("where", ["binary = 'nova-compute'", "1 = 1"])
+def test_services_that_have_never_reported_were_made_at_some_time(small, nova, cell1, where):
+    small.sql("nova_cell1", f"UPDATE services SET last_seen_up = NULL WHERE {where}")
+    assert nova.service_reports(cell1, "").heartbeat == nova.hosts(cell1).heartbeat
+
+
+def test_a_deleted_service_reports_no_more(small, nova, cell1):
+    small.sql("nova_cell1", "UPDATE services SET deleted = id")
+    assert nova.service_reports(cell1, "").heartbeat is None

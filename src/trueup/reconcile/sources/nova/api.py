@@ -129,6 +129,20 @@ class NovaApi:
             ),
         )
 
+    def service_reports(self, cell: NovaCell, host: str) -> CellContents:
+        """Services. Raises Unreachable for DOWN_CELLS, as `hosts` does."""
+        if cell.uuid == DOWN_CELLS.uuid:
+            self._refuse_silence()
+            return CellContents()
+        # Without a filter: with one, Nova leaves out services in cells that are down.
+        rows = (row for row in self._all_services() if row["host"] == host)
+        return CellContents(
+            services=self._each(
+                (row for row in rows if row["status"] != UNKNOWN),
+                lambda row: documents.compute_service(row, ANSWERING_CELLS.uuid),
+            )
+        )
+
     def instance_ids(self, cell: NovaCell, wanted: InstanceFilter) -> InstanceIds:
         """The servers that match the filter, listed by host and by project."""
         if cell.uuid == DOWN_CELLS.uuid:

@@ -72,6 +72,18 @@ class CellReading:
             noted=self._noted(),
         )
 
+    def service_reports(self, host: str) -> CellContents:
+        """The compute services of one host, and when any service of the cell last reported."""
+        services = tables.services
+        mine = list(self._rows(queries.of_host(self._columns, services, host), services))
+        latest = list(self._rows(queries.latest_reports(self._columns), services))
+        computes = [row for row in mine if row.binary == host_rows.COMPUTE]
+        return CellContents(
+            services=self._read(self._compute_service, services, computes),
+            heartbeat=self._heartbeat(latest),
+            noted=self._noted(),
+        )
+
     def _compute_service(self, reader: Reader, row: Row, cell: str) -> ComputeService:
         return host_rows.compute_service(reader, row, cell, self._down_after)
 

@@ -136,6 +136,9 @@ class Nova(Protocol):
     def hosts(self, cell: NovaCell) -> CellContents:
         """A cell's compute nodes and services."""
 
+    def service_reports(self, cell: NovaCell, host: str) -> CellContents:
+        """The compute services of one host, and when any service of the cell last reported."""
+
     def instance_ids(self, cell: NovaCell, wanted: InstanceFilter) -> InstanceIds:
         """The instances of a cell that match the filter."""
 

@@ -105,6 +105,10 @@ class NovaDatabases:
         """A cell's compute nodes and services."""
         return self._ask_cell(cell, lambda reading: reading.hosts())
 
+    def service_reports(self, cell: NovaCell, host: str) -> CellContents:
+        """The compute services of one host, and when any service of the cell last reported."""
+        return self._ask_cell(cell, lambda reading: reading.service_reports(host))
+
     def instance_ids(self, cell: NovaCell, wanted: InstanceFilter) -> InstanceIds:
         """The instances of a cell that match the filter."""
         return self._ask_cell(cell, lambda reading: reading.instance_ids(wanted))

@@ -58,6 +58,11 @@ class FrozenNova:
             heartbeat=facts.heartbeats.get(cell.uuid),
         )
 
+    def service_reports(self, cell: NovaCell, host: str) -> CellContents:
+        found = self.hosts(cell)
+        services = tuple(row for row in found.services if row.host == host)
+        return CellContents(services=services, heartbeat=found.heartbeat)
+
     def instance_ids(self, cell: NovaCell, wanted: InstanceFilter) -> InstanceIds:
         rows = [
             row
