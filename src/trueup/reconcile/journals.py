@@ -152,7 +152,7 @@ def _locked(run: str, folder: Path) -> Iterator[tuple[IO[bytes], Path]]:
     try:
         folder.mkdir(mode=_FOLDER_MODE, parents=True, exist_ok=True)
         # Unbuffered: nothing is left to be written when the disk is full and the file is closed.
-        file = open(path, "a+b", buffering=0, opener=_private)  # noqa: SIM115 - `with file` closes it
+        file = open(path, "a+b", buffering=0, opener=_private)  # noqa: SIM115 - closed below
     except OSError as error:
         raise JournalUnwritable(str(folder), error.strerror or str(error)) from error
     with file:
