@@ -22,7 +22,6 @@ HALVES = {
         "trueup.cli.serve",
         "trueup.model",
         "trueup.placement",
-        "trueup.wsgi",
     ),
 }
 # Commands that need more than the reconcile half.

@@ -64,6 +64,7 @@ def test_a_port_that_is_taken_is_one_line():
 
 def test_a_database_without_tables_is_one_line(tmp_path, monkeypatch):
     monkeypatch.setenv("OS_PLACEMENT_DATABASE__CONNECTION", f"sqlite:///{tmp_path}/empty.sqlite")
+    monkeypatch.setenv("OS_API__AUTH_STRATEGY", "noauth2")
     ran = trueup("serve")
     assert ran.code == 2
     assert "Run 'trueup-manage db sync'" in ran.err

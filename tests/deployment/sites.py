@@ -20,6 +20,19 @@ NOAUTH = {"api": {"auth_strategy": "noauth2"}}
 PATIENT, IMPATIENT = 600, 1
 """Seconds that a write waits for a lock: longer than a test lasts, or the least there is."""
 PASSWORD = "of-the-test"
+SIGNS_OF_SQL = (
+    "SELECT ",
+    "INSERT INTO",
+    "UPDATE resource",
+    "DELETE FROM",
+    "[SQL",
+    "no such table",
+    "pymysql",
+    "psycopg",
+    "sqlalche",
+    "%(",
+    "sqlite3",
+)
 LOCKING = "SELECT * FROM resource_providers FOR UPDATE"
 
 

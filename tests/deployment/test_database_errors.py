@@ -18,7 +18,7 @@ from sqlalchemy.exc import OperationalError
 from sqlalchemy.pool import NullPool
 
 from tests.deployment.faults import database_on_small_disk, mariadb_with_small_files
-from tests.deployment.sites import IMPATIENT, NOAUTH, PATIENT, Site, site_of, taken
+from tests.deployment.sites import IMPATIENT, NOAUTH, PATIENT, SIGNS_OF_SQL, Site, site_of, taken
 from tests.placement.client import Client, Reply
 from tests.races.test_races import ON_ONE_CLUSTER
 from tests.servers.databases import DatabaseServer
@@ -28,17 +28,6 @@ from trueup.placement.app import make_app
 from trueup.placement.store import schema
 
 UNAVAILABLE = 503
-SIGNS_OF_SQL = (
-    "SELECT ",
-    "INSERT ",
-    "UPDATE ",
-    "DELETE ",
-    "FROM ",
-    "[SQL",
-    "sqlalche",
-    "%(",
-    "sqlite3",
-)
 
 
 @pytest.fixture

@@ -2,7 +2,9 @@
 """A database that goes away is a 503, and the service recovers by itself when it is back."""
 
 import json
+import socket
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 from sqlalchemy.engine import make_url
@@ -64,6 +66,46 @@ def test_a_service_that_starts_before_its_database(relayed):
     reply = client.get("/resource_classes")
     assert reply.status == 200
     assert "VCPU" in json.dumps(reply.json)
+    application.close()
+
+
+@pytest.fixture
+def silent() -> Iterator[socket.socket]:
+    """A server that accepts connections and says nothing."""
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        listener.settimeout(60)
+        yield listener
+
+
+@pytest.mark.parametrize("driver", ["mysql+pymysql", "postgresql"])
+def test_a_database_that_says_nothing_at_the_first_request(driver, silent):
+    url = f"{driver}://a:b@127.0.0.1:{silent.getsockname()[1]}/c"
+    application, client = served(f"{url}?connect_timeout=2")
+    _at_the_start, _ = silent.accept()
+    stranger = Client(application, headers={})
+    with ThreadPoolExecutor(1) as pool:
+        asking = pool.submit(check_away, client)
+        _first, _ = silent.accept()
+        # It is waited for, and all others are answered.
+        assert stranger.get("/").status == 200
+        assert stranger.get("/resource_providers").status == 401
+        assert stranger.get("/allocation_candidates?resources=VCPU:1").status == 401
+        asking.result()
+    check_away(client)
+    application.close()
+
+
+def test_nobody_unknown_opens_a_connection(silent):
+    url = f"mysql+pymysql://a:b@127.0.0.1:{silent.getsockname()[1]}/c?connect_timeout=2"
+    application = make_app(url, SETTINGS)
+    _at_the_start, _ = silent.accept()
+    stranger = Client(application, headers={})
+    assert stranger.get("/resource_providers").status == 401
+    assert stranger.put("/traits/CUSTOM_ONE").status == 401
+    assert stranger.get("/").status == 200
+    silent.settimeout(0)
+    with pytest.raises(BlockingIOError):
+        silent.accept()
     application.close()
 
 

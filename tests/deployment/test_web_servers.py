@@ -91,7 +91,7 @@ class Slow:
         self.application.close()
 
 make = app.make_embedded_service
-app.make_embedded_service = lambda settings: Slow(make(settings))
+app.make_embedded_service = lambda settings, **more: Slow(make(settings, **more))
 """
 
 

@@ -12,6 +12,7 @@ from typing import Any
 from urllib.parse import unquote_to_bytes
 
 from tests.clouds import damage
+from tests.deployment.sites import SIGNS_OF_SQL
 from tests.differential.generating import small_ledger
 from tests.differential.pair import IN_USE, SWEEP, TwinFactory
 from tests.servers import upstream
@@ -132,9 +133,18 @@ def ask(application: Callable, wire: Wire) -> Outcome:
 
     try:
         body = b"".join(application(wire.environ(), start_response))
+        shown = [sign for sign in SIGNS_OF_SQL if sign.encode() in body]
+        if shown and is_ours(application):
+            raise Disagreement(f"{wire}\nthe answer shows SQL: {shown}")
+    except Disagreement:
+        raise
     except Exception as error:  # what a server would answer with 500
         return Outcome(INTERNAL, repr(error))
     return Outcome(started[0], _code(body))
+
+
+def is_ours(application: Callable) -> bool:
+    return isinstance(application, trueup.PlacementApplication)
 
 
 def _code(body: bytes) -> str | None:

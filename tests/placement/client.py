@@ -58,6 +58,7 @@ class Client:
         *,
         version: str | None = "1.39",
         headers: dict[str, str] | None = None,
+        chunked: bool = False,
     ) -> Reply:
         content = body if isinstance(body, bytes) else json.dumps(body).encode()
         path, _, query = path.partition("?")
@@ -75,6 +76,10 @@ class Client:
         }
         if body is not None:
             environ |= {"CONTENT_LENGTH": str(len(content)), "CONTENT_TYPE": "application/json"}
+        if chunked:
+            # A server that reads chunks knows where they end, and says no length.
+            del environ["CONTENT_LENGTH"]
+            environ["wsgi.input_terminated"] = True
         given = {**self.headers, **(headers or {})}
         if version is not None:
             given["openstack-api-version"] = f"placement {version}"

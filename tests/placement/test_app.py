@@ -3,6 +3,9 @@
 
 import json
 import logging
+import os
+import platform
+import socket
 from collections.abc import Callable, Iterator
 from contextlib import closing
 from pathlib import Path
@@ -58,9 +61,9 @@ def header(answer: TestResponse, name: str) -> str | None:
 
 
 @pytest.mark.parametrize("path", ["/", ""])
-@pytest.mark.parametrize("strategy", ["keystone", "noauth2"])
-def test_the_root_is_for_everyone(make, path, strategy):
-    answer = ask(make({"api": {"auth_strategy": strategy}}), path)
+@pytest.mark.parametrize("settings", [keystone.settings("http://127.0.0.1:1"), NOAUTH])
+def test_the_root_is_for_everyone(make, path, settings):
+    answer = ask(make(settings), path)
     assert answer.status_code == 200
     assert json.loads(answer.data)["versions"][0]["max_version"] == "1.39"
 
@@ -114,6 +117,36 @@ def test_a_policy_file_is_honoured(make, tmp_path: Path):
     application = make(NOAUTH | {"oslo_policy": {"policy_file": str(policies)}})
     assert ask(application, PROVIDERS, "admin").status_code == 403
     assert ask(application, PROVIDERS, "somebody", HTTP_X_ROLES="auditor").status_code == 200
+
+
+def test_a_policy_file_that_is_broken_later_changes_nothing(make, tmp_path, monkeypatch, caplog):
+    policies = tmp_path / "policy.yaml"
+    policies.write_text('"placement:resource_providers:list": "role:auditor"\n')
+    application = make(NOAUTH | {"oslo_policy": {"policy_file": str(policies)}})
+    monkeypatch.setattr("trueup.placement.api.access._FILES_TRUSTED_SECONDS", 0)
+    assert ask(application, PROVIDERS, "somebody", HTTP_X_ROLES="auditor").status_code == 200
+    policies.write_text("rules: [unclosed")
+    os.utime(policies, (2e9, 2e9))
+    assert ask(application, PROVIDERS, "somebody", HTTP_X_ROLES="auditor").status_code == 200
+    assert ask(application, PROVIDERS, "admin").status_code == 403
+    assert str(policies) in caplog.text
+
+
+def test_health_shows_nothing_of_the_process(make):
+    wanted = {"backends": ["placement_database"], "detailed": True}
+    application = make(NOAUTH | {"healthcheck": wanted})
+    for accepted in ("application/json", "text/html", "text/plain"):
+        answer = ask(application, app.HEALTHCHECK, HTTP_ACCEPT=accepted)
+        assert answer.status_code == 200
+        for sign in (
+            "GC",
+            "Thread",
+            "threads",
+            "File ",
+            socket.gethostname(),
+            platform.python_version(),
+        ):
+            assert sign not in answer.text
 
 
 def test_refused_tokens_are_in_the_request_log(make, caplog):

@@ -6,7 +6,8 @@ request log is around keystone, so that it also has requests whose token is refu
 """
 
 import logging
-from collections.abc import Callable, Iterable, Mapping
+import time
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from threading import Lock
 from typing import Any
@@ -24,6 +25,8 @@ from trueup.placement.store.engine.database import Database
 
 HEALTHCHECK = "/healthcheck"
 
+_PATIENCE_SECONDS = 1.0
+
 _log = logging.getLogger(__name__)
 
 
@@ -31,15 +34,17 @@ class PlacementApplication(RequestIds):
     """A WSGI application over one database. Safe to call from several threads.
 
     It starts without its database too. Until the database answers, GET / works, and every other
-    request gets 503.
+    request gets 503. `owns_process`: the process is a worker of a web server, and serves nothing
+    else.
     """
 
-    def __init__(self, database: Database, settings: Settings):
+    def __init__(self, database: Database, settings: Settings, *, owns_process: bool = False):
         self._database, self._settings = database, settings
-        self._prepared, self._preparing = False, Lock()
-        api: Any = make_api(database, settings)
+        self._is_prepared, self._preparing = False, Lock()
+        self._preparing_since = 0.0
+        api: Any = make_api(database, settings, self._prepare, owns_process=owns_process)
         if settings.auth_strategy == "keystone":
-            api = keystone.guard(api, settings.source, OPEN_PATHS)
+            api = _guarded(api, settings)
         if settings.healthcheck:
             api = _beside_healthcheck(api, settings)
         if settings.cors is not None:
@@ -47,9 +52,13 @@ class PlacementApplication(RequestIds):
         # PERF: it costs 70 microseconds, as much as all that GET / does, also when it does nothing.
         if settings.behind_proxy:
             api = oslo_middleware.HTTPProxyToWSGI(api, settings.source)
-        self._ready = api
-        super().__init__(self._prepare_first, database.write_slots.leave_one_of)
-        self._prepare()
+        super().__init__(api, database.write_slots.leave_one_of)
+        try:
+            self._prepare()
+        except Exception as error:
+            if not availability.is_away(error):
+                raise
+            _log.warning("The database does not answer yet: %s", availability.reason(error))
 
     @property
     def database(self) -> Database:
@@ -61,35 +70,32 @@ class PlacementApplication(RequestIds):
         self._database.close()
 
     def _prepare(self) -> None:
-        """Prepare the database for requests, or log that it does not answer yet."""
-        with self._preparing:
-            if self._prepared:
-                return
-            try:
-                if self._settings.create_schema:
-                    migrations.upgrade(self._database)
-                migrations.attach(self._database)
-                schema.add_standard_names(self._database)
-            except Exception as error:
-                if not availability.is_away(error):
-                    raise
-                _log.warning("The database does not answer yet: %s", error)
-                return
-            finally:
-                # SAFETY: servers fork after this, and a connection must not have two owners.
-                if not self._database.is_in_memory:
-                    self._database.close()
-            self._prepared = True
-            self.application = self._ready
+        """Prepare the database for requests, unless that was done.
 
-    def _prepare_first(
-        self, environ: dict[str, Any], start_response: Callable[..., Any]
-    ) -> Iterable[bytes]:
-        """The application until the database has answered for the first time."""
-        if environ.get("PATH_INFO", "") not in OPEN_PATHS:
-            self._prepare()
-        answer: Iterable[bytes] = self._ready(environ, start_response)
-        return answer
+        Raises what the database says, and DatabaseSilent while another thread waits for it.
+        """
+        if not self._preparing.acquire(timeout=self._patience_seconds()):
+            raise availability.DatabaseSilent
+        try:
+            if self._is_prepared:
+                return
+            self._preparing_since = time.monotonic()
+            if self._settings.create_schema:
+                migrations.upgrade(self._database)
+            migrations.refuse_unknown_revision(self._database)
+            migrations.attach(self._database)
+            schema.add_standard_names(self._database)
+            self._is_prepared = True
+        finally:
+            self._preparing.release()
+            # SAFETY: servers fork after this, and a connection must not have two owners.
+            if not self._database.is_in_memory:
+                self._database.close()
+
+    def _patience_seconds(self) -> float:
+        """How long to wait for another thread: not at all if it has tried for a second."""
+        tried_seconds = time.monotonic() - self._preparing_since
+        return max(_PATIENCE_SECONDS - tried_seconds, 0) if self._preparing.locked() else 1
 
 
 def make_app(
@@ -105,24 +111,39 @@ def make_app(
     return make_service(config.from_mapping(given))
 
 
-def make_service(settings: Settings) -> PlacementApplication:
+def make_service(settings: Settings, *, owns_process: bool = False) -> PlacementApplication:
     """The service that these settings describe.
 
-    Raises ConfigurationUnusable without a database, and what the database says if it has no
-    tables.
+    Raises ConfigurationUnusable without a database, UnknownRevision if its tables are of a later
+    release, and what the database says if it has no tables.
     """
-    return PlacementApplication(config.open_database(settings), settings)
+    database = config.open_database(settings)
+    return PlacementApplication(database, settings, owns_process=owns_process)
 
 
-def make_embedded_service(settings: Settings) -> PlacementApplication:
+def make_embedded_service(
+    settings: Settings, *, owns_process: bool = False
+) -> PlacementApplication:
     """The same without authentication: every caller is an administrator.
 
     SAFETY: the program that calls this also chooses where to listen.
     """
-    return make_service(replace(settings, auth_strategy=config.ANYONE))
+    return make_service(replace(settings, auth_strategy=config.ANYONE), owns_process=owns_process)
+
+
+def _guarded(api: Any, settings: Settings) -> Any:
+    try:
+        return keystone.guard(api, settings.source, OPEN_PATHS)
+    except keystone.NoCredentials as error:
+        raise config.ConfigurationUnusable(
+            "auth_strategy = keystone needs the section [keystone_authtoken], with auth_type and "
+            "the credentials of the service"
+        ) from error
 
 
 def _beside_healthcheck(api: Any, settings: Settings) -> Any:
+    # SAFETY: strangers may ask, and its details are stacks, versions and the name of the host.
+    settings.source.set_override("detailed", False, "healthcheck")
     check = oslo_middleware.Healthcheck(None, settings.source)
 
     def application(environ: dict[str, Any], start_response: Callable[..., Any]) -> Any:

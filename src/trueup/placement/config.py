@@ -57,6 +57,8 @@ class Settings:
     """The options of the CORS middleware; None: nobody from another origin may ask."""
     healthcheck: bool
     """Whether /healthcheck is served; if not, it is a URL like any unknown one."""
+    body_length_max: int
+    """The most bytes that the body of a request may have."""
     behind_proxy: bool
     """Whether the headers of a proxy give the address of the client and the URL of the service."""
     source: Any
@@ -176,6 +178,12 @@ def set_up_logging(source: cfg.ConfigOpts) -> None:
         source.log_opt_values(logging.getLogger(__name__), logging.DEBUG)
 
 
+def files_of(source: cfg.ConfigOpts) -> str:
+    """Where the options come from, for sentences: the files that were read."""
+    read_files = [*(source.config_file or ()), *(source.config_dir or ())]
+    return ", ".join(read_files) or f"the environment (no {FILE} was found)"
+
+
 def _places(environment: Mapping[str, str]) -> tuple[list[str] | None, list[str] | None]:
     """The files and folders to read; None: where oslo.config looks for them."""
     named = environment.get(FOLDER_VARIABLE, "").strip()
@@ -214,6 +222,7 @@ def _read(source: cfg.ConfigOpts) -> Settings:
         ),
         cors=dict(source.cors) if source.cors.allowed_origin else None,
         healthcheck=bool(source.healthcheck.backends),
+        body_length_max=source.oslo_middleware.max_request_body_size,
         behind_proxy=source.oslo_middleware.enable_proxy_headers_parsing,
         source=source,
     )

@@ -11,10 +11,18 @@ class UnknownAuthType(Exception):
     """No authentication plugin of this name is installed."""
 
 
+class NoCredentials(Exception):
+    """Nothing says how the service validates tokens."""
+
+
 def guard(api: Any, source: Any, open_paths: Collection[str]) -> Any:
-    """The application behind keystonemiddleware, except for these paths."""
+    """The application behind keystonemiddleware, except for these paths. Raises NoCredentials."""
+    from keystoneauth1 import loading
     from keystonemiddleware import auth_token
 
+    loading.register_auth_conf_options(source, GROUP)
+    if not (source[GROUP].auth_type or source[GROUP].auth_section):
+        raise NoCredentials
     guarded = auth_token.AuthProtocol(api, {"oslo_config_config": source})
 
     def application(environ: dict[str, Any], start_response: Callable[..., Any]) -> Any:

@@ -133,7 +133,15 @@ OPTIONS: dict[str, list[cfg.Opt]] = {
     ],
     "cors": list(cors.CORS_OPTS),
     "healthcheck": list(healthcheck.HEALTHCHECK_OPTS),
-    "oslo_middleware": list(http_proxy_to_wsgi.OPTS),
+    "oslo_middleware": [
+        *http_proxy_to_wsgi.OPTS,
+        cfg.IntOpt(
+            "max_request_body_size",
+            default=8 * 1024 * 1024,
+            min=1,
+            help="The most bytes that the body of a request may have; longer ones get 413.",
+        ),
+    ],
 }
 
 _ALLOWED_HEADERS = [

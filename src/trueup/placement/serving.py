@@ -50,14 +50,22 @@ class Service:
         given = {"placement_database": {"connection": self.embedded_url}}
         return config.from_mapping(given).source
 
+    def files(self) -> str:
+        """The files that describe the service, as the beginning of a sentence about them."""
+        try:
+            return f"{config.files_of(self.source())}: " if self.embedded_url is None else ""
+        except ConfigurationUnusable:
+            # The error names its file.
+            return ""
+
     def build(self) -> PlacementApplication:
         """The application, over connections of its own."""
         source = self.source()
         config.set_up_logging(source)
         settings = config.read(source)
         if self.embedded_url is not None:
-            return app.make_embedded_service(settings)
-        return app.make_service(settings)
+            return app.make_embedded_service(settings, owns_process=True)
+        return app.make_service(settings, owns_process=True)
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,7 +138,7 @@ def _try(service: Service, address: str, listen: ListenOptions) -> None:
             _prepare(settings)
         service.build().close()
     except (ConfigurationUnusable, migrations.UnknownRevision, migrations.RowsInTheWay) as error:
-        raise Unusable(str(error)) from error
+        raise Unusable(f"{service.files()}{error}") from error
     except availability.DatabaseError as error:
         said = availability.reason(error)
         if availability.is_away(error):

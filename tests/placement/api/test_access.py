@@ -57,6 +57,8 @@ def test_a_changed_policy_file_counts_a_second_later(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     policies = tmp_path / "policy.yaml"
+    policies.touch()
+    os.utime(policies, (0, 0))
     seconds = itertools.count()
     monkeypatch.setattr(access, "monotonic", lambda: next(seconds))
     client = serve(empty_ledger, oslo_policy={"policy_file": str(policies)})

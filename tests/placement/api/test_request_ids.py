@@ -45,6 +45,17 @@ def test_requests_are_logged_with_their_status(
     assert "microversion: 1.20" in caplog.text
 
 
+@pytest.mark.parametrize("path", ["/one\r\nplacement fake line", "/\x1b[2Jx", "/\x85two", "/\0"])
+def test_a_path_cannot_write_lines_into_the_log(
+    client: Client, caplog: pytest.LogCaptureFixture, path: str
+) -> None:
+    with caplog.at_level(logging.INFO, logger="placement.requestlog"):
+        client.get(path)
+    [message] = caplog.messages
+    assert message.isprintable()
+    assert message.splitlines() == [message]
+
+
 def test_more_requests_at_once_than_ever_before_are_noted() -> None:
     noted: list[int] = []
     depth = iter([3, 1, 4])

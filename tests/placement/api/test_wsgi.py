@@ -1,7 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
+import re
+from collections.abc import Callable
+
 import pytest
 
+from tests.deployment.sites import SIGNS_OF_SQL
+from tests.fuzz.bodies import SOUND
 from tests.placement.client import UUID, Client
+from trueup.placement.api.routes import ROUTES, Route
+from trueup.placement.store.tables import metadata
 
 JSON = "application/json"
 
@@ -63,6 +70,50 @@ def test_defects_answer_500_and_are_logged(
     assert reply.status == 500
     assert reply.error["title"] == "Internal Server Error"
     assert "no such table" in caplog.text
+
+
+@pytest.mark.parametrize("route", ROUTES, ids=lambda one: f"{one.method} {one.url}")
+def test_no_answer_shows_sql(client: Client, route: Route) -> None:
+    """Every table that a statement can need is gone, whatever it says of it."""
+    with client.application.database.engine.begin() as connection:
+        for table in sorted(metadata.tables):
+            connection.exec_driver_sql(f"ALTER TABLE {table} RENAME TO hidden_{table}")
+    path = re.sub(r"\{\w+\}", UUID(1), route.url)
+    body = SOUND.get(route.handler.__name__)
+    reply = client.send(route.method, path, body, version=f"1.{int(route.until)}")
+    assert not [sign for sign in SIGNS_OF_SQL if sign in reply.text], reply.text
+
+
+NUMBERS = ["NaN", "Infinity", "-Infinity", "1e999", "-1e999", "9" * 5000, "-" + "9" * 5000]
+
+
+@pytest.mark.parametrize("number", NUMBERS)
+def test_numbers_that_no_database_has_are_refused(client: Client, number: str) -> None:
+    uuid = client.make_provider(1)
+    for field in ("allocation_ratio", "total", "reserved"):
+        body = f'{{"resource_provider_generation": 0, "total": 1, "{field}": {number}}}'
+        path = f"/resource_providers/{uuid}/inventories/VCPU"
+        assert client.put(path, body.encode()).status == 400
+
+
+def test_numbers_of_a_query_may_be_long(client: Client) -> None:
+    digits = "9" * 5000
+    path = "/allocation_candidates?resources=VCPU:"
+    assert client.get(f"{path}1&limit={digits}").status == 400
+    assert client.get(f"{path}{digits}").status == 400
+    assert client.get("/resource_providers", version=f"1.{digits}").status == 400
+
+
+@pytest.mark.parametrize("chunked", [False, True])
+def test_bodies_have_a_limit(
+    serve: Callable[..., Client], empty_ledger: str, chunked: bool
+) -> None:
+    client = serve(empty_ledger, oslo_middleware={"max_request_body_size": 100})
+    body = {"name": "x" * 60, "uuid": UUID(1)}
+    assert client.post("/resource_providers", {**body, "name": "x"}).status == 200
+    reply = client.post("/resource_providers", {**body, "name": "x" * 100}, chunked=chunked)
+    assert reply.status == 413
+    assert "at most 100 bytes" in reply.error["detail"]
 
 
 def test_locations_are_absolute(client: Client) -> None:

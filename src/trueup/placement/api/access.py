@@ -6,6 +6,7 @@ the identity headers that the middleware in front of the API adds. An embedded s
 caller as an administrator. Policies are enforced here and nowhere else.
 """
 
+import logging
 from dataclasses import dataclass
 from threading import Lock
 from time import monotonic
@@ -18,13 +19,17 @@ from oslo_policy import policy
 from trueup.placement.api.errors import Refused
 from trueup.placement.api.policies import ADDITIONS, ROLES, RULES, Rule
 from trueup.placement.api.request_ids import REQUEST_ID
-from trueup.placement.config import ANYONE, Settings
+from trueup.placement.config import ANYONE, ConfigurationUnusable, Settings
 
 OPEN_PATHS = frozenset({"", "/"})
 """The paths without authentication: the versions of the service."""
 
+_DEFAULTS = frozenset({"opt_default", "set_default"})
+
 _ANSWERS_MAX = 1000
 _FILES_TRUSTED_SECONDS = 1.0
+
+_log = logging.getLogger(__name__)
 
 _ADMINISTRATOR = {
     "HTTP_X_USER_ID": "admin",
@@ -43,6 +48,18 @@ class Policies(policy.Enforcer):
         self.trusted_until = 0.0
         """The time (monotonic, in seconds) from which the files are checked again."""
         super().__init__(source)
+
+    def reload(self) -> None:
+        """Take over changed policy files. One that is broken is logged, and changes nothing."""
+        try:
+            self.load_rules()
+        except Exception as error:
+            # Whatever a file can contain: not YAML, no mapping, no text, not readable.
+            _log.error("The policies stay as they were, %s: %s", self.files(), error)
+
+    def files(self) -> str:
+        """Where the rules are read from, for sentences."""
+        return f"policy file {self.policy_path or self.policy_file}"
 
     def set_rules(self, *arguments: Any, **keywords: Any) -> None:
         """A part of a reload: one file. Earlier results are dropped."""
@@ -69,7 +86,7 @@ class Caller:
         with policies.asking:
             # PERF: this check is 8 system calls, a tenth of a small request.
             if monotonic() >= policies.trusted_until:
-                policies.load_rules()
+                policies.reload()
                 policies.trusted_until = monotonic() + _FILES_TRUSTED_SECONDS
             # SAFETY: the key contains everything that a rule can depend on.
             question = (rule, target["project_id"], repr(context.to_policy_values()))
@@ -87,12 +104,26 @@ class Caller:
 
 
 def enforcer_of(settings: Settings) -> Policies:
-    """The rules of the service, with those of its policy file, if there is one."""
+    """The rules of the service, with those of its policy file, if there is one.
+
+    Raises ConfigurationUnusable if the file is named in the options and missing, or is broken.
+    """
     enforcer = Policies(settings.source)
     enforcer.suppress_default_change_warnings = True
     enforcer.suppress_deprecation_warnings = True
     enforcer.register_defaults(rule_defaults())
-    enforcer.load_rules()
+    options = settings.source.oslo_policy
+    where = settings.source.get_location("policy_file", "oslo_policy")
+    is_chosen = where is not None and where.location.name not in _DEFAULTS
+    if is_chosen and settings.source.find_file(options.policy_file) is None:
+        raise ConfigurationUnusable(
+            f"the policy file {options.policy_file} of [oslo_policy] policy_file does not exist"
+        )
+    try:
+        enforcer.load_rules()
+    except Exception as error:
+        said = " ".join(str(error).split())
+        raise ConfigurationUnusable(f"{enforcer.files()} cannot be used: {said}") from error
     return enforcer
 
 

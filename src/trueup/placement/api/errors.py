@@ -288,6 +288,7 @@ _TITLES = {
     405: "Method Not Allowed",
     406: "Not Acceptable",
     409: "Conflict",
+    413: "Content Too Large",
     415: "Unsupported Media Type",
     500: "Internal Server Error",
     503: "Service Unavailable",
@@ -311,6 +312,7 @@ _EXPLANATIONS = {
         "(content of type {accept}. "
     ),
     409: "There was a conflict when trying to complete your request.",
+    413: "The body of the request is longer than the server accepts.",
     415: "The request media type {content_type} is not supported by this server. ",
     500: ("The server has either erred or is incapable of performing the requested operation."),
     503: "The server is currently unavailable. Please try again at a later time.",

@@ -9,6 +9,7 @@ import re
 from collections.abc import Callable, Iterable
 from threading import Lock
 from typing import Any
+from urllib.parse import quote
 
 from oslo_context.context import RequestContext
 
@@ -20,10 +21,16 @@ _GLOBAL_ID = re.compile(
     r"^(req-)?[a-f0-9]{8}-[a-f0-9]{4}-[a-f0-9]{4}-[a-f0-9]{4}-[a-f0-9]{12}$", re.IGNORECASE
 )
 
+_UNPRINTABLE = re.compile(r"[\x00-\x20\x7f-\xa0\xad]")
+
 # The name that operators use in their logging configuration and log searches.
 _log = logging.getLogger("placement.requestlog")
 
 Application = Callable[[dict[str, Any], Callable[..., Any]], Iterable[bytes]]
+
+
+def _encoded(found: re.Match[str]) -> str:
+    return quote(found[0], encoding="latin-1")
 
 
 class RequestIds:
@@ -59,11 +66,15 @@ class RequestIds:
                 headers.append((_HEADER, request_id))
             query = environ.get("QUERY_STRING")
             whole = environ.get("SCRIPT_NAME", "") + environ.get("PATH_INFO", "")
+            asked = f"{whole}?{query}" if query else whole
+            if not asked.isprintable():
+                # SAFETY: a line break would let a client write lines of its own.
+                asked = _UNPRINTABLE.sub(_encoded, asked)
             _log.info(
                 '%s "%s %s" status: %s len: %s microversion: %s',
                 environ.get("REMOTE_ADDR", "-"),
                 environ["REQUEST_METHOD"],
-                f"{whole}?{query}" if query else whole,
+                asked,
                 status.split(None, 1)[0],
                 names.get("content-length", "-"),
                 environ.get("placement.microversion", "-"),

@@ -6,7 +6,7 @@ are checked here, by the table of routes.
 """
 
 import logging
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Any, NoReturn
 
 import falcon
@@ -18,7 +18,7 @@ from falcon.constants import COMBINED_METHODS
 from falcon.routing import CompiledRouter
 
 from trueup.model.errors import PlacementError
-from trueup.placement.api.access import Authenticator
+from trueup.placement.api.access import OPEN_PATHS, Authenticator
 from trueup.placement.api.errors import (
     ErrorContext,
     Refused,
@@ -57,9 +57,19 @@ from trueup.placement.store.engine.errors import meaning_of
 _log = logging.getLogger(__name__)
 
 
-def make_api(database: Database, settings: Settings) -> Any:
-    """The API as an application, without middleware around it."""
-    middleware = _RequestMiddleware(database, settings)
+def make_api(
+    database: Database,
+    settings: Settings,
+    prepare: Callable[[], None],
+    *,
+    owns_process: bool = False,
+) -> Any:
+    """The API as an application, without middleware around it.
+
+    `prepare` is called before the first request of a known caller is answered, and again until it
+    raises nothing. `owns_process` is of the index.
+    """
+    middleware = _RequestMiddleware(database, settings, prepare, owns_process)
     api: Any = falcon.App(middleware=[middleware], router=_Router(), request_type=Request)
     api.resp_options.default_media_type = None
     # Falcon would answer its own errors itself; this replaces both kinds.
@@ -74,15 +84,26 @@ def make_api(database: Database, settings: Settings) -> Any:
 class _RequestMiddleware:
     """What happens to every request before its URL is looked up."""
 
-    def __init__(self, database: Database, settings: Settings):
+    def __init__(
+        self,
+        database: Database,
+        settings: Settings,
+        prepare: Callable[[], None],
+        owns_process: bool,
+    ):
         self._database, self._settings = database, settings
-        self._index = Index(database)
+        self._index = Index(database, owns_process=owns_process)
         self._door = Authenticator(settings)
+        self._prepare: Callable[[], None] | None = prepare
 
     def process_request(self, request: Request, response: falcon.Response) -> None:
         request.database, request.settings = self._database, self._settings
         request.index = self._index
         request.caller = self._door.identify(request.env)
+        # SAFETY: nobody unknown opens a connection to the database, or waits for one.
+        if self._prepare is not None and request.env.get("PATH_INFO", "") not in OPEN_PATHS:
+            self._prepare()
+            self._prepare = None
         try:
             request.version = version = negotiate(request.get_header(HEADER))
         except Unacceptable as error:

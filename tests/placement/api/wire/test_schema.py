@@ -32,6 +32,7 @@ from trueup.placement.api.wire import (
     usages,
 )
 from trueup.placement.api.wire.schema import STRING, Checked, Field, Object, map_of, shape_at
+from trueup.placement.config import from_mapping
 
 Upstream = dict[int, Any]
 """By the first minor version at which it holds."""
@@ -166,7 +167,7 @@ def test_fields_come_and_go() -> None:
 )
 def test_other_bodies_are_refused(body: bytes, reason: str) -> None:
     request = Request(create_environ(method="PUT", body=body))
-    request.version = V.TRAITS
+    request.version, request.settings = V.TRAITS, from_mapping({})
     with pytest.raises(Refused, match=reason) as error:
         Checked(LETTER).parse(request)
     assert error.value.status == 400

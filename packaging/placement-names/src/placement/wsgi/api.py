@@ -5,6 +5,6 @@ PARITY: a configuration that cannot be used keeps the server from starting. No c
 database is left open, so a server may fork afterwards.
 """
 
-from placement.wsgi import init_application
+from trueup.placement.worker import application_or_exit
 
-application = init_application()
+application = application_or_exit()

@@ -83,13 +83,25 @@ def parse(request: Request) -> CandidateRequest:
         )
     return CandidateRequest(
         groups=groups,
-        limit=int(limit) if limit is not None and limit.isdecimal() else None,
+        limit=_limit(limit),
         isolate=policy == "isolate",
         root_required=root_required,
         root_forbidden=root_forbidden,
         same_subtrees=same_subtrees,
         nested=version >= V.NESTED_CANDIDATES,
     )
+
+
+def _limit(given: str | None) -> int | None:
+    if given is None or not given.isdecimal():
+        return None
+    try:
+        return int(given)
+    except ValueError as error:
+        # Python converts at most 4300 digits.
+        raise bad_request(
+            f"Invalid query string parameters: 'limit' has {len(given)} digits"
+        ) from error
 
 
 def _first(pairs: Pairs, key: str) -> str | None:

@@ -4,16 +4,20 @@
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from math import isinf
+from typing import Any, NoReturn
 
 import jsonschema
 from oslo_utils.uuidutils import is_uuid_like
 
-from trueup.placement.api.errors import bad_request
+from trueup.placement.api.errors import Refused, bad_request
 from trueup.placement.api.http import Request
 from trueup.placement.api.versions import NEWEST, V
 
 Schema = dict[str, Any]
+
+LENGTH_MAX = 2**63 - 1
+"""PARITY: a longer body cannot be meant."""
 
 UUID_PATTERN = "^[0-9a-fA-F-]{36}$"
 CLASS_PATTERN = "^[A-Z0-9_]+$"
@@ -107,12 +111,17 @@ class Checked:
                 not request.env.get("CONTENT_LENGTH") and "wsgi.input_terminated" in request.env
             )
             stream = request.stream if chunked else request.bounded_stream
-            content = json.loads(stream.read().decode())
+            length_max = request.settings.body_length_max
+            length = request.content_length or 0
+            if length > LENGTH_MAX:
+                raise bad_request("content-length header is too large")
+            body = b"" if length > length_max else stream.read(length_max + 1)
+            if max(length, len(body)) > length_max:
+                raise Refused(413, f"The body may have at most {length_max} bytes.")
+            content = _DECODER.decode(body.decode())
             validator = self._validators.get(request.version)
             if validator is None or not validator.is_valid(content):
                 self.check(content, request.version)
-        except OverflowError as error:
-            raise bad_request("content-length header is too large") from error
         except ValueError as error:
             raise bad_request(f"Malformed JSON: {error}") from error
         except RecursionError as error:
@@ -146,6 +155,21 @@ class Checked:
         # Two threads may both do this, and both get the same.
         prepared[int(version)] = validator
         return validator
+
+
+def _finite(text: str) -> float:
+    """A number with a fraction or an exponent. Raises ValueError if it is too large for a float."""
+    number = float(text)
+    if isinf(number):
+        raise ValueError(f"{text[:20]} is too large a number")
+    return number
+
+
+def _refuse_constant(name: str) -> NoReturn:
+    raise ValueError(f"{name} is not JSON")
+
+
+_DECODER = json.JSONDecoder(parse_float=_finite, parse_constant=_refuse_constant)
 
 
 def _problem(validator: Any, content: Any) -> str | None:

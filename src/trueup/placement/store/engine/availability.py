@@ -7,11 +7,12 @@ from sqlalchemy.exc import SQLAlchemyError as DatabaseError
 from sqlalchemy.exc import TimeoutError as NoConnectionFree
 
 from trueup.placement.store.engine.database import Database
-from trueup.placement.store.engine.errors import Meaning, meaning_of
+from trueup.placement.store.engine.errors import DatabaseSilent, Meaning, meaning_of
 from trueup.placement.store.engine.sessions import DatabaseOptions
 
 __all__ = [
     "DatabaseError",
+    "DatabaseSilent",
     "UrlUnusable",
     "answers",
     "is_away",

@@ -29,6 +29,13 @@ class TooManyWaiting(Exception):
         return str(self.__doc__)
 
 
+class DatabaseSilent(Exception):
+    """Another thread waits for the first answer of the database, so it was not asked again."""
+
+    def __str__(self) -> str:
+        return str(self.__doc__)
+
+
 def _table(rows: Mapping[Meaning, Iterable[object]]) -> dict[object, Meaning]:
     return {code: meaning for meaning, codes in rows.items() for code in codes}
 
@@ -103,7 +110,7 @@ def meaning_of(error: BaseException) -> Meaning | None:
     """Why a statement, or a connection, failed. None: the same request would fail again."""
     if isinstance(error, TooManyWaiting):
         return Meaning.LOCKED
-    if isinstance(error, NoConnectionFree):
+    if isinstance(error, NoConnectionFree | DatabaseSilent):
         return Meaning.AWAY
     if not isinstance(error, DBAPIError) or error.orig is None:
         return None

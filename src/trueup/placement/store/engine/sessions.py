@@ -38,7 +38,7 @@ class DatabaseOptions:
     overflow: int | None = None
     pool_timeout_seconds: int | None = None
     recycle_seconds: int = 3600
-    connect_seconds: int = 10
+    connect_seconds: int = 5
     lock_wait_seconds: int | None = 10
     synchronous: bool = True
     sql_mode: str = "TRADITIONAL"

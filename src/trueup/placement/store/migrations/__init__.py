@@ -10,12 +10,15 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from sqlalchemy import Connection, MetaData, inspect, text
+from sqlalchemy import Connection, MetaData, inspect, select, text
+from sqlalchemy.exc import DBAPIError
 
 from trueup.placement.store.engine import changes
 from trueup.placement.store.engine.database import Database, in_transaction
+from trueup.placement.store.engine.errors import meaning_of
 from trueup.placement.store.migrations.blocking import RowsInTheWay
 from trueup.placement.store.own_tables import OWN, PREFIX
+from trueup.placement.store.tables import alembic_version
 
 __all__ = [
     "OWN",
@@ -23,12 +26,14 @@ __all__ = [
     "UnknownRevision",
     "attach",
     "detach",
+    "refuse_unknown_revision",
     "revision",
     "stamp",
     "upgrade",
 ]
 
 _NEWEST = "head"
+_VERSIONS = Path(__file__).parent / "versions"
 _LOCK_ID = 0x7472756575
 _LOCK_SECONDS_MAX = 600
 _GET_LOCK = text("SELECT GET_LOCK(CONCAT('trueup ', DATABASE()), :seconds)")
@@ -70,6 +75,25 @@ def revision(database: Database) -> str | None:
 
     with database.engine.connect() as connection:
         return MigrationContext.configure(connection).get_current_revision()
+
+
+def refuse_unknown_revision(database: Database) -> None:
+    """Raise UnknownRevision if the tables are of a later release than this one."""
+    # PERF: without Alembic, as in `_run`.
+    try:
+        with database.reading() as tx:
+            found = tx.scalars(select(alembic_version.c.version_num)).all()
+    except DBAPIError as error:
+        if meaning_of(error) is None:
+            # Whoever made the tables did not stamp them.
+            return
+        raise
+    known = {file.name.partition("_")[0] for file in _VERSIONS.glob("*_*.py")}
+    for unknown in set(found) - known:
+        raise UnknownRevision(
+            f"The tables of the database are at revision {unknown}, which this release does not "
+            "know: they are of a later release. Install that release."
+        )
 
 
 def stamp(database: Database, version: str) -> None:
