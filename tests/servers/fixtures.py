@@ -13,11 +13,12 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+from sqlalchemy.engine import make_url
 
 from tests.servers.databases import DatabaseServer
 from tests.servers.galera import GaleraCluster, private_galera
 from tests.servers.processes import ProgramMissing
-from tests.servers.sources import KINDS, VARIABLES, database_server
+from tests.servers.sources import KINDS, MYSQLCLIENT, VARIABLES, database_server
 
 
 @pytest.fixture(scope="session")
@@ -44,9 +45,10 @@ def galera_cluster() -> Iterator[GaleraCluster]:
 def fresh_database(
     request: pytest.FixtureRequest, tmp_path: Path
 ) -> Iterator[Callable[[str], str]]:
-    """`fresh_database("sqlite" | "mariadb" | "postgresql")` is the URL of an empty database.
+    """`fresh_database("sqlite" | "mariadb" | "mysqldb" | "postgresql")`: an empty database's URL.
 
-    As many as a test wants; all of them are gone after it.
+    `mysqldb` is MariaDB with the driver mysqlclient instead of PyMySQL. As many as a test wants;
+    all of them are gone after it.
     """
     numbers = itertools.count(1)
     with contextlib.ExitStack() as dropped_at_the_end:
@@ -54,13 +56,17 @@ def fresh_database(
         def create(kind: str) -> str:
             if kind == "sqlite":
                 return f"sqlite:///{tmp_path / f'database{next(numbers)}.sqlite'}"
+            if kind == MYSQLCLIENT:
+                pytest.importorskip("MySQLdb", reason="mysqlclient is missing: libmariadb-dev")
+                url = make_url(create("mariadb")).set(drivername=f"mysql+{kind}")
+                return url.render_as_string(hide_password=False)
             server: DatabaseServer = request.getfixturevalue(f"{kind}_server")
             return dropped_at_the_end.enter_context(server.empty_database())
 
         yield create
 
 
-@pytest.fixture(params=KINDS)
+@pytest.fixture(params=(*KINDS, MYSQLCLIENT))
 def database_url(request: pytest.FixtureRequest, fresh_database: Callable[[str], str]) -> str:
     """The test runs once for each kind of database, each time on an empty one."""
     return fresh_database(request.param)

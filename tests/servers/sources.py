@@ -17,6 +17,8 @@ VARIABLES = {
 }
 PRIVATE = {"mariadb": private_mariadb, "postgresql": private_postgresql}
 KINDS = ("sqlite", *VARIABLES)
+MYSQLCLIENT = "mysqldb"
+"""The name of a driver, for tests that run with MariaDB a second time."""
 
 
 @contextlib.contextmanager

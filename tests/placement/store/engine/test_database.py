@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
+import sys
 import threading
 from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
 
+import pymysql
 import pytest
 from sqlalchemy import insert, select
 from sqlalchemy.exc import IntegrityError, OperationalError
@@ -147,6 +149,18 @@ def test_other_failures_are_not_tried_again(database: Database) -> None:
 )
 def test_urls_of_other_services_are_understood(url: str, driver: str) -> None:
     with closing(Database(url)) as database:
+        assert database.engine.url.drivername == driver
+
+
+@pytest.mark.parametrize(
+    ("installed", "driver"), [(True, "mysql+mysqldb"), (False, "mysql+pymysql")]
+)
+def test_mysqlclient_is_used_where_it_is_installed(
+    installed: bool, driver: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """SQLAlchemy imports the driver; any module will do until something connects."""
+    monkeypatch.setitem(sys.modules, "MySQLdb", pymysql if installed else None)
+    with closing(Database("mysql+mysqldb://h/d")) as database:
         assert database.engine.url.drivername == driver
 
 

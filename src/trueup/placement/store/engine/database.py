@@ -7,6 +7,7 @@ statements of the block see the same moment.
 """
 
 import functools
+import importlib.util
 import os
 import random
 import time
@@ -36,6 +37,7 @@ _ATTEMPTS_MAX = 20
 _PAUSE_SECONDS = 0.01
 
 _DRIVERS = {"postgresql": "postgresql+psycopg", "mysql": "mysql+pymysql"}
+_MYSQLCLIENT = "MySQLdb"
 
 
 class ChangedMeanwhile(Exception):
@@ -195,8 +197,13 @@ def _is_conflict(error: DBAPIError, is_early: bool) -> bool:
 
 
 def _with_installed_driver(url: URL) -> URL:
-    """The URL with the driver that Trueup installs; other services use others."""
+    """The URL with the driver that Trueup installs; other services use others.
+
+    mysqlclient is written in C, and has to be built. It is used where it is installed and named.
+    """
     backend = url.get_backend_name()
+    if url.drivername == "mysql+mysqldb" and importlib.util.find_spec(_MYSQLCLIENT):
+        return url
     if backend in _DRIVERS and url.get_driver_name() in {"psycopg2", "mysqldb", "default"}:
         return url.set(drivername=_DRIVERS[backend])
     if url.drivername in _DRIVERS:
