@@ -152,7 +152,7 @@ def test_a_soft_deleted_instance_is_alive():
     assert not facts.alive[uuid_of("db")].soft_deleted
 
 
-def test_ports_and_pci_devices_are_known_by_their_instance():
+def test_ports_are_known_by_their_instance_and_pci_devices_by_their_node():
     port = Port("a-port", "web", "compute:nova")
     free, taken = (
         PciDevice("c", 1, f"0000:81:00.{n}", "10de", "1db6", "type-VF", "available", instance)
@@ -160,4 +160,19 @@ def test_ports_and_pci_devices_are_known_by_their_instance():
     )
     facts = replace(facts_of("cell1\n"), ports=(port,), pci_devices=(free, taken))
     assert facts.ports_by_device == {"web": (port,)}
-    assert facts.pci_by_instance == {"web": (taken,)}
+    assert facts.pci_by_node == {("c", 1): (free, taken)}
+
+
+@pytest.mark.parametrize(
+    ("vif_type", "host", "bound"),
+    [
+        ("ovs", "h1", True),
+        ("", "", True),  # Neutron does not say
+        ("ovs", "h2", False),
+        ("unbound", "", False),
+        ("binding_failed", "h1", False),
+    ],
+)
+def test_a_port_is_bound_on_a_host(vif_type, host, bound):
+    port = Port("a-port", "web", "compute:nova", host=host, vif_type=vif_type)
+    assert port.bound_on("h1") == bound

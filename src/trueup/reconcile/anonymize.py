@@ -100,6 +100,11 @@ def _removed(names: Pseudonyms, text: str) -> str:
     return REMOVED
 
 
+def _address_only(names: Pseudonyms, profile: Mapping[str, Any]) -> dict[str, Any]:
+    """Of a binding profile the address of the device: the rest may contain anything."""
+    return {"pci_slot": profile["pci_slot"]} if profile.get("pci_slot") else {}
+
+
 def _each(rule: Rule) -> Rule:
     return lambda names, values: type(values)(rule(names, one) for one in values)
 
@@ -131,6 +136,7 @@ RULES: Mapping[type, Mapping[str, Rule]] = {
         "request_specs": _each(_uuid),
         "specs": _keyed(_uuid, _fact),
         "heartbeats": _keyed(_uuid, _kept),
+        "chosen_providers": _keyed(_uuid, _each(_place)),
         "hosts_in_scope": _each(_place),
         "providers_in_scope": _each(_uuid),
         **dict.fromkeys(
@@ -178,12 +184,14 @@ RULES: Mapping[type, Mapping[str, Rule]] = {
     kinds.HostAggregate: {
         "uuid": _uuid, "name": _name, "hosts": _each(_place), "metadata": _keyed(_kept, _name),
     },
-    kinds.PciDevice: {"cell": _uuid, "instance": _uuid, "request_id": _uuid},
+    kinds.PciDevice: {
+        "cell": _uuid, "instance": _uuid, "request_id": _uuid, "provider": _uuid,
+    },
     kinds.PortRequestGroup: {"id": _uuid},
     kinds.Port: {
         "id": _uuid, "device": _uuid, "project": _uuid, "host": _place,
         "request_groups": _FACTS, "same_subtree": _each(_uuid),
-        "allocation": _keyed(_uuid, _uuid),
+        "allocation": _keyed(_uuid, _uuid), "profile": _address_only,
     },
     kinds.Domain: {
         "uuid": _uuid, "host": _place, "name": _name, "project": _uuid, "flavor": _name,

@@ -1,4 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
+from dataclasses import replace
+
 import pytest
 
 from tests.reconcile.expected.asking import CELL, PLAIN, ROOT, facts, instance, provider
@@ -7,6 +9,8 @@ from trueup.reconcile.expected.devices import device_parts
 from trueup.reconcile.expected.host_providers import host_providers_of
 from trueup.reconcile.facts import PciDevice, PciRequest
 
+# The number of h1's compute node, which `asking.facts` gives.
+NODE = 0
 GPU = "CUSTOM_PCI_10DE_1DB6"
 FIRST = provider("first", GPU, name="h1_0000:81:00.0")
 SECOND = provider("second", GPU, name="h1_0000:82:00.0")
@@ -19,7 +23,7 @@ def request(count=1, **more):
 
 
 def device(address, kind="type-PCI", **more):
-    return PciDevice(CELL, 1, address, "10de", "1db6", kind, "allocated", "web", "r1", **more)
+    return PciDevice(CELL, NODE, address, "10de", "1db6", kind, "allocated", "web", "r1", **more)
 
 
 def parts(asked, providers, devices=()):
@@ -41,6 +45,22 @@ def test_a_virtual_function_is_allocated_on_its_physical_function():
     asked = request(spec={"resource_class": "vf"})
     assert parts((asked,), (NETWORK_CARD,), [virtual]) == [
         Known("PCI alias gpu", {"CUSTOM_VF": 1}, "nic")
+    ]
+
+
+def test_the_provider_that_nova_noted_with_the_device_comes_first():
+    renamed = provider("renamed", GPU, name="h1_0000:83:00.0")
+    given = [device("0000:81:00.0", provider="renamed"), device("0000:82:00.0", provider="gone")]
+    assert [part.provider for part in parts((request(2),), (FIRST, SECOND, renamed), given)] == [
+        "renamed",
+        "second",
+    ]
+
+
+def test_a_device_that_another_host_still_has_assigned_is_not_counted():
+    left = replace(device("0000:82:00.0"), compute_node=1)
+    assert parts((request(),), (FIRST, SECOND), [left, device("0000:81:00.0")]) == [
+        Known("PCI alias gpu", {GPU: 1}, "first")
     ]
 
 

@@ -40,11 +40,24 @@ def test_a_port_in_the_older_format():
         "binding:profile": {"allocation": "a-provider"},
         "resource_request": {"required": list(TRAITS), "resources": BANDWIDTH},
     }
-    assert parse_port(row) == Port(
+    port = parse_port(row)
+    assert port.profile_with({"p1": "another"}) == {"allocation": "another"}
+    assert port == Port(
         id="p1", device="web", device_owner="compute:nova", project="a-project", host="h1",
         vnic_type="direct", vif_type="hw_veb", allocation={"p1": "a-provider"},
+        profile={"allocation": "a-provider"}, revision=None,
         request_groups=(PortRequestGroup("p1", TRAITS, BANDWIDTH),),
     )  # fmt: skip
+
+
+def test_profile_and_revision_are_kept_to_write_them_again():
+    row = PLAIN | {"binding:profile": {"pci_slot": "0000:81:00.1"}, "revision_number": 7}
+    port = parse_port(row)
+    assert (port.revision, port.pci_address) == (7, "0000:81:00.1")
+    assert port.profile_with({"g": "a-provider"}) == {
+        "pci_slot": "0000:81:00.1",
+        "allocation": {"g": "a-provider"},
+    }
 
 
 @pytest.mark.parametrize("request_", [None, {}, {"request_groups": []}, {"required": ["A"]}])

@@ -6,6 +6,7 @@ address. A port's device is not in Placement.
 """
 
 from collections.abc import Iterator
+from itertools import chain
 
 from trueup.model.names import custom_resource_class, is_resource_class
 from trueup.reconcile.expected.host_providers import HostProviders, on_one_of
@@ -23,14 +24,21 @@ def device_parts(instance: Instance, host: HostProviders, facts: Facts) -> Itera
     if instance.pci_requests is None:
         yield Unknown("its PCI requests could not be read", _SHARES)
         return
-    by_address = _providers_by_address(host)
+    by_address = _providers_by_address(host) if instance.pci_requests else {}
     if not by_address:
         return
-    devices = facts.pci_by_instance.get(instance.uuid, ())
+    devices = [row for row in devices_on(host.root, facts) if row.instance == instance.uuid]
     for request in instance.pci_requests:
         if request.requester is None:
             mine = [row for row in devices if row.request_id == request.request_id]
             yield from _of_request(request, mine, by_address, host)
+
+
+def devices_on(root: str, facts: Facts) -> tuple[PciDevice, ...]:
+    """The PCI devices of the host with this root provider, assigned or not."""
+    nodes = facts.nodes_by_uuid.get(root, ())
+    rows = (facts.pci_by_node.get((node.cell, node.number), ()) for node in nodes)
+    return tuple(chain.from_iterable(rows))
 
 
 def _of_request(
@@ -42,8 +50,10 @@ def _of_request(
         yield Unknown(f"{source} does not name the resource class of its devices", _SHARES)
         return
     amounts = {name: 1}
+    inside = {row.uuid for row in host.tree}
     for device in devices:
-        provider = by_address.get(_address(device))
+        noted = device.provider if device.provider in inside else None
+        provider = noted or by_address.get(_address(device))
         yield on_one_of(source, amounts, (provider,) if provider else ())
     for _ in range(request.count - len(devices)):
         yield on_one_of(source, amounts, host.having(amounts))

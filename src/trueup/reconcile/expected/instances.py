@@ -13,8 +13,9 @@ from trueup.reconcile.expected.parts import (
     NotOurs,
     Share,
     Unknown,
+    held_of,
 )
-from trueup.reconcile.expected.ports import port_parts
+from trueup.reconcile.expected.ports import port_parts, ports_of, requested_groups
 from trueup.reconcile.facts import Facts, Flavor, Instance, Migration
 
 
@@ -49,7 +50,8 @@ def expected(instance: Instance, facts: Facts) -> tuple[ExpectedAllocation, ...]
 
 def expected_on(root: str, instance: Instance, facts: Facts) -> ExpectedAllocation:
     """What the instance should hold if it were settled on the host with this root provider."""
-    return ExpectedAllocation(instance.uuid, tuple(_parts(instance.flavor, root, instance, facts)))
+    own = FlavorClaim(instance.uuid, instance.cell, instance.host, instance.node, instance.flavor)
+    return ExpectedAllocation(instance.uuid, tuple(_parts(own, root, instance, facts)))
 
 
 def _claims(migration: Migration, instance: Instance) -> tuple[FlavorClaim, FlavorClaim]:
@@ -90,16 +92,14 @@ def _of_claim(claim: FlavorClaim, instance: Instance, facts: Facts) -> ExpectedA
         unknown = Unknown(f"the provider of host {claim.host}, node {claim.node} is not known")
         return ExpectedAllocation(claim.consumer, (unknown,))
     root = facts.providers[nodes[0].uuid].root
-    return ExpectedAllocation(claim.consumer, tuple(_parts(claim.flavor, root, instance, facts)))
+    return ExpectedAllocation(claim.consumer, tuple(_parts(claim, root, instance, facts)))
 
 
-def _parts(
-    flavor: Flavor | None, root: str, instance: Instance, facts: Facts
-) -> Iterator[ExpectedPart]:
+def _parts(claim: Claim, root: str, instance: Instance, facts: Facts) -> Iterator[ExpectedPart]:
     host = host_providers_of(root, facts)
-    yield from _flavor_parts(flavor, instance, host)
+    yield from _flavor_parts(claim.flavor, instance, host)
     yield from device_parts(instance, host, facts)
-    yield from _port_parts(instance, host, facts)
+    yield from _port_parts(claim.consumer, instance, host, facts)
 
 
 def _flavor_parts(
@@ -125,11 +125,23 @@ def _flavor_parts(
         yield NotOurs(f"device profile {profile}", {}, "Cyborg")
 
 
-def _port_parts(instance: Instance, host: HostProviders, facts: Facts) -> Iterator[ExpectedPart]:
+def _port_parts(
+    consumer: str, instance: Instance, host: HostProviders, facts: Facts
+) -> Iterator[ExpectedPart]:
+    held = facts.consumers.get(consumer, {})
     if not facts.ports_read:
-        if instance.ports_hold:
+        if instance.ports_hold or held_of(Share.PORTS, held):
             unread = "its ports hold resources, and Neutron was not read"
             yield Unknown(unread, frozenset({Share.PORTS}))
         return
-    for port in facts.ports_by_device.get(instance.uuid, ()):
-        yield from port_parts(port, host)
+    settled = instance.uuid not in facts.moving
+    for port in ports_of(instance, facts):
+        if settled and not port.bound_on(instance.host):
+            unbound = f"port {port.id} is not bound on {instance.host}"
+            yield Unknown(unbound, frozenset({Share.PORTS}))
+            return
+        if port.allocation and not port.request_groups:
+            # SAFETY: a Neutron that has lost its QoS plugin shows no request of any port.
+            unasked = f"port {port.id} names a provider, and requests nothing of it"
+            yield Unknown(unasked, frozenset({Share.PORTS}))
+    yield from port_parts(requested_groups(instance, host, facts, held))

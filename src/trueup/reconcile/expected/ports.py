@@ -1,23 +1,156 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Ports: the bandwidth and packet rate that an instance's ports request."""
+"""Ports: from which providers the bandwidth and packet rate of an instance's ports come. Pure.
 
-from collections.abc import Iterator
+Nova's scheduler chose a provider for each request group of a port, and wrote it into the port's
+binding profile. Where that is lost, the same providers are possible as for the scheduler: those of
+the host's tree with the requested classes and traits. Of several, the physical function of the
+port's device tells which it is: the provider of a function is named `host:agent:interface`.
+"""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 
 from trueup.reconcile.expected.host_providers import HostProviders, on_one_of
-from trueup.reconcile.expected.parts import ExpectedPart, Known
-from trueup.reconcile.facts import Port
+from trueup.reconcile.expected.interfaces import interface_of_provider, interfaces_of
+from trueup.reconcile.expected.parts import ExpectedPart
+from trueup.reconcile.facts import Amounts, Facts, Instance, Port, PortRequestGroup, Provider
+
+_Left = dict[tuple[str, str], int]
 
 
-def port_parts(port: Port, host: HostProviders) -> Iterator[ExpectedPart]:
-    """One part for each request group, from the provider in the port's binding profile.
+@dataclass(frozen=True, slots=True)
+class RequestedGroup:
+    """A request group of a port, and the providers of the host that may give it.
 
-    If the port names none, or one of another host, every provider with the classes is possible.
+    One provider is certain; of several it is not known which; none: no provider suits.
     """
-    here = {provider.uuid for provider in host.tree}
-    for group in port.request_groups:
-        source = f"port {port.id}"
-        named = (port.allocation or {}).get(group.id)
-        if named is not None and named in here:
-            yield Known(source, group.resources, named)
-        else:
-            yield on_one_of(source, group.resources, host.having(group.resources))
+
+    port: Port
+    group: PortRequestGroup
+    providers: tuple[str, ...]
+
+    @property
+    def named(self) -> str | None:
+        """The provider that the port's binding profile names."""
+        return (self.port.allocation or {}).get(self.group.id)
+
+
+def requested_groups(
+    instance: Instance, host: HostProviders, facts: Facts, held: Amounts
+) -> tuple[RequestedGroup, ...]:
+    """The request groups of the instance's ports, with their providers on this host.
+
+    `held` is what the consumer holds. A provider that the profile names and that is held is right.
+    Else the possible providers are narrowed to those that are held; the one that the profile names
+    stays possible.
+    """
+    ports = ports_of(instance, facts)
+    if not ports:
+        return ()
+    left = {(uuid, name): amount for uuid, row in held.items() for name, amount in row.items()}
+    here = {row.uuid for row in host.tree}
+    certain: dict[tuple[str, str], RequestedGroup] = {}
+    groups = [RequestedGroup(port, group, ()) for port in ports for group in port.request_groups]
+    for one in groups:
+        if one.named in here and _take(left, one.named, one.group):
+            certain[_key(one)] = RequestedGroup(one.port, one.group, (one.named,))
+    for one in groups:
+        if _key(one) not in certain:
+            suitable = suitable_providers(one.port, one.group, instance, host, facts)
+            providers = _narrowed(one, suitable, left)
+            if len(providers) == 1:
+                _take(left, providers[0], one.group)
+            certain[_key(one)] = RequestedGroup(one.port, one.group, providers)
+    return tuple(certain[_key(one)] for one in groups)
+
+
+def ports_of(instance: Instance, facts: Facts) -> tuple[Port, ...]:
+    """The ports that Nova attached to the instance and that request resources, or did."""
+    return tuple(port for port in facts.ports_by_device.get(instance.uuid, ()) if port.of_instance)
+
+
+def port_parts(groups: Iterable[RequestedGroup]) -> Iterator[ExpectedPart]:
+    """One part for each request group."""
+    for one in groups:
+        yield on_one_of(f"port {one.port.id}", one.group.resources, one.providers)
+
+
+def suitable_providers(
+    port: Port, group: PortRequestGroup, instance: Instance, host: HostProviders, facts: Facts
+) -> tuple[str, ...]:
+    """The providers of the host from which a request group may be allocated, in order.
+
+    These are the scheduler's candidates in the host's tree, whether or not they have room now, and
+    of these the ones of the port's device, and the ones that an operator has chosen.
+    """
+    interfaces = interfaces_of(port, instance, host, facts)
+    chosen = facts.chosen_providers.get(port.id, ())
+    suitable = {
+        one.id: [row for row in host.tree if _suits(row, one) and _is_of(row, interfaces)]
+        for one in port.request_groups
+    }
+    for rows in suitable.values():
+        rows[:] = [row for row in rows if {row.uuid, row.name} & set(chosen)] or rows
+    others = [
+        rows
+        for one, rows in suitable.items()
+        if one != group.id and {one, group.id} <= set(port.same_subtree)
+    ]
+    parents = {row.uuid: row.parent for row in host.tree}
+    return tuple(
+        row.uuid
+        for row in suitable[group.id]
+        if all(any(_in_line(row.uuid, other.uuid, parents) for other in rows) for rows in others)
+    )
+
+
+def _suits(provider: Provider, group: PortRequestGroup) -> bool:
+    """Whether a provider has the classes and traits. Traits that were not read exclude nothing."""
+    if provider.traits is not None and not provider.traits >= set(group.required):
+        return False
+    stocks = provider.inventories
+    return all(
+        name in stocks and stocks[name].capacity >= amount
+        for name, amount in group.resources.items()
+    )
+
+
+def _is_of(provider: Provider, interfaces: frozenset[str]) -> bool:
+    """Whether a provider may be that of one of these interfaces; all may if none is known."""
+    interface = interface_of_provider(provider.name)
+    return not interfaces or interface is None or interface in interfaces
+
+
+def _in_line(one: str, other: str, parents: dict[str, str | None]) -> bool:
+    """Whether one of two providers is the other, or above it."""
+    return one in _upwards(other, parents) or other in _upwards(one, parents)
+
+
+def _upwards(uuid: str | None, parents: dict[str, str | None]) -> Iterator[str]:
+    while uuid is not None:
+        yield uuid
+        uuid = parents.get(uuid)
+
+
+def _narrowed(one: RequestedGroup, suitable: tuple[str, ...], left: _Left) -> tuple[str, ...]:
+    """The suitable providers that are held or that the profile names; all of them if none is."""
+    held = tuple(uuid for uuid in suitable if _fits(left, uuid, one.group))
+    named = (one.named,) if one.named in suitable and one.named is not None else ()
+    return tuple(dict.fromkeys((*named, *held))) or suitable
+
+
+def _fits(left: _Left, uuid: str, group: PortRequestGroup) -> bool:
+    return all(left.get((uuid, name), 0) >= amount for name, amount in group.resources.items())
+
+
+def _take(left: _Left, uuid: str | None, group: PortRequestGroup) -> bool:
+    """Take a group from what is left of a provider, if that much is left."""
+    if uuid is None or not _fits(left, uuid, group):
+        return False
+    for name, amount in group.resources.items():
+        left[uuid, name] -= amount
+    return True
+
+
+def _key(one: RequestedGroup) -> tuple[str, str]:
+    return one.port.id, one.group.id

@@ -78,6 +78,8 @@ class Facts:
     # The contents of request specs, read only for selected instances: those of a whole cloud would
     # be most of what is read. So no defect may depend on them.
     specs: Mapping[str, RequestSpec] = field(default_factory=dict)
+    # The providers, by name or uuid, that an operator has chosen for a port, by the port's uuid.
+    chosen_providers: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
     def once(self, derive: Callable[["Facts"], Value]) -> Value:
         """What this function derives from these facts; it is called once for the same facts."""
@@ -246,9 +248,9 @@ class Facts:
         return grouped((row.device, row) for row in self.ports)
 
     @cached_property
-    def pci_by_instance(self) -> Mapping[str, tuple[PciDevice, ...]]:
-        """PCI devices by the instance that has or claims them."""
-        return grouped((row.instance, row) for row in self.pci_devices if row.instance)
+    def pci_by_node(self) -> Mapping[tuple[str, int], tuple[PciDevice, ...]]:
+        """PCI devices by cell and number of their compute node."""
+        return grouped(((row.cell, row.compute_node), row) for row in self.pci_devices)
 
     def judges(self, uuid: str) -> bool:
         """Whether the provider, or compute node, with this uuid is to be judged."""

@@ -82,7 +82,8 @@ class PciDevice:
     """A row of `pci_devices` that is not deleted. `compute_node` is `ComputeNode.number`.
 
     `kind` is `type-PCI`, `type-PF` or `type-VF`; `parent_interface` is the network interface of its
-    physical function, where Nova keeps one.
+    physical function, where Nova keeps one. `provider` is the uuid of the provider from which it
+    is allocated, where Nova keeps its devices in Placement.
     """
 
     cell: str
@@ -97,3 +98,4 @@ class PciDevice:
     numa_node: int | None = None
     parent_address: str | None = None
     parent_interface: str | None = None
+    provider: str | None = None

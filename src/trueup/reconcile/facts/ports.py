@@ -2,7 +2,11 @@
 """What Neutron says: ports that ask for resources, and where they were given them."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from typing import Any
+
+# A port's `binding:vif_type` while no host, or no longer one, has bound it.
+_NOT_BOUND = frozenset({"unbound", "binding_failed"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,6 +24,7 @@ class Port:
 
     `allocation` is the binding profile's: provider uuid by request group. In the older format,
     where a port has one group without a name, both are known by the port's own id.
+    `profile` is the whole binding profile as Neutron gives it, `revision` the revision number.
     """
 
     id: str
@@ -32,3 +37,24 @@ class Port:
     request_groups: tuple[PortRequestGroup, ...] = ()
     same_subtree: tuple[str, ...] = ()
     allocation: Mapping[str, str] | None = None
+    profile: Mapping[str, Any] = field(default_factory=dict)
+    revision: int | None = None
+
+    @property
+    def of_instance(self) -> bool:
+        """Whether Nova attached it: a trunk's subport requests nothing of Placement."""
+        return self.device_owner.startswith("compute:")
+
+    @property
+    def pci_address(self) -> str:
+        """The address of its device on the host, as Nova wrote it into the binding profile."""
+        return str(self.profile.get("pci_slot") or "").lower()
+
+    def bound_on(self, host: str | None) -> bool:
+        """Whether it is bound on this host, as far as Neutron says."""
+        return self.vif_type not in _NOT_BOUND and self.host in ("", host)
+
+    def profile_with(self, allocation: Mapping[str, str]) -> dict[str, Any]:
+        """Its binding profile with this allocation, in the format of its resource request."""
+        older = allocation.keys() == {self.id}
+        return {**self.profile, "allocation": allocation[self.id] if older else dict(allocation)}

@@ -26,6 +26,7 @@ FIELDS = (
     "binding:vif_type",
     "binding:profile",
     "resource_request",
+    "revision_number",
 )
 Counted = Callable[[int], None]
 
@@ -132,6 +133,8 @@ def parse_port(row: Mapping[str, Any]) -> Port:
             request_groups=tuple(_groups(request, row["id"])),
             same_subtree=tuple(request.get("same_subtree") or ()),
             allocation=allocation or None,
+            profile=profile,
+            revision=row.get("revision_number"),
         )
 
 

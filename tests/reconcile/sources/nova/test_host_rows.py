@@ -78,6 +78,11 @@ def test_the_interface_above_a_virtual_function(text, interface, noted):
     assert notes.count == noted
 
 
+def test_the_provider_from_which_a_device_is_allocated():
+    row = row_of(tables.pci_devices, id=3, extra_info='{"rp_uuid": "a-provider"}')
+    assert rows.pci_device(Reader("pci_devices", Notes()), row, "c").provider == "a-provider"
+
+
 def test_mappings_name_cells_by_their_uuid():
     reader, cells = Reader("instance_mappings", Notes()), {2: "cell-two"}
     host = row_of(tables.host_mappings, host="h1", cell_id=2)

@@ -3,6 +3,7 @@
 
 from collections.abc import Iterable, Mapping
 from datetime import datetime, timedelta
+from typing import Any
 
 from trueup.reconcile.facts import (
     SERVICE_DOWN_AFTER,
@@ -63,6 +64,7 @@ def compute_service(
 
 def pci_device(reader: Reader, row: Row, cell: str) -> PciDevice:
     """A row of `pci_devices`."""
+    extra = _extra(reader, row)
     return PciDevice(
         cell=cell,
         compute_node=row.compute_node_id,
@@ -75,19 +77,23 @@ def pci_device(reader: Reader, row: Row, cell: str) -> PciDevice:
         request_id=row.request_id,
         numa_node=row.numa_node,
         parent_address=row.parent_addr,
-        parent_interface=_parent_interface(reader, row),
+        parent_interface=_text(extra.get("parent_ifname")),
+        provider=_text(extra.get("rp_uuid")),
     )
 
 
-def _parent_interface(reader: Reader, row: Row) -> str | None:
+def _extra(reader: Reader, row: Row) -> Mapping[str, Any]:
     extra = reader.document(row, "extra_info")
     if extra is None:
-        return None
+        return {}
     if not isinstance(extra, dict):
         reader.note(row, "extra_info", "it is no JSON object")
-        return None
-    interface = extra.get("parent_ifname")
-    return None if interface is None else str(interface)
+        return {}
+    return extra
+
+
+def _text(value: Any) -> str | None:
+    return None if value is None else str(value)
 
 
 def build_request(reader: Reader, row: Row) -> BuildRequest:

@@ -1,0 +1,57 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Interfaces: on which physical function of its host the device of an SR-IOV port is. Pure.
+
+Launchpad 1819923: `nova-manage placement heal_allocations` does not ask this, and gives up.
+"""
+
+from collections.abc import Iterable
+
+from trueup.reconcile.expected.devices import devices_on
+from trueup.reconcile.expected.host_providers import HostProviders
+from trueup.reconcile.facts import Facts, Instance, PciDevice, Port
+
+# The kinds of ports whose bandwidth is that of a physical function.
+_WITH_DEVICE = frozenset(
+    {"direct", "direct-physical", "macvtap", "vdpa", "accelerator-direct", "remote-managed"}
+)
+# Neutron's agents name their providers `host:agent:interface`, and Nova parses them so.
+_PIECES = 3
+
+
+def interface_of_provider(name: str) -> str | None:
+    """The interface in the name of a provider that a Neutron agent made."""
+    pieces = name.split(":")
+    return pieces[2] if len(pieces) == _PIECES else None
+
+
+def interfaces_of(
+    port: Port, instance: Instance, host: HostProviders, facts: Facts
+) -> frozenset[str]:
+    """The interfaces of the physical functions that may have the port's device; none: not known.
+
+    In the order of what is closest to the device: the device that Nova assigned to the port's PCI
+    request, the address in its binding profile, the devices of its domain, the PCI request itself.
+    Where the hypervisor says that the domain has no such device, nothing is known.
+    """
+    if port.vnic_type not in _WITH_DEVICE:
+        return frozenset()
+    requests = [one for one in instance.pci_requests or () if one.requester == port.id]
+    wanted = {one.request_id for one in requests}
+    rows = devices_on(host.root, facts)
+    found = [row for row in rows if row.instance == instance.uuid and row.request_id in wanted]
+    found = found or [row for row in rows if row.address.lower() == port.pci_address]
+    domains = [one for one in facts.domains_of.get(instance.uuid, ()) if one.host == instance.host]
+    if domains:
+        inside = {address for one in domains for address in one.host_devices}
+        if not found:
+            found = [row for row in rows if row.address.lower() in inside]
+        elif not inside.issuperset(row.address.lower() for row in found):
+            return frozenset()
+    specs = (spec for one in requests for spec in one.specs)
+    return _named(found) or frozenset(
+        spec["parent_ifname"] for spec in specs if spec.get("parent_ifname")
+    )
+
+
+def _named(devices: Iterable[PciDevice]) -> frozenset[str]:
+    return frozenset(row.parent_interface for row in devices if row.parent_interface)
