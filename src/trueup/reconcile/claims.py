@@ -5,15 +5,19 @@ A claim is of exactly one type, and each type is the matter of one defect. So no
 about one claim, and what none of them has a name for is known: it is `Unnamed`.
 """
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import TypeVar
 
 from trueup.reconcile.expected import (
+    Difference,
     ExpectedAllocation,
+    Known,
     Share,
     Unknown,
     agrees,
+    difference,
     expected,
     expected_on,
     held_of,
@@ -135,12 +139,24 @@ class WrongAmount(OnHost):
     """It holds other processors, memory or disk of its own host than it should."""
 
 
-class WrongPorts(OnHost):
-    """It holds what it should of its own host, but not what its ports ask for."""
+class PortsMissing(OnHost):
+    """It holds what it should of its own host, but not all that its ports request."""
+
+
+class PortsLeaked(OnHost):
+    """It holds what it should of its own host, and more than its ports request."""
+
+
+class PortsMisplaced(OnHost):
+    """It holds as much as its ports request, of other providers of its host."""
+
+
+class DevicesMissing(OnHost):
+    """It holds what it should, except for devices that it has."""
 
 
 class WrongDevices(OnHost):
-    """It holds what it should of its own host and for its ports, but not what devices it has."""
+    """It holds what it should, and devices that it should not."""
 
 
 Claim = Moving | NotCertain | OnNoHost | HeldWithoutHost | LostInMove | OnHost
@@ -322,8 +338,23 @@ def _kind_on_host(claim: OnHost) -> type[OnHost]:
         return Right
     if not share_agrees(Share.HOST, claim.held, claim.wanted):
         return Doubled if _is_doubled(Share.HOST, claim) else WrongAmount
-    ports_agree = share_agrees(Share.PORTS, claim.held, claim.wanted)
-    return WrongDevices if ports_agree else WrongPorts
+    if not share_agrees(Share.PORTS, claim.held, claim.wanted):
+        return _kind_of_ports(difference(Share.PORTS, claim.held, claim.wanted))
+    of_devices = difference(Share.DEVICES, claim.held, claim.wanted)
+    return WrongDevices if of_devices.excess else DevicesMissing
+
+
+def _kind_of_ports(found: Difference) -> type[OnHost]:
+    if not found.lacking:
+        return PortsLeaked
+    lacking = Counter[str]()
+    for part in found.lacking:
+        lacking.update(part.amounts)
+    excess = Counter[str]()
+    for row in found.excess.values():
+        excess.update(row)
+    certain = all(isinstance(part, Known) for part in found.lacking)
+    return PortsMisplaced if certain and lacking == excess else PortsMissing
 
 
 def _is_doubled(share: Share, claim: OnHost) -> bool:

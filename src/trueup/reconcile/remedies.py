@@ -7,18 +7,22 @@ SAFETY: a guard that is left out is a finding that may have become false unnotic
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict
 
+from trueup.reconcile.bindings import binding_changes, wrong_bindings
+from trueup.reconcile.expected import Share, share_of
 from trueup.reconcile.facts import (
     OWNER_TRAIT,
     Allocations,
+    Amounts,
     ComputeNode,
     Facts,
     Instance,
     Provider,
     grouped,
 )
-from trueup.reconcile.findings import Finding
+from trueup.reconcile.findings import Declined, Finding
 from trueup.reconcile.place_guards import NodeIs
 from trueup.reconcile.steps import (
+    AllocationsOf,
     CellFresh,
     Change,
     DomainIs,
@@ -28,6 +32,7 @@ from trueup.reconcile.steps import (
     Step,
     Traits,
     TraitsOf,
+    VersionIs,
     allocations_step,
     instance_state,
     step_of,
@@ -45,19 +50,52 @@ def guarded_step(
     """The step that leaves these consumers with `after`, while all about the instance holds.
 
     That is its state, that its cell is not behind, and the status of each migration whose claim
-    is released. `guards` are what else the finding rests on.
+    is released. `guards` are what else the finding rests on. Binding profiles of the instance's
+    ports that would be wrong then are written with it.
     """
-    every = (
-        instance_state(instance, moving=instance.uuid in facts.moving),
-        *fresh(instance.cell, facts),
-        *(
-            MigrationState(row.cell, row.instance, row.uuid, row.status)
-            for row in facts.migrations_of.get(instance.uuid, ())
-            if row.uuid in after
-        ),
-        *guards,
+    moves = (
+        MigrationState(row.cell, row.instance, row.uuid, row.status)
+        for row in facts.migrations_of.get(instance.uuid, ())
+        if row.uuid in after
     )
-    return allocations_step(after, facts, (finding.id,), every)
+    every = (*_settled(instance, facts), *moves, *guards)
+    step = allocations_step(after, facts, (finding.id,), every)
+    bindings = _bindings(after.get(instance.uuid), instance, facts)
+    return step_of((*step.changes, *bindings), every, step.because) if bindings else step
+
+
+def with_share(share: Share, held: Amounts, right: Amounts) -> Amounts:
+    """What is held, with one share of it as it should be; everything else is kept."""
+    after: dict[str, dict[str, int]] = {}
+    for uuid, row in held.items():
+        kept = {name: amount for name, amount in row.items() if share_of(name) is not share}
+        after[uuid] = kept
+    for uuid, row in right.items():
+        after.setdefault(uuid, {}).update(row)
+    return {uuid: row for uuid, row in after.items() if row}
+
+
+def bindings_step(finding: Finding, instance: Instance, facts: Facts) -> Step | Declined:
+    """The step that makes the profiles of its ports name what the instance holds."""
+    holding = facts.holdings[instance.uuid]
+    changes = _bindings(holding.allocations, instance, facts)
+    if not changes:
+        return Declined("Neutron gives no revision number of its ports, so no write can be guarded")
+    claim = VersionIs(AllocationsOf((instance.uuid,)), {instance.uuid: holding.generation})
+    return step_of(changes, (*_settled(instance, facts), claim), (finding.id,))
+
+
+def _settled(instance: Instance, facts: Facts) -> tuple[Guard, ...]:
+    """The guards that an instance and its cell are as they were."""
+    state = instance_state(instance, moving=instance.uuid in facts.moving)
+    return (state, *fresh(instance.cell, facts))
+
+
+def _bindings(after: Allocations | None, instance: Instance, facts: Facts) -> tuple[Change, ...]:
+    nodes = facts.nodes_by_place.get((instance.cell, instance.host or "", instance.node or ""), ())
+    if after is None or len(nodes) != 1:
+        return ()
+    return binding_changes(wrong_bindings(nodes[0].uuid, instance, after.amounts, facts))
 
 
 def abandoned_host(cell: str, host: str, instance: Instance, facts: Facts) -> Iterator[Guard]:

@@ -8,7 +8,6 @@ from trueup.reconcile.claims import (
     NotCertain,
     OnHost,
     WrongDevices,
-    WrongPorts,
     all_claims,
 )
 from trueup.reconcile.expected import open_reasons
@@ -16,7 +15,7 @@ from trueup.reconcile.facts import Facts
 from trueup.reconcile.findings import Subject, Unchecked, amounts_in_words
 
 # The types of claims that are no defect's matter.
-_UNNAMED = (WrongDevices, WrongPorts)
+_UNNAMED = (WrongDevices,)
 
 
 def unexplained(facts: Facts, told: Collection[str]) -> Iterator[Unchecked]:

@@ -1,7 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """Expected allocations: what an instance should hold, on which providers, how certainly. Pure."""
 
-from trueup.reconcile.expected.comparison import agrees, covers, share_agrees
+from trueup.reconcile.expected.comparison import (
+    Difference,
+    agrees,
+    covers,
+    difference,
+    share_agrees,
+)
 from trueup.reconcile.expected.groups import UNSUFFIXED, Group, flavor_groups
 from trueup.reconcile.expected.instances import expected, expected_on
 from trueup.reconcile.expected.parts import (
@@ -15,25 +21,32 @@ from trueup.reconcile.expected.parts import (
     held_of,
     open_reason,
     open_reasons,
+    share_of,
 )
+from trueup.reconcile.expected.ports import RequestedGroup, requested_groups_on
 
 __all__ = [
     "UNSUFFIXED",
     "Ambiguous",
+    "Difference",
     "ExpectedAllocation",
     "ExpectedPart",
     "Group",
     "Known",
     "NotOurs",
+    "RequestedGroup",
     "Share",
     "Unknown",
     "agrees",
     "covers",
+    "difference",
     "expected",
     "expected_on",
     "flavor_groups",
     "held_of",
     "open_reason",
     "open_reasons",
+    "requested_groups_on",
     "share_agrees",
+    "share_of",
 ]

@@ -1,9 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """Compares what a consumer holds with what it should hold."""
 
+from dataclasses import dataclass
+
 from trueup.reconcile.expected.parts import (
     Ambiguous,
     ExpectedAllocation,
+    Known,
     NotOurs,
     Share,
     Unknown,
@@ -41,9 +44,52 @@ def covers(held: Amounts, wanted: ExpectedAllocation) -> bool:
     return _left(held, wanted) is not None
 
 
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """How one share of what is held differs from what should be held.
+
+    `lacking` are the parts of which something is not held, without those that another service or
+    nobody knows. `excess` is what is held beyond; nothing, where more may rightly be held.
+    """
+
+    lacking: tuple[Known | Ambiguous, ...]
+    excess: Amounts
+
+
+def difference(share: Share, held: Amounts, wanted: ExpectedAllocation) -> Difference:
+    """What one share of a claim lacks, and what it has beyond."""
+    mine = wanted.of(share)
+    left = _flat(held_of(share, held))
+    parts = [part for part in mine.parts if isinstance(part, Known | Ambiguous)]
+    # What can only be of one provider is taken from there before anything else is.
+    in_turn = sorted(parts, key=lambda part: isinstance(part, Ambiguous))
+    lacking = tuple(part for part in in_turn if not _taken_whole(left, part))
+    if any(isinstance(part, NotOurs | Unknown) for part in mine.open):
+        left = {}
+    excess: dict[str, dict[str, int]] = {}
+    for (uuid, name), amount in left.items():
+        if amount:
+            excess.setdefault(uuid, {})[name] = amount
+    return Difference(lacking, excess)
+
+
+def _taken_whole(left: _Flat, part: Known | Ambiguous) -> bool:
+    """Take a part from what is left, or, if there is not enough of it, nothing."""
+    providers = (part.provider,) if isinstance(part, Known) else part.providers
+    trial = dict(left)
+    if not _taken(trial, Ambiguous(part.source, part.amounts, providers)):
+        return False
+    left.update(trial)
+    return True
+
+
+def _flat(amounts: Amounts) -> _Flat:
+    return {(uuid, name): amount for uuid, row in amounts.items() for name, amount in row.items()}
+
+
 def _left(held: Amounts, wanted: ExpectedAllocation) -> _Flat | None:
     """What is held beyond what should be; None: less of something is held."""
-    left = {(uuid, name): amount for uuid, row in held.items() for name, amount in row.items()}
+    left = _flat(held)
     for uuid, row in wanted.known.items():
         for name, amount in row.items():
             left[uuid, name] = left.get((uuid, name), 0) - amount

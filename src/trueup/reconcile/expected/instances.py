@@ -95,7 +95,9 @@ def _of_claim(claim: FlavorClaim, instance: Instance, facts: Facts) -> ExpectedA
     return ExpectedAllocation(claim.consumer, tuple(_parts(claim, root, instance, facts)))
 
 
-def _parts(claim: Claim, root: str, instance: Instance, facts: Facts) -> Iterator[ExpectedPart]:
+def _parts(
+    claim: FlavorClaim, root: str, instance: Instance, facts: Facts
+) -> Iterator[ExpectedPart]:
     host = host_providers_of(root, facts)
     yield from _flavor_parts(claim.flavor, instance, host)
     yield from device_parts(instance, host, facts)

@@ -10,7 +10,11 @@ port's device tells which it is: the provider of a function is named `host:agent
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-from trueup.reconcile.expected.host_providers import HostProviders, on_one_of
+from trueup.reconcile.expected.host_providers import (
+    HostProviders,
+    host_providers_of,
+    on_one_of,
+)
 from trueup.reconcile.expected.interfaces import interface_of_provider, interfaces_of
 from trueup.reconcile.expected.parts import ExpectedPart
 from trueup.reconcile.facts import Amounts, Facts, Instance, Port, PortRequestGroup, Provider
@@ -33,6 +37,13 @@ class RequestedGroup:
     def named(self) -> str | None:
         """The provider that the port's binding profile names."""
         return (self.port.allocation or {}).get(self.group.id)
+
+
+def requested_groups_on(
+    root: str, instance: Instance, facts: Facts, held: Amounts
+) -> tuple[RequestedGroup, ...]:
+    """As `requested_groups`, on the host with this root provider."""
+    return requested_groups(instance, host_providers_of(root, facts), facts, held)
 
 
 def requested_groups(

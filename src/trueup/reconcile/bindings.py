@@ -1,0 +1,70 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Bindings: whether the binding profiles of an instance's ports name the right providers. Pure.
+
+Nova writes into each port's binding profile of which providers its request groups are allocated.
+Nova reads it again when the port is detached, to release that much; Neutron reads it when a QoS
+policy changes, to allocate more or less.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+
+from trueup.reconcile.expected import RequestedGroup, requested_groups_on
+from trueup.reconcile.facts import Amounts, Facts, Instance, Port, grouped
+from trueup.reconcile.steps import Change, PortBinding, Profile
+
+
+@dataclass(frozen=True, slots=True)
+class WrongBinding:
+    """A port whose binding profile does not name the providers of which it is allocated.
+
+    `groups` are its request groups, each with its providers; of several it is not known which.
+    """
+
+    port: Port
+    groups: tuple[RequestedGroup, ...]
+
+    @property
+    def right(self) -> Mapping[str, str] | None:
+        """What the profile should name: provider by request group; None: that is not known."""
+        if any(len(one.providers) != 1 for one in self.groups):
+            return None
+        return {one.group.id: one.providers[0] for one in self.groups}
+
+
+def wrong_bindings(
+    root: str, instance: Instance, amounts: Amounts, facts: Facts
+) -> Iterator[WrongBinding]:
+    """The ports whose profile is wrong while the instance holds these amounts on this host."""
+    groups = requested_groups_on(root, instance, facts, amounts)
+    for rows in grouped((one.port.id, one) for one in groups).values():
+        found = WrongBinding(rows[0].port, rows)
+        is_right = found.right is not None and found.port.allocation == found.right
+        if not is_right and found.port.bound_on(instance.host) and _is_held(rows, amounts):
+            yield found
+
+
+def _is_held(groups: Iterable[RequestedGroup], amounts: Amounts) -> bool:
+    """Whether each group is held of one of its providers; else the claim itself is wrong."""
+    return all(
+        any(amounts.get(uuid, {}).get(name, 0) >= amount for uuid in one.providers)
+        for one in groups
+        for name, amount in one.group.resources.items()
+    )
+
+
+def binding_changes(wrong: Iterable[WrongBinding]) -> tuple[Change, ...]:
+    """The changes that make these profiles right, as far as that is known.
+
+    SAFETY: without its revision number a port is not written, for nothing would guard the write.
+    """
+    return tuple(
+        Change(
+            PortBinding(one.port.id),
+            Profile(one.port.profile),
+            Profile(one.port.profile_with(one.right)),
+            {one.port.id: one.port.revision},
+        )
+        for one in wrong
+        if one.right is not None and one.port.revision is not None
+    )

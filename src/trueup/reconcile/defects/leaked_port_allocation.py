@@ -1,0 +1,72 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Leaked port allocation: an instance holds bandwidth or packet rate for a port that it lacks.
+
+Drift B.52, Launchpad 1820588: the port was deleted in Neutron while it was bound, or Placement
+refused the request when it was detached. Nova says of it that the resources "are leaked until the
+server is deleted".
+"""
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+from trueup.reconcile.claims import PortsLeaked, claim_of, claims
+from trueup.reconcile.expected import Share, difference, open_reasons
+from trueup.reconcile.facts import Facts
+from trueup.reconcile.findings import (
+    Declined,
+    Finding,
+    Severity,
+    Subject,
+    Unchecked,
+    Verdict,
+    amounts_in_words,
+    holding,
+    instance_evidence,
+)
+from trueup.reconcile.options import AuditOptions
+from trueup.reconcile.remedies import guarded_step, with_share
+from trueup.reconcile.steps import Step
+
+NAME = "leaked-port-allocation"
+TITLE = "It holds bandwidth or packet rate that none of its ports requests"
+REMEDY = "Keep what its ports request, release the rest of their resource classes"
+
+
+def find(facts: Facts, options: AuditOptions) -> Iterator[Verdict]:
+    """Settled instances that hold more than their ports request."""
+    return (_judge(claim, facts) for claim in claims(facts, PortsLeaked))
+
+
+def remedy(finding: Finding, facts: Facts) -> tuple[Step, ...] | Declined:
+    """One full replace that keeps what its ports request and everything that is no port's."""
+    claim = claim_of(finding.subject.uuid, facts)
+    held = facts.holdings[finding.subject.uuid].allocations
+    wanted = claim.wanted.of(Share.PORTS) if isinstance(claim, PortsLeaked) else None
+    if held is None or wanted is None or wanted.open:
+        return Declined("what its ports should hold is not known")
+    after = replace(held, amounts=with_share(Share.PORTS, held.amounts, wanted.known))
+    return (guarded_step({claim.instance.uuid: after}, facts, finding, claim.instance),)
+
+
+def _judge(claim: PortsLeaked, facts: Facts) -> Verdict:
+    subject, names = Subject("instance", claim.instance.uuid), facts.provider_names
+    found = difference(Share.PORTS, claim.held, claim.wanted)
+    wanted = claim.wanted.of(Share.PORTS)
+    if wanted.open or not facts.coverage.complete:
+        # SAFETY: something would be released; a port that is not known may need it.
+        reason = open_reasons(wanted, names) or facts.coverage.gap
+        words = amounts_in_words(found.excess, names)
+        return Unchecked(
+            subject, claim.provider.name, f"holds {words} beyond what its ports request; {reason}"
+        )
+    return Finding(
+        NAME,
+        subject,
+        claim.provider.name,
+        Severity.MEDIUM,
+        {
+            "instance": instance_evidence(claim.instance, facts),
+            "holds": holding(claim.held, names),
+            "leaked": holding(found.excess, names),
+        },
+    )

@@ -1,0 +1,110 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Missing device allocation: an instance has a device, and does not hold it in Placement.
+
+Drift B.41 to B.43 and B.55, Launchpad 1896463 and 1939020: PCI devices, virtual GPUs, persistent
+memory, and what Cyborg manages.
+"""
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+from trueup.reconcile.claims import DevicesMissing, OnHost, Right, claim_of, claims
+from trueup.reconcile.expected import Ambiguous, NotOurs, Share, difference, open_reasons
+from trueup.reconcile.facts import Facts
+from trueup.reconcile.findings import (
+    Declined,
+    Finding,
+    Severity,
+    Structure,
+    Subject,
+    Verdict,
+    holding,
+    instance_evidence,
+)
+from trueup.reconcile.options import AuditOptions
+from trueup.reconcile.remedies import guarded_step, with_share
+from trueup.reconcile.steps import Step
+
+NAME = "missing-device-allocation"
+TITLE = "It has a device, and does not hold it in Placement"
+REMEDY = "Allocate the devices whose providers are known"
+
+# A device that is given out once only: Nova reserves it as a whole when it is allocated.
+_ONE_TIME_USE = "HW_PCI_ONE_TIME_USE"
+_CYBORG = "Cyborg"
+
+
+def find(facts: Facts, options: AuditOptions) -> Iterator[Verdict]:
+    """Settled instances that hold all they should but devices."""
+    for claim in claims(facts, DevicesMissing):
+        yield _finding(claim, facts)
+    for claim in claims(facts, Right):
+        if _lacks_accelerators(claim):
+            yield _finding(claim, facts)
+
+
+def remedy(finding: Finding, facts: Facts) -> tuple[Step, ...] | Declined:
+    """One full replace with the devices whose providers are known."""
+    claim = claim_of(finding.subject.uuid, facts)
+    held = facts.holdings[finding.subject.uuid].allocations
+    if held is None or not isinstance(claim, DevicesMissing | Right):
+        return Declined("it is no longer settled on a host, or holds nothing now")
+    wanted = claim.wanted.of(Share.DEVICES)
+    if any(isinstance(part, NotOurs) and part.owner == _CYBORG for part in wanted.open):
+        return Declined(
+            "only Cyborg knows which accelerators it has (`openstack accelerator arq list`); "
+            "migrate the instance, or stop and start it from an image, to allocate them anew"
+        )
+    if wanted.open:
+        return Declined(
+            f"{open_reasons(wanted, facts.provider_names)}; restart nova-compute on "
+            f"{claim.instance.host}, which allocates PCI devices it has in Placement, or migrate "
+            "the instance"
+        )
+    if once := [uuid for uuid in wanted.known if _is_one_time(uuid, facts)]:
+        names = ", ".join(sorted(facts.provider_names[uuid] for uuid in once))
+        return Declined(f"{names} is for one use only, and reserved since: Placement refuses it")
+    after = replace(held, amounts=with_share(Share.DEVICES, held.amounts, wanted.known))
+    return (guarded_step({claim.instance.uuid: after}, facts, finding, claim.instance),)
+
+
+def _lacks_accelerators(claim: Right) -> bool:
+    """Whether Cyborg should have given it something, and it holds nothing beyond the rest."""
+    if not any(isinstance(part, NotOurs) and part.owner == _CYBORG for part in claim.wanted.open):
+        return False
+    return claim.held == claim.wanted.known
+
+
+def _is_one_time(uuid: str, facts: Facts) -> bool:
+    return _ONE_TIME_USE in (facts.providers[uuid].traits or ())
+
+
+def _finding(claim: OnHost, facts: Facts) -> Finding:
+    names = facts.provider_names
+    found = difference(Share.DEVICES, claim.held, claim.wanted)
+    missing: list[Structure] = [
+        {"name": part.source, "resources_requested": part.amounts} for part in found.lacking
+    ]
+    missing += [
+        {"name": part.source, "allocated_by": part.owner}
+        for part in claim.wanted.open
+        if isinstance(part, NotOurs) and part.owner == _CYBORG
+    ]
+    choices = tuple(
+        {"name": names[uuid], "for": part.source, "provider": uuid}
+        for part in found.lacking
+        if isinstance(part, Ambiguous)
+        for uuid in part.providers
+    )
+    return Finding(
+        NAME,
+        Subject("instance", claim.instance.uuid),
+        claim.provider.name,
+        Severity.HIGH,
+        {
+            "instance": instance_evidence(claim.instance, facts),
+            "holds": holding(claim.held, names),
+            "missing": tuple(missing),
+        }
+        | ({"choices": choices} if choices else {}),
+    )

@@ -1,0 +1,89 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Missing port allocation: an instance does not hold what its ports request.
+
+Seed 002, drift B.51, Launchpad 1819923 and 1894825: the port was attached before Nova allocated for
+ports, or got its QoS policy later, or `nova-manage placement heal_allocations --force` dropped its
+resources.
+"""
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+from trueup.reconcile.claims import PortsMissing, claim_of, claims
+from trueup.reconcile.expected import Ambiguous, Share, difference, open_reasons
+from trueup.reconcile.facts import Facts
+from trueup.reconcile.findings import (
+    Declined,
+    Finding,
+    Severity,
+    Structure,
+    Subject,
+    Verdict,
+    holding,
+    instance_evidence,
+)
+from trueup.reconcile.options import AuditOptions
+from trueup.reconcile.remedies import guarded_step, with_share
+from trueup.reconcile.steps import Step
+
+NAME = "missing-port-allocation"
+TITLE = "It does not hold the bandwidth or packet rate that its ports request"
+REMEDY = "Allocate what its ports request, and name the providers in the ports' binding profiles"
+
+
+def find(facts: Facts, options: AuditOptions) -> Iterator[Verdict]:
+    """Settled instances that hold less than their ports request."""
+    return (_finding(claim, facts) for claim in claims(facts, PortsMissing))
+
+
+def remedy(finding: Finding, facts: Facts) -> tuple[Step, ...] | Declined:
+    """One step: what all its ports request, and the binding profiles that name it."""
+    claim = claim_of(finding.subject.uuid, facts)
+    held = facts.holdings[finding.subject.uuid].allocations
+    if held is None or not isinstance(claim, PortsMissing):
+        return Declined("it is no longer settled on a host, or holds nothing now")
+    wanted = claim.wanted.of(Share.PORTS)
+    if wanted.open:
+        return Declined(_why_open(claim, facts))
+    after = replace(held, amounts=with_share(Share.PORTS, held.amounts, wanted.known))
+    return (guarded_step({claim.instance.uuid: after}, facts, finding, claim.instance),)
+
+
+def _why_open(claim: PortsMissing, facts: Facts) -> str:
+    """Why the providers are not known, and what the operator can do."""
+    wanted = claim.wanted.of(Share.PORTS)
+    reason = open_reasons(wanted, facts.provider_names)
+    if any(isinstance(part, Ambiguous) and not part.providers for part in wanted.open):
+        return (
+            f"{reason}; see whether Neutron's agent on {claim.instance.host} reports its inventory"
+        )
+    return (
+        f"{reason}; choose one with an acknowledgement of kind port-provider for each of these "
+        "ports, or migrate the instance, which allocates anew"
+    )
+
+
+def _finding(claim: PortsMissing, facts: Facts) -> Finding:
+    names = facts.provider_names
+    found = difference(Share.PORTS, claim.held, claim.wanted)
+    choices = tuple(
+        {"name": names[uuid], "for": part.source, "provider": uuid}
+        for part in found.lacking
+        if isinstance(part, Ambiguous)
+        for uuid in part.providers
+    )
+    missing: tuple[Structure, ...] = tuple(
+        {"name": part.source, "requests": part.amounts} for part in found.lacking
+    )
+    return Finding(
+        NAME,
+        Subject("instance", claim.instance.uuid),
+        claim.provider.name,
+        Severity.HIGH,
+        {
+            "instance": instance_evidence(claim.instance, facts),
+            "holds": holding(claim.held, names),
+            "missing": missing,
+        }
+        | ({"choices": choices} if choices else {}),
+    )

@@ -1,0 +1,123 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Port binding mismatch: a port's binding profile and the ledger name different providers.
+
+Launchpad 1819923: then Nova cannot detach the port and release what it holds, and Neutron changes
+the allocation of the wrong provider, or of none, when the QoS policy changes.
+"""
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+from trueup.reconcile.bindings import WrongBinding, wrong_bindings
+from trueup.reconcile.claims import OnHost, PortsMisplaced, Right, claim_of, claims
+from trueup.reconcile.expected import Share, open_reasons
+from trueup.reconcile.facts import Facts
+from trueup.reconcile.findings import (
+    Declined,
+    Finding,
+    LeftAlone,
+    Severity,
+    Structure,
+    Subject,
+    Unchecked,
+    Verdict,
+    amounts_in_words,
+    holding,
+    instance_evidence,
+)
+from trueup.reconcile.options import AuditOptions
+from trueup.reconcile.remedies import bindings_step, guarded_step, with_share
+from trueup.reconcile.steps import Step
+
+NAME = "port-binding-mismatch"
+TITLE = "The binding profile of a port does not name the provider that its resources come from"
+REMEDY = "Write the right providers into the binding profiles, and hold the resources of them"
+
+
+def find(facts: Facts, options: AuditOptions) -> Iterator[Verdict]:
+    """Settled instances that hold as much as their ports request, but of other providers."""
+    for claim in claims(facts, PortsMisplaced):
+        yield _judge(claim, facts)
+    for claim in claims(facts, Right):
+        if claim.instance.uuid in facts.ports_by_device:
+            yield from _unbound(claim, facts)
+            if wrong := _wrong(claim, facts):
+                yield _finding(claim, wrong, facts)
+
+
+def remedy(finding: Finding, facts: Facts) -> tuple[Step, ...] | Declined:
+    """One step for all its ports: the profiles and, where that is wrong, the allocation."""
+    claim = claim_of(finding.subject.uuid, facts)
+    held = facts.holdings[finding.subject.uuid].allocations
+    if held is None or not isinstance(claim, PortsMisplaced | Right):
+        return Declined("it is no longer settled on a host, or holds nothing now")
+    if isinstance(claim, PortsMisplaced):
+        right = claim.wanted.of(Share.PORTS).known
+        after = replace(held, amounts=with_share(Share.PORTS, held.amounts, right))
+        return (guarded_step({claim.instance.uuid: after}, facts, finding, claim.instance),)
+    if open_ports := [one for one in _wrong(claim, facts) if one.right is None]:
+        return Declined(
+            f"{'; '.join(_several(one, facts) for one in open_ports)}; choose one with an "
+            "acknowledgement of kind port-provider for each of these ports"
+        )
+    step = bindings_step(finding, claim.instance, facts)
+    return step if isinstance(step, Declined) else (step,)
+
+
+def _judge(claim: PortsMisplaced, facts: Facts) -> Verdict:
+    wanted = claim.wanted.of(Share.PORTS)
+    if wanted.open or not facts.coverage.complete:
+        reason = open_reasons(wanted, facts.provider_names) or facts.coverage.gap
+        return Unchecked(
+            Subject("instance", claim.instance.uuid),
+            claim.provider.name,
+            f"holds {amounts_in_words(claim.held, facts.provider_names)}; {reason}",
+        )
+    wrong = tuple(wrong_bindings(claim.provider.root, claim.instance, wanted.known, facts))
+    finding = _finding(claim, wrong, facts)
+    right = holding(wanted.known, facts.provider_names)
+    return replace(finding, evidence={**finding.evidence, "should_hold": right})
+
+
+def _unbound(claim: Right, facts: Facts) -> Iterator[Verdict]:
+    """Ports that are being bound now, or could not be bound."""
+    for port in facts.ports_by_device[claim.instance.uuid]:
+        if port.request_groups and not port.bound_on(claim.instance.host):
+            state = port.vif_type if port.host in ("", claim.instance.host) else f"on {port.host}"
+            reason = f"its binding is {state}, and its instance is on {claim.instance.host}"
+            yield LeftAlone(Subject("port", port.id), claim.provider.name, reason)
+
+
+def _wrong(claim: OnHost, facts: Facts) -> tuple[WrongBinding, ...]:
+    return tuple(wrong_bindings(claim.provider.root, claim.instance, claim.held, facts))
+
+
+def _finding(claim: OnHost, wrong: tuple[WrongBinding, ...], facts: Facts) -> Finding:
+    return Finding(
+        NAME,
+        Subject("instance", claim.instance.uuid),
+        claim.provider.name,
+        Severity.MEDIUM,
+        {
+            "instance": instance_evidence(claim.instance, facts),
+            "holds": holding(claim.held, facts.provider_names),
+            "ports": tuple(row for one in wrong for row in _ports(one, facts)),
+        },
+    )
+
+
+def _ports(wrong: WrongBinding, facts: Facts) -> Iterator[Structure]:
+    names = facts.provider_names
+    for one in wrong.groups:
+        yield {
+            "name": f"port {one.port.id}",
+            "request_group": one.group.id,
+            "profile_names": names.get(one.named, one.named) if one.named else "no provider",
+            "may_be": " or ".join(names[uuid] for uuid in one.providers),
+        }
+
+
+def _several(wrong: WrongBinding, facts: Facts) -> str:
+    names = facts.provider_names
+    uuids = dict.fromkeys(uuid for one in wrong.groups for uuid in one.providers)
+    return f"port {wrong.port.id} may be of {' or '.join(names[uuid] for uuid in uuids)}"
