@@ -21,9 +21,8 @@ def held(step: Step) -> tuple[Allocations | None, Allocations | None]:
 
 def held_by(step: Step) -> dict[str, tuple[Allocations | None, Allocations | None]]:
     """What each consumer of a step holds before and after."""
-    [change] = step.changes
-    before, after = held_in(change.before), held_in(change.after)
-    return {consumer: (before[consumer], after[consumer]) for consumer in step.consumers}
+    sides = ((held_in(change.before), held_in(change.after)) for change in step.changes)
+    return {one: (before[one], after[one]) for before, after in sides for one in sorted(after)}
 
 
 MINUTE = timedelta(minutes=1)

@@ -18,6 +18,10 @@ WEB = "  server web on h1 VCPU=2 MEMORY_MB=256\n"
 ON_H1, ON_H2 = "holds web h1 VCPU=2 MEMORY_MB=256\n", "holds web h2 VCPU=2 MEMORY_MB=256\n"
 OF_MOVE = "holds resize-of-web h2 VCPU=2 MEMORY_MB=256\n"
 NIC = "provider nic of h1 NET_BW_EGR_KILOBIT_PER_SEC=100\n"
+OTHER_NIC = "provider other-nic of h1 NET_BW_EGR_KILOBIT_PER_SEC=100\n"
+PORT = "port p1 of web NET_BW_EGR_KILOBIT_PER_SEC=5 named=nic traits=A\n"
+SUITS = NIC.replace("\n", " traits=A\n") + OTHER_NIC.replace("\n", " traits=B\n")
+OF_NIC = "holds web nic NET_BW_EGR_KILOBIT_PER_SEC=5\n"
 GPU = "provider gpu of h1 VGPU=8\n"
 
 
@@ -39,7 +43,13 @@ def claim(text: str) -> Claim:
         ("Doubled", WEB + "holds web h1 VCPU=4 MEMORY_MB=512\n"),
         ("WrongAmount", WEB + "holds web h1 VCPU=4 MEMORY_MB=256\n"),
         ("WrongAmount", WEB + "holds web h1 VCPU=2 MEMORY_MB=256 DISK_GB=1\n"),
-        ("WrongPorts", WEB + NIC + ON_H1 + "holds web nic NET_BW_EGR_KILOBIT_PER_SEC=5\n"),
+        ("Right", WEB + NIC + PORT + ON_H1 + OF_NIC),
+        ("Right", WEB + NIC + ON_H1 + OF_NIC),  # Neutron was not asked
+        ("PortsLeaked", WEB + NIC + "neutron\n" + ON_H1 + OF_NIC),
+        ("PortsMissing", WEB + NIC + PORT + ON_H1),
+        ("PortsMissing", WEB + NIC + PORT + ON_H1 + OF_NIC.replace("=5", "=4")),
+        ("PortsMisplaced", WEB + SUITS + PORT + ON_H1 + OF_NIC.replace("nic", "other-nic")),
+        ("DevicesMissing", WEB.replace("\n", " resources:VGPU=1\n") + GPU + ON_H1),
         ("WrongDevices", WEB + GPU + ON_H1 + "holds web gpu VGPU=1\n"),
         ("OnNoHost", "  server web state=shelved_offloaded VCPU=2 MEMORY_MB=256\n"),
         ("HeldWithoutHost", "  server web state=shelved_offloaded VCPU=2 MEMORY_MB=256\n" + ON_H1),

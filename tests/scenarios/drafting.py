@@ -1,13 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Builds a small cloud part by part, as the facts that reading it would give.
+"""Builds a small cloud part by part, as the facts that reading it would give."""
 
-Names stand for uuids: `uuid_of("web")` is the uuid of whatever is called web.
-"""
-
-import uuid
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 
+from tests.scenarios.attachments import Attachments
+from tests.scenarios.names import uuid_of
 from trueup.reconcile.facts import (
     LIBVIRT,
     Allocations,
@@ -32,10 +30,6 @@ from trueup.reconcile.facts import (
 
 NOW = datetime(2026, 11, 21, 12, 0, 0)
 OWNER = {"project": "a-project", "user": "a-user"}
-
-
-def uuid_of(name: str) -> str:
-    return str(uuid.uuid5(uuid.NAMESPACE_DNS, name))
 
 
 @dataclass
@@ -63,6 +57,7 @@ class Draft:
     host_aggregates: list[HostAggregate] = field(default_factory=list)
     pci_devices: list[PciDevice] = field(default_factory=list)
     disabled_cells: set[str] = field(default_factory=set)
+    attached: Attachments = field(default_factory=Attachments)
 
     def cell(self, name: str, silent: str = "", last_report: int = 0) -> None:
         """`last_report`: so many seconds ago a service of the cell reported."""
@@ -74,9 +69,10 @@ class Draft:
     def mapping(self, name: str, cell: str) -> None:
         self.mappings.append(InstanceMapping(uuid_of(name), uuid_of(cell), "a-project", False))
 
-    def guest(self, name: str, host: str, state: str) -> None:
+    def guest(self, name: str, host: str, state: str, devices: tuple[str, ...] = ()) -> None:
         self.guests = self.guests or []
-        self.guests.append(Domain(uuid_of(name), host, name, state, ours=True))
+        domain = Domain(uuid_of(name), host, name, state, ours=True, host_devices=devices)
+        self.guests.append(domain)
 
     def provider(
         self,
@@ -198,13 +194,14 @@ class Draft:
         subjects = self.held.keys() | {row.uuid for row in (*self.instances, *self.migrations)}
         heard = {uuid for uuid, name in self.cells.items() if name not in self.silent}
         asked = () if self.guests is None else (SourceStatus(LIBVIRT, True),)
+        asked += (self.attached.status,) if self.attached.status else ()
         return Facts(
             taken_at=NOW,
             coverage=Coverage((SourceStatus("Placement", True), *answered, *asked)),
             cells=dict(self.cells),
             providers=dict(self.providers),
             consumers=dict(self.held),
-            instances=tuple(row for row in self.instances if row.cell in heard),
+            instances=tuple(self.attached.of(row) for row in self.instances if row.cell in heard),
             migrations=tuple(row for row in self.migrations if row.cell in heard),
             compute_nodes=tuple(row for row in self.nodes if row.cell in heard),
             services=tuple(row for row in self.services if row.cell in heard),
@@ -217,10 +214,16 @@ class Draft:
             ),
             deleted_compute_nodes=tuple(row for row in self.deleted_nodes if row.cell in heard),
             host_aggregates=tuple(self.host_aggregates),
-            pci_devices=tuple(row for row in self.pci_devices if row.cell in heard),
             disabled_cells=frozenset(self.disabled_cells),
             heartbeats={cell: self.reported[cell] for cell in heard},
             domains=tuple(self.guests or ()),
+            ports=tuple(self.attached.ports),
+            pci_devices=tuple(
+                row
+                for row in (*self.pci_devices, *self.attached.on(self.nodes))
+                if row.cell in heard
+            ),
+            chosen_providers=self.attached.chosen,
             holdings={uuid: holding_of(self.held.get(uuid)) for uuid in subjects},
         )
 

@@ -35,6 +35,8 @@ device h1 0000:81:00.0                          a PCI device
 disabled cell1
 holds web h1 VCPU=2 MEMORY_MB=256               what Placement says; also of `resize-of-web`, and of
                                                 `web-without-dashes`
+Words about ports and devices are in `attachments`. A server may have extra specs, as
+`resources:VGPU=1`; a provider `traits=A,B`; a guest `devices=ADDRESS,ADDRESS`.
 """
 
 from collections.abc import Iterator, Mapping
@@ -43,13 +45,14 @@ from datetime import timedelta
 from typing import Any
 
 from tests.reconcile.observing import confirmed_by, held_by
-from tests.scenarios.drafting import NOW, Draft, flavor, uuid_of
+from tests.scenarios.drafting import NOW, Draft, flavor
+from tests.scenarios.names import uuid_of
 from trueup.reconcile.facts import Allocations, Facts, HostAggregate, NumaCell, NumaTopology
 from trueup.reconcile.findings import Finding, plain_words
 from trueup.reconcile.plan import make_plan
 from trueup.reconcile.report.states import before_and_after
 from trueup.reconcile.report.words import evidence_in_words
-from trueup.reconcile.steps import Step, consumers_in
+from trueup.reconcile.steps import PortBinding, Step, consumers_in
 
 _SERVER_WORDS = {"task": "task_state", "state": "vm_state"}
 
@@ -96,11 +99,9 @@ def answer(draft: Draft) -> str:
 
 
 def _step(step: Step, facts: Facts) -> str:
-    if all(consumers_in(change) for change in step.changes):
-        return "; ".join(
-            f"{consumer}: " + " -> ".join(_held(side, facts) for side in sides)
-            for consumer, sides in held_by(step).items()
-        )
+    kinds = (consumers_in(one) or isinstance(one.target, PortBinding) for one in step.changes)
+    if all(kinds):
+        return "; ".join((*_claims(step, facts), *_bindings(step)))
     before, after = before_and_after(step, facts.provider_names)
     after_others = f", after {', '.join(step.needs)}" if step.needs else ""
     return f"{step.id}: {_state(before)} -> {_state(after)}{after_others}"
@@ -118,7 +119,7 @@ def _named(text: str, draft: Draft) -> str:
     names = {row.uuid: f"node-of-{row.node}" for row in draft.nodes}
     names |= draft.names | {row.uuid: row.name for row in draft.instances}
     names |= {uuid_of(name): name for name in draft.cells.values()}
-    names |= {row.uuid: row.name for row in draft.providers.values()}
+    names |= {row.uuid: row.name for row in draft.providers.values()} | draft.attached.names
     for uuid, name in names.items():
         text = text.replace(uuid, name)
     return text
@@ -131,6 +132,20 @@ def _held(allocations: Allocations | None, facts: Facts) -> str:
         f"{facts.providers[uuid].name} {plain_words(held)}"
         for uuid, held in sorted(allocations.amounts.items(), key=lambda item: item[0])
     )
+
+
+def _claims(step: Step, facts: Facts) -> Iterator[str]:
+    for consumer, sides in held_by(step).items():
+        yield f"{consumer}: " + " -> ".join(_held(side, facts) for side in sides)
+
+
+def _bindings(step: Step) -> Iterator[str]:
+    """`port p1: allocation {...} -> {...}`, for each binding profile that a step changes."""
+    for change in step.changes:
+        if isinstance(change.target, PortBinding):
+            sides = (change.before.content, change.after.content)
+            words = (str(side.get("allocation", "nothing")) for side in sides)
+            yield f"port {change.target.port}: " + " -> ".join(words).replace("'", "")
 
 
 def _amounts(words: list[str]) -> dict[str, int]:
@@ -174,7 +189,8 @@ def _server(draft: Draft, cell: str, words: list[str]) -> None:
         _SERVER_WORDS[name]: value for name, value in details.items() if name in _SERVER_WORDS
     }
     if amounts:
-        fields["flavor"] = flavor(amounts)
+        extra = {name: value for name, value in details.items() if ":" in name}
+        fields["flavor"] = flavor(amounts, extra)
     if "swap" in details:
         fields["flavor"] = replace(fields["flavor"], swap_mb=int(details["swap"]))
     if "old-VCPU" in details:
@@ -250,7 +266,25 @@ def _map(draft: Draft, cell: str, words: list[str]) -> None:
 
 
 def _guest(draft: Draft, cell: str, words: list[str]) -> None:
-    draft.guest(words[0], words[2], " ".join(words[3:]))
+    said = dict(_details(words))
+    devices = tuple(said["devices"].split(",")) if "devices" in said else ()
+    draft.guest(words[0], words[2], " ".join(w for w in words[3:] if "=" not in w), devices)
+
+
+def _neutron(draft: Draft, cell: str, words: list[str]) -> None:
+    draft.attached.neutron(silent="silent" in words)
+
+
+def _port(draft: Draft, cell: str, words: list[str]) -> None:
+    draft.attached.port(words[0], words[2], _amounts(words), dict(_details(words[3:])))
+
+
+def _assigned(draft: Draft, cell: str, words: list[str]) -> None:
+    draft.attached.device(words[0], words[2], words[4], dict(_details(words[5:])))
+
+
+def _chosen(draft: Draft, cell: str, words: list[str]) -> None:
+    draft.attached.choose(words[0], words[2])
 
 
 _PARTS = {
@@ -272,4 +306,8 @@ _PARTS = {
     "disabled": _disabled,
     "map": _map,
     "guest": _guest,
+    "neutron": _neutron,
+    "port": _port,
+    "assigned": _assigned,
+    "chosen": _chosen,
 }

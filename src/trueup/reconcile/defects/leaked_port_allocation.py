@@ -9,9 +9,9 @@ server is deleted".
 from collections.abc import Iterator
 from dataclasses import replace
 
-from trueup.reconcile.claims import PortsLeaked, claim_of, claims
-from trueup.reconcile.expected import Share, difference, open_reasons
-from trueup.reconcile.facts import Facts
+from trueup.reconcile.claims import PortsLeaked, Right, claim_of, claims
+from trueup.reconcile.expected import Share, Unknown, difference, held_of, open_reasons
+from trueup.reconcile.facts import Facts, Port
 from trueup.reconcile.findings import (
     Declined,
     Finding,
@@ -34,7 +34,11 @@ REMEDY = "Keep what its ports request, release the rest of their resource classe
 
 def find(facts: Facts, options: AuditOptions) -> Iterator[Verdict]:
     """Settled instances that hold more than their ports request."""
-    return (_judge(claim, facts) for claim in claims(facts, PortsLeaked))
+    for claim in claims(facts, PortsLeaked):
+        yield _judge(claim, facts)
+    for other in claims(facts, Right):
+        if reason := _unread(other, facts):
+            yield Unchecked(Subject("instance", other.instance.uuid), other.provider.name, reason)
 
 
 def remedy(finding: Finding, facts: Facts) -> tuple[Step, ...] | Declined:
@@ -46,6 +50,31 @@ def remedy(finding: Finding, facts: Facts) -> tuple[Step, ...] | Declined:
         return Declined("what its ports should hold is not known")
     after = replace(held, amounts=with_share(Share.PORTS, held.amounts, wanted.known))
     return (guarded_step({claim.instance.uuid: after}, facts, finding, claim.instance),)
+
+
+def _unread(claim: Right, facts: Facts) -> str:
+    """Why it is not known what its ports should hold, if that looks odd.
+
+    Without Neutron, Nova's own copy of the ports says at least whether they hold something.
+    """
+    held = held_of(Share.PORTS, claim.held)
+    open_parts = claim.wanted.of(Share.PORTS).open if held or claim.instance.ports_hold else ()
+    if not open_parts:
+        return ""
+    words = amounts_in_words(held, facts.provider_names) or "nothing"
+    if not facts.ports_read:
+        if bool(held) == claim.instance.ports_hold:
+            return ""
+        said = "some of its ports hold" if claim.instance.ports_hold else "none of its ports holds"
+        return f"holds {words} for its ports; Nova says that {said} resources; Neutron was not read"
+    unbound = any(not port.bound_on(claim.instance.host) for port in _ports(claim, facts))
+    if unbound or not any(isinstance(part, Unknown) for part in open_parts):
+        return ""
+    return f"holds {words} for its ports; {open_reasons(claim.wanted, facts.provider_names)}"
+
+
+def _ports(claim: Right, facts: Facts) -> tuple[Port, ...]:
+    return facts.ports_by_device.get(claim.instance.uuid, ())
 
 
 def _judge(claim: PortsLeaked, facts: Facts) -> Verdict:

@@ -17,6 +17,7 @@ from trueup.reconcile.findings import (
     Severity,
     Structure,
     Subject,
+    Value,
     Verdict,
     holding,
     instance_evidence,
@@ -38,9 +39,9 @@ def find(facts: Facts, options: AuditOptions) -> Iterator[Verdict]:
     """Settled instances that hold all they should but devices."""
     for claim in claims(facts, DevicesMissing):
         yield _finding(claim, facts)
-    for claim in claims(facts, Right):
-        if _lacks_accelerators(claim):
-            yield _finding(claim, facts)
+    for other in claims(facts, Right):
+        if _lacks_accelerators(other):
+            yield _finding(other, facts)
 
 
 def remedy(finding: Finding, facts: Facts) -> tuple[Step, ...] | Declined:
@@ -53,14 +54,11 @@ def remedy(finding: Finding, facts: Facts) -> tuple[Step, ...] | Declined:
     if any(isinstance(part, NotOurs) and part.owner == _CYBORG for part in wanted.open):
         return Declined(
             "only Cyborg knows which accelerators it has (`openstack accelerator arq list`); "
-            "migrate the instance, or stop and start it from an image, to allocate them anew"
+            "shelving and unshelving the instance allocates them anew"
         )
     if wanted.open:
-        return Declined(
-            f"{open_reasons(wanted, facts.provider_names)}; restart nova-compute on "
-            f"{claim.instance.host}, which allocates PCI devices it has in Placement, or migrate "
-            "the instance"
-        )
+        reasons = open_reasons(wanted, facts.provider_names)
+        return Declined(f"{reasons}; a migration of the instance allocates its devices anew")
     if once := [uuid for uuid in wanted.known if _is_one_time(uuid, facts)]:
         names = ", ".join(sorted(facts.provider_names[uuid] for uuid in once))
         return Declined(f"{names} is for one use only, and reserved since: Placement refuses it")
@@ -83,28 +81,25 @@ def _finding(claim: OnHost, facts: Facts) -> Finding:
     names = facts.provider_names
     found = difference(Share.DEVICES, claim.held, claim.wanted)
     missing: list[Structure] = [
-        {"name": part.source, "resources_requested": part.amounts} for part in found.lacking
+        {"name": part.source, "requests": part.amounts} for part in found.lacking
     ]
     missing += [
         {"name": part.source, "allocated_by": part.owner}
         for part in claim.wanted.open
         if isinstance(part, NotOurs) and part.owner == _CYBORG
     ]
-    choices = tuple(
+    choices: tuple[Structure, ...] = tuple(
         {"name": names[uuid], "for": part.source, "provider": uuid}
         for part in found.lacking
         if isinstance(part, Ambiguous)
         for uuid in part.providers
     )
-    return Finding(
-        NAME,
-        Subject("instance", claim.instance.uuid),
-        claim.provider.name,
-        Severity.HIGH,
-        {
-            "instance": instance_evidence(claim.instance, facts),
-            "holds": holding(claim.held, names),
-            "missing": tuple(missing),
-        }
-        | ({"choices": choices} if choices else {}),
-    )
+    evidence: dict[str, Value] = {
+        "instance": instance_evidence(claim.instance, facts),
+        "holds": holding(claim.held, names),
+        "missing": tuple(missing),
+    }
+    if choices:
+        evidence["choices"] = choices
+    subject = Subject("instance", claim.instance.uuid)
+    return Finding(NAME, subject, claim.provider.name, Severity.HIGH, evidence)

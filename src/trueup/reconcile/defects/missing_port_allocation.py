@@ -18,6 +18,7 @@ from trueup.reconcile.findings import (
     Severity,
     Structure,
     Subject,
+    Value,
     Verdict,
     holding,
     instance_evidence,
@@ -54,9 +55,8 @@ def _why_open(claim: PortsMissing, facts: Facts) -> str:
     wanted = claim.wanted.of(Share.PORTS)
     reason = open_reasons(wanted, facts.provider_names)
     if any(isinstance(part, Ambiguous) and not part.providers for part in wanted.open):
-        return (
-            f"{reason}; see whether Neutron's agent on {claim.instance.host} reports its inventory"
-        )
+        host = claim.instance.host
+        return f"{reason}; see whether Neutron's agent on {host} reports what it has to Placement"
     return (
         f"{reason}; choose one with an acknowledgement of kind port-provider for each of these "
         "ports, or migrate the instance, which allocates anew"
@@ -66,7 +66,7 @@ def _why_open(claim: PortsMissing, facts: Facts) -> str:
 def _finding(claim: PortsMissing, facts: Facts) -> Finding:
     names = facts.provider_names
     found = difference(Share.PORTS, claim.held, claim.wanted)
-    choices = tuple(
+    choices: tuple[Structure, ...] = tuple(
         {"name": names[uuid], "for": part.source, "provider": uuid}
         for part in found.lacking
         if isinstance(part, Ambiguous)
@@ -75,15 +75,12 @@ def _finding(claim: PortsMissing, facts: Facts) -> Finding:
     missing: tuple[Structure, ...] = tuple(
         {"name": part.source, "requests": part.amounts} for part in found.lacking
     )
-    return Finding(
-        NAME,
-        Subject("instance", claim.instance.uuid),
-        claim.provider.name,
-        Severity.HIGH,
-        {
-            "instance": instance_evidence(claim.instance, facts),
-            "holds": holding(claim.held, names),
-            "missing": missing,
-        }
-        | ({"choices": choices} if choices else {}),
-    )
+    evidence: dict[str, Value] = {
+        "instance": instance_evidence(claim.instance, facts),
+        "holds": holding(claim.held, names),
+        "missing": missing,
+    }
+    if choices:
+        evidence["choices"] = choices
+    subject = Subject("instance", claim.instance.uuid)
+    return Finding(NAME, subject, claim.provider.name, Severity.HIGH, evidence)

@@ -20,6 +20,7 @@ from trueup.reconcile.findings import (
     Structure,
     Subject,
     Unchecked,
+    Value,
     Verdict,
     amounts_in_words,
     holding,
@@ -36,8 +37,8 @@ REMEDY = "Write the right providers into the binding profiles, and hold the reso
 
 def find(facts: Facts, options: AuditOptions) -> Iterator[Verdict]:
     """Settled instances that hold as much as their ports request, but of other providers."""
-    for claim in claims(facts, PortsMisplaced):
-        yield _judge(claim, facts)
+    for misplaced in claims(facts, PortsMisplaced):
+        yield _judge(misplaced, facts)
     for claim in claims(facts, Right):
         if claim.instance.uuid in facts.ports_by_device:
             yield from _unbound(claim, facts)
@@ -93,17 +94,14 @@ def _wrong(claim: OnHost, facts: Facts) -> tuple[WrongBinding, ...]:
 
 
 def _finding(claim: OnHost, wrong: tuple[WrongBinding, ...], facts: Facts) -> Finding:
-    return Finding(
-        NAME,
-        Subject("instance", claim.instance.uuid),
-        claim.provider.name,
-        Severity.MEDIUM,
-        {
-            "instance": instance_evidence(claim.instance, facts),
-            "holds": holding(claim.held, facts.provider_names),
-            "ports": tuple(row for one in wrong for row in _ports(one, facts)),
-        },
-    )
+    evidence: dict[str, Value] = {
+        "instance": instance_evidence(claim.instance, facts),
+        "holds": holding(claim.held, facts.provider_names),
+    }
+    if wrong:
+        evidence["ports"] = tuple(row for one in wrong for row in _ports(one, facts))
+    subject = Subject("instance", claim.instance.uuid)
+    return Finding(NAME, subject, claim.provider.name, Severity.MEDIUM, evidence)
 
 
 def _ports(wrong: WrongBinding, facts: Facts) -> Iterator[Structure]:

@@ -132,7 +132,8 @@ def _port_parts(
 ) -> Iterator[ExpectedPart]:
     held = facts.consumers.get(consumer, {})
     if not facts.ports_read:
-        if instance.ports_hold or held_of(Share.PORTS, held):
+        here = {row.uuid for row in host.tree}
+        if instance.ports_hold or not here.isdisjoint(held_of(Share.PORTS, held)):
             unread = "its ports hold resources, and Neutron was not read"
             yield Unknown(unread, frozenset({Share.PORTS}))
         return
