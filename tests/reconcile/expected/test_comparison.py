@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 import pytest
 
-from trueup.reconcile.expected import Ambiguous, ExpectedAllocation, Known, NotOurs, Unknown
-from trueup.reconcile.expected.comparison import agrees, covers
+from trueup.reconcile.expected import Ambiguous, ExpectedAllocation, Known, NotOurs, Share, Unknown
+from trueup.reconcile.expected.comparison import agrees, covers, difference
 
 FLAVOR = Known("flavor", {"VCPU": 2}, "root")
 EITHER = Ambiguous("flavor", {"DISK_GB": 4}, ("disk1", "disk2"))
@@ -41,3 +41,31 @@ def test_what_is_held_may_be_right_and_may_be_enough(parts, held, right, enough)
     wanted = ExpectedAllocation("web", parts)
     assert agrees(held, wanted) is right
     assert covers(held, wanted) is enough
+
+
+NIC = Known("port p1", {"NET_BW": 5}, "nic")
+ANY_NIC = Ambiguous("port p2", {"NET_BW": 3}, ("nic", "other"))
+
+
+@pytest.mark.parametrize(
+    ("parts", "held", "lacking", "excess"),
+    [
+        ((NIC,), {"nic": {"NET_BW": 5, "VCPU": 1}}, (), {}),
+        ((NIC,), {}, (NIC,), {}),
+        ((NIC,), {"nic": {"NET_BW": 4}}, (NIC,), {"nic": {"NET_BW": 4}}),
+        ((NIC,), {"other": {"NET_BW": 5}}, (NIC,), {"other": {"NET_BW": 5}}),
+        ((), {"nic": {"NET_BW": 5}}, (), {"nic": {"NET_BW": 5}}),
+        # What can only be of one provider is taken from there first.
+        ((ANY_NIC, NIC), {"nic": {"NET_BW": 5}}, (ANY_NIC,), {}),
+        (
+            (ANY_NIC, NIC),
+            {"nic": {"NET_BW": 5}, "other": {"NET_BW": 4}},
+            (),
+            {"other": {"NET_BW": 1}},
+        ),
+        ((NIC, UNTOLD), {"nic": {"NET_BW": 9}}, (), {}),
+    ],
+)
+def test_what_one_share_lacks_and_has_beyond(parts, held, lacking, excess):
+    found = difference(Share.PORTS, held, ExpectedAllocation("web", parts))
+    assert (found.lacking, found.excess) == (lacking, excess)
