@@ -41,6 +41,8 @@ def test_each_table_is_one(tmp_path):
     [
         ('kind = "host-gone"', 'kind = "host-away"'),
         ('kind = "host-gone"\n', ""),
+        ('kind = "host-gone"', 'kind = "port-provider"'),
+        ('kind = "host-gone"', 'kind = "host-gone"\nprovider = "nic"'),
         ('name = "compute-07"\n', ""),
         ('name = "compute-07"', 'name = ""'),
         ('reason = "scrapped, ticket 4711"', 'reason = " "'),

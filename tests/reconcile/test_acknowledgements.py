@@ -5,7 +5,7 @@ from datetime import date, timedelta
 
 import pytest
 
-from tests.reconcile.observing import confirmed_as
+from tests.reconcile.observing import confirmed_as, held
 from tests.reconcile.planning import BROKEN, facts_of
 from tests.scenarios.drafting import NOW, uuid_of
 from trueup.reconcile.acknowledgements import Acknowledgement, Muted, names_of
@@ -48,6 +48,33 @@ def test_one_that_has_expired_is_shown_and_answers_nothing():
     answered = audited(GONE, said("host-gone", "h1", yesterday))
     assert answered.unchecked == audited(GONE).unchecked
     assert [(row.expired, row.answered) for row in answered.acknowledged] == [(True, ())]
+
+
+def test_the_provider_of_a_port_is_chosen_until_the_last_day():
+    cloud = """
+cell1
+  host h1 VCPU=8 MEMORY_MB=8192
+  server web on h1 VCPU=2 MEMORY_MB=256
+provider nic1 of h1 NET_BW=100
+provider nic2 of h1 NET_BW=100
+port p1 of web NET_BW=5
+holds web h1 VCPU=2 MEMORY_MB=256
+"""
+
+    def planned(until: date):
+        choice = Acknowledgement(
+            "port-provider", uuid_of("p1"), "seen on the host", until, provider="nic2"
+        )
+        facts = facts_of(cloud)
+        seen = observation(facts, AuditOptions(acknowledgements=(choice,)))
+        assert [row.acknowledgement for row in seen.audit.acknowledged] == [choice]
+        return make_plan(confirmed_as(seen), facts.holdings)
+
+    [step] = planned(TODAY).steps
+    assert uuid_of("nic2") in held(step)[1].amounts
+    expired = planned(TODAY - timedelta(days=1))
+    assert expired.steps == ()
+    assert "choose one" in expired.declined[0].reason
 
 
 @pytest.mark.parametrize(("kind", "name"), [("host-gone", "h2"), ("foreign-owner", "h1")])

@@ -60,6 +60,10 @@ def _parsed(path: Path, text: str) -> tuple[Acknowledgement, ...]:
     empty = next((one for one in found if not one.name or not one.reason.strip()), None)
     if empty is not None:
         raise AcknowledgementsUnreadable(str(path), f"{empty.kind} has no name or no reason")
+    odd = next((one for one in found if (one.kind == "port-provider") != bool(one.provider)), None)
+    if odd is not None:
+        needed = "port-provider needs a provider" if not odd.provider else "takes no provider"
+        raise AcknowledgementsUnreadable(str(path), f"{odd.kind} {odd.name}: {needed}")
     return found
 
 
@@ -71,6 +75,8 @@ def _table(one: Acknowledgement) -> str:
         f"reason = {_quoted(one.reason)}",
         f"until = {one.until.isoformat()}",
     ]
+    if one.provider:
+        lines.append(f"provider = {_quoted(one.provider)}")
     if one.by:
         lines.append(f"by = {_quoted(one.by)}")
     return "\n".join(lines) + "\n"

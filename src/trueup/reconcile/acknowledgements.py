@@ -6,25 +6,31 @@ acknowledged by its id is muted: it is shown as muted, and nothing is planned fo
 """
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date
 from typing import Literal
 
+from trueup.reconcile.facts import Facts, grouped
 from trueup.reconcile.findings import Finding, LeftAlone, Subject, Unchecked
 
 # host-gone: a host that never comes back; its records are left to be removed.
 # foreign-owner: a consumer that another service, or another Nova, owns.
 # lagging-replica: a cell whose database may be behind, or in which nothing reports.
 # finding: a finding that is known, and that nobody is to be told of for a while.
-AcknowledgementKind = Literal["host-gone", "foreign-owner", "lagging-replica", "finding"]
+# port-provider: the provider from which the resources of a port come, where several are possible.
+AcknowledgementKind = Literal[
+    "host-gone", "foreign-owner", "lagging-replica", "finding", "port-provider"
+]
 _SUBJECTS = {"host-gone": "host", "foreign-owner": "consumer", "lagging-replica": "cell"}
 
 
 @dataclass(frozen=True, slots=True)
 class Acknowledgement:
-    """What an operator says of a host or cell (by name), a consumer (by uuid) or a finding (by id).
+    """What an operator says of a host or cell (by name), a consumer or port (by uuid) or a finding
+    (by id).
 
-    `until` is the last day on which it counts.
+    `until` is the last day on which it counts. `provider` is the name or uuid of the provider that
+    is chosen for a port.
     """
 
     kind: AcknowledgementKind
@@ -32,6 +38,7 @@ class Acknowledgement:
     reason: str
     until: date
     by: str = ""
+    provider: str = ""
 
     def holds(self, day: date) -> bool:
         """Whether it has not expired; its last day is `until`."""
@@ -106,6 +113,16 @@ def answer(verdicts: Verdicts, acknowledgements: Iterable[Acknowledgement], day:
         if not known:
             rows.append(Acknowledged(one, expired=False, answered=tuple(reasons)))
     return Answered(tuple(findings), tuple(open_rows), tuple(odd_rows), tuple(rows), tuple(muted))
+
+
+def with_choices(facts: Facts, acknowledgements: Iterable[Acknowledgement]) -> Facts:
+    """The same facts with the providers that are chosen for ports today."""
+    chosen = grouped(
+        (one.name, one.provider)
+        for one in acknowledgements
+        if one.kind == "port-provider" and one.holds(facts.taken_at.date())
+    )
+    return replace(facts, chosen_providers=chosen) if chosen else facts
 
 
 def names_of(

@@ -6,7 +6,14 @@ from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass, replace
 from datetime import datetime
 
-from trueup.reconcile.acknowledgements import Acknowledged, Acknowledgement, Muted, Verdicts, answer
+from trueup.reconcile.acknowledgements import (
+    Acknowledged,
+    Acknowledgement,
+    Muted,
+    Verdicts,
+    answer,
+    with_choices,
+)
 from trueup.reconcile.claims import Moving, claims
 from trueup.reconcile.defects import DEFECTS
 from trueup.reconcile.facts import Coverage, Facts, canonical_uuid
@@ -60,7 +67,7 @@ def answered(result: Audit, acknowledgements: Iterable[Acknowledgement]) -> Audi
 
 
 def _audit(facts: Facts, options: AuditOptions) -> Audit:
-    facts = with_freshness(facts, options)
+    facts = with_choices(with_freshness(facts, options), options.acknowledgements)
     verdicts = [verdict for defect in DEFECTS for verdict in defect.find(facts, options)]
     findings = tuple(row for row in verdicts if isinstance(row, Finding))
     moving = tuple(_in_motion(facts))

@@ -8,6 +8,7 @@ is made of `Confirmed` only, and there is no way to make that but from two obser
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
+from trueup.reconcile.acknowledgements import with_choices
 from trueup.reconcile.audit import Audit, audit
 from trueup.reconcile.facts import Facts
 from trueup.reconcile.findings import CONSUMERS, Finding, LeftAlone, Unchecked
@@ -47,8 +48,9 @@ class Observation:
 
 def observation(facts: Facts, options: AuditOptions) -> Observation:
     """The observation that these facts make."""
-    # What is planned later asks the facts again: they have to say which cells may be behind.
-    judged = with_freshness(facts, options)
+    # What is planned later asks the facts again: they have to say which cells may be behind, and
+    # what an operator has chosen.
+    judged = with_choices(with_freshness(facts, options), options.acknowledgements)
     return Observation(judged, audit(judged, options))
 
 

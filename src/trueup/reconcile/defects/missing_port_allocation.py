@@ -57,6 +57,9 @@ def _why_open(claim: PortsMissing, facts: Facts) -> str:
     if any(isinstance(part, Ambiguous) and not part.providers for part in wanted.open):
         host = claim.instance.host
         return f"{reason}; see whether Neutron's agent on {host} reports what it has to Placement"
+    ports = facts.ports_by_device.get(claim.instance.uuid, ())
+    if chosen := [name for port in ports for name in facts.chosen_providers.get(port.id, ())]:
+        return f"{reason}; {', '.join(chosen)}, which is acknowledged, is none of them"
     return (
         f"{reason}; choose one with an acknowledgement of kind port-provider for each of these "
         "ports, or migrate the instance, which allocates anew"

@@ -134,7 +134,7 @@ def _acknowledgement(one: Acknowledgement) -> Document:
         "reason": one.reason,
         "until": one.until.isoformat(),
         "by": one.by,
-    }
+    } | ({"provider": one.provider} if one.provider else {})
 
 
 def _acknowledged(row: Acknowledged) -> Document:

@@ -79,7 +79,7 @@ def _because(one: Acknowledgement) -> dict[str, str]:
 
 def _acknowledged(row: Acknowledged) -> _Row:
     one = row.acknowledgement
-    words = _because(one)
+    words = _because(one) | ({"provider": one.provider} if one.provider else {})
     if row.expired:
         words["reason"] = "it has expired, and answers nothing any more"
     elif row.answered:
