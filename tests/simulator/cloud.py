@@ -266,7 +266,11 @@ class Cloud:
     def bind_ports(self, server: Server, host: Host) -> None:
         """Write the host's network card into the binding profiles of the server's ports."""
         for port in self.ports_of(server):
-            self.ports[port.uuid] = replace(port, provider=host.card)
+            self.set_port(port, provider=host.card)
+
+    def set_port(self, port: PortRow, **fields: object) -> None:
+        """Change a port; its revision number goes up by one."""
+        self.ports[port.uuid] = replace(port, revision=port.revision + 1, **fields)
 
     # -- writes to Placement --------------------------------------------------------------------
 

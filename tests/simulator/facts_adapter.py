@@ -226,6 +226,11 @@ def _flavor(row: FlavorRow) -> Flavor:
     )
 
 
+def profile_of(row: PortRow) -> dict[str, str]:
+    """The binding profile of a port, in the format of a Neutron with one group for each port."""
+    return {"allocation": row.provider} if row.provider else {}
+
+
 def _port(row: PortRow) -> Port:
     group = PortRequestGroup(row.uuid, (), {BANDWIDTH: row.kilobits})
     return Port(
@@ -235,4 +240,6 @@ def _port(row: PortRow) -> Port:
         project=PROJECT,
         request_groups=(group,),
         allocation={row.uuid: row.provider} if row.provider else None,
+        profile=profile_of(row),
+        revision=row.revision,
     )

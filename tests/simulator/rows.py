@@ -132,6 +132,7 @@ class PortRow:
     server: str
     kilobits: int
     provider: str | None
+    revision: int = 1
 
 
 @dataclass(frozen=True, slots=True)

@@ -24,7 +24,10 @@ UNKNOWN = frozenset[str]() if os.environ.get("TRUEUP_SIMULATE_ALL") else NOT_KNO
 BEFORE = {
     "shelved": ("shelve web", "finish web"),
     "orphaned": ("delete web", "finish web"),
-    "missing-port": ("attach web", "finish web"),
+    **dict.fromkeys(
+        ("missing-port", "unnamed-port", "misnamed-port", "forgotten-port"),
+        ("attach web", "finish web"),
+    ),
     "ghost": ("delete web", "finish web"),
     "source-lost": ("resize web NEXT large", "finish web"),
 }
@@ -47,6 +50,16 @@ def test_one_drift_of_a_server_is_found_named_and_repaired(kind, host):
     for consumer, names in wrong_consumers(cloud).items():
         held = f"holds {in_words(cloud.held(consumer))}"
         assert not names - UNKNOWN, f"{held}; right is {in_words(cloud.acceptable_to(consumer)[0])}"
+
+
+@pytest.mark.parametrize("kind", ["unnamed-port", "misnamed-port", "forgotten-port"])
+def test_the_binding_profile_of_a_port_is_repaired_with_its_claim(kind):
+    cloud = Cloud()
+    play_all(cloud, "boot web h1 small", "finish web", *BEFORE[kind], f"plant web {kind}")
+    cloud.wait(QUIET_SECONDS)
+    assert repaired(cloud).findings == frozenset()
+    [port] = cloud.ports.values()
+    assert port.provider == HOSTS["h1"].card
 
 
 @pytest.mark.parametrize("kind", HOST_DRIFTS)

@@ -13,6 +13,7 @@ from tests.simulator.facts_adapter import (
     instance_of,
     migration_of,
     node_of,
+    profile_of,
     service_of,
 )
 from tests.simulator.places import CELLS
@@ -40,6 +41,7 @@ class WrittenTo:
         self.nova = _Nova(cloud)
         self.placement = _Placement(cloud, before_write)
         self.hypervisors = _Hypervisors(cloud)
+        self.neutron = _Neutron(cloud)
 
 
 class _Nova:
@@ -108,6 +110,27 @@ class _Hypervisors:
             )
             for host in hosts
         ]
+
+
+class _Neutron:
+    def __init__(self, cloud: Cloud) -> None:
+        self._cloud = cloud
+
+    def port(self, uuid: str) -> dict[str, Any]:
+        row = self._cloud.ports[uuid]
+        return {"binding:profile": profile_of(row), "revision_number": row.revision}
+
+    def set_profile(self, uuid: str, profile: Mapping[str, Any], revision: int) -> "_Response":
+        row = self._cloud.ports[uuid]
+        if row.revision != revision:
+            return _Response(412)
+        server = self._cloud.server_of(row.server)
+        # The oracle: only the card of the host on which the server is has its bandwidth.
+        assert server is not None
+        assert server.host is not None
+        assert profile == {"allocation": server.host.card}, f"{profile} for {server.name}"
+        self._cloud.set_port(row, provider=profile["allocation"])
+        return _Response(200)
 
 
 @dataclass(frozen=True)

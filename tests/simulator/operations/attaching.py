@@ -4,8 +4,6 @@
 Nova sets no task state for it. For a moment the allocation and the ports do not match.
 """
 
-from dataclasses import replace
-
 from tests.simulator.cloud import SHORT, Cloud, Operation, Server
 from tests.simulator.places import BANDWIDTH
 from tests.simulator.rows import Amounts, PortRow
@@ -35,7 +33,7 @@ def detach(cloud: Cloud, server: Server, port: PortRow, lost: bool = False) -> O
     card = port.provider or ""
     before = cloud.acceptable_to(server.uuid)[0]
     after = _changed(before, card, -port.kilobits)
-    cloud.ports[port.uuid] = replace(port, server="", provider=None)
+    cloud.set_port(port, server="", provider=None)
     cloud.ends(server, server.uuid, after, *LEAKED)
     yield SHORT
     if lost:
