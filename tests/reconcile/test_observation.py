@@ -17,6 +17,7 @@ from trueup.reconcile.observation import (
     ObservedTooSoon,
     observation,
     refuse_interval,
+    settling_seconds,
 )
 from trueup.reconcile.options import AuditOptions
 
@@ -67,3 +68,17 @@ def test_confirmed_findings_cannot_be_changed():
     confirmed = confirmed_as(observed())
     with pytest.raises(AttributeError):
         confirmed.findings = ()
+
+
+def test_what_may_pass_by_itself_is_waited_for_as_long_as_it_may():
+    leaked = """
+cell1
+  host h1 VCPU=8 MEMORY_MB=8192
+  server web on h1 VCPU=2 MEMORY_MB=256
+provider nic of h1 NET_BW=100
+neutron
+holds web h1 VCPU=2 MEMORY_MB=256
+holds web nic NET_BW=5
+"""
+    assert settling_seconds(observed(leaked).audit) == 10
+    assert settling_seconds(observed().audit) == 0

@@ -38,6 +38,16 @@ def test_it_waits_until_the_first_observation_is_an_interval_old(small):
     assert 3500 < waits[0] <= 3600
 
 
+def test_suspects_that_may_pass_are_read_again_after_a_pause(small, monkeypatch):
+    paused = []
+    looking = replace(observer(small), pause=paused.append)
+    assert looking.observe().audit.findings
+    assert paused == []
+    monkeypatch.setattr("trueup.reconcile.runs.settling_seconds", lambda _: 7)
+    assert looking.observe().audit.findings
+    assert paused == [7]
+
+
 def test_an_old_first_observation_is_not_waited_for(small):
     looking = observer(small)
     first = replace(looking.observe().audit, taken_at=now() - INTERVAL)

@@ -23,7 +23,7 @@ from trueup.reconcile.defects import DEFECTS
 from trueup.reconcile.facts import Allocations
 from trueup.reconcile.journal import Origin
 from trueup.reconcile.journals import applying
-from trueup.reconcile.observation import Confirmed, observation
+from trueup.reconcile.observation import Confirmed, confirmed_again, observation, settling_seconds
 from trueup.reconcile.options import AuditOptions
 from trueup.reconcile.plan import Plan, consumers_of, make_plan
 from trueup.reconcile.sources.errors import Unreachable
@@ -46,6 +46,16 @@ class Audited:
         """The defect and the subject of each finding."""
         found = self.observation.audit.findings
         return frozenset((row.defect, row.subject.uuid) for row in found)
+
+    @property
+    def settling_seconds(self) -> int:
+        """For how long the product waits before it reads the suspects again."""
+        return settling_seconds(self.observation.audit)
+
+    def confirmed_by(self, again: "Audited") -> frozenset[tuple[str, str]]:
+        """The findings that are left when the suspects are read again, as `runs` does it."""
+        result = confirmed_again(self.observation, again.observation.audit).audit
+        return frozenset((row.defect, row.subject.uuid) for row in result.findings)
 
     @property
     def open(self) -> str:

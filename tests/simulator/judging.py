@@ -68,7 +68,10 @@ class Moment:
             return f"{changed(change)}, and its owner becomes another"
         before = change.before.amounts if change.before else {}
         after = change.after.amounts if change.after else {}
-        if truth.running & (before.keys() - after.keys() - self._given(truth.server, step)):
+        released = before.keys() - after.keys() - self._given(truth.server, step)
+        # A card alone may be released, for a port that is gone: the host itself is still held.
+        released -= {host.card for host in HOSTS.values() if host.root in after}
+        if truth.running & released:
             return f"{changed(change)}, and its guest runs there"
         if not any(is_nearer(before, after, right) for right in truth.rights):
             return f"{changed(change)}; right is {' or '.join(map(in_words, truth.rights))}"

@@ -52,7 +52,8 @@ class Finding:
 
     `since` is when it began, as far as the facts tell. `evidence` are the facts it rests on, by
     label, as values that programs can use; reports put them into words. `consumers` are those
-    whose allocations the remedy may change besides the subject's own.
+    whose allocations the remedy may change besides the subject's own. `may_pass_within` are the
+    seconds for which a healthy cloud may look like this, while Nova is between two requests.
     """
 
     defect: str
@@ -62,6 +63,7 @@ class Finding:
     evidence: Evidence
     since: datetime | None = None
     consumers: tuple[str, ...] = ()
+    may_pass_within: int = 0
 
     @property
     def id(self) -> str:

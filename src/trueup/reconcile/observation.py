@@ -112,6 +112,11 @@ def places_confirmed(first: Observation, again: Facts, options: AuditOptions) ->
     return Observation(facts, result)
 
 
+def settling_seconds(audit: Audit) -> int:
+    """For how many seconds a healthy cloud may look like what an audit found."""
+    return max((row.may_pass_within for row in audit.every_finding), default=0)
+
+
 def confirmed_again(first: Observation, again: Audit) -> Observation:
     """The same observation, with only those suspects that are still suspect in another audit.
 

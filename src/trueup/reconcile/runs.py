@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from datetime import timedelta
 from pathlib import Path
+from time import sleep
 
 from trueup.reconcile.apply import Outcome, apply, require_answers, settle_interrupted
 from trueup.reconcile.audit import Audit, audit
@@ -27,6 +28,7 @@ from trueup.reconcile.observation import (
     observation,
     places_confirmed,
     refuse_interval,
+    settling_seconds,
     suspect_places,
     suspects_of,
 )
@@ -52,12 +54,13 @@ Wait = Callable[[float], None]
 
 @dataclass(frozen=True, slots=True)
 class Observer:
-    """A cloud, and how it is observed: each time in the same way."""
+    """A cloud, and how it is observed: each time in the same way. `pause` lets seconds pass."""
 
     cloud: Cloud
     options: AuditOptions
     progress: Progress
     selection: Selection = EVERYTHING
+    pause: Wait = sleep
 
     def observe(self) -> Observation:
         """The cloud as it is now. Raises as `collect`.
@@ -77,6 +80,8 @@ class Observer:
 
     def _consumers_again(self, first: Observation) -> Observation:
         suspects = suspects_of(first.audit)
+        if seconds := settling_seconds(first.audit):
+            self.pause(seconds)
         while suspects:
             try:
                 facts = collect(self.cloud, self.progress, Selection(consumers=suspects))
