@@ -37,7 +37,7 @@ AWAITED = {
     ),
     "domain-elsewhere": (
         "Domain.ours", "Domain.mediated_devices",
-        "Domain.host_devices", "Instance.power_state",
+        "Instance.power_state",
     ),
     "missing-device-allocation": (
         "AssignedResource.identifier",
@@ -45,11 +45,6 @@ AWAITED = {
         "PciDevice.numa_node", "PciRequest.numa_policy",
         "Instance.assigned_resources",
     ),
-    "missing-port-allocation": (
-        "PciDevice.parent_interface", "Port.device_owner", "Port.same_subtree",
-        "PortRequestGroup.required",
-    ),
-    "port-binding-mismatch": ("Port.vnic_type", "Port.vif_type"),
     "stale-instance-mapping": (
         "InstanceMapping.queued_for_delete", "Facts.request_specs",
     ),
