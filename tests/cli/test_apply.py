@@ -83,6 +83,15 @@ def test_what_was_refused_is_planned_again_and_applied(small, plan_file):
     assert small.plan().steps == ()
 
 
+def test_what_is_refused_and_not_planned_again_is_not_forgotten(small, plan_file):
+    small.change_instance("wrong-provider", task_state="migrating")
+    small.change_instance("missing-allocation", updated_at="2020-01-01 12:00:00")
+    ran = trueup("apply", plan_file, "--replan", 0.01, "-f", "json")
+    assert sorted(row["Result"] for row in ran.json()) == ["done"] * 3 + ["refused"] * 2
+    assert "1 step for 1 finding." in ran.err
+    assert ran.code == 4
+
+
 def test_steps_are_written_side_by_side(small, plan_file):
     ran = trueup("apply", plan_file, "--concurrency", 4, "--rate", 1000, "-f", "json")
     assert ran.code == 0

@@ -10,6 +10,7 @@ from trueup.cli.outcomes import (
     add_limit_option,
     add_writing_options,
     ask,
+    code_of,
     conclude,
     follow,
     pace_of,
@@ -70,6 +71,7 @@ class ApplyCommand(CloudVerb):
                 refused = any(settled.result == "refused" for _, settled in outcomes)
                 if arguments.replan and refused:
                     outcomes += self._again(outcomes, cloud, arguments, report)
+                    self.exit_code = code_of(outcomes)
         return outcome_table(outcomes)
 
     def _apply(

@@ -4,7 +4,7 @@
 import argparse
 import sys
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from trueup.cli.progress import Report, say
@@ -58,6 +58,14 @@ def conclude(run: Run, outcomes: Sequence[Outcome]) -> ExitCode:
     if results["refused"]:
         say("To plan refused steps again: trueup apply PLAN --replan, or make a new plan.")
     return ExitCode.CLEAN if results["done"] == len(outcomes) else ExitCode.SOME_REFUSED
+
+
+def code_of(outcomes: Iterable[Outcome]) -> ExitCode:
+    """The exit code of several runs of which later ones did again what was refused."""
+    attempts = tuple(outcomes)
+    done = {one for step, settled in attempts if settled.result == "done" for one in step.subjects}
+    every = all(step.subjects <= done for step, _ in attempts)
+    return ExitCode.CLEAN if every else ExitCode.SOME_REFUSED
 
 
 def add_limit_option(parser: argparse.ArgumentParser) -> None:
