@@ -13,16 +13,19 @@ from tests.deployment.processes import SCRIPTS, server
 from tests.servers.placement import REPOSITORY
 from trueup.placement.store import schema
 
+NOT_BUILT = shutil.ignore_patterns(".*", "build", "dist", "*.egg-info", "tests", "bench")
+
 
 @pytest.fixture(scope="module")
 def names(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The folder into which the distribution was installed; it comes before all others."""
+    """The folder into which both distributions were installed; it comes before all others."""
     folder = tmp_path_factory.mktemp("names")
     # A build leaves files beside its sources.
     source = shutil.copytree(REPOSITORY / "packaging" / "placement-names", folder / "source")
+    ours = shutil.copytree(REPOSITORY, folder / "trueup", ignore=NOT_BUILT)
     install = ["-m", "pip", "install", "--quiet", "--no-deps", "--no-build-isolation"]
     done = subprocess.run(
-        [sys.executable, *install, "--target", str(folder / "site"), str(source)],
+        [sys.executable, *install, "--target", str(folder / "site"), str(ours), str(source)],
         capture_output=True,
         text=True,
         check=False,
@@ -72,6 +75,11 @@ def run(names, tmp_path, fresh_database):
 )
 def test_the_application_under_its_names(run, code):
     assert run("-c", f"{code}\nprint(type(made).__module__)") == "trueup.placement.app\n"
+
+
+def test_both_distributions_come_from_one_folder(run, names):
+    shown = run("-c", "import trueup, placement; print(trueup.__path__[0], placement.__path__[0])")
+    assert shown.split() == [str(names / "trueup"), str(names / "placement")]
 
 
 def test_the_commands_under_their_names(run, names):
