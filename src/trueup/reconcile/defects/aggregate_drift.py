@@ -46,10 +46,11 @@ class _Difference:
 def find(facts: Facts, options: AuditOptions) -> Iterator[Verdict]:
     """Hosts whose provider is not in exactly those of Nova's aggregates in which its host is."""
     names = {one.uuid: one.name for one in facts.host_aggregates}
+    of_nova = frozenset(names)
     of_hosts = facts.aggregates_of_hosts
     shared = facts.sharing_aggregates
     for node, provider in judged_hosts(facts):
-        found = _difference(of_hosts.get(node.host, frozenset()), provider, frozenset(names))
+        found = _difference(of_hosts.get(node.host, frozenset()), provider, of_nova)
         if found is None or node.hypervisor == IRONIC:
             continue
         subject = Subject("provider", provider.uuid)
