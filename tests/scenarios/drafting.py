@@ -22,6 +22,7 @@ from trueup.reconcile.facts import (
     Instance,
     InstanceMapping,
     Inventory,
+    LedgerFault,
     Migration,
     PciDevice,
     Provider,
@@ -56,6 +57,7 @@ class Draft:
     deleted_nodes: list[ComputeNode] = field(default_factory=list)
     host_aggregates: list[HostAggregate] = field(default_factory=list)
     pci_devices: list[PciDevice] = field(default_factory=list)
+    ledger_faults: list[LedgerFault] = field(default_factory=list)
     disabled_cells: set[str] = field(default_factory=set)
     attached: Attachments = field(default_factory=Attachments)
 
@@ -214,6 +216,7 @@ class Draft:
             ),
             deleted_compute_nodes=tuple(row for row in self.deleted_nodes if row.cell in heard),
             host_aggregates=tuple(self.host_aggregates),
+            ledger_faults=tuple(self.ledger_faults),
             disabled_cells=frozenset(self.disabled_cells),
             heartbeats={cell: self.reported[cell] for cell in heard},
             domains=tuple(self.guests or ()),

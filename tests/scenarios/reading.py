@@ -32,6 +32,7 @@ host h1 aggregates=rack,other                   aggregates of its provider; `agg
 host h1 disabled version=74                     its compute service
 host node1 hypervisor=ironic reserved=1         a bare metal node; so much is reserved of each class
 device h1 0000:81:00.0                          a PCI device
+ledger-fault tree h1 its root is not known      what is wrong in Placement's own rows
 disabled cell1
 holds web h1 VCPU=2 MEMORY_MB=256               what Placement says; also of `resize-of-web`, and of
                                                 `web-without-dashes`
@@ -47,7 +48,14 @@ from typing import Any
 from tests.reconcile.observing import confirmed_by, held_by
 from tests.scenarios.drafting import NOW, Draft, flavor
 from tests.scenarios.names import uuid_of
-from trueup.reconcile.facts import Allocations, Facts, HostAggregate, NumaCell, NumaTopology
+from trueup.reconcile.facts import (
+    Allocations,
+    Facts,
+    HostAggregate,
+    LedgerFault,
+    NumaCell,
+    NumaTopology,
+)
 from trueup.reconcile.findings import Finding, plain_words
 from trueup.reconcile.plan import make_plan
 from trueup.reconcile.report.states import before_and_after
@@ -257,6 +265,15 @@ def _device(draft: Draft, cell: str, words: list[str]) -> None:
     draft.device(*words)
 
 
+def _ledger_fault(draft: Draft, cell: str, words: list[str]) -> None:
+    kind, subject, *rest = words
+    amounts = [*_amounts(rest).items()]
+    name, amount = amounts[0] if amounts else ("", 0)
+    what = " ".join(word for word in rest if "=" not in word)
+    uuid = subject if kind == "dangling" else uuid_of(subject)
+    draft.ledger_faults.append(LedgerFault(kind, uuid, what, name, amount))
+
+
 def _disabled(draft: Draft, cell: str, words: list[str]) -> None:
     draft.disabled_cells.add(uuid_of(words[0]))
 
@@ -304,6 +321,7 @@ _PARTS = {
     "device": _device,
     "aggregate": _aggregate,
     "disabled": _disabled,
+    "ledger-fault": _ledger_fault,
     "map": _map,
     "guest": _guest,
     "neutron": _neutron,

@@ -16,6 +16,7 @@ from trueup.reconcile.facts import (
     Coverage,
     Domain,
     Facts,
+    LedgerFault,
     Migration,
     Port,
     Provider,
@@ -117,6 +118,7 @@ class Collected:
     domains: tuple[Domain, ...] = ()
     optional: tuple[SourceStatus, ...] = ()
     unsupported: tuple[Unsupported, ...] = ()
+    ledger_faults: tuple[LedgerFault, ...] = ()
 
 
 def facts_of(cloud: Cloud, collected: Collected) -> Facts:
@@ -156,6 +158,7 @@ def facts_of(cloud: Cloud, collected: Collected) -> Facts:
         pci_devices=tuple(chain.from_iterable(one.pci_devices for one in contents)),
         ports=collected.ports,
         domains=collected.domains,
+        ledger_faults=collected.ledger_faults,
     )
 
 

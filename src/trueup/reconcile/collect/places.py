@@ -42,8 +42,9 @@ def collect_places(cloud: Cloud, progress: Progress, places: frozenset[str]) -> 
         providers=ledger.completed(trees),
         consumers=consumers,
         read_via=ledger.read_via,
+        ledger_faults=ledger.faults(),
     )
-    return _of_places(facts_of(cloud, collected), nodes, frozenset(trees))
+    return _of_places(facts_of(cloud, collected), nodes, places | trees.keys())
 
 
 def _of_places(facts: Facts, nodes: list[ComputeNode], trees: frozenset[str]) -> Facts:

@@ -73,6 +73,8 @@ def collect_selected(cloud: Cloud, progress: Progress, selection: Selection) -> 
     progress("providers", len(providers), len(providers))
     ports, of_neutron = ports_of(cloud, progress, candidates & partial.alive.keys())
     domains, of_libvirt = domains_of(cloud, nodes)
+    # Of a selection of consumers no provider is judged.
+    of_places = not selection.uuids | selection.projects
     collected = Collected(
         taken_at=taken_at,
         cells=cells,
@@ -80,6 +82,7 @@ def collect_selected(cloud: Cloud, progress: Progress, selection: Selection) -> 
         providers=providers,
         consumers=_of_providers(known.consumers, providers),
         read_via=ledger.read_via,
+        ledger_faults=ledger.faults() if of_places else (),
         ports=ports,
         domains=domains,
         optional=(*of_neutron, *of_libvirt),

@@ -75,6 +75,7 @@ def chosen(facts: Facts, selection: Selection) -> Facts:
     # An instance cannot be judged if its host cannot, and the audit has to say so.
     hosts |= hosts_of(facts, kept)
     near = hosts | hosts_of_moves(facts, kept)
+    judged = _judged(facts, selection)
     return replace(
         facts,
         providers=within_trees(facts.providers, _roots(facts, selection, kept, near)),
@@ -92,7 +93,8 @@ def chosen(facts: Facts, selection: Selection) -> Facts:
         ports=tuple(row for row in facts.ports if row.device in kept),
         domains=tuple(row for row in facts.domains if row.host in near),
         hosts_in_scope=hosts,
-        providers_in_scope=_judged(facts, selection),
+        providers_in_scope=judged,
+        ledger_faults=tuple(row for row in facts.ledger_faults if row.subject in judged),
     )
 
 

@@ -44,6 +44,7 @@ def collect_whole(cloud: Cloud, progress: Progress) -> Facts:
         providers={**ledger.providers},
         consumers={**ledger.consumers},
         read_via=ledger.read_via,
+        ledger_faults=ledger.faults,
         ports=ports,
         domains=domains,
         optional=(*of_neutron, *of_libvirt),

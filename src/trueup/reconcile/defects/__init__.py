@@ -7,8 +7,11 @@ from typing import Protocol
 from trueup.reconcile.defects import (
     aggregate_drift,
     allocation_without_inventory,
+    broken_tree,
     build_request_left,
     child_without_owner,
+    consumerless_allocation,
+    dangling_rows,
     doubled_allocation,
     duplicate_provider,
     evacuation_residue,
@@ -85,4 +88,7 @@ DEFECTS: tuple[Defect, ...] = (
     ironic_legacy_allocation,
     ironic_reserved_left,
     split_consumer,
+    consumerless_allocation,
+    broken_tree,
+    dangling_rows,
 )

@@ -35,6 +35,7 @@ from trueup.reconcile.facts.instances import (
     PciRequest,
     RequestSpec,
 )
+from trueup.reconcile.facts.ledger import FaultKind, LedgerFault
 from trueup.reconcile.facts.migrations import FINAL_MIGRATION_STATUSES, Migration
 from trueup.reconcile.facts.ports import Port, PortRequestGroup
 from trueup.reconcile.facts.providers import (
@@ -73,6 +74,7 @@ __all__ = [
     "Coverage",
     "Domain",
     "Facts",
+    "FaultKind",
     "Flavor",
     "Holding",
     "HostAggregate",
@@ -81,6 +83,7 @@ __all__ = [
     "InstanceMapping",
     "InstanceRecord",
     "Inventory",
+    "LedgerFault",
     "Migration",
     "NumaCell",
     "NumaTopology",

@@ -26,6 +26,7 @@ from trueup.reconcile.facts.instances import (
     InstanceMapping,
     RequestSpec,
 )
+from trueup.reconcile.facts.ledger import LedgerFault
 from trueup.reconcile.facts.migrations import Migration
 from trueup.reconcile.facts.ports import Port
 from trueup.reconcile.facts.providers import Amounts, Holding, Provider
@@ -75,6 +76,8 @@ class Facts:
     # were selected, by uuid; only these are judged. None: all of them.
     providers_in_scope: frozenset[str] | None = None
     domains: tuple[Domain, ...] = ()
+    # What is wrong in Placement's own rows; read from its database only.
+    ledger_faults: tuple[LedgerFault, ...] = ()
     # The contents of request specs, read only for selected instances: those of a whole cloud would
     # be most of what is read. So no defect may depend on them.
     specs: Mapping[str, RequestSpec] = field(default_factory=dict)

@@ -297,7 +297,9 @@ def test_a_selection_over_the_api_has_what_the_whole_cloud_has_of_it(recorded, k
         nova = NovaApi(adapter)
         ledger = ledger_of(nova.contents(ANSWERING_CELLS))
         placement = SimpleNamespace(
-            ledger=lambda progress: ledger, lookup=lambda *_: LoadedLedger(ledger)
+            ledger=lambda progress: ledger,
+            lookup=lambda *_: LoadedLedger(ledger),
+            with_aggregates=lambda whole, _: whole,
         )
         cloud = Cloud(nova=nova, placement=placement)
         whole = collect(cloud, lambda *_: None)

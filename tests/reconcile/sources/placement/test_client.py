@@ -5,6 +5,7 @@ import pytest
 
 from tests.reconcile.sources.broken_server import VERSIONS, Reply, answering, client
 from tests.servers.processes import free_port
+from trueup.reconcile.facts import JUDGED_TRAITS
 from trueup.reconcile.sources.errors import AccessDenied, MicroversionTooOld, Unreachable
 
 ROOT = {"GET /": Reply(200, VERSIONS)}
@@ -67,6 +68,7 @@ def test_a_provider_that_goes_while_it_is_read_is_left_out(gone):
     replies = ROOT | {
         PROVIDERS: Reply(200, {"resource_providers": [provider("stays"), provider("goes")]}),
         SHARING: NONE,
+        **{f"{PROVIDERS}?required={trait}": NONE for trait in JUDGED_TRAITS},
     }
     for uuid in ("stays", "goes"):
         for part in ("inventories", "allocations"):

@@ -89,3 +89,55 @@ def test_a_database_that_is_none_of_placements_is_unreachable(empty_ledger):
 def test_what_is_no_database_url_is_said_at_once():
     with pytest.raises(DatabaseUnusable):
         PlacementDatabase("placement")
+
+
+FAULTS = {
+    "DELETE FROM consumers WHERE uuid = '{consumer}'": {
+        ("consumerless", "{other}", "VCPU", 3),
+    },
+    "UPDATE resource_providers SET root_provider_id = NULL WHERE uuid = '{other}'": {
+        ("tree", "{other}", "", 0),
+    },
+    "UPDATE resource_providers SET parent_provider_id = id WHERE uuid = '{other}'": {
+        ("tree", "{other}", "", 0),
+    },
+    "UPDATE inventories SET resource_provider_id = 999 WHERE resource_provider_id ="
+    " (SELECT id FROM resource_providers WHERE uuid = '{other}')": {
+        ("dangling", "inventories 999", "", 1),
+    },
+}
+
+
+@pytest.fixture
+def small(tmp_path: Path) -> str:
+    """On SQLite, which lets any row be changed."""
+    url = f"sqlite:///{tmp_path / 'placement.sqlite'}"
+    with closing(service(url)) as application:
+        fill(Client(application))
+    return url
+
+
+@pytest.mark.parametrize("harm", FAULTS)
+def test_rows_that_are_wrong_by_themselves_are_told(small, harm):
+    named = {"consumer": UUID(12), "other": OTHER}
+    with closing(PlacementDatabase(small)) as database:
+        assert database.faults() == ()
+        damage.execute(small, harm.format(**named))
+        found = {
+            (one.kind, one.subject, one.resource_class, one.amount) for one in database.faults()
+        }
+        assert database.ledger().faults == database.faults()
+    assert found == {
+        (kind, subject.format(**named), name, amount)
+        for kind, subject, name, amount in FAULTS[harm]
+    }
+
+
+def test_what_is_held_of_some_providers_is_told_by_consumer(both):
+    for parts in both:
+        assert parts.held_of([OTHER]) == {
+            UUID(12): {OTHER: {"VCPU": 3}},
+            UUID(13): {OTHER: {"VCPU": 1}},
+        }
+        assert parts.held_of([NESTED]) == {UUID(11): {NESTED: {"VGPU": 1}}}
+        assert parts.held_of([]) == {}

@@ -6,7 +6,7 @@ import json
 import pytest
 
 from tests.reconcile.sources.broken_server import Reply, answering, client
-from trueup.reconcile.facts import Inventory
+from trueup.reconcile.facts import JUDGED_TRAITS, Inventory
 from trueup.reconcile.sources.errors import Unreachable
 from trueup.reconcile.sources.placement.export import read
 
@@ -73,6 +73,8 @@ def test_a_service_that_does_not_offer_it_is_asked_in_the_usual_way(status):
         "GET /trueup/export": Reply(status),
         "GET /resource_providers": none,
         "GET /resource_providers?required=MISC_SHARES_VIA_AGGREGATE": none,
+        # A Placement that does not know a trait refuses to look for it.
+        **{f"GET /resource_providers?required={one}": Reply(400) for one in JUDGED_TRAITS},
     }
     with answering(replies) as url:
         assert client(url).ledger(lambda *_: None).read_via == "API"

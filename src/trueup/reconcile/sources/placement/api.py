@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import Any, TypeVar
 from urllib.parse import quote
 
-from trueup.reconcile.facts import Amounts, Provider, within_trees
+from trueup.reconcile.facts import Amounts, LedgerFault, Provider, within_trees
 from trueup.reconcile.sources.placement import documents
 from trueup.reconcile.sources.placement.contract import SHARING_TRAIT
 from trueup.reconcile.sources.placement.sharing import members_of_sharing, with_sharing
@@ -46,6 +46,9 @@ class LedgerApi:
 
     def holders(self, providers: Iterable[str]) -> frozenset[str]:
         return frozenset().union(*self._each(self._allocations_of, providers).values())
+
+    def faults(self) -> tuple[LedgerFault, ...]:
+        return ()
 
     def held_of(self, providers: Iterable[str]) -> dict[str, Amounts]:
         by_consumer: dict[str, dict[str, Mapping[str, int]]] = {}

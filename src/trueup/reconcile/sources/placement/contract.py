@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Protocol
 
-from trueup.reconcile.facts import Amounts, Provider
+from trueup.reconcile.facts import Amounts, LedgerFault, Provider
 
 SHARING_TRAIT = "MISC_SHARES_VIA_AGGREGATE"
 # Called with the number of providers that have been read, and the number of all providers.
@@ -16,12 +16,13 @@ ProviderProgress = Callable[[int, int], None]
 class Ledger:
     """All providers, and the amounts that each consumer holds.
 
-    `read_via` is `API`, `export` or `database`.
+    `read_via` is `API`, `export` or `database`; only a database shows `faults`.
     """
 
     providers: Mapping[str, Provider]
     consumers: Mapping[str, Amounts]
     read_via: str
+    faults: tuple[LedgerFault, ...] = ()
 
 
 class LedgerLookup(Protocol):
@@ -38,6 +39,9 @@ class LedgerLookup(Protocol):
 
     def holders(self, providers: Iterable[str]) -> frozenset[str]:
         """The consumers with an allocation on one of these providers."""
+
+    def faults(self) -> tuple[LedgerFault, ...]:
+        """What is wrong in the rows of the whole ledger; nothing, where it cannot be seen."""
 
     def held_of(self, providers: Iterable[str]) -> dict[str, Amounts]:
         """What each consumer holds of these providers, by consumer; nothing of other providers."""

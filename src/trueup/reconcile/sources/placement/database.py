@@ -11,9 +11,9 @@ from typing import Any
 
 from sqlalchemy import ColumnElement, Select, TableClause, select
 
-from trueup.reconcile.facts import Amounts, Provider, within_trees
+from trueup.reconcile.facts import Amounts, LedgerFault, Provider, within_trees
 from trueup.reconcile.sources.database import Database, Row, Session
-from trueup.reconcile.sources.placement import tables
+from trueup.reconcile.sources.placement import faults, tables
 from trueup.reconcile.sources.placement.contract import SHARING_TRAIT, Ledger
 from trueup.reconcile.sources.placement.rows import (
     amounts_of,
@@ -47,6 +47,9 @@ class PlacementDatabase:
         wanted = sorted(set(providers))
         return self._database.ask(lambda session: _Reading(session).holders(wanted))
 
+    def faults(self) -> tuple[LedgerFault, ...]:
+        return self._database.ask(lambda session: _Reading(session).faults())
+
     def held_of(self, providers: Iterable[str]) -> dict[str, Amounts]:
         wanted = sorted(set(providers))
         return self._database.ask(lambda session: _Reading(session).held_of(wanted))
@@ -74,7 +77,23 @@ class _Reading:
         uuids = {number: str(row.uuid) for number, row in rows.items()}
         providers = self._providers(rows, None)
         held = self._session.every_row(tables.EVERY_ALLOCATION, tables.allocations.c.id)
-        return Ledger(providers, amounts_of(held, uuids, self._classes), DATABASE)
+        consumers = amounts_of(held, uuids, self._classes)
+        return Ledger(providers, consumers, DATABASE, self.faults())
+
+    def faults(self) -> tuple[LedgerFault, ...]:
+        key = tables.providers.c.id
+        rows = list(self._session.every_row(tables.ALL_PROVIDERS, key))
+        uuids = {row.id: str(row.uuid) for row in rows}
+        ownerless = self._session.rows(tables.CONSUMERLESS_ALLOCATIONS)
+        return (
+            *faults.consumerless(ownerless, uuids, self._classes),
+            *faults.broken_trees(rows),
+            *(
+                fault
+                for name, query in tables.DANGLING_ROWS.items()
+                for fault in faults.dangling(name, self._session.rows(query))
+            ),
+        )
 
     def trees(self, uuids: Sequence[str], names: Sequence[str]) -> dict[str, Provider]:
         columns = tables.providers.c

@@ -4,7 +4,7 @@
 from collections.abc import Iterable, Mapping
 from functools import cached_property
 
-from trueup.reconcile.facts import Amounts, Provider, grouped, within_trees
+from trueup.reconcile.facts import Amounts, LedgerFault, Provider, grouped, within_trees
 from trueup.reconcile.sources.placement.contract import Ledger
 
 
@@ -23,6 +23,9 @@ class LoadedLedger:
 
     def holders(self, providers: Iterable[str]) -> frozenset[str]:
         return frozenset(who for one in providers for who in self._holders.get(one, ()))
+
+    def faults(self) -> tuple[LedgerFault, ...]:
+        return self._ledger.faults
 
     def held_of(self, providers: Iterable[str]) -> dict[str, Amounts]:
         wanted = frozenset(providers)

@@ -50,3 +50,18 @@ EVERY_AGGREGATE = select(
 EVERY_ALLOCATION = select(allocations).join_from(
     allocations, consumers, consumers.c.uuid == allocations.c.consumer_id
 )
+
+# All providers, also those that the API does not list.
+ALL_PROVIDERS = select(providers)
+CONSUMERLESS_ALLOCATIONS = (
+    select(allocations)
+    .outerjoin_from(allocations, consumers, consumers.c.uuid == allocations.c.consumer_id)
+    .where(consumers.c.uuid.is_(None))
+)
+# By table: rows that belong to a provider that does not exist.
+DANGLING_ROWS = {
+    one.name: select(one.c.resource_provider_id)
+    .outerjoin_from(one, providers, providers.c.id == one.c.resource_provider_id)
+    .where(providers.c.id.is_(None))
+    for one in (allocations, inventories, provider_traits, provider_aggregates)
+}

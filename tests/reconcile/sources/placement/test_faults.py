@@ -1,0 +1,47 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Rows of Placement's database that are wrong by themselves."""
+
+from types import SimpleNamespace
+
+import pytest
+
+from trueup.reconcile.sources.placement.faults import broken_trees, consumerless, dangling
+
+
+def row(number: int, parent: int | None, root: int | None) -> SimpleNamespace:
+    return SimpleNamespace(
+        id=number, uuid=f"u{number}", name=f"p{number}", parent_provider_id=parent,
+        root_provider_id=root,
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("rows", "words"),
+    [
+        ([row(1, None, 1), row(2, 1, 1), row(3, 2, 1)], {}),
+        ([row(1, None, None)], {"u1": "p1: its root is not known"}),
+        ([row(1, None, 1), row(2, 1, 2)], {"u2": "p2: its root is not the top of its tree"}),
+        ([row(2, 1, 2)], {"u2": "p2: a parent in its tree does not exist"}),
+        (
+            [row(1, 2, 1), row(2, 1, 1)],
+            {"u1": "p1: its parents form a circle", "u2": "p2: its parents form a circle"},
+        ),
+    ],
+)
+def test_what_is_wrong_with_a_tree(rows, words):
+    assert {one.subject: one.what for one in broken_trees(rows)} == words
+
+
+def test_allocations_without_a_consumer_are_summed():
+    rows = [
+        SimpleNamespace(resource_provider_id=1, resource_class_id=0, used=used) for used in (2, 3)
+    ]
+    rows.append(SimpleNamespace(resource_provider_id=9, resource_class_id=0, used=4))
+    [fault] = consumerless(rows, {1: "u1"}, {0: "VCPU"})
+    assert (fault.subject, fault.resource_class, fault.amount) == ("u1", "VCPU", 5)
+
+
+def test_rows_of_a_provider_that_does_not_exist_are_counted():
+    rows = [SimpleNamespace(resource_provider_id=number) for number in (7, 7, 8)]
+    told = {one.subject: one.amount for one in dangling("inventories", rows)}
+    assert told == {"inventories 7": 2, "inventories 8": 1}
