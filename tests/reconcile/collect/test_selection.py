@@ -14,6 +14,7 @@ from tests.reconcile.test_collect import quiet
 from tests.scenarios.drafting import OWNER, uuid_of
 from trueup.reconcile.audit import Audit, audit
 from trueup.reconcile.collect import collect
+from trueup.reconcile.collect.scope import with_partners
 from trueup.reconcile.collect.selection import (
     EVERYTHING,
     Selection,
@@ -148,7 +149,10 @@ def test_a_selection_never_changes_a_verdict(draft, selection):
     narrow, whole = audit(part, AuditOptions()), audit(facts, AuditOptions())
     assert of(narrow, kept) == of(whole, kept)
     told = {row.subject.uuid for row in narrow.findings if row.subject.kind in CONSUMERS}
-    assert told <= kept
+    # An instance is kept with its migrations, and its findings with theirs.
+    assert told <= with_partners(facts, kept)
+    every = {row.id: row for row in whole.findings}
+    assert [row for row in narrow.findings if every.get(row.id) != row] == []
     hosts = {row.host for row in part.compute_nodes if part.judges(row.uuid)}
     assert of_places(narrow) == {
         one for one in of_places(whole) if part.judges(one) or one in hosts
