@@ -4,7 +4,7 @@
 from dataclasses import replace
 
 from tests.reconcile.planning import facts_of
-from tests.scenarios.drafting import uuid_of
+from tests.scenarios.names import uuid_of
 from trueup.reconcile.findings import Severity
 from trueup.reconcile.ledger_faults import findings_of
 

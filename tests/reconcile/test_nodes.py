@@ -4,7 +4,7 @@ from dataclasses import replace
 import pytest
 
 from tests.reconcile.planning import facts_of
-from tests.scenarios.drafting import uuid_of
+from tests.scenarios.names import uuid_of
 from trueup.reconcile.freshness import with_freshness
 from trueup.reconcile.nodes import (
     Former,

@@ -2,7 +2,7 @@
 """Providers are deleted after what is held of them is released, all of a tree or none."""
 
 from tests.reconcile.planning import facts_of, planned
-from tests.scenarios.drafting import uuid_of
+from tests.scenarios.names import uuid_of
 from trueup.reconcile.removals import after_release, removed_by
 
 TREE = """
