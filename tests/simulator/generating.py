@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Histories: lists of events, generated from a seed, and shortened when they show a failure."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from random import Random
 
@@ -71,10 +71,12 @@ _MAKERS: dict[str, Callable[[Random, Cloud], tuple[Event, ...]]] = {
     "hosts": lambda rng, cloud: _host(rng, cloud),
     "cells": lambda rng, cloud: (Event(rng.choice(_ON_CELLS), (rng.choice(("cell1", "cell2")),)),),
     "wait": lambda rng, cloud: (_wait(rng),),
-    "read": lambda rng, cloud: (READ,) * rng.randint(1, 8),
+    "read": lambda rng, cloud: _read(rng),
     "archive": lambda rng, cloud: (Event("archive"),),
 }
 _ATTEMPTS = 20
+# The share of histories in which the cloud comes to rest at the end.
+_COMES_TO_REST = 0.6
 
 
 def history(seed: int, mix: Mix | None = None, length: int = 60) -> tuple[Event, ...]:
@@ -93,7 +95,32 @@ def history(seed: int, mix: Mix | None = None, length: int = 60) -> tuple[Event,
     for _ in range(rng.randint(5, length)):
         [kind] = rng.choices(kinds, weights)
         any(_extend(events, _drawn(kind, rng, mix, cloud), cloud) for _ in range(_ATTEMPTS))
+    if rng.random() < _COMES_TO_REST:
+        for event in _ending(rng, cloud):
+            _extend(events, (event,), cloud)
     return tuple(events)
+
+
+def _ending(rng: Random, cloud: Cloud) -> Iterator[Event]:
+    """The cloud comes to rest, so that the last audit finds something and plans it.
+
+    Of some histories the last audit is over before something else happens and its plan is applied.
+    """
+    for cell in cloud.cells:
+        yield from (Event("cell-up", (cell,)), Event("thaw", (cell,)))
+    for name in _NAMES:
+        yield Event("finish", (name,))
+    yield Event("wait", ("700",))
+    if rng.random() < 0.5:
+        yield Event("read", ("apply",))
+        for _ in range(rng.randint(1, 3)):
+            yield rng.choice(
+                (*_host(rng, cloud), _begin(rng), Event("step", (rng.choice(_NAMES),)))
+            )
+
+
+def _read(rng: Random) -> tuple[Event, ...]:
+    return (Event("read", ("apply",)),) if rng.random() < 0.1 else (READ,) * rng.randint(1, 8)
 
 
 def _drawn(kind: str, rng: Random, mix: Mix, cloud: Cloud) -> tuple[Event, ...]:
@@ -125,7 +152,7 @@ def _extend(events: list[Event], more: Sequence[Event], cloud: Cloud) -> bool:
     """Add these events up to the first that is impossible. False: none was added."""
     for event in more:
         try:
-            if event != READ:
+            if event.verb != READ.verb:
                 happen(event, cloud)
         except Impossible:
             return event is not more[0]

@@ -27,7 +27,7 @@ class QuietCloud:
 def quiet_cloud(seed: int, mix: Mix = HEALTHY) -> QuietCloud:
     """Play a history and let all its operations finish."""
     cloud, told = Cloud(), []
-    play((event for event in history(seed, mix) if event != READ), cloud, told)
+    play((event for event in history(seed, mix) if event.verb != READ.verb), cloud, told)
     settle(cloud)
     return QuietCloud(cloud, told)
 

@@ -63,7 +63,7 @@ def test_histories_reach_every_event_and_plans_are_made():
     """Otherwise the other tests would hold without saying anything."""
     runs = [run(history(seed)) for seed in range(400)]
     assert VERBS.keys() <= {line.split()[0] for one in runs for line in one.happened}
-    assert sum(bool(one.changes) for one in runs) > 25
+    assert sum(bool(one.changes) for one in runs) > 60
 
 
 def test_every_drift_has_names_from_the_catalogue_or_none():
@@ -80,7 +80,7 @@ def test_what_is_right_of_a_server_at_rest_is_what_nova_claims_on_its_host():
     """The simulator agrees with itself."""
     for seed in seeds():
         cloud = Cloud()
-        for event in (one for one in history(seed) if one != READ):
+        for event in (one for one in history(seed) if one.verb != READ.verb):
             play((event,), cloud, [])
             for server in filter(at_rest_on_its_host, cloud.servers.values()):
                 claimed = cloud.claim_of(server, server.host)
