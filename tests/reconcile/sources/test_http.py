@@ -5,8 +5,11 @@ import contextlib
 import socket
 import threading
 from collections.abc import Iterator
+from typing import Any
 
 import pytest
+import requests
+from keystoneauth1 import adapter, noauth, session
 
 from tests.reconcile.sources.broken_server import Reply, adapter_of, answering
 from tests.servers.processes import free_port
@@ -84,6 +87,32 @@ def test_a_write_is_sent_once():
     with closing_once() as (url, brought), pytest.raises(Unreachable):
         send_request("It", adapter_of(url), "PUT", "/x", json={})
     assert len(brought) == 1
+
+
+class NeverAnswers(requests.adapters.BaseAdapter):
+    """A server that answers nothing in time; `asked` has each request's timeout."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.asked: list[float] = []
+
+    def send(self, request: requests.PreparedRequest, **options: Any) -> requests.Response:
+        self.asked.append(options["timeout"])
+        raise requests.ReadTimeout
+
+    def close(self) -> None:
+        """There is nothing to release."""
+
+
+def test_a_request_that_is_not_answered_in_time_is_not_repeated():
+    server, asking = NeverAnswers(), requests.Session()
+    asking.mount("http://", server)
+    connected = session.Session(auth=noauth.NoAuth(), session=asking, timeout=60)
+    to_it = adapter.Adapter(connected, endpoint_override="http://it")
+    with pytest.raises(Unreachable) as silent:
+        send_request("It", to_it, "GET", "/x")
+    assert server.asked == [60]
+    assert "timed out" in silent.value.reason
 
 
 @pytest.mark.parametrize("error", [KeyError, IndexError, TypeError, AttributeError, ValueError])

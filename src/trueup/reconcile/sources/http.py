@@ -3,6 +3,7 @@
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from time import sleep
 from typing import Any
 
 from keystoneauth1 import exceptions
@@ -11,20 +12,29 @@ from keystoneauth1.adapter import Adapter
 from trueup.reconcile.sources.errors import AccessDenied, Unreachable
 
 # A server may close a kept-alive connection at any time, even while a request is in transit (uWSGI
-# does so after each answer). Requests that only read are therefore repeated, after this delay.
-_SENT_AGAIN: dict[str, Any] = {"connect_retries": 2, "connect_retry_delay": 0.05}
+# does so after each answer). Requests that only read are therefore repeated, after this delay. One
+# that is not answered in time is not repeated: it would take as long again.
+ATTEMPTS = 3
+_DELAY_SECONDS = 0.05
 
 # SAFETY: a write is sent once, whatever a nova.conf says of retries: sent again after it was made,
 # it would be answered "conflict".
 _SENT_ONCE: dict[str, Any] = {"connect_retries": 0, "status_code_retries": 0}
+_READ_ONCE: dict[str, Any] = {"connect_retries": 0}
 
 
 def send_request(source: str, adapter: Adapter, method: str, path: str, **options: Any) -> Any:
     """Send a request and return the response, whatever its status."""
-    again = _SENT_AGAIN if method == "GET" else _SENT_ONCE
-    headers = {"Accept": "application/json", **options.pop("headers", {})}
+    reads = method == "GET"
+    options |= _READ_ONCE if reads else _SENT_ONCE
+    options["headers"] = {"Accept": "application/json", **options.get("headers", {})}
     try:
-        return adapter.request(path, method, raise_exc=False, headers=headers, **again, **options)
+        for _ in range(ATTEMPTS - 1 if reads else 0):
+            try:
+                return adapter.request(path, method, raise_exc=False, **options)
+            except exceptions.ConnectFailure:
+                sleep(_DELAY_SECONDS)
+        return adapter.request(path, method, raise_exc=False, **options)
     except (exceptions.Unauthorized, exceptions.MissingAuthPlugin) as error:
         raise AccessDenied(source, str(error)) from error
     except exceptions.ClientException as error:

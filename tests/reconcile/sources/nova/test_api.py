@@ -6,8 +6,10 @@ How they were recorded, and how to record them again, is said in tests/clouds/an
 
 import copy
 from types import SimpleNamespace
+from typing import Any
 
 import pytest
+from keystoneauth1 import session
 
 from tests.clouds import answers
 from tests.reconcile.sources.broken_server import Reply, adapter_of, answering
@@ -194,6 +196,39 @@ def test_a_cell_that_is_down_is_silent_and_its_servers_are_not_taken_for_gone(wi
     assert contents.compute_nodes == (), "Nova fails to list them while a cell is down"
     assert nova.lookup(ANSWERING_CELLS, [THERE, GONE_THERE]).instances == ()
     assert [one.uuid for one in nova.lookup(ANSWERING_CELLS, [GONE]).instances] == [GONE]
+
+
+# nova.context.CELL_TIMEOUT: so long Nova waits for all cells that are down, each time it asks them.
+NOVA_WAITS_SECONDS = 60
+
+
+def test_nova_is_given_the_time_to_find_cells_down(with_a_cell_down, monkeypatch):
+    timeouts: dict[str, float] = {}
+    request = session.Session.request
+
+    def watched(self: session.Session, url: str, method: str, **options: Any) -> Any:
+        if options.get("microversion"):
+            timeouts[f"{method} {url}"] = options.get("timeout", self.timeout)
+        return request(self, url, method, **options)
+
+    monkeypatch.setattr(session.Session, "request", watched)
+    with pytest.raises(Unreachable):
+        with_a_cell_down.contents(DOWN_CELLS)
+    with_a_cell_down.contents(ANSWERING_CELLS)
+    assert "GET /os-services" in timeouts
+    # For a page of servers it asks the cells twice.
+    assert min(timeouts.values()) > 2 * NOVA_WAITS_SECONDS
+
+
+def test_several_cells_that_are_down_are_counted_together():
+    down = answers.load("every-kind/api-cell-down")
+    status, listed = copy.deepcopy(down["GET /os-services 2.98"])
+    lost = next(row for row in listed["services"] if row["status"] == "UNKNOWN")
+    listed["services"].append(lost | {"host": "devstack4"})
+    more = down | {"GET /os-services 2.98": (status, listed)}
+    with answers.replayed(more) as adapter, pytest.raises(Unreachable) as silent:
+        NovaApi(adapter).contents(DOWN_CELLS)
+    assert silent.value.reason == "1 servers and 2 services are UNKNOWN: devstack3, devstack4"
 
 
 def test_a_page_full_of_others_hides_servers_but_not_services(recorded):

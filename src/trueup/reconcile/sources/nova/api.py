@@ -39,6 +39,10 @@ NEEDED, NEWEST_USED = 59, 98
 NAMES_DOWN_CELLS = 69
 ROWS_IN_PAGE = 1000
 PARALLEL_REQUESTS = 8
+# Nova waits 60 s for the cells that are down, for all of them at once, and answers with what the
+# others have. For one request it may ask the cells several times: for a page of servers twice, for
+# the instances and for their block devices.
+ANSWER_SECONDS = 3 * 60 + 10
 
 ANSWERING_CELLS = NovaCell("nova-api", NOVA_API, url="")
 DOWN_CELLS = NovaCell("cells-that-are-down", "cells that are down", url="")
@@ -330,7 +334,12 @@ class NovaApi:
 
     def _send(self, path: str) -> Any:
         return send_request(
-            NOVA_API, self._adapter, "GET", path, microversion=f"2.{self.newest_minor()}"
+            NOVA_API,
+            self._adapter,
+            "GET",
+            path,
+            microversion=f"2.{self.newest_minor()}",
+            timeout=ANSWER_SECONDS,
         )
 
 
