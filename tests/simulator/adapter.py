@@ -23,7 +23,13 @@ from trueup.reconcile.defects import DEFECTS
 from trueup.reconcile.facts import Allocations
 from trueup.reconcile.journal import Origin
 from trueup.reconcile.journals import applying
-from trueup.reconcile.observation import Confirmed, confirmed_again, observation, settling_seconds
+from trueup.reconcile.observation import (
+    Confirmed,
+    confirmed_again,
+    observation,
+    settling_seconds,
+    suspects_of,
+)
 from trueup.reconcile.options import AuditOptions
 from trueup.reconcile.plan import Plan, consumers_of, make_plan
 from trueup.reconcile.sources.errors import Unreachable
@@ -38,8 +44,19 @@ class Audited:
     """What the product says of one observation."""
 
     def __init__(self, seen: Observed, allowed_behind: frozenset[str] = frozenset()) -> None:
-        options = AuditOptions(cells_allowed_behind=allowed_behind)
-        self.observation = observation(facts_of(seen), options)
+        self._options = AuditOptions(cells_allowed_behind=allowed_behind)
+        self.observation = observation(facts_of(seen), self._options)
+
+    @property
+    def suspects(self) -> frozenset[str]:
+        """What the product reads again before it reports it."""
+        return suspects_of(self.observation.audit)
+
+    def confirm(self, again: Observed) -> None:
+        """Keep what is said of the suspects again, after they were read again."""
+        self.observation = confirmed_again(
+            self.observation, observation(facts_of(again), self._options).audit
+        )
 
     @property
     def findings(self) -> frozenset[tuple[str, str]]:

@@ -27,7 +27,11 @@ class Drift:
     of_maps: bool = False
 
     def plant(self, cloud: Cloud, server: Server) -> None:
+        was_right = not cloud.is_wrong(server.uuid)
         self.act(cloud, server)
+        if was_right:
+            # What it was left with earlier is repaired.
+            cloud.drift.pop(server.uuid, None)
         if self.of_maps:
             cloud.damage[server.uuid] = frozenset(self.names)
         else:

@@ -178,9 +178,12 @@ def _instances(cells: Cells, named: Cells) -> Iterator[Instance]:
         for row in rows.servers.values():
             if not row.deleted:
                 yield instance_of(row, name)
+    read = {(name, uuid) for name, rows in cells for uuid, row in rows.servers.items()
+            if not row.deleted}  # fmt: skip
     for name, rows in named:
         for row in rows.servers.values():
-            yield instance_of(row, name)
+            if (name, row.uuid) not in read:
+                yield instance_of(row, name)
 
 
 def _migrations(cells: Cells, named: Cells) -> Iterator[Migration]:

@@ -37,10 +37,16 @@ class Observed:
     named: dict[str, CellRows | None] = field(default_factory=dict)
 
 
-def observe(cloud: Cloud, observed: Observed, hypervisors: bool = False) -> Iterator[str]:
+def observe(
+    cloud: Cloud,
+    observed: Observed,
+    hypervisors: bool = False,
+    suspects: frozenset[str] = frozenset(),
+) -> Iterator[str]:
     """Read one part after the other into `observed`: the ledger first, then what explains it.
 
-    Yields the name of each part before it is read, so that the cloud can go on meanwhile.
+    Yields the name of each part before it is read, so that the cloud can go on meanwhile. Of
+    `suspects` every row in every cell is read, also those of living servers that are deleted.
     """
     yield "ledger"
     observed.ledger = dict(cloud.ledger)
@@ -57,7 +63,7 @@ def observe(cloud: Cloud, observed: Observed, hypervisors: bool = False) -> Iter
     observed.ports = tuple(cloud.ports.values())
     observed.guests = frozenset(cloud.guests) if hypervisors else None
     alive = {row.uuid for rows in observed.cells.values() if rows for row in _living(rows)}
-    asked, unknown = alive, _wanted(observed) - alive
+    asked, unknown = alive, (_wanted(observed) - alive) | suspects
     while unknown:
         for name in CELLS:
             if observed.cells[name] is not None:

@@ -9,8 +9,7 @@ from tests.simulator.cloud import Cloud, Impossible
 from tests.simulator.drifts import DRIFTS
 from tests.simulator.events import Event, happen
 from tests.simulator.generating import HEALTHY, READ, Mix, history
-from tests.simulator.observing import Observed, observe
-from tests.simulator.running import INTERVAL_SECONDS, play
+from tests.simulator.running import INTERVAL_SECONDS, look, play
 
 # Longer than the grace of any defect.
 QUIET_SECONDS = 4000
@@ -58,11 +57,12 @@ def drifted(seed: int) -> QuietCloud:
 
 def audited(cloud: Cloud, hypervisors: bool = False) -> adapter.Audited:
     """Audit a cloud while nothing happens in it."""
-    cloud.wait(1)
-    observed = Observed(cloud.now)
-    for _ in observe(cloud, observed, hypervisors):
-        pass
-    return adapter.Audited(observed, _dark_cells(cloud))
+    seen = look(cloud, hypervisors, _dark_cells(cloud))
+    try:
+        while True:
+            next(seen)
+    except StopIteration as over:
+        return over.value
 
 
 def _dark_cells(cloud: Cloud) -> frozenset[str]:

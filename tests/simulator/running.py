@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Runs: play a history while the product observes twice, plans, and applies the plan."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Generator, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 from tests.simulator import adapter
@@ -13,8 +13,8 @@ from tests.simulator.judging import Judge
 from tests.simulator.observing import Observed, observe
 
 INTERVAL_SECONDS = 61
-# An audit that plans something observes twice.
-OBSERVATIONS = 2
+# An audit that plans something observes twice, and suspects again each time.
+READINGS = 4
 
 
 @dataclass
@@ -105,13 +105,13 @@ def _wrong_servers(cloud: Cloud) -> set[str]:
 def _read(reader: Iterator[str], event: Event) -> Iterator[str]:
     """The parts that are read: one, or all up to the one that the event names.
 
-    An audit that plans nothing never comes to `apply`: two observations are enough.
+    An audit that plans nothing never comes to `apply`, and so the number of readings is limited.
     """
     begun = 0
     for part in reader:
         yield f"read ({part})"
         begun += part == "ledger"
-        if not event.words or part == event.words[0] or begun > OBSERVATIONS:
+        if not event.words or part == event.words[0] or begun > READINGS:
             return
 
 
@@ -125,22 +125,23 @@ def _audits(result: Run, hypervisors: bool) -> Iterator[str]:
 def _audit(result: Run, hypervisors: bool) -> Iterator[str]:
     """Observe twice, plan, apply. Yields the name of each part before it is read or written."""
     cloud, judge = result.cloud, Judge(result.cloud, hypervisors)
-    first = _begun(cloud)
-    yield from observe(cloud, first, hypervisors)
-    before = adapter.Audited(first)
+    before = yield from look(cloud, hypervisors)
     if not before.findings:
         return
     yield "wait"
     cloud.finish_short_pauses()
     cloud.wait(INTERVAL_SECONDS)
-    second = _begun(cloud)
     moments = []
-    for part in observe(cloud, second, hypervisors):
-        moments.append(judge.now())
-        yield part
+    second = look(cloud, hypervisors)
+    try:
+        while part := next(second):
+            moments.append(judge.now())
+            yield part
+    except StopIteration as over:
+        after: adapter.Audited = over.value
     moments.append(judge.now())
     yield "holdings"
-    plan = adapter.planned(before, adapter.Audited(second), cloud)
+    plan = adapter.planned(before, after, cloud)
     moments.append(judge.now())
     for step in plan.steps:
         wrongs = [moment.wrong(step) for moment in moments]
@@ -150,6 +151,20 @@ def _audit(result: Run, hypervisors: bool) -> Iterator[str]:
     yield "apply"
     for _ in adapter.applied(plan, cloud, lambda step: _written(result, judge, step)):
         yield "apply"
+
+
+def look(
+    cloud: Cloud, hypervisors: bool, allowed_behind: frozenset[str] = frozenset()
+) -> Generator[str, None, adapter.Audited]:
+    """An observation as the product makes it: suspects are read again before they are reported."""
+    seen = _begun(cloud)
+    yield from observe(cloud, seen, hypervisors)
+    audited = adapter.Audited(seen, allowed_behind)
+    if audited.suspects:
+        again = _begun(cloud)
+        yield from observe(cloud, again, hypervisors, audited.suspects)
+        audited.confirm(again)
+    return audited
 
 
 def _begun(cloud: Cloud) -> Observed:

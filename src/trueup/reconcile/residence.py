@@ -100,6 +100,11 @@ def contradiction(record: InstanceRecord, facts: Facts) -> str | None:
     if mapping is not None and mapping.cell not in {row.cell for row in rows}:
         named = facts.cells.get(mapping.cell or "", "no cell")
         return f"its row is in {', '.join(cells)}, but its instance mapping names {named}"
+    gone = {row.cell for row in record.rows} - {row.cell for row in rows}
+    if gone:
+        # After a resize between cells, Nova leaves no row in the cell that the instance left.
+        named = sorted(facts.cells.get(cell, cell) for cell in gone)
+        return f"it is alive in {', '.join(cells)}, and deleted in {', '.join(named)}"
     if record.misspelled:
         written = ", ".join(record.misspelled)
         return f"Placement has another consumer with its uuid, written {written}"
