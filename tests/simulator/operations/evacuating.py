@@ -18,7 +18,7 @@ def evacuate(cloud: Cloud, server: Server, target: Host, fails: str = "") -> Ope
     """
     source = server.host
     assert source is not None
-    before = cloud.acceptable_to(server.uuid)[0]
+    before = cloud.acceptable_to(server.uuid)
     cloud.save(server, task_state="rebuilding")
     yield SHORT
     cloud.migrate(server, "evacuation", "accepted", None)
@@ -29,7 +29,9 @@ def evacuate(cloud: Cloud, server: Server, target: Host, fails: str = "") -> Ope
         cloud.save(server, vm_state="error", task_state=None)
         return
     cloud.write(**{server.uuid: both(cloud.held(server.uuid), cloud.claim_of(server, target))})
-    cloud.is_right(server.uuid, both(before, cloud.claim_of(server, target)))
+    claim = cloud.claim_of(server, target)
+    # After a failed resize two holdings are right.
+    cloud.is_right(server.uuid, *(both(one, claim) for one in before))
     yield LONG
     cloud.progress(server, status="pre-migrating", target=target.name)
     yield LONG
@@ -52,10 +54,10 @@ def evacuate(cloud: Cloud, server: Server, target: Host, fails: str = "") -> Ope
 
 
 def _fail(cloud: Cloud, server: Server, target: Host, lost: bool) -> Operation:
-    right = without(cloud.acceptable_to(server.uuid)[0], target.tree)
+    rights = [without(one, target.tree) for one in cloud.acceptable_to(server.uuid)]
     cloud.progress(server, status="failed")
     yield SHORT
-    cloud.is_right(server.uuid, right)
+    cloud.is_right(server.uuid, *rights)
     if lost:
         cloud.leave(server.uuid, "migration-residue", "evacuation-residue", "doubled-allocation")
     else:
