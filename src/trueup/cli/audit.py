@@ -18,6 +18,7 @@ from trueup.reconcile.defects import DEFECTS
 from trueup.reconcile.files import refuse_unwritable
 from trueup.reconcile.findings import Severity
 from trueup.reconcile.observation import Observation, observation
+from trueup.reconcile.remarks import remarks
 from trueup.reconcile.report.audit_document import audit_document
 from trueup.reconcile.report.audit_table import audit_columns, audit_table
 from trueup.reconcile.report.audit_view import AuditView, ShownAudit, shown
@@ -72,7 +73,7 @@ class AuditCommand(DocumentVerb, FactsVerb):
         result = mute(seen.audit, arguments) if arguments.mute else seen.audit
         if arguments.save:
             save(result, arguments.save)
-        self._shown = shown(result, _view(arguments))
+        self._shown = shown(result, _view(arguments), remarks(seen.facts, result))
         told = (*self._shown.findings, *(one.finding for one in result.muted))
         self._effects = effects_of(told, seen.facts)
         summarize(result, self._shown.hidden)
@@ -97,7 +98,11 @@ def _add_view_options(parser: argparse.ArgumentParser) -> None:
     group = parser.add_argument_group(
         "what is shown", "None of these changes a verdict. What filters hide is counted."
     )
-    group.add_argument("--all", action="store_true", help="also show what was left alone, and why")
+    group.add_argument(
+        "--all",
+        action="store_true",
+        help="also show what was left alone and why, and what is right",
+    )
     group.add_argument(
         "--by",
         choices=("severity", "host", "defect"),

@@ -89,6 +89,20 @@ class LeftAlone:
     reason: str
 
 
+@dataclass(frozen=True, slots=True)
+class Remark:
+    """A word about an instance or consumer without a verdict.
+
+    `right` says that it holds what it should; otherwise it was not checked for this reason, which
+    another verdict tells once, as that on its host.
+    """
+
+    subject: Subject
+    where: str
+    reason: str
+    right: bool
+
+
 Verdict = Finding | Unchecked | LeftAlone
 
 

@@ -103,8 +103,8 @@ def contradiction(record: InstanceRecord, facts: Facts) -> str | None:
     gone = {row.cell for row in record.rows} - {row.cell for row in rows}
     if gone:
         # After a resize between cells, Nova leaves no row in the cell that the instance left.
-        named = sorted(facts.cells.get(cell, cell) for cell in gone)
-        return f"it is alive in {', '.join(cells)}, and deleted in {', '.join(named)}"
+        names = sorted(facts.cells.get(cell, cell) for cell in gone)
+        return f"it is alive in {', '.join(cells)}, and deleted in {', '.join(names)}"
     if record.misspelled:
         written = ", ".join(record.misspelled)
         return f"Placement has another consumer with its uuid, written {written}"

@@ -7,6 +7,7 @@ from trueup.reconcile.acknowledgements import Acknowledgement
 from trueup.reconcile.facts import Facts
 from trueup.reconcile.observation import observation
 from trueup.reconcile.options import AuditOptions
+from trueup.reconcile.remarks import remarks
 from trueup.reconcile.report.audit_view import AuditView, ShownAudit, shown
 from trueup.reconcile.report.effects import FindingEffect, effects_of
 
@@ -31,4 +32,5 @@ def shown_facts(
     facts: Facts, view: AuditView = WHOLE, *acknowledgements: Acknowledgement
 ) -> tuple[ShownAudit, dict[str, FindingEffect]]:
     seen = observation(facts, AuditOptions(acknowledgements=acknowledgements))
-    return shown(seen.audit, view), effects_of(seen.audit.every_finding, seen.facts)
+    what = shown(seen.audit, view, remarks(seen.facts, seen.audit))
+    return what, effects_of(seen.audit.every_finding, seen.facts)

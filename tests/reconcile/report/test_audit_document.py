@@ -128,3 +128,12 @@ def test_what_was_left_alone_is_there_when_it_is_asked_for():
     assert "left_alone" not in document(MIXED)
     assert len(document(MIXED, EVERYTHING)["left_alone"]) == 1
     assert document(MIXED)["counts"]["left_alone"] == 1
+
+
+def test_what_is_right_is_there_when_it_is_asked_for():
+    right = "cell1\n  host h1 VCPU=8\n  server web state=shelved_offloaded VCPU=2 MEMORY_MB=256\n"
+    made = document(right, EVERYTHING)
+    STRICT.validate(made)
+    assert [row["subject"]["uuid"] for row in made["right"]] == [uuid_of("web")]
+    assert made["not_checked"] == []
+    assert "right" not in document(right)

@@ -39,6 +39,14 @@ def test_with_everything_also_what_was_left_alone_comes_last():
     assert every[-1]["Evidence"] == {"reason": "its task state is migrating"}
 
 
+def test_with_everything_also_what_is_right_is_told():
+    right = "cell1\n  host h1 VCPU=8\n  server web state=shelved_offloaded VCPU=2 MEMORY_MB=256\n"
+    assert told(right) == []
+    [row] = told(right, ALL)
+    assert (row["Verdict"], row["Subject"]) == ("right", uuid_of("web"))
+    assert row["Evidence"] == {"reason": "is on no host, and holds nothing"}
+
+
 def test_a_finding_is_told_with_its_effect_and_its_evidence():
     [web] = [row for row in told(BROKEN) if row["Subject"] == uuid_of("web")]
     evidence = web.pop("Evidence")

@@ -13,7 +13,14 @@ from trueup.reconcile.acknowledgements import Acknowledged, Acknowledgement
 from trueup.reconcile.audit import Audit
 from trueup.reconcile.defects import DEFECTS
 from trueup.reconcile.facts import SourceStatus
-from trueup.reconcile.findings import Finding, LeftAlone, Severity, Subject, Unchecked
+from trueup.reconcile.findings import (
+    Finding,
+    LeftAlone,
+    Remark,
+    Severity,
+    Subject,
+    Unchecked,
+)
 from trueup.reconcile.report.audit_view import ShownAudit
 from trueup.reconcile.report.effects import FindingEffect, Miscount
 
@@ -47,7 +54,16 @@ def audit_document(
         ],
         "unchecked": _reasoned(audit.unchecked),
         "acknowledged": [_acknowledged(row) for row in audit.acknowledged],
-    } | ({"left_alone": _reasoned(audit.left_alone)} if what.view.everything else {})
+    } | (_everything(what) if what.view.everything else {})
+
+
+def _everything(what: ShownAudit) -> Document:
+    """What was left alone, and a word about every other instance and consumer."""
+    return {
+        "left_alone": _reasoned(what.audit.left_alone),
+        "right": _reasoned(row for row in what.remarks if row.right),
+        "not_checked": _reasoned(row for row in what.remarks if not row.right),
+    }
 
 
 def moment(time: datetime) -> str:
@@ -121,7 +137,7 @@ def _subject(subject: Subject) -> Document:
     return {"kind": subject.kind, "uuid": subject.uuid}
 
 
-def _reasoned(rows: Iterable[Unchecked | LeftAlone]) -> list[Document]:
+def _reasoned(rows: Iterable[Unchecked | LeftAlone | Remark]) -> list[Document]:
     return [
         {"subject": _subject(row.subject), "where": row.where, "reason": row.reason} for row in rows
     ]

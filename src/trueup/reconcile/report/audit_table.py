@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from datetime import datetime, timedelta
 
 from trueup.reconcile.acknowledgements import Acknowledged, Acknowledgement
-from trueup.reconcile.findings import Finding, LeftAlone, Unchecked, counted
+from trueup.reconcile.findings import Finding, LeftAlone, Remark, Unchecked, counted
 from trueup.reconcile.report.audit_view import ShownAudit
 from trueup.reconcile.report.effects import FindingEffect
 from trueup.reconcile.report.tables import Cell, Columns, EvidenceCell, Table
@@ -46,6 +46,8 @@ def _rows(what: ShownAudit, effects: Mapping[str, FindingEffect]) -> Iterator[_R
         yield _acknowledged(row_of)
     if what.view.everything:
         yield from _reasoned("left alone", audit.left_alone)
+        for remark in what.remarks:
+            yield from _reasoned("right" if remark.right else "not checked", (remark,))
 
 
 def _finding(
@@ -89,7 +91,7 @@ def _acknowledged(row: Acknowledged) -> _Row:
     return "acknowledged", "", "", one.kind, one.name, "", "", "", words
 
 
-def _reasoned(verdict: str, rows: Iterable[Unchecked | LeftAlone]) -> Iterator[_Row]:
+def _reasoned(verdict: str, rows: Iterable[Unchecked | LeftAlone | Remark]) -> Iterator[_Row]:
     for row in rows:
         subject = row.subject
         reason = {"reason": row.reason}

@@ -7,7 +7,7 @@ from typing import Literal
 
 from trueup.reconcile.audit import Audit
 from trueup.reconcile.defects import DEFECTS
-from trueup.reconcile.findings import Finding, Severity
+from trueup.reconcile.findings import Finding, Remark, Severity
 
 Order = Literal["severity", "host", "defect"]
 # Worst first; of the same severity, in the order in which the defects are asked.
@@ -19,7 +19,7 @@ _DEFECTS = {defect.NAME: number for number, defect in enumerate(DEFECTS)}
 class AuditView:
     """What is shown of an audit: only these defects (none: all), at least this severity.
 
-    `everything` also shows what was left alone.
+    `everything` also shows what was left alone, and a word about all the rest.
     """
 
     defects: frozenset[str] = frozenset()
@@ -42,13 +42,15 @@ class ShownAudit:
     view: AuditView
     findings: tuple[Finding, ...]
     hidden: int
+    remarks: tuple[Remark, ...] = ()
 
 
-def shown(audit: Audit, view: AuditView) -> ShownAudit:
-    """What a view shows of an audit."""
+def shown(audit: Audit, view: AuditView, remarks: Iterable[Remark] = ()) -> ShownAudit:
+    """What a view shows of an audit; `remarks` are of what has no verdict, if that is shown."""
     findings = [row for row in audit.findings if view.shows(row)]
     ordered = tuple(_in_order(findings, view.order))
-    return ShownAudit(audit, view, ordered, len(audit.findings) - len(findings))
+    rest = tuple(remarks) if view.everything else ()
+    return ShownAudit(audit, view, ordered, len(audit.findings) - len(findings), rest)
 
 
 def _in_order(findings: Iterable[Finding], order: Order) -> list[Finding]:

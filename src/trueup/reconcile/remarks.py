@@ -1,0 +1,47 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Remarks: a word about each instance and consumer of which an audit has no verdict. Pure.
+
+Verdicts are about what is wrong, odd or not known. With these, nothing is left out.
+"""
+
+from collections.abc import Iterator
+
+from trueup.reconcile.audit import Audit
+from trueup.reconcile.claims import Claim, NotCertain, OnNoHost, Right, all_claims
+from trueup.reconcile.facts import Facts
+from trueup.reconcile.findings import Finding, LeftAlone, Remark, Subject, Unchecked
+
+
+def remarks(facts: Facts, audit: Audit) -> Iterator[Remark]:
+    """Of every other instance and consumer; `audit` is of these facts."""
+    told = _told(audit)
+    for claim in all_claims(facts):
+        instance = claim.instance
+        if instance.uuid not in told:
+            right, reason = _word(claim)
+            yield Remark(Subject("instance", instance.uuid), instance.host or "", reason, right)
+    moves = {row.uuid: row for row in facts.migrations}
+    for consumer in sorted(facts.consumers.keys() - facts.alive.keys() - told):
+        names = facts.provider_names
+        where = ", ".join(sorted(names.get(one, one) for one in facts.consumers[consumer]))
+        move = moves.get(consumer)
+        reason = f"it holds for instance {move.instance}" if move else "nothing more is known of it"
+        yield Remark(Subject("consumer", consumer), where, reason, right=False)
+
+
+def _told(audit: Audit) -> frozenset[str]:
+    rows: list[Finding | Unchecked | LeftAlone]
+    rows = [*audit.every_finding, *audit.unchecked, *audit.left_alone]
+    named = {one.acknowledgement.name for one in audit.acknowledged if one.answered}
+    others = {consumer for row in audit.every_finding for consumer in row.consumers}
+    return frozenset({row.subject.uuid for row in rows} | named | others)
+
+
+def _word(claim: Claim) -> tuple[bool, str]:
+    if isinstance(claim, NotCertain):
+        return False, claim.reason
+    if isinstance(claim, OnNoHost):
+        return True, "is on no host, and holds nothing"
+    if isinstance(claim, Right):
+        return True, "holds what it should"
+    return False, "it changed while the cloud was read"
