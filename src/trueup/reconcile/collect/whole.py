@@ -83,7 +83,9 @@ def _look_up_unknown(cloud: Cloud, cells: Cells, ledger: Ledger) -> None:
 
 
 def _known(cells: Cells) -> frozenset[str]:
-    return frozenset(row.uuid for one in cells.contents for row in one.instances)
+    """The instances and migrations that were read."""
+    instances = {row.uuid for one in cells.contents for row in one.instances}
+    return frozenset(instances | {row.uuid for one in cells.contents for row in one.migrations})
 
 
 def _moved(cells: Cells, ledger: Ledger) -> frozenset[str]:
