@@ -48,7 +48,10 @@ class Moment:
         written = {one.consumer: one.after.amounts if one.after else {} for one in step}
         before = _sum(one.held for one in mine.values())
         after = _sum(written.get(uuid, one.held) for uuid, one in mine.items())
-        right = _sum(one.rights[0] for one in mine.values())
+        right: Counter[tuple[str, str]] = Counter()
+        for one in mine.values():
+            # After a failed resize, either of two holdings is right.
+            right += _most(one.rights)
         if any(amount > max(before[key], right[key]) for key, amount in after.items()):
             return f"{changed(change)}, which another consumer of the server holds already"
         return ""
@@ -84,6 +87,14 @@ def _sum(holdings: Iterable[Amounts]) -> Counter[tuple[str, str]]:
         for uuid, held in amounts.items():
             total.update({(uuid, kind): amount for kind, amount in held.items()})
     return total
+
+
+def _most(rights: Iterable[Amounts]) -> Counter[tuple[str, str]]:
+    """The most of each class of each provider that any of these holdings has."""
+    most: Counter[tuple[str, str]] = Counter()
+    for amounts in rights:
+        most |= _sum((amounts,))
+    return most
 
 
 def is_nearer(before: Amounts, after: Amounts, right: Amounts) -> bool:

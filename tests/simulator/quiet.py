@@ -74,12 +74,21 @@ def _dark_cells(cloud: Cloud) -> frozenset[str]:
 
 def repaired(cloud: Cloud, hypervisors: bool = False) -> adapter.Audited:
     """Observe twice, plan and apply; returns an audit of the result."""
+    return repaired_and_declined(cloud, hypervisors)[0]
+
+
+def repaired_and_declined(
+    cloud: Cloud, hypervisors: bool = False
+) -> tuple[adapter.Audited, frozenset[tuple[str, str]]]:
+    """The same, with the defect and the subject of each finding that the plan has no step for."""
     first = audited(cloud, hypervisors)
     cloud.wait(INTERVAL_SECONDS)
-    plan = adapter.planned(first, audited(cloud, hypervisors), cloud)
-    for _ in adapter.applied(plan, cloud, lambda step: None):
+    planned = adapter.planned(first, audited(cloud, hypervisors), cloud)
+    for _ in adapter.applied(planned, cloud, lambda step: None):
         pass
-    return audited(cloud, hypervisors)
+    declined = (one.finding for one in planned.plan.declined)
+    names = frozenset((row.defect, row.subject.uuid) for row in declined)
+    return audited(cloud, hypervisors), names
 
 
 def wrong_consumers(cloud: Cloud) -> dict[str, frozenset[str]]:
