@@ -161,6 +161,9 @@ def look(
     yield from observe(cloud, seen, hypervisors)
     audited = adapter.Audited(seen, allowed_behind)
     if audited.suspects:
+        if audited.settling_seconds:
+            cloud.finish_short_pauses()
+            cloud.wait(audited.settling_seconds)
         again = _begun(cloud)
         yield from observe(cloud, again, hypervisors, audited.suspects)
         audited.confirm(again)
