@@ -7,6 +7,7 @@ from datetime import datetime, timedelta
 from tests.scenarios.attachments import Attachments
 from tests.scenarios.names import uuid_of
 from trueup.reconcile.facts import (
+    DOMAINS_OF,
     LIBVIRT,
     Allocations,
     BuildRequest,
@@ -27,6 +28,7 @@ from trueup.reconcile.facts import (
     PciDevice,
     Provider,
     SourceStatus,
+    Unsupported,
 )
 
 NOW = datetime(2026, 11, 21, 12, 0, 0)
@@ -51,6 +53,7 @@ class Draft:
     mappings: list[InstanceMapping] = field(default_factory=list)
     # Where guests run, as the hypervisors say; None: they are not asked.
     guests: list[Domain] | None = None
+    silent_hypervisors: list[str] = field(default_factory=list)
     reported: dict[str, datetime] = field(default_factory=dict)
     # The cell that each host is mapped to.
     host_cells: dict[str, str] = field(default_factory=dict)
@@ -71,10 +74,17 @@ class Draft:
     def mapping(self, name: str, cell: str) -> None:
         self.mappings.append(InstanceMapping(uuid_of(name), uuid_of(cell), "a-project", False))
 
-    def guest(self, name: str, host: str, state: str, devices: tuple[str, ...] = ()) -> None:
+    def guest(
+        self, name: str, host: str, state: str, devices: tuple[str, ...] = (), ours: bool = True
+    ) -> None:
         self.guests = self.guests or []
-        domain = Domain(uuid_of(name), host, name, state, ours=True, host_devices=devices)
+        domain = Domain(uuid_of(name), host, name, state, ours=ours, host_devices=devices)
         self.guests.append(domain)
+
+    def hypervisor(self, host: str, answers: bool) -> None:
+        self.guests = self.guests or []
+        if not answers:
+            self.silent_hypervisors.append(host)
 
     def provider(
         self,
@@ -195,7 +205,10 @@ class Draft:
         ]
         subjects = self.held.keys() | {row.uuid for row in (*self.instances, *self.migrations)}
         heard = {uuid for uuid, name in self.cells.items() if name not in self.silent}
-        asked = () if self.guests is None else (SourceStatus(LIBVIRT, True),)
+        lacking = tuple(
+            Unsupported(DOMAINS_OF.format(host), "it is down") for host in self.silent_hypervisors
+        )
+        asked = () if self.guests is None else (SourceStatus(LIBVIRT, True, unsupported=lacking),)
         asked += (self.attached.status,) if self.attached.status else ()
         return Facts(
             taken_at=NOW,

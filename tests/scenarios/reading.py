@@ -18,6 +18,8 @@ cell2 silent                                    did not answer
 cell3 last-report=1200                          its newest service report is so old
 map web cell1                                   an instance mapping
 guest web on h1 running                         what a hypervisor says; else none is asked
+guest zun on h1 running foreign                 a domain that Nova did not make
+hypervisor h1 | hypervisor h1 silent            it is asked, and answers or does not
 provider pool DISK_GB=100 sharing
 provider nic of h1 NET_BW=100                   a nested provider
 build web [age=3600]                            a build request
@@ -285,7 +287,8 @@ def _map(draft: Draft, cell: str, words: list[str]) -> None:
 def _guest(draft: Draft, cell: str, words: list[str]) -> None:
     said = dict(_details(words))
     devices = tuple(said["devices"].split(",")) if "devices" in said else ()
-    draft.guest(words[0], words[2], " ".join(w for w in words[3:] if "=" not in w), devices)
+    state = " ".join(w for w in words[3:] if "=" not in w and w != "foreign")
+    draft.guest(words[0], words[2], state, devices, ours="foreign" not in words)
 
 
 def _neutron(draft: Draft, cell: str, words: list[str]) -> None:
@@ -302,6 +305,10 @@ def _assigned(draft: Draft, cell: str, words: list[str]) -> None:
 
 def _chosen(draft: Draft, cell: str, words: list[str]) -> None:
     draft.attached.choose(words[0], words[2])
+
+
+def _hypervisor(draft: Draft, cell: str, words: list[str]) -> None:
+    draft.hypervisor(words[0], answers="silent" not in words)
 
 
 _PARTS = {
@@ -328,4 +335,5 @@ _PARTS = {
     "port": _port,
     "assigned": _assigned,
     "chosen": _chosen,
+    "hypervisor": _hypervisor,
 }

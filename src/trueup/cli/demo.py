@@ -120,6 +120,8 @@ def _one_of_each(result: Audit) -> str:
     lines = []
     for defect in DEFECTS:
         found = [row for row in result.findings if row.defect == defect.NAME]
+        if not found:
+            continue
         lines.append(f"   {len(found)} x [bold]{defect.NAME}[/bold]: {defect.TITLE}")
         for row in found[:1]:
             lines += (
@@ -146,7 +148,7 @@ def _words(cell: Cell) -> str:
 def _totals(
     planted: Sequence[lab.Planted], before: Audit, repaired: Sequence[Step], after: Audit
 ) -> Table:
-    """For each defect: how many were planted, found, repaired, and are left."""
+    """For each defect that was planted or found: how many, how many were repaired, and are left."""
     counts = (
         Counter(one.kind.value for one in planted),
         Counter(row.defect for row in before.findings),
@@ -154,5 +156,7 @@ def _totals(
         Counter(row.defect for row in after.findings),
     )
     return TOTALS_COLUMNS, [
-        (defect.NAME, *(count[defect.NAME] for count in counts)) for defect in DEFECTS
+        (defect.NAME, *(count[defect.NAME] for count in counts))
+        for defect in DEFECTS
+        if any(count[defect.NAME] for count in counts)
     ]

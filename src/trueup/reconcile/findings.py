@@ -7,7 +7,7 @@ from datetime import datetime
 from enum import StrEnum
 from typing import Literal
 
-from trueup.reconcile.facts import Amounts, ComputeService, Facts, Instance
+from trueup.reconcile.facts import Amounts, ComputeService, Domain, Facts, Instance
 
 Kind = Literal[
     "instance", "consumer", "migration", "build", "provider", "host", "service", "cell", "port",
@@ -123,6 +123,12 @@ def instance_evidence(instance: Instance, facts: Facts) -> Structure:
         "cell": facts.cells[instance.cell],
         **deleted,
     }
+
+
+def domains_evidence(domains: Iterable[Domain]) -> tuple[Structure, ...]:
+    """Domains as evidence: on which host each is, and in which state."""
+    ordered = sorted(domains, key=lambda one: (one.host, one.name))
+    return tuple({"name": one.name, "host": one.host, "state": one.state} for one in ordered)
 
 
 def service_evidence(services: Iterable[ComputeService], now: datetime) -> Structure:

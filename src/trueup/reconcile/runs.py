@@ -82,9 +82,12 @@ class Observer:
         suspects = suspects_of(first.audit)
         if seconds := settling_seconds(first.audit):
             self.pause(seconds)
+        known = first.facts.domains_of
         while suspects:
+            seen_on = frozenset(one.host for uuid in suspects for one in known.get(uuid, ()))
+            again = Selection(consumers=suspects, hypervisors=seen_on)
             try:
-                facts = collect(self.cloud, self.progress, Selection(consumers=suspects))
+                facts = collect(self.cloud, self.progress, again)
             except SelectionUnknown as unknown:
                 # Nothing knows of it any more: it is gone, and no suspect.
                 suspects -= {unknown.name}

@@ -72,7 +72,8 @@ def collect_selected(cloud: Cloud, progress: Progress, selection: Selection) -> 
     providers = ledger.completed(_trees(ledger, known, nodes))
     progress("providers", len(providers), len(providers))
     ports, of_neutron = ports_of(cloud, progress, candidates & partial.alive.keys())
-    domains, of_libvirt = domains_of(cloud, nodes)
+    seen_on = nodes_of(partial, selection.hypervisors)
+    domains, of_libvirt = domains_of(cloud, (*nodes, *seen_on))
     # Of a selection of consumers no provider is judged.
     of_places = not selection.uuids | selection.projects
     collected = Collected(

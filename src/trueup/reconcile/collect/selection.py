@@ -39,6 +39,8 @@ class Selection:
     cells: frozenset[str] = NOBODY
     projects: frozenset[str] = NOBODY
     consumers: frozenset[str] = NOBODY
+    # Hosts whose hypervisors are asked as well: where domains of what is selected were seen.
+    hypervisors: frozenset[str] = NOBODY
 
     @property
     def uuids(self) -> frozenset[str]:
@@ -74,7 +76,7 @@ def chosen(facts: Facts, selection: Selection) -> Facts:
     hosts = selection.hosts | {row.host for row in nodes_selected(facts, selection)}
     # An instance cannot be judged if its host cannot, and the audit has to say so.
     hosts |= hosts_of(facts, kept)
-    near = hosts | hosts_of_moves(facts, kept)
+    near = hosts | hosts_of_moves(facts, kept) | selection.hypervisors
     judged = _judged(facts, selection)
     return replace(
         facts,
@@ -91,7 +93,7 @@ def chosen(facts: Facts, selection: Selection) -> Facts:
         pci_devices=tuple(row for row in facts.pci_devices if row.instance in kept),
         instance_mappings=tuple(row for row in facts.instance_mappings if row.instance in kept),
         ports=tuple(row for row in facts.ports if row.device in kept),
-        domains=tuple(row for row in facts.domains if row.host in near),
+        domains=tuple(r for r in facts.domains if r.host in near or r.uuid in kept),
         hosts_in_scope=hosts,
         providers_in_scope=judged,
         ledger_faults=tuple(row for row in facts.ledger_faults if row.subject in judged),

@@ -13,7 +13,7 @@ from trueup.reconcile.collect.coverage import (
     facts_of,
     ports_of,
 )
-from trueup.reconcile.facts import Facts
+from trueup.reconcile.facts import Domain, Facts
 from trueup.reconcile.sources.cloud import Cloud
 from trueup.reconcile.sources.nova.contract import CellContents, NovaCell
 from trueup.reconcile.sources.placement.contract import Ledger
@@ -36,7 +36,7 @@ def collect_whole(cloud: Cloud, progress: Progress) -> Facts:
         ports, of_neutron = asked_ports.result()
     nodes = (row for one in cells.contents for row in one.compute_nodes)
     domains, of_libvirt = domains_of(cloud, nodes)
-    _look_up_unknown(cloud, cells, ledger)
+    _look_up_unknown(cloud, cells, ledger, domains)
     collected = Collected(
         taken_at=taken_at,
         cells=cells,
@@ -71,12 +71,15 @@ def _read_cells(cloud: Cloud, cells: Cells, progress: Progress) -> None:
     cells.ask(contents)
 
 
-def _look_up_unknown(cloud: Cloud, cells: Cells, ledger: Ledger) -> None:
-    """Ask every cell about the consumers that are no living instance of any cell, and about the
-    instances of migrations that hold something. A consumer may be a deleted migration.
+def _look_up_unknown(
+    cloud: Cloud, cells: Cells, ledger: Ledger, domains: tuple[Domain, ...]
+) -> None:
+    """Ask every cell about the consumers that are no living instance of any cell, about the
+    instances of migrations that hold something, and about those of domains that Nova made. A
+    consumer may be a deleted migration.
     """
     asked = frozenset[str]()
-    wanted = ledger.consumers.keys()
+    wanted = ledger.consumers.keys() | {one.uuid for one in domains if one.ours}
     while unknown := (wanted | _moved(cells, ledger)) - _known(cells) - asked:
         cells.ask(bound(cloud.nova.lookup, uuids=unknown))
         asked |= unknown

@@ -12,9 +12,11 @@ from trueup.reconcile.defects import (
     child_without_owner,
     consumerless_allocation,
     dangling_rows,
+    domain_elsewhere,
     doubled_allocation,
     duplicate_provider,
     evacuation_residue,
+    ghost_domain,
     host_mapping_missing,
     ironic_legacy_allocation,
     ironic_node_without_provider,
@@ -23,6 +25,7 @@ from trueup.reconcile.defects import (
     migration_residue,
     missing_allocation,
     missing_device_allocation,
+    missing_domain,
     missing_port_allocation,
     missing_provider,
     orphaned_allocation,
@@ -58,6 +61,8 @@ class Defect(Protocol):
 
 
 DEFECTS: tuple[Defect, ...] = (
+    # The most dangerous of all comes first, in every table.
+    domain_elsewhere,
     orphaned_allocation,
     evacuation_residue,
     migration_residue,
@@ -91,4 +96,6 @@ DEFECTS: tuple[Defect, ...] = (
     consumerless_allocation,
     broken_tree,
     dangling_rows,
+    missing_domain,
+    ghost_domain,
 )

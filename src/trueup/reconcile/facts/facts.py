@@ -231,10 +231,15 @@ class Facts:
 
     def hypervisor_answered(self, host: str) -> bool:
         """Whether the hypervisor of this host was asked for its domains, and answered."""
+        return host in self.hypervisors_that_answered
+
+    @cached_property
+    def hypervisors_that_answered(self) -> frozenset[str]:
+        """The hosts whose hypervisor was asked for its domains, and answered."""
         asked = [row for row in self.coverage.sources if row.source == LIBVIRT and row.answered]
         silent = {one.what for row in asked for one in row.unsupported}
-        known = any(row.host == host for row in self.compute_nodes)
-        return bool(asked) and known and DOMAINS_OF.format(host) not in silent
+        hosts = {row.host for row in self.compute_nodes} if asked else set()
+        return frozenset(host for host in hosts if DOMAINS_OF.format(host) not in silent)
 
     @cached_property
     def service_down_time(self) -> timedelta:

@@ -1,0 +1,69 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Domain elsewhere: the hypervisor of another host than Nova says runs the guest of an instance.
+
+The most dangerous of all (drift B.16, B.17): what is stopped, moved or freed by what Nova says hits
+the wrong host, and two guests may write to one disk. Nothing of it is repaired.
+"""
+
+from collections.abc import Iterator
+
+from trueup.reconcile.claims import Moving, claim_of
+from trueup.reconcile.facts import Domain, Facts, Instance
+from trueup.reconcile.findings import (
+    Declined,
+    Finding,
+    Severity,
+    Subject,
+    Unchecked,
+    Verdict,
+    domains_evidence,
+    instance_evidence,
+)
+from trueup.reconcile.options import AuditOptions
+from trueup.reconcile.steps import Step
+
+NAME = "domain-elsewhere"
+TITLE = "Its guest runs on another host than Nova says"
+REMEDY = "None: look at both hosts, and let Nova and the hypervisors agree again"
+
+
+def find(facts: Facts, options: AuditOptions) -> Iterator[Verdict]:
+    """Instances that are alive and in no task, and whose guest is active on another host."""
+    for uuid in sorted(facts.domains_of.keys() & facts.alive.keys()):
+        instance = facts.alive[uuid]
+        strange = [one for one in facts.domains_of[uuid] if _is_elsewhere(one, uuid, facts)]
+        if strange and not isinstance(claim_of(uuid, facts), Moving):
+            yield _judge(instance, strange, facts)
+
+
+def remedy(finding: Finding, facts: Facts) -> tuple[Step, ...] | Declined:
+    """None: which of the guests is the right one, only its owner can tell."""
+    return Declined(
+        "which guest is the right one is not known: look at each host with 'virsh dominfo', stop "
+        "the wrong one, and correct the host of the instance with Nova's own means"
+    )
+
+
+def _is_elsewhere(one: Domain, uuid: str, facts: Facts) -> bool:
+    hosts = {row.host for row in facts.instance_rows[uuid] if not row.deleted}
+    return one.ours and one.active and one.host not in hosts
+
+
+def _judge(instance: Instance, strange: list[Domain], facts: Facts) -> Verdict:
+    subject = Subject("instance", instance.uuid)
+    where = ", ".join(sorted({one.host for one in strange}))
+    gap = facts.coverage.gap
+    if gap:
+        # SAFETY: what is silent or behind may know that it has moved there.
+        said = f"its guest runs on {where}, and Nova says {instance.host}; {gap}"
+        return Unchecked(subject, where, said)
+    return Finding(
+        NAME,
+        subject,
+        where,
+        Severity.CRITICAL,
+        {
+            "instance": instance_evidence(instance, facts),
+            "domains": domains_evidence(facts.domains_of[instance.uuid]),
+        },
+    )

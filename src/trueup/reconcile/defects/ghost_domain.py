@@ -1,0 +1,90 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Ghost domain: a hypervisor has the domain of an instance that is deleted (seed 004, drift B.17).
+
+The proof is the deleted row; a domain that no cell knows is not claimed. Domains without Nova's
+metadata are not ours, and nothing is said of them.
+"""
+
+from collections.abc import Iterator
+from datetime import timedelta
+
+from trueup.reconcile.facts import Facts, Instance
+from trueup.reconcile.findings import (
+    Declined,
+    Finding,
+    LeftAlone,
+    Severity,
+    Subject,
+    Unchecked,
+    Verdict,
+    domains_evidence,
+    instance_evidence,
+)
+from trueup.reconcile.options import AuditOptions
+from trueup.reconcile.steps import Step
+
+NAME = "ghost-domain"
+TITLE = "Its instance is deleted, and a hypervisor still has its domain"
+REMEDY = "None yet: remove the domain by hand, and keep its disks"
+
+_SAID = "its instance is deleted, and its domain is there"
+
+
+def find(facts: Facts, options: AuditOptions) -> Iterator[Verdict]:
+    """Domains that Nova made, of instances that are deleted, or that no cell knows."""
+    for uuid in sorted(facts.domains_of.keys() - facts.alive.keys()):
+        ours = tuple(one for one in facts.domains_of[uuid] if one.ours)
+        if not ours or uuid in facts.builds:
+            continue
+        where = ", ".join(sorted({one.host for one in ours}))
+        if uuid in facts.deleted:
+            yield _judge(facts.deleted[uuid], where, facts, options)
+        elif facts.hosts_in_scope is None:
+            # SAFETY: absence is no proof. Of a selection, not every cell was asked for it.
+            gap = facts.coverage.gap or "its row may be purged, or it belongs to another Nova"
+            reason = f"no cell that answered knows the instance of this domain; {gap}"
+            yield Unchecked(Subject("domain", uuid), where, reason)
+
+
+def remedy(finding: Finding, facts: Facts) -> tuple[Step, ...] | Declined:
+    """None: a domain may be the last thing that knows the disks of somebody's server."""
+    domains = facts.domains_of.get(finding.subject.uuid, ())
+    if any(one.active for one in domains if one.ours):
+        return Declined("its guest runs: find out who uses it, and stop it by hand first")
+    return Declined(
+        "domains are not removed yet: 'virsh undefine --keep-nvram' removes the definition by "
+        "hand, and keeps the disks"
+    )
+
+
+def _judge(instance: Instance, where: str, facts: Facts, options: AuditOptions) -> Verdict:
+    subject = Subject("instance", instance.uuid)
+    if reason := _hands_off(instance, facts, options):
+        return LeftAlone(subject, where, f"{_SAID}; {reason}")
+    if gap := facts.coverage.gap:
+        # SAFETY: what is silent or behind may know the instance alive.
+        return Unchecked(subject, where, f"{_SAID}; {gap}")
+    domains = tuple(one for one in facts.domains_of[instance.uuid] if one.ours)
+    active = any(one.active for one in domains)
+    return Finding(
+        NAME,
+        subject,
+        where,
+        Severity.HIGH if active else Severity.LOW,
+        {
+            "instance": instance_evidence(instance, facts),
+            "domains": domains_evidence(domains),
+        },
+        since=instance.deleted_at,
+    )
+
+
+def _hands_off(instance: Instance, facts: Facts, options: AuditOptions) -> str:
+    if instance.hidden:
+        return "its deleted row is hidden: a move between cells"
+    if migration := facts.moving.get(instance.uuid):
+        return f"its {migration.kind} is {migration.status}"
+    grace = timedelta(seconds=options.grace_seconds)
+    if instance.deleted_at is not None and instance.deleted_at > facts.taken_at - grace:
+        return f"it was deleted within the grace of {options.grace_seconds} s"
+    return ""

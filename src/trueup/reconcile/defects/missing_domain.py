@@ -1,0 +1,70 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Missing domain: Nova says that an instance is on a host, whose hypervisor does not have it.
+
+Drift B.16 and seed 004: a domain that was undefined by hand, or a host that was made anew.
+"""
+
+from collections.abc import Iterator
+
+from trueup.reconcile.claims import Moving, claim_of
+from trueup.reconcile.facts import Facts, Instance
+from trueup.reconcile.findings import (
+    Declined,
+    Finding,
+    Severity,
+    Subject,
+    Unchecked,
+    Verdict,
+    domains_evidence,
+    instance_evidence,
+)
+from trueup.reconcile.options import AuditOptions
+from trueup.reconcile.steps import Step
+
+NAME = "missing-domain"
+TITLE = "Nova says that it runs on a host, whose hypervisor does not have it"
+REMEDY = "None: a hard reboot by Nova defines the domain again, if its disks are there"
+
+# States in which nova-compute keeps the domain defined. In others, as error, it need not exist.
+_WITH_DOMAIN = frozenset({"active", "paused", "suspended", "stopped", "rescued", "shelved"})
+
+
+def find(facts: Facts, options: AuditOptions) -> Iterator[Verdict]:
+    """Instances in no task, without a domain on their host, and with no guest elsewhere."""
+    asked = facts.hypervisors_that_answered
+    if not asked:
+        return
+    for _, instance in sorted(facts.alive.items()):
+        if instance.host in asked and instance.vm_state in _WITH_DOMAIN:
+            yield from _judge(instance, facts)
+
+
+def remedy(finding: Finding, facts: Facts) -> tuple[Step, ...] | Declined:
+    """None: Nova defines domains, and knows how."""
+    return Declined(
+        "only Nova can define it: 'openstack server reboot --hard' does, if the disks are there; "
+        "if it runs nowhere any more, delete the server"
+    )
+
+
+def _judge(instance: Instance, facts: Facts) -> Iterator[Verdict]:
+    domains = facts.domains_of.get(instance.uuid, ())
+    if any(one.host == instance.host or one.active for one in domains):
+        return
+    if isinstance(claim_of(instance.uuid, facts), Moving):
+        return
+    subject, host = Subject("instance", instance.uuid), instance.host or ""
+    if gap := facts.coverage.gap:
+        # SAFETY: what is silent or behind may know that it has moved.
+        yield Unchecked(subject, host, f"the hypervisor of {host} does not have it; {gap}")
+        return
+    yield Finding(
+        NAME,
+        subject,
+        host,
+        Severity.MEDIUM,
+        {
+            "instance": instance_evidence(instance, facts),
+            "domains": domains_evidence(domains),
+        },
+    )
