@@ -7,8 +7,11 @@ from datetime import UTC, datetime
 import pytest
 
 from tests.reconcile.small import Small
+from trueup.reconcile.audit import audit
 from trueup.reconcile.collect import collect, with_holdings
-from trueup.reconcile.facts import Facts, Holding
+from trueup.reconcile.facts import Domain, Facts, Holding
+from trueup.reconcile.options import AuditOptions
+from trueup.reconcile.runs import Observer
 from trueup.reconcile.sources.errors import Unreachable
 from trueup.reconcile.sources.libvirt import HostDomains
 
@@ -185,3 +188,35 @@ def test_hypervisors_are_asked_where_they_are_named(small):
     [answer] = [row for row in facts.coverage.sources if row.source == "libvirt"]
     assert len(answer.unsupported) == 6
     assert facts.coverage.complete, "a host that is dead is silent by nature"
+
+
+def test_the_instance_of_a_domain_is_looked_up_also_when_it_is_deleted_and_holds_nothing(small):
+    uuid = small.consumer("orphaned-allocation")
+    small.sql("placement", "DELETE FROM allocations WHERE consumer_id = ?", uuid)
+    assert uuid not in facts_of(small).deleted
+
+    class Ghostly:
+        def domains(self, hosts):
+            first, *others = hosts
+            yield HostDomains(first, (Domain(uuid, first, "instance-1", "shut off", ours=True),))
+            yield from (HostDomains(host) for host in others)
+
+    facts = collect(replace(small.cloud, hypervisors=Ghostly()), lambda *_: None)
+    assert uuid in facts.deleted
+    findings = audit(facts, AuditOptions()).findings
+    assert f"ghost-domain:{uuid}" in {row.id for row in findings}
+
+
+def test_a_guest_that_runs_elsewhere_is_confirmed_where_it_was_seen(small):
+    uuid = small.consumer("missing-allocation")
+    [here] = [row.host for row in facts_of(small).instances if row.uuid == uuid]
+
+    class Split:
+        def domains(self, hosts):
+            for host in hosts:
+                guest = Domain(uuid, host, "instance-1", "running", ours=True)
+                yield HostDomains(host, () if host == here else (guest,))
+
+    cloud = replace(small.cloud, hypervisors=Split())
+    seen = Observer(cloud, AuditOptions(), lambda *_: None).observe()
+    assert f"domain-elsewhere:{uuid}" in {row.id for row in seen.audit.findings}

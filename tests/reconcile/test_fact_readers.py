@@ -36,8 +36,7 @@ AWAITED = {
         "Inventory.min_unit", "Inventory.max_unit", "Inventory.step_size",
     ),
     "domain-elsewhere": (
-        "Domain.ours", "Domain.mediated_devices",
-        "Instance.power_state",
+        "Domain.mediated_devices", "Instance.power_state",
     ),
     "missing-device-allocation": (
         "AssignedResource.identifier",

@@ -277,9 +277,6 @@ GUEST_DRIFTS: dict[str, Drift] = {
 # Names that the product has no defect of yet. Whoever adds the defect removes its name here.
 NOT_KNOWN_YET = frozenset(
     {
-        "domain-elsewhere",
-        "ghost-domain",
-        "missing-domain",
         "wrong-owner",
     }
 )

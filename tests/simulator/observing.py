@@ -76,12 +76,14 @@ def observe(
 
 
 def _wanted(observed: Observed) -> set[str]:
-    """The consumers, and the servers of migrations that hold something."""
+    """The consumers, the servers of migrations that hold something, and those of guests."""
     read = (row for rows in observed.cells.values() if rows for row in rows.migrations.values())
     moves = [row for row in read if not row.deleted and not row.archived]
     # A migration that is deleted is read by its uuid only.
     moves += (row for rows in observed.named.values() if rows for row in rows.migrations.values())
-    return {row.server for row in moves if row.uuid in observed.ledger} | set(observed.ledger)
+    guests = {uuid for uuid, _ in observed.guests or ()}
+    moved = {row.server for row in moves if row.uuid in observed.ledger}
+    return moved | guests | set(observed.ledger)
 
 
 def _living(rows: CellRows) -> Iterator[object]:
