@@ -17,7 +17,15 @@ from trueup.reconcile.expected.host_providers import (
 )
 from trueup.reconcile.expected.interfaces import interface_of_provider, interfaces_of
 from trueup.reconcile.expected.parts import ExpectedPart
-from trueup.reconcile.facts import Amounts, Facts, Instance, Port, PortRequestGroup, Provider
+from trueup.reconcile.facts import (
+    PORT_TRAITS,
+    Amounts,
+    Facts,
+    Instance,
+    Port,
+    PortRequestGroup,
+    Provider,
+)
 
 _Left = dict[tuple[str, str], int]
 
@@ -117,7 +125,8 @@ def suitable_providers(
 
 def _suits(provider: Provider, group: PortRequestGroup) -> bool:
     """Whether a provider has the classes and traits. Traits that were not read exclude nothing."""
-    if provider.traits is not None and not provider.traits >= set(group.required):
+    required = {name for name in group.required if name.startswith(PORT_TRAITS)}
+    if provider.traits is not None and not provider.traits >= required:
         return False
     stocks = provider.inventories
     return all(

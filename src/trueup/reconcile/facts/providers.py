@@ -11,6 +11,9 @@ Amounts = Mapping[str, Mapping[str, int]]
 OWNER_TRAIT, NODE_TRAIT = "OWNER_NOVA", "COMPUTE_NODE"
 DISABLED_TRAIT, ONE_USE_TRAIT = "COMPUTE_STATUS_DISABLED", "HW_PCI_ONE_TIME_USE"
 JUDGED_TRAITS = (OWNER_TRAIT, NODE_TRAIT, DISABLED_TRAIT, ONE_USE_TRAIT)
+# What Neutron's agents mark their providers with, and ports require: physical networks and kinds
+# of ports. Every trait that begins so is read.
+PORT_TRAITS = ("CUSTOM_PHYSNET_", "CUSTOM_VNIC_TYPE_")
 # The `max_unit` of an inventory that was made without one.
 UNLIMITED = 0x7FFFFFFF
 

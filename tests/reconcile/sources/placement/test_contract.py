@@ -13,13 +13,17 @@ from tests.clouds import damage
 from tests.placement.client import UUID, Client
 from trueup.lab.serving import serve
 from trueup.placement.app import PlacementApplication, make_app
-from trueup.reconcile.facts import JUDGED_TRAITS
+from trueup.reconcile.facts import JUDGED_TRAITS, PORT_TRAITS
 from trueup.reconcile.sources.placement.client import Placement
 from trueup.reconcile.sources.placement.contract import Ledger
 from trueup.reconcile.sources.placement.database import PlacementDatabase
 
 SHARES = ("MISC_SHARES_VIA_AGGREGATE",)
 HOST, NESTED, POOL, LONELY, OTHER = map(UUID, range(1, 6))
+
+
+def is_judged(trait: str) -> bool:
+    return trait in JUDGED_TRAITS or trait.startswith(PORT_TRAITS)
 
 
 def fill(client: Client) -> None:
@@ -91,7 +95,7 @@ def three_ways(url: str) -> list[Ledger]:
 def untagged(ledger: Ledger) -> Ledger:
     """The same with what is read over the API: judged traits, and no aggregates."""
     providers = {
-        uuid: replace(row, traits=(row.traits or set()) & {*JUDGED_TRAITS}, aggregates=None)
+        uuid: replace(row, traits=frozenset(filter(is_judged, row.traits or ())), aggregates=None)
         for uuid, row in ledger.providers.items()
     }
     return replace(ledger, providers=providers)

@@ -14,7 +14,7 @@ from typing import Any
 from keystoneauth1.adapter import Adapter
 from keystoneauth1.exceptions import ClientException
 
-from trueup.reconcile.facts import JUDGED_TRAITS, Amounts, Holding, Inventory, Provider
+from trueup.reconcile.facts import JUDGED_TRAITS, PORT_TRAITS, Amounts, Holding, Inventory, Provider
 from trueup.reconcile.sources.errors import MicroversionTooOld, Unreachable
 from trueup.reconcile.sources.http import document_of, send_request, well_formed
 from trueup.reconcile.sources.placement import documents, export
@@ -109,8 +109,14 @@ class Placement:
                 providers.append(replace(provider, inventories=inventories))
                 for consumer, held in allocations.items():
                     consumers.setdefault(consumer, {})[provider.uuid] = held
-        marked = with_traits(providers, {name: self._marked(name) for name in JUDGED_TRAITS})
+        marked = with_traits(providers, {name: self._marked(name) for name in self._judged()})
         return Ledger(with_sharing(marked, members), consumers, API)
+
+    def _judged(self) -> tuple[str, ...]:
+        """JUDGED_TRAITS, and every trait that there is of PORT_TRAITS."""
+        asked = (self._found(f"/traits?name=startswith:{prefix}") for prefix in PORT_TRAITS)
+        found = (documents.traits(answer) for answer in asked if answer is not None)
+        return (*JUDGED_TRAITS, *sorted(frozenset().union(*found)))
 
     def _marked(self, trait: str) -> frozenset[str]:
         """The providers with a trait; none, if this Placement does not know the trait."""
