@@ -2,7 +2,9 @@
 """The service in the servers that deployments use."""
 
 import signal
+import socket
 import threading
+from contextlib import ExitStack
 from pathlib import Path
 
 from sqlalchemy.engine import make_url
@@ -73,6 +75,23 @@ def test_an_embedded_service_keeps_its_ledger(tmp_path):
             assert (status, body["name"]) == (200, "VCPU")
             assert placement.stop() == 0
     assert (tmp_path / "state" / "placement.sqlite").is_file()
+
+
+HALF = (
+    b"POST /resource_providers HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n"
+    b"Content-Length: 100\r\n\r\n{"
+)
+
+
+def test_clients_that_send_slowly_keep_nobody_waiting(tmp_path):
+    environment = {"TRUEUP_STATE_DIR": str(tmp_path)}
+    with server(serve, tmp_path, environment) as placement, ExitStack() as slow:
+        for _ in range(100):
+            client = socket.create_connection(("127.0.0.1", placement.port))
+            slow.enter_context(client).sendall(HALF)
+        for _ in range(8):
+            assert placement.get("/")[0] == 200
+            assert placement.get("/resource_classes/VCPU", **ADMIN)[0] == 200
 
 
 SLOW = """

@@ -21,6 +21,7 @@ from granian.server import Server
 from trueup.placement import app, config
 from trueup.placement.app import PlacementApplication
 from trueup.placement.config import ConfigurationUnusable, Settings
+from trueup.placement.slow_senders import SPARE_THREADS, BodiesFirst
 from trueup.placement.store import migrations
 from trueup.placement.store.engine import availability
 
@@ -114,16 +115,18 @@ def serve(service: Service, listen: ListenOptions, say: Callable[[str], None]) -
     _try(service, address, listen)
     server = _server(listen, address)
     server.on_startup(functools.partial(say, _greeting(service, address, listen.port)))
+    build = functools.partial(_build_in_worker, service, listen.threads)
     # By reference and not as a closure: workers may be started without a copy of our memory.
-    server.serve(target_loader=functools.partial(_build_in_worker, service), wrap_loader=False)
+    server.serve(target_loader=build, wrap_loader=False)
 
 
-def _build_in_worker(service: Service) -> PlacementApplication:
+def _build_in_worker(service: Service, threads: int) -> BodiesFirst:
     # A forked worker has the signal handlers of its parent, and would ignore a SIGTERM that arrives
     # before it has its own.
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    return service.build()
+    length_max = config.read(service.source()).body_length_max
+    return BodiesFirst(service.build(), threads, length_max)
 
 
 def _try(service: Service, address: str, listen: ListenOptions) -> None:
@@ -197,7 +200,7 @@ def _server(listen: ListenOptions, address: str) -> Any:
         http=HTTPModes.http1,
         websockets=False,
         workers=listen.workers,
-        blocking_threads=listen.threads,
+        blocking_threads=listen.threads + SPARE_THREADS,
         workers_kill_timeout=_SECONDS_TO_STOP,
         log_level=LogLevels.error,
     )
