@@ -97,7 +97,7 @@ def history(seed: int, mix: Mix | None = None, length: int = 60) -> tuple[Event,
         any(_extend(events, _drawn(kind, rng, mix, cloud), cloud) for _ in range(_ATTEMPTS))
     if rng.random() < _COMES_TO_REST:
         for event in _ending(rng, cloud):
-            _extend(events, (event,), cloud)
+            _extend(events, _allowed((event,), mix, cloud), cloud)
     return tuple(events)
 
 
@@ -126,7 +126,11 @@ def _read(rng: Random) -> tuple[Event, ...]:
 def _drawn(kind: str, rng: Random, mix: Mix, cloud: Cloud) -> tuple[Event, ...]:
     if kind == "plant":
         return (Event("plant", (rng.choice(_NAMES), rng.choice(mix.drifts))),)
-    drawn = _MAKERS[kind](rng, cloud)
+    return _allowed(_MAKERS[kind](rng, cloud), mix, cloud)
+
+
+def _allowed(drawn: tuple[Event, ...], mix: Mix, cloud: Cloud) -> tuple[Event, ...]:
+    """These events as they may happen in a mix; none if one of them may not."""
     if mix.calm and not all(_is_calm(event, cloud) for event in drawn):
         return ()
     return drawn if mix.loses else tuple(_without_loss(event) for event in drawn)

@@ -57,9 +57,13 @@ class Moment:
         return ""
 
     def _given(self, server: str, step: Step) -> set[str]:
-        """The providers that consumers of a server hold after a step, one in place of another."""
+        """The providers that consumers of a server hold after a step, one in place of another.
+
+        Where they hold of a host itself, also its network card: how much is judged by amounts.
+        """
         mine = (one for one in step if self.truths[one.consumer].server == server)
-        return {uuid for one in mine if one.after for uuid in one.after.amounts}
+        held = {uuid for one in mine if one.after for uuid in one.after.amounts}
+        return held | {uuid for one in HOSTS.values() if one.root in held for uuid in one.tree}
 
     def _wrong(self, change: Change, step: Step) -> str:
         truth = self.truths.get(change.consumer)

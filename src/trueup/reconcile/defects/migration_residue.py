@@ -8,6 +8,7 @@ back is lost, the wrong one of them may hold what is right.
 
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
+from datetime import timedelta
 
 from trueup.reconcile.claims import (
     HeldByMigration,
@@ -40,6 +41,9 @@ from trueup.reconcile.replacing import (
     same_status,
 )
 from trueup.reconcile.steps import Step
+
+# Nova says that a move is over, and releases what its consumer holds in its next request.
+_RELEASING_SECONDS = 10
 
 NAME = "migration-residue"
 TITLE = "Its migration is over, and the migration still holds resources"
@@ -95,6 +99,8 @@ def _judge(claim: HeldByMigration, facts: Facts) -> Verdict:
             f"{amounts_in_words(claim.wanted.known, names) or 'that is not known'}"
         )
         return Unchecked(subject, where, f"{_in_words(record, names)}; {reason}")
+    since = max((row.updated_at for row in record.migrations if row.updated_at), default=None)
+    just_over = since is not None and facts.taken_at - since < timedelta(minutes=1)
     return Finding(
         NAME,
         subject,
@@ -109,8 +115,9 @@ def _judge(claim: HeldByMigration, facts: Facts) -> Verdict:
             ),
             "should_hold": holding(right, names),
         },
-        since=max((row.updated_at for row in record.migrations if row.updated_at), default=None),
+        since=since,
         consumers=tuple(sorted(record.moves)),
+        may_pass_within=_RELEASING_SECONDS if just_over else 0,
     )
 
 
