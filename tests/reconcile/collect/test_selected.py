@@ -308,8 +308,9 @@ def test_of_databases_only_the_rows_that_matter_are_read(large, whole, monkeypat
     counts.clear()
     part = collect(cloud, quiet, only(hosts=host))
     assert bare(part) == bare(chosen(whole, only(hosts=host)))
-    # Nodes, services and mappings of all hosts, their aggregates; the classes Placement knows.
-    of_hosts = 3 * HOSTS + sum(len(one.hosts) for one in whole.host_aggregates)
+    # Nodes, services, mappings and providers of all hosts (a broken tree may be anywhere), their
+    # aggregates; the classes Placement knows.
+    of_hosts = 4 * HOSTS + sum(len(one.hosts) for one in whole.host_aggregates)
     of_people = 14 * (len(part.consumers) + len(part.instances))
     assert sum(counts) <= of_hosts + of_people + 60
     assert len(part.instance_mappings) == len(part.alive.keys() | part.deleted.keys())

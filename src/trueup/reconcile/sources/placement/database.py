@@ -86,7 +86,7 @@ class _Reading:
         uuids = {row.id: str(row.uuid) for row in rows}
         ownerless = self._session.rows(tables.CONSUMERLESS_ALLOCATIONS)
         return (
-            *faults.consumerless(ownerless, uuids, self._classes),
+            *(faults.consumerless(ownerless, uuids, self._classes) if ownerless else ()),
             *faults.broken_trees(rows),
             *(
                 fault
