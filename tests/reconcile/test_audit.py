@@ -5,6 +5,7 @@ What each defect finds is in tests/scenarios/audits.
 """
 
 from dataclasses import replace
+from datetime import timedelta
 
 import pytest
 
@@ -83,3 +84,16 @@ def test_the_grace_is_what_the_rules_say():
     assert [type(one) for one in audit(facts_of(text), AuditOptions()).left_alone] == [LeftAlone]
     assert len(audit(facts_of(text), AuditOptions(grace_seconds=20)).findings) == 1
     assert len(audit(facts_of(text), AuditOptions(grace_seconds=21)).findings) == 0
+
+
+def test_what_was_deleted_while_the_cloud_was_read_is_left_alone():
+    """Reading took an hour, and the deletion is of its middle, far ahead of its beginning."""
+    text = "cell1\n  host h1 VCPU=8\n  server old on h1 deleted=-1800\nholds old h1 VCPU=2\n"
+    facts = facts_of(text)
+    assert [row.defect for row in audit(facts, AuditOptions()).findings] == ["orphaned-allocation"]
+    [first, *rest] = facts.coverage.sources
+    read = replace(first, answered_at=facts.taken_at + timedelta(hours=1))
+    slow = replace(facts, coverage=replace(facts.coverage, sources=(read, *rest)))
+    result = audit(slow, AuditOptions())
+    assert result.findings == ()
+    assert "deleted 1800 s ahead of our clock" in result.left_alone[0].reason

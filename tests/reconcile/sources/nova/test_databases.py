@@ -2,6 +2,7 @@
 """Nova's databases: read wherever they are, and never written."""
 
 import re
+from datetime import datetime, timedelta
 from pathlib import Path
 
 import pytest
@@ -230,3 +231,15 @@ def test_a_path_with_odd_characters_is_opened(tmp_path: Path):
     run(url, BUILDS_TABLE, ONE_BUILD)
     [build] = NovaDatabases(url, None).registry([]).build_requests
     assert build.instance == A_BOOT
+
+
+@pytest.mark.parametrize(("seconds", "up"), [(60, False), (180, True)])
+def test_a_service_is_down_after_the_time_that_nova_conf_says(small, seconds, up):
+    conf = small.nova_conf.read_text()
+    small.nova_conf.write_text(f"[DEFAULT]\nservice_down_time = {seconds}\n{conf}")
+    seen = datetime(2026, 11, 21, 12, 0)
+    small.sql("nova_cell1", "UPDATE services SET last_seen_up = ?", str(seen))
+    cloud = from_nova_conf(small.nova_conf)
+    [cell1] = [cell for cell in cloud.nova.cells() if cell.name == "cell1"]
+    [service, *_] = [row for row in cloud.nova.hosts(cell1).services if not row.forced_down]
+    assert service.is_up(seen + timedelta(seconds=120)) is up

@@ -66,3 +66,19 @@ def test_a_host_aggregate():
     row = {"uuid": "u", "name": "fast", "hosts": ["h1"], "metadata": {"ssd": "true"}}
     found = documents.host_aggregate(row)
     assert (found.hosts, found.metadata) == (("h1",), {"ssd": "true"})
+
+
+@pytest.mark.parametrize(
+    ("fields", "up"),
+    [
+        ({"state": "up", "updated_at": "2026-11-21T00:00:00"}, True),
+        ({"state": "down", "updated_at": "2026-11-21T12:00:00"}, False),
+        ({"state": "up", "forced_down": True}, False),
+    ],
+)
+def test_nova_says_itself_whether_a_service_is_up(fields, up):
+    """It knows its own clock and service_down_time."""
+    row = {"host": "h1", "id": "s", "status": "enabled", "forced_down": False}
+    row |= {"updated_at": "2026-11-21T12:00:00"}
+    service = documents.compute_service(row | fields, "a-cell")
+    assert service.is_up(datetime(2026, 11, 21, 12, 0)) is up
