@@ -78,6 +78,9 @@ class Moment:
         released = before.keys() - after.keys() - self._given(truth.server, step)
         # A card alone may be released, for a port that is gone: the host itself is still held.
         released -= {host.card for host in HOSTS.values() if host.root in after}
+        if before == after and len(step) > 1:
+            # It is written as it is, beside another consumer of the server.
+            return ""
         if truth.running & released:
             return f"{changed(change)}, and its guest runs there"
         if not any(is_nearer(before, after, right) for right in truth.rights):

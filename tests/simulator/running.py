@@ -96,9 +96,10 @@ def false_alarms(events: Sequence[Event]) -> list[str]:
 
 
 def _wrong_servers(cloud: Cloud) -> set[str]:
+    """Servers that hold something wrong, and those of which several holdings are right."""
     return {
         one.uuid for one in cloud.servers.values() for uuid in cloud.consumers_of(one)
-        if cloud.is_wrong(uuid)
+        if cloud.is_wrong(uuid) or len(cloud.acceptable_to(uuid)) > 1
     }  # fmt: skip
 
 

@@ -71,13 +71,14 @@ def _leave_source(cloud: Cloud, server: Server, target: Host, fails: bool, lost:
 def _arrive(cloud: Cloud, server: Server, flavor: FlavorRow, fails: bool, lost: bool) -> Operation:
     cloud.save(server, flavor=flavor, task_state="resize_finish")
     server.flavor = flavor
+    yield SHORT
+    assert server.host is not None
+    # setup_networks_on_host comes before the driver's finish_migration, which may fail.
+    cloud.bind_ports(server, server.host)
     yield LONG
     if fails:
         yield from _fail_on_target(cloud, server, lost)
         return
-    assert server.host is not None
-    cloud.bind_ports(server, server.host)
-    yield SHORT
     cloud.guests.add((server.uuid, server.host.name))
     cloud.progress(server, status="finished")
     yield SHORT
