@@ -144,7 +144,9 @@ def _is_calm(event: Event, cloud: Cloud) -> bool:
         return not any(one.operation and host in one.working for one in cloud.servers.values())
     server = cloud.servers.get(event.words[0]) if event.words else None
     goes_on = event.verb in ("step", "finish", "plant")
-    return server is None or goes_on or not cloud.is_wrong(server.uuid)
+    if server is None or goes_on:
+        return True
+    return not cloud.is_wrong(server.uuid) and len(cloud.acceptable_to(server.uuid)) == 1
 
 
 def _without_loss(event: Event) -> Event:

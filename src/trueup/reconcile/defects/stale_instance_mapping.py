@@ -7,12 +7,16 @@ no claim of the instance is judged: which row is the instance's is not known.
 """
 
 from collections.abc import Iterator
+from datetime import timedelta
 
 from trueup.reconcile.facts import Facts, Instance, InstanceRecord
 from trueup.reconcile.findings import Declined, Finding, Severity, Structure, Subject, Verdict
 from trueup.reconcile.options import AuditOptions
 from trueup.reconcile.residence import InMotion, residence
 from trueup.reconcile.steps import Step
+
+# Nova makes an instance in a cell, and maps it in its next requests.
+_MAPPING_SECONDS = 10
 
 NAME = "stale-instance-mapping"
 TITLE = "Its rows and its mapping name different cells"
@@ -59,6 +63,8 @@ def _disagrees(record: InstanceRecord) -> bool:
 
 def _finding(instance: Instance, record: InstanceRecord, facts: Facts) -> Finding:
     mapped = record.mapping.cell if record.mapping else None
+    made = instance.created_at
+    just_made = made is not None and facts.taken_at - made < timedelta(minutes=1)
     return Finding(
         NAME,
         Subject("instance", instance.uuid),
@@ -68,6 +74,7 @@ def _finding(instance: Instance, record: InstanceRecord, facts: Facts) -> Findin
             "rows": tuple(_row(row, facts) for row in record.living),
             "mapped_to": facts.cells.get(mapped or "", mapped or "no cell"),
         },
+        may_pass_within=_MAPPING_SECONDS if just_made else 0,
     )
 
 
