@@ -4,6 +4,7 @@
 import fcntl
 import os
 import pty
+import signal
 import subprocess
 import sys
 import termios
@@ -24,9 +25,8 @@ def at_a_terminal(
         stdin=theirs,
         stdout=subprocess.PIPE,
         stderr=theirs,
-        # Ctrl-C goes to the processes whose terminal it is.
         start_new_session=True,
-        preexec_fn=lambda: fcntl.ioctl(0, termios.TIOCSCTTY, 0),
+        preexec_fn=_own_terminal,
         env=os.environ | {"TERM": "xterm", "COLUMNS": "120"},
     )
     os.close(theirs)
@@ -47,3 +47,9 @@ def at_a_terminal(
     os.close(ours)
     process.communicate()
     return process.returncode, shown.decode()
+
+
+def _own_terminal() -> None:
+    """Ctrl-C goes to the processes whose terminal it is; tests in the background ignore it."""
+    fcntl.ioctl(0, termios.TIOCSCTTY, 0)
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
