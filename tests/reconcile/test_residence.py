@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Where instances stand: on a provider, in motion, nowhere, or it cannot be told."""
+"""Residence: an instance is on a provider, in motion, on no host, or undetermined."""
 
 from dataclasses import replace
 from datetime import timedelta

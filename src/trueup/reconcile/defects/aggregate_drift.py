@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Aggregate drift: a host's provider is not in the aggregates of its host, or in others of Nova's.
+"""Aggregate drift: a host and its provider are not in the same aggregates of Nova.
 
 Drift B.35, Launchpad 1877229, 1804125, 1804453: requests for an availability zone or for a tenant's
-hosts find nothing, or the wrong hosts. Aggregates that Nova does not have belong to others.
+hosts find nothing, or the wrong hosts. Aggregates that Nova does not have are not compared: they
+belong to other services.
 """
 
 from collections.abc import Iterator
@@ -37,14 +38,14 @@ REMEDY = "Put the provider into the aggregates of its host, and take it out of N
 
 @dataclass(frozen=True, slots=True)
 class _Difference:
-    """Aggregates, by uuid: those the provider lacks, and those of Nova's it is in wrongly."""
+    """Nova's aggregates, by uuid: where the provider is missing, and where it should not be."""
 
     missing: frozenset[str]
     extra: frozenset[str]
 
 
 def find(facts: Facts, options: AuditOptions) -> Iterator[Verdict]:
-    """Hosts whose provider is not in exactly those of Nova's aggregates in which its host is."""
+    """Hosts that are in other aggregates of Nova than their provider."""
     names = {one.uuid: one.name for one in facts.host_aggregates}
     of_nova = frozenset(names)
     of_hosts = facts.aggregates_of_hosts
@@ -64,7 +65,7 @@ def find(facts: Facts, options: AuditOptions) -> Iterator[Verdict]:
 
 
 def remedy(finding: Finding, facts: Facts) -> tuple[Step, ...] | Declined:
-    """All that the provider is in, with the difference corrected."""
+    """Replace the provider's aggregates: the missing ones are added, the wrong ones removed."""
     [node] = facts.nodes_by_uuid[finding.subject.uuid]
     provider = facts.providers[finding.subject.uuid]
     wanted = facts.aggregates_of_hosts.get(node.host, frozenset())
@@ -86,7 +87,7 @@ def remedy(finding: Finding, facts: Facts) -> tuple[Step, ...] | Declined:
 def _difference(
     wanted: frozenset[str], provider: Provider, of_nova: frozenset[str]
 ) -> _Difference | None:
-    """None: there is none, or the aggregates were not read."""
+    """The difference; None if there is none, or if the provider's aggregates were not read."""
     if provider.aggregates is None:
         return None
     found = _Difference(wanted - provider.aggregates, (provider.aggregates & of_nova) - wanted)

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Allocation without inventory: a class is held of a provider that has no inventory of it.
+"""Allocation without inventory: consumers hold a class of a provider that has no inventory of it.
 
-Drift B.44, the mirror case: Placement leaves such an allocation out of its usages, and yet refuses
-to delete the provider. Where another provider of the tree has the class, a reshape is incomplete.
+Drift B.44, the mirror case: Placement's usages leave such an allocation out, but Placement refuses
+to delete the provider. If another provider of the tree has the class, a reshape is incomplete.
 """
 
 from collections.abc import Iterator
@@ -22,12 +22,12 @@ from trueup.reconcile.options import AuditOptions
 from trueup.reconcile.steps import Step
 
 NAME = "allocation-without-inventory"
-TITLE = "Resources are held of it of which it has no inventory"
+TITLE = "Consumers hold a resource class of it, and it has no inventory of that class"
 REMEDY = "None by Trueup: nova-compute reports the inventory again when it starts"
 
 
 def find(facts: Facts, options: AuditOptions) -> Iterator[Verdict]:
-    """Providers of which a class is held that no provider of their tree has."""
+    """Providers with allocations of a class that no provider of their tree has in its inventory."""
     for uuid in sorted(facts.used.keys() & facts.providers.keys()):
         provider = facts.providers[uuid]
         if not facts.judges(uuid):
@@ -42,7 +42,7 @@ def find(facts: Facts, options: AuditOptions) -> Iterator[Verdict]:
 
 
 def remedy(finding: Finding, facts: Facts) -> tuple[Step, ...] | Declined:
-    """What the provider has, only its owner knows."""
+    """None: only the service that owns the provider knows its inventory."""
     return Declined(
         "restart the service that reports its inventory (nova-compute, or the Neutron agent); if "
         "the resource is gone for good, move the instances that hold it"

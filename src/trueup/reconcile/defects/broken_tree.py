@@ -4,7 +4,7 @@
 Drift B.30, Launchpad 1799892, 1803925: upstream's API does not list a provider without a root, and
 candidates of the tree are wrong or missing.
 
-Only Placement's own database shows them.
+Only Placement's own database shows such providers.
 """
 
 from collections.abc import Iterator
@@ -21,10 +21,10 @@ REMEDY = "None over Placement's API: its database is repaired"
 
 
 def find(facts: Facts, options: AuditOptions) -> Iterator[Verdict]:
-    """What Placement's database shows of it."""
+    """Findings for the faults of this kind that Placement's database shows."""
     yield from findings_of("tree", NAME, Severity.HIGH, facts)
 
 
 def remedy(finding: Finding, facts: Facts) -> tuple[Step, ...] | Declined:
-    """SAFETY: nothing of ours writes SQL to the ledger beside the service."""
+    """None. SAFETY: a plan never writes SQL to the ledger beside the service."""
     return FSCK

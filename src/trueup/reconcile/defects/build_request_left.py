@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Build request left: an instance is in its cell for long, and its build request is still there.
+"""Build request left: an instance was built long ago, and its build request is still there.
 
-nova-conductor deletes it as soon as the instance is made in a cell. While it is there, the instance
-may be listed as it was requested, and no claim of it is judged.
+nova-conductor deletes a build request as soon as a cell has the instance. While the request is
+there, Nova may list the instance as it was requested, and Trueup does not judge its claim.
 """
 
 from collections.abc import Iterator
@@ -28,7 +28,7 @@ _BEING_BUILT = frozenset({None, "building"})
 
 
 def find(facts: Facts, options: AuditOptions) -> Iterator[Verdict]:
-    """Build requests of instances that are in a cell, and are built."""
+    """Instances that a cell has and that were built long ago, with their build requests."""
     for request in sorted(facts.build_requests, key=lambda row: row.instance):
         instance = facts.alive.get(request.instance) or facts.deleted.get(request.instance)
         if instance is None or not _is_over(request, instance, facts, options):
@@ -44,7 +44,7 @@ def find(facts: Facts, options: AuditOptions) -> Iterator[Verdict]:
 
 
 def remedy(finding: Finding, facts: Facts) -> tuple[Step, ...] | Declined:
-    """Nothing of ours writes to Nova's databases."""
+    """None: Trueup never writes to Nova's databases."""
     return Declined(
         "Nova has no command that removes it, and deleting the server would delete the instance: "
         "delete the row of build_requests in Nova's API database whose instance_uuid is "
@@ -55,7 +55,7 @@ def remedy(finding: Finding, facts: Facts) -> tuple[Step, ...] | Declined:
 def _is_over(
     request: BuildRequest, instance: Instance, facts: Facts, options: AuditOptions
 ) -> bool:
-    """Whether the boot is over, and so long ago that nova-conductor is done with it."""
+    """Whether the boot ended, and began longer ago than the grace period."""
     if instance.task_state is not None or instance.vm_state in _BEING_BUILT or instance.hidden:
         return False
     grace = timedelta(seconds=options.grace_seconds)

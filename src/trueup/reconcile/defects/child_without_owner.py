@@ -24,7 +24,7 @@ from trueup.reconcile.steps import Step
 
 NAME = "child-without-owner"
 TITLE = "The PCI device that it stands for is gone"
-REMEDY = "None by Trueup: delete the provider when nothing holds resources of it"
+REMEDY = "None by Trueup: delete the provider when no consumer holds its resources"
 
 _ADDRESS = re.compile(r"[0-9A-F]{4}:[0-9A-F]{2}:[0-9A-F]{2}\.[0-7]", re.IGNORECASE)
 
@@ -32,7 +32,7 @@ _ADDRESS = re.compile(r"[0-9A-F]{4}:[0-9A-F]{2}:[0-9A-F]{2}\.[0-7]", re.IGNORECA
 def find(facts: Facts, options: AuditOptions) -> Iterator[Verdict]:
     """Children with the name of a PCI device that the node does not have.
 
-    PCI devices are read of a whole cloud only, and only from Nova's databases.
+    This is judged only where the PCI devices of a whole cloud were read from Nova's databases.
     """
     if facts.providers_in_scope is not None or not facts.has("PCI devices"):
         return
@@ -50,7 +50,7 @@ def find(facts: Facts, options: AuditOptions) -> Iterator[Verdict]:
 
 
 def remedy(finding: Finding, facts: Facts) -> tuple[Step, ...] | Declined:
-    """Declined, with the command."""
+    """None: the operator deletes the provider with the named command."""
     return Declined(
         f"run `openstack resource provider delete {finding.subject.uuid}`; Placement refuses while "
         "an instance holds the device: migrate or delete that instance first"

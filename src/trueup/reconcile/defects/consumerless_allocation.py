@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Consumerless allocation: allocations whose consumer has no row in Placement's database.
 
-Drift B.44, Launchpad 1780799: they count as used, and no listing of allocations has them. Placement
-refuses to delete the provider, and shows nothing that holds it.
+Drift B.44, Launchpad 1780799: such allocations count as usage, but no listing of allocations shows
+them. Placement refuses to delete the provider, and does not show what holds its resources.
 
-Only Placement's own database shows them.
+Only Placement's own database shows such allocations.
 """
 
 from collections.abc import Iterator
@@ -16,15 +16,15 @@ from trueup.reconcile.options import AuditOptions
 from trueup.reconcile.steps import Step
 
 NAME = "consumerless-allocation"
-TITLE = "Resources are held of it by consumers that have no row"
+TITLE = "Consumers that have no row hold its resources"
 REMEDY = "None over Placement's API: its database is repaired"
 
 
 def find(facts: Facts, options: AuditOptions) -> Iterator[Verdict]:
-    """What Placement's database shows of it."""
+    """Findings for the faults of this kind that Placement's database shows."""
     yield from findings_of("consumerless", NAME, Severity.HIGH, facts)
 
 
 def remedy(finding: Finding, facts: Facts) -> tuple[Step, ...] | Declined:
-    """SAFETY: nothing of ours writes SQL to the ledger beside the service."""
+    """None. SAFETY: a plan never writes SQL to the ledger beside the service."""
     return FSCK

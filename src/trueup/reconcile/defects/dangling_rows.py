@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Dangling rows: inventories, allocations, traits or aggregates of a provider that does not exist.
 
-Drift B.46: Placement's tables have no foreign keys that would prevent it. They are without effect
-until the number is given out again.
+Drift B.46: Placement's tables have no foreign keys that would prevent it. Such rows have no
+effect until the database gives the id of the provider out again.
 
-Only Placement's own database shows them.
+Only Placement's own database shows such rows.
 """
 
 from collections.abc import Iterator
@@ -21,10 +21,10 @@ REMEDY = "None over Placement's API: its database is repaired"
 
 
 def find(facts: Facts, options: AuditOptions) -> Iterator[Verdict]:
-    """What Placement's database shows of it."""
+    """Findings for the faults of this kind that Placement's database shows."""
     yield from findings_of("dangling", NAME, Severity.LOW, facts)
 
 
 def remedy(finding: Finding, facts: Facts) -> tuple[Step, ...] | Declined:
-    """SAFETY: nothing of ours writes SQL to the ledger beside the service."""
+    """None. SAFETY: a plan never writes SQL to the ledger beside the service."""
     return FSCK

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Domain elsewhere: the hypervisor of another host than Nova says runs the guest of an instance.
+"""Domain elsewhere: an instance's guest runs on another host than Nova says.
 
-The most dangerous of all (drift B.16, B.17): what is stopped, moved or freed by what Nova says hits
-the wrong host, and two guests may write to one disk. Nothing of it is repaired.
+This is the most dangerous defect (drift B.16, B.17): an operation that trusts Nova acts on the
+wrong host, and two guests may write to one disk. Trueup only reports it.
 """
 
 from collections.abc import Iterator
@@ -37,7 +37,7 @@ def find(facts: Facts, options: AuditOptions) -> Iterator[Verdict]:
 
 
 def remedy(finding: Finding, facts: Facts) -> tuple[Step, ...] | Declined:
-    """None: which of the guests is the right one, only its owner can tell."""
+    """None: only the owner of the instance can say which guest is the right one."""
     return Declined(
         "which guest is the right one is not known: look at each host with 'virsh dominfo', stop "
         "the wrong one, and correct the host of the instance with Nova's own means"
@@ -54,7 +54,7 @@ def _judge(instance: Instance, strange: list[Domain], facts: Facts) -> Verdict:
     where = ", ".join(sorted({one.host for one in strange}))
     gap = facts.coverage.gap
     if gap:
-        # SAFETY: what is silent or behind may know that it has moved there.
+        # SAFETY: a source that is silent or behind may know that the instance has moved there.
         said = f"its guest runs on {where}, and Nova says {instance.host}; {gap}"
         return Unchecked(subject, where, said)
     return Finding(

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Doubled allocation: an instance holds what it should twice, on two hosts or on one.
+"""Doubled allocation: an instance holds twice what it should, on two hosts or on one.
 
 Drift B.10 and B.11, Launchpad 1712718, 1819460, 1837955 (a build that went on elsewhere) and
-1664931, 1750618 (a rebuild with another image). Of two hosts, no migration explains the other one.
+1664931, 1750618 (a rebuild with another image). If it holds resources of two hosts, no migration
+explains the second one.
 """
 
 from collections.abc import Iterator
@@ -17,11 +18,11 @@ from trueup.reconcile.steps import Step
 
 NAME = "doubled-allocation"
 TITLE = "It holds twice what it should, on its host or on another one as well"
-REMEDY = "Hold once what it should on its own host, and nothing of any other"
+REMEDY = "Let it hold what it should once, on its own host, and release it on any other host"
 
 
 def find(facts: Facts, options: AuditOptions) -> Iterator[Verdict]:
-    """Settled instances that hold on two hosts without a move, or twice on their own."""
+    """Settled instances that hold resources of two hosts without a move, or twice of their own."""
     for claim in chain(claims(facts, OnTwoHosts), claims(facts, Doubled)):
         yield replacing(NAME, Severity.MEDIUM, claim, facts)
 

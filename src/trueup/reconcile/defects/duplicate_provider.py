@@ -22,8 +22,8 @@ from trueup.reconcile.remedies import foreign_child, on_host, removal_steps
 from trueup.reconcile.steps import Step
 
 NAME = "duplicate-provider"
-TITLE = "Its host has another compute node now, and this provider stands for the old one"
-REMEDY = "Delete the old provider and its children, when nothing holds resources of them"
+TITLE = "It is the provider of a deleted compute node, and its host has another one now"
+REMEDY = "Delete the old provider and its children, when no consumer holds their resources"
 
 
 def find(facts: Facts, options: AuditOptions) -> Iterator[Verdict]:
@@ -52,17 +52,17 @@ def find(facts: Facts, options: AuditOptions) -> Iterator[Verdict]:
 
 
 def remedy(finding: Finding, facts: Facts) -> tuple[Step, ...] | Declined:
-    """Delete the old tree, after the steps that release what is held of it."""
+    """Delete the old tree, after the steps that release its resources."""
     root = facts.providers[finding.subject.uuid]
     former = without_node(root, facts)
     if not isinstance(former, Former) or root.traits is None or root.aggregates is None:
-        return Declined("what belongs to it was not read again")
+        return Declined("its traits and aggregates were not read again")
     if child := foreign_child(root, facts):
         return Declined(
             f"its child {child.name} is not known to be Nova's: have its owner move it to the new "
             f"provider, or run `openstack resource provider delete {child.uuid}`"
         )
     node = former.node
-    # The service of the host is there: it is the host's that has another node now.
+    # No host is named: the compute service of this host is alive, with its new compute node.
     gone = NodeGone(node.uuid, node.node, node.cell, "")
     return removal_steps(root, facts, finding, (gone, *on_host(former.now[0], facts)))

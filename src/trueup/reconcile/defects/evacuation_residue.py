@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Residue of an evacuation: an evacuated instance still holds resources of the host it left.
 
-Seed 001, drift B.1, Launchpad 1829479: the source's claim stays until its nova-compute comes back,
-which it may never do.
+Seed 001, drift B.1, Launchpad 1829479: the source's nova-compute releases the claim when it comes
+back, and it may never come back.
 """
 
 from collections.abc import Iterator, Mapping
@@ -32,16 +32,16 @@ from trueup.reconcile.steps import Guard, Step
 
 NAME = "evacuation-residue"
 TITLE = "It was evacuated, and still holds resources of the host it left"
-REMEDY = "Keep what it holds elsewhere, release what it holds on the host it left"
+REMEDY = "Release what it holds on the host it left, and keep the rest"
 
 
 def find(facts: Facts, options: AuditOptions) -> Iterator[Verdict]:
-    """Settled instances that hold what an evacuation left: its source; if it failed, its target."""
+    """Settled instances that hold an evacuation's source, or the target of one that failed."""
     return (_judge(claim, facts) for claim in claims(facts, OnEvacuatedHost))
 
 
 def remedy(finding: Finding, facts: Facts) -> tuple[Step, ...] | Declined:
-    """One full replace that keeps every provider outside the trees it was evacuated from."""
+    """One full replace without the trees that it was evacuated from; all else is kept."""
     claim = claim_of(finding.subject.uuid, facts)
     held = facts.holdings[finding.subject.uuid].allocations
     if held is None or not isinstance(claim, OnEvacuatedHost):
@@ -64,14 +64,14 @@ def remedy(finding: Finding, facts: Facts) -> tuple[Step, ...] | Declined:
 def _guests_on_targets(
     left: Mapping[str, Migration], claim: OnEvacuatedHost, facts: Facts
 ) -> Iterator[Guard]:
-    """The guards that no target of an evacuation that failed has begun to run the guest."""
+    """Guards: no target of a failed evacuation has begun to run the guest."""
     for row in left.values():
         if not _is_over(row):
             yield from no_guest(row.target_host or "", claim.instance, facts)
 
 
 def _is_over(evacuation: Migration) -> bool:
-    """Whether it left its source, and did not fail."""
+    """Whether the instance left the source, that is: the evacuation did not fail."""
     return evacuation.status in ("done", "completed")
 
 
@@ -98,7 +98,7 @@ def _judge(claim: OnEvacuatedHost, facts: Facts) -> Verdict:
 
 
 def _obstacle(claim: OnEvacuatedHost, left: Mapping[str, Migration], facts: Facts) -> str | None:
-    """Why nothing may be released, if so."""
+    """Why nothing may be released; None if it may."""
     names = facts.provider_names
     for root, evacuation in left.items():
         if evacuation.status == "done" and source_is_up(root, facts):
@@ -111,10 +111,11 @@ def _obstacle(claim: OnEvacuatedHost, left: Mapping[str, Migration], facts: Fact
         return f"holds resources of a host it was evacuated from, but {facts.coverage.gap}"
     kept, wanted = outside_trees(claim.held, left, facts), claim.wanted
     if not covers(kept, wanted):
-        # SAFETY: part of a claim, as of a port alone, is no claim of the destination.
+        # SAFETY: a part of a claim, such as a port's bandwidth alone, does not prove that the
+        # destination claimed it.
         return (
-            f"without what it holds of the host it was evacuated from it would hold "
-            f"{amounts_in_words(kept, names)}, which is not shown to be all that it should: "
+            f"without the resources of the host it was evacuated from, it would hold "
+            f"{amounts_in_words(kept, names)}, which may be less than it should: "
             f"{amounts_in_words(wanted.known, names)}"
             + (f"; {open_reasons(wanted, names)}" if wanted.open else "")
         )
@@ -122,7 +123,7 @@ def _obstacle(claim: OnEvacuatedHost, left: Mapping[str, Migration], facts: Fact
 
 
 def _evacuation(row: Migration, root: str, facts: Facts) -> Structure:
-    """An evacuation as evidence, with what is known of the service of the host it left."""
+    """An evacuation as evidence, with the compute service of the host that it left."""
     return {
         "status": row.status,
         "source_host": row.source_host,

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Ghost domain: a hypervisor has the domain of an instance that is deleted (seed 004, drift B.17).
 
-The proof is the deleted row; a domain that no cell knows is not claimed. Domains without Nova's
-metadata are not ours, and nothing is said of them.
+The proof is the deleted row; a domain that no cell knows is not a finding. Domains without Nova's
+metadata belong to somebody else, and are not reported.
 """
 
 from collections.abc import Iterator
@@ -40,14 +40,14 @@ def find(facts: Facts, options: AuditOptions) -> Iterator[Verdict]:
         if uuid in facts.deleted:
             yield _judge(facts.deleted[uuid], where, facts, options)
         elif facts.hosts_in_scope is None:
-            # SAFETY: absence is no proof. Of a selection, not every cell was asked for it.
+            # SAFETY: absence is no proof. For a selection it means less: not every cell was asked.
             gap = facts.coverage.gap or "its row may be purged, or it belongs to another Nova"
             reason = f"no cell that answered knows the instance of this domain; {gap}"
             yield Unchecked(Subject("domain", uuid), where, reason)
 
 
 def remedy(finding: Finding, facts: Facts) -> tuple[Step, ...] | Declined:
-    """None: a domain may be the last thing that knows the disks of somebody's server."""
+    """None: a domain may be the last record of the disks of somebody's server."""
     domains = facts.domains_of.get(finding.subject.uuid, ())
     if any(one.active for one in domains if one.ours):
         return Declined("its guest runs: find out who uses it, and stop it by hand first")
@@ -62,7 +62,7 @@ def _judge(instance: Instance, where: str, facts: Facts, options: AuditOptions) 
     if reason := _hands_off(instance, facts, options):
         return LeftAlone(subject, where, f"{_SAID}; {reason}")
     if gap := facts.coverage.gap:
-        # SAFETY: what is silent or behind may know the instance alive.
+        # SAFETY: a source that is silent or behind may know that the instance is alive.
         return Unchecked(subject, where, f"{_SAID}; {gap}")
     domains = tuple(one for one in facts.domains_of[instance.uuid] if one.ours)
     active = any(one.active for one in domains)

@@ -22,12 +22,12 @@ from trueup.reconcile.options import AuditOptions
 from trueup.reconcile.steps import Step
 
 NAME = "host-mapping-missing"
-TITLE = "It is mapped to no cell, or to another one than it is in"
+TITLE = "It is mapped to no cell, or to the wrong one"
 REMEDY = "None by Trueup, which never writes to Nova's databases"
 
 
 def find(facts: Facts, options: AuditOptions) -> Iterator[Verdict]:
-    """Hosts with a compute node that are not mapped to the cell of it."""
+    """Hosts that have a compute node in a cell, and are not mapped to that cell."""
     if not facts.has("host mappings"):
         return
     seen: set[str] = set()
@@ -46,7 +46,7 @@ def find(facts: Facts, options: AuditOptions) -> Iterator[Verdict]:
 
 
 def remedy(finding: Finding, facts: Facts) -> tuple[Step, ...] | Declined:
-    """Nova's own commands."""
+    """None: the operator runs Nova's own commands."""
     host = finding.subject.uuid
     mapping = facts.host_mapping.get(host)
     cells = sorted({row.cell for row in facts.compute_nodes if row.host == host})
@@ -55,7 +55,7 @@ def remedy(finding: Finding, facts: Facts) -> tuple[Step, ...] | Declined:
     if mapping is None:
         return Declined(f"run {discover}")
     if (mapping.cell, host) in facts.nodes_by_host:
-        # SAFETY: to map one of the two would unmap the other.
+        # SAFETY: mapping one of the two would unmap the other.
         return Declined(
             f"two cells have a host {host}, and Nova maps a name to one cell only: remove one of "
             "the two hosts, or install it under another name"

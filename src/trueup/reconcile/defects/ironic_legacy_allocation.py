@@ -22,14 +22,14 @@ from trueup.reconcile.options import AuditOptions
 from trueup.reconcile.steps import Step
 
 NAME = "ironic-legacy-allocation"
-TITLE = "Processors, memory or disk are held of a bare metal node"
-REMEDY = "None by Trueup: which class the node has, its flavor has to say first"
+TITLE = "Instances hold processors, memory or disk of a bare metal node"
+REMEDY = "None by Trueup: the flavor has to name the resource class of the node first"
 
 _LEGACY = ("VCPU", "MEMORY_MB", "DISK_GB")
 
 
 def find(facts: Facts, options: AuditOptions) -> Iterator[Verdict]:
-    """Ironic's nodes of which one of the classes of virtual machines is held."""
+    """Ironic's nodes on which an instance holds a resource class of virtual machines."""
     for node, provider in judged_hosts(facts):
         used = facts.used.get(provider.uuid, {})
         legacy = {name: used[name] for name in _LEGACY if used.get(name)}
@@ -45,7 +45,7 @@ def find(facts: Facts, options: AuditOptions) -> Iterator[Verdict]:
 
 
 def remedy(finding: Finding, facts: Facts) -> tuple[Step, ...] | Declined:
-    """Which class the node has now, its flavor has to say first."""
+    """None: the flavor has to name the resource class of the node first."""
     return Declined(
         "set `resources:CUSTOM_<class>=1` and `resources:VCPU=0`, `resources:MEMORY_MB=0`, "
         "`resources:DISK_GB=0` on the flavor, and give each consumer what it should hold with "

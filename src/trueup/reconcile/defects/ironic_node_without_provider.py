@@ -27,7 +27,7 @@ REMEDY = "None by Trueup: nova-compute makes the provider"
 
 
 def find(facts: Facts, options: AuditOptions) -> Iterator[Verdict]:
-    """Ironic's nodes of which Placement has neither the uuid nor the name."""
+    """Ironic's nodes without a provider that has their uuid or name."""
     every = [row for row in facts.compute_nodes if row.hypervisor == IRONIC]
     down = {row.cell: row.host for row in every if not is_up(row, facts)}
     for node in judged_nodes(facts):
@@ -43,7 +43,7 @@ def find(facts: Facts, options: AuditOptions) -> Iterator[Verdict]:
 
 
 def remedy(finding: Finding, facts: Facts) -> tuple[Step, ...] | Declined:
-    """What a node has to offer, only Ironic and its nova-compute know."""
+    """None: only Ironic and nova-compute know the resources of a node."""
     return Declined(
         f"restart the nova-compute of {finding.where}, which makes the provider, and audit again: "
         "an instance on the node that holds nothing then has a finding of its own"

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Ironic reserved left: a bare metal node is reserved, nothing is on it, and nobody will free it.
+"""Ironic reserved left: a free bare metal node is reserved, and nothing will end that.
 
 Drift B.28, Launchpad 1974070: nova-compute reserves a node that is in use, being cleaned or in
-maintenance, and frees it when it next looks. While that nova-compute is down, nobody looks.
+maintenance, and frees it in a later periodic task. While nova-compute is down, nothing frees it.
 """
 
 from collections.abc import Iterator
@@ -19,7 +19,7 @@ REMEDY = "None by Trueup: start nova-compute, which frees what is available"
 
 
 def find(facts: Facts, options: AuditOptions) -> Iterator[Verdict]:
-    """Ironic's nodes that are reserved and not used, whose nova-compute is down."""
+    """Ironic's nodes that are reserved and unused while their nova-compute is down."""
     nodes = frozenset((row.cell, row.host, row.node) for row in facts.alive.values())
     for node, provider in judged_hosts(facts):
         if node.hypervisor != IRONIC or is_up(node, facts) or not _reserved(provider):
@@ -32,7 +32,7 @@ def find(facts: Facts, options: AuditOptions) -> Iterator[Verdict]:
 
 
 def remedy(finding: Finding, facts: Facts) -> tuple[Step, ...] | Declined:
-    """SAFETY: whether it is being cleaned or in maintenance, only Ironic knows."""
+    """None. SAFETY: only Ironic knows whether the node is being cleaned or in maintenance."""
     return Declined(
         f"start the nova-compute of {finding.where}: it frees the node if Ironic says that it is "
         "available (`openstack baremetal node show`)"

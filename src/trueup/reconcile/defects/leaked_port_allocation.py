@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Leaked port allocation: an instance holds bandwidth or packet rate for a port that it lacks.
+"""Leaked port allocation: an instance holds bandwidth or packet rate that no port of it requests.
 
 Drift B.52, Launchpad 1820588: the port was deleted in Neutron while it was bound, or Placement
-refused the request when it was detached. Nova says of it that the resources "are leaked until the
+refused the request when it was detached. Nova's log says that the resources "are leaked until the
 server is deleted".
 """
 
@@ -31,8 +31,8 @@ NAME = "leaked-port-allocation"
 TITLE = "It holds bandwidth or packet rate that none of its ports requests"
 REMEDY = "Keep what its ports request, release the rest of their resource classes"
 
-# Nova allocates, and then binds the port, or the other way round when it detaches one, without a
-# task state. So long the two requests are apart at most, short of a Neutron that does not answer.
+# Nova attaches and detaches ports without a task state, and changes the allocation and the binding
+# in two requests. They are at most this far apart, unless Neutron does not answer.
 _BINDING_SECONDS = 10
 
 
@@ -46,7 +46,7 @@ def find(facts: Facts, options: AuditOptions) -> Iterator[Verdict]:
 
 
 def remedy(finding: Finding, facts: Facts) -> tuple[Step, ...] | Declined:
-    """One full replace that keeps what its ports request and everything that is no port's."""
+    """One full replace: of the ports' classes, what its ports request; of others, what it holds."""
     claim = claim_of(finding.subject.uuid, facts)
     held = facts.holdings[finding.subject.uuid].allocations
     wanted = claim.wanted.of(Share.PORTS) if isinstance(claim, PortsLeaked) else None
@@ -57,7 +57,7 @@ def remedy(finding: Finding, facts: Facts) -> tuple[Step, ...] | Declined:
 
 
 def _unread(claim: Right, facts: Facts) -> str:
-    """Why it is not known what its ports should hold, if that looks odd.
+    """Why it is not known what its ports should hold, if what they hold looks wrong; else empty.
 
     Without Neutron, Nova's own copy of the ports says at least whether they hold something.
     """
@@ -86,7 +86,7 @@ def _judge(claim: PortsLeaked, facts: Facts) -> Verdict:
     found = difference(Share.PORTS, claim.held, claim.wanted)
     wanted = claim.wanted.of(Share.PORTS)
     if wanted.open or not facts.coverage.complete:
-        # SAFETY: something would be released; a port that is not known may need it.
+        # SAFETY: the remedy would release it, and a port that was not read may need it.
         reason = open_reasons(wanted, names) or facts.coverage.gap
         words = amounts_in_words(found.excess, names)
         return Unchecked(

@@ -2,8 +2,8 @@
 """Residue of a migration: it is over, and its consumer still holds resources.
 
 Drift B.2 to B.6, Launchpad 1715182, 1712850, 1821594, 1848343: during a move the migration's
-consumer holds the source and the instance's the target. Where the request that gives the claims
-back is lost, the wrong one of them may hold what is right.
+consumer holds the source, and the instance's consumer holds the target. If the request that ends
+this is lost, the right amounts may belong to the wrong consumer.
 """
 
 from collections.abc import Iterator, Mapping
@@ -42,22 +42,23 @@ from trueup.reconcile.replacing import (
 )
 from trueup.reconcile.steps import Step
 
-# Nova says that a move is over, and releases what its consumer holds in its next request.
+# Nova first records that a move is over, and then, in its next request, releases what its consumer
+# holds. This many seconds may lie between the two.
 _RELEASING_SECONDS = 10
 
 NAME = "migration-residue"
 TITLE = "Its migration is over, and the migration still holds resources"
-REMEDY = "Give the instance what is right on its host, and release what its migrations hold"
+REMEDY = "Let the instance hold what it should on its host, and release what its migrations hold"
 
 
 def find(facts: Facts, options: AuditOptions) -> Iterator[Verdict]:
-    """Settled instances, a migration of which holds something, or that hold of where they moved."""
+    """Settled instances whose migrations hold resources, or that hold those of a host of a move."""
     yield from (_judge(claim, facts) for claim in claims(facts, HeldByMigration))
     yield from (_judge_own(claim, facts) for claim in claims(facts, OnHostOfMove))
 
 
 def remedy(finding: Finding, facts: Facts) -> tuple[Step, ...] | Declined:
-    """One request that gives all of these claims their right owner (drift B.6)."""
+    """One request that changes what the instance and its migrations hold (drift B.6)."""
     claim = claim_of(finding.subject.uuid, facts)
     if isinstance(claim, OnHostOfMove):
         moves = moved_between(claim, facts).values()
@@ -79,7 +80,7 @@ def remedy(finding: Finding, facts: Facts) -> tuple[Step, ...] | Declined:
 
 
 def _judge_own(claim: OnHostOfMove, facts: Facts) -> Verdict:
-    """The move is over, its own consumer holds both hosts, and one of them is right."""
+    """Judge an instance whose own consumer holds resources of both hosts of a move."""
     moves = moved_between(claim, facts).values()
     verdict = replacing(NAME, Severity.MEDIUM, claim, facts, {"migrations": moves_evidence(moves)})
     if isinstance(verdict, Unchecked):
@@ -122,9 +123,10 @@ def _judge(claim: HeldByMigration, facts: Facts) -> Verdict:
 
 
 def _right(claim: HeldByMigration, facts: Facts) -> Amounts | None:
-    """What the instance should hold: the one of its claims that is that, its own if possible.
+    """What the instance should hold; None if that is not known.
 
-    Where none is, but what it should hold is certain, it is that.
+    It is the claim, its own or a migration's, that agrees with what is expected. If none does, it
+    is what is expected, provided that this is certain.
     """
     if not claim.wanted.known:
         return None

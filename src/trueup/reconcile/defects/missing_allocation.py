@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Missing allocation: a settled instance on a known host holds nothing at all.
 
-Or its resize waits for confirmation, and of the two claims that are right then one is gone.
-What `nova-manage placement heal_allocations` repairs (seed 001), and what it cannot: dedicated
-processors asked for by the image, nested providers, ports.
+Or its resize waits for confirmation, and one of its two claims, or both, are gone.
+`nova-manage placement heal_allocations` repairs some of these (seed 001), but not dedicated
+processors that the image asks for, nested providers and ports.
 """
 
 from collections.abc import Iterator
@@ -33,13 +33,13 @@ REMEDY = "Allocate what its flavor, image and ports ask for on its host"
 
 
 def find(facts: Facts, options: AuditOptions) -> Iterator[Verdict]:
-    """Settled instances without any allocation, and moves to confirm that lost one of their two."""
+    """Settled instances without an allocation, and unconfirmed moves that lost a claim."""
     yield from (_judge(claim, facts) for claim in claims(facts, Missing))
     yield from (_judge_move(claim, facts) for claim in claims(facts, LostInMove))
 
 
 def remedy(finding: Finding, facts: Facts) -> tuple[Step, ...] | Declined:
-    """Allocate all that is missing, for the instance's project and user."""
+    """Allocate everything that is missing, for the instance's project and user."""
     claim = claim_of(finding.subject.uuid, facts)
     if not isinstance(claim, Missing | LostInMove) or _open(claim, facts):
         return Declined("what it should hold is not known")
@@ -59,7 +59,7 @@ def _lacking(claim: Missing | LostInMove) -> tuple[ExpectedAllocation, ...]:
 
 
 def _open(claim: Missing | LostInMove, facts: Facts) -> str:
-    """Why what should be held is not certain; empty: it is."""
+    """Why it is not certain what should be held; empty if it is certain."""
     names = facts.provider_names
     reasons = (open_reasons(one, names) for one in _lacking(claim) if one.open)
     return "; ".join(reasons)
@@ -109,6 +109,6 @@ def _judge_move(claim: LostInMove, facts: Facts) -> Verdict:
 
 
 def _should_hold(label: str, lost: list[ExpectedAllocation], facts: Facts) -> Evidence:
-    """What a consumer should hold, under this label, if its claim was lost."""
+    """What a consumer that lost its claim should hold, under this label."""
     rows = tuple(row for one in lost for row in holding(one.known, facts.provider_names))
     return {label: rows} if lost else {}

@@ -10,7 +10,7 @@ from dataclasses import replace
 
 from trueup.reconcile.claims import DevicesMissing, OnHost, Right, claim_of, claims
 from trueup.reconcile.expected import Ambiguous, NotOurs, Share, difference, open_reasons
-from trueup.reconcile.facts import Facts
+from trueup.reconcile.facts import ONE_USE_TRAIT, Facts
 from trueup.reconcile.findings import (
     Declined,
     Finding,
@@ -30,13 +30,11 @@ NAME = "missing-device-allocation"
 TITLE = "It has a device, and does not hold it in Placement"
 REMEDY = "Allocate the devices whose providers are known"
 
-# A device that is given out once only: Nova reserves it as a whole when it is allocated.
-_ONE_TIME_USE = "HW_PCI_ONE_TIME_USE"
 _CYBORG = "Cyborg"
 
 
 def find(facts: Facts, options: AuditOptions) -> Iterator[Verdict]:
-    """Settled instances that hold all they should but devices."""
+    """Settled instances that hold everything they should, except for devices."""
     for claim in claims(facts, DevicesMissing):
         yield _finding(claim, facts)
     for other in claims(facts, Right):
@@ -61,20 +59,23 @@ def remedy(finding: Finding, facts: Facts) -> tuple[Step, ...] | Declined:
         return Declined(f"{reasons}; a migration of the instance allocates its devices anew")
     if once := [uuid for uuid in wanted.known if _is_one_time(uuid, facts)]:
         names = ", ".join(sorted(facts.provider_names[uuid] for uuid in once))
-        return Declined(f"{names} is for one use only, and reserved since: Placement refuses it")
+        return Declined(
+            f"{names} is for one use only, and Nova has reserved it: Placement would refuse it"
+        )
     after = replace(held, amounts=with_share(Share.DEVICES, held.amounts, wanted.known))
     return (guarded_step({claim.instance.uuid: after}, facts, finding, claim.instance),)
 
 
 def _lacks_accelerators(claim: Right) -> bool:
-    """Whether Cyborg should have given it something, and it holds nothing beyond the rest."""
+    """Whether Cyborg should have allocated something for it, and apparently did not."""
     if not any(isinstance(part, NotOurs) and part.owner == _CYBORG for part in claim.wanted.open):
         return False
     return claim.held == claim.wanted.known
 
 
 def _is_one_time(uuid: str, facts: Facts) -> bool:
-    return _ONE_TIME_USE in (facts.providers[uuid].traits or ())
+    """Whether the device may be used once only: Nova then reserves all of it at allocation."""
+    return ONE_USE_TRAIT in (facts.providers[uuid].traits or ())
 
 
 def _finding(claim: OnHost, facts: Facts) -> Finding:

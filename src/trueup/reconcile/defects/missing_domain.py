@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Missing domain: Nova says that an instance is on a host, whose hypervisor does not have it.
+"""Missing domain: Nova says that an instance is on a host, and its hypervisor has no such domain.
 
-Drift B.16 and seed 004: a domain that was undefined by hand, or a host that was made anew.
+Drift B.16 and seed 004: somebody undefined the domain, or the host was installed again.
 """
 
 from collections.abc import Iterator
@@ -22,10 +22,10 @@ from trueup.reconcile.options import AuditOptions
 from trueup.reconcile.steps import Step
 
 NAME = "missing-domain"
-TITLE = "Nova says that it runs on a host, whose hypervisor does not have it"
+TITLE = "Nova says that it is on a host, and the hypervisor of that host does not have it"
 REMEDY = "None: a hard reboot by Nova defines the domain again, if its disks are there"
 
-# States in which nova-compute keeps the domain defined. In others, as error, it need not exist.
+# States in which nova-compute keeps the domain defined. In others, such as error, none need exist.
 _WITH_DOMAIN = frozenset({"active", "paused", "suspended", "stopped", "rescued", "shelved"})
 
 
@@ -40,7 +40,7 @@ def find(facts: Facts, options: AuditOptions) -> Iterator[Verdict]:
 
 
 def remedy(finding: Finding, facts: Facts) -> tuple[Step, ...] | Declined:
-    """None: Nova defines domains, and knows how."""
+    """None: only Nova knows how the domain must be defined."""
     return Declined(
         "only Nova can define it: 'openstack server reboot --hard' does, if the disks are there; "
         "if it runs nowhere any more, delete the server"
@@ -55,7 +55,7 @@ def _judge(instance: Instance, facts: Facts) -> Iterator[Verdict]:
         return
     subject, host = Subject("instance", instance.uuid), instance.host or ""
     if gap := facts.coverage.gap:
-        # SAFETY: what is silent or behind may know that it has moved.
+        # SAFETY: a source that is silent or behind may know that the instance has moved.
         yield Unchecked(subject, host, f"the hypervisor of {host} does not have it; {gap}")
         return
     yield Finding(

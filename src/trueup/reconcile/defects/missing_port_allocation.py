@@ -38,7 +38,7 @@ def find(facts: Facts, options: AuditOptions) -> Iterator[Verdict]:
 
 
 def remedy(finding: Finding, facts: Facts) -> tuple[Step, ...] | Declined:
-    """One step: what all its ports request, and the binding profiles that name it."""
+    """One step: what all its ports request, and binding profiles that name its providers."""
     claim = claim_of(finding.subject.uuid, facts)
     held = facts.holdings[finding.subject.uuid].allocations
     if held is None or not isinstance(claim, PortsMissing):

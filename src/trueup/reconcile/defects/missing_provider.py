@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Missing provider: Placement has nothing by the uuid or name of a compute node.
+"""Missing provider: Placement has no provider with the uuid or name of a compute node.
 
-The scheduler cannot choose such a host. nova-compute makes the provider itself when it runs, within
-its `resource_provider_association_refresh` (nova-facts: 244 to 291 s).
+The scheduler cannot choose such a host. A nova-compute that runs makes the provider itself, within
+its `resource_provider_association_refresh` (measured: 244 to 291 s).
 """
 
 from collections.abc import Iterator
@@ -27,7 +27,7 @@ REMEDY = "None by Trueup: nova-compute makes its provider when it starts"
 
 
 def find(facts: Facts, options: AuditOptions) -> Iterator[Verdict]:
-    """Compute nodes of which Placement has neither the uuid nor the name."""
+    """Compute nodes without a provider that has their uuid or name."""
     for node in judged_nodes(facts):
         known = node.uuid in facts.providers or node.node in facts.providers_by_name
         if known or node.hypervisor == IRONIC or len(facts.nodes_by_uuid[node.uuid]) > 1:
@@ -41,7 +41,7 @@ def find(facts: Facts, options: AuditOptions) -> Iterator[Verdict]:
 
 
 def remedy(finding: Finding, facts: Facts) -> tuple[Step, ...] | Declined:
-    """Not ours: what the provider has to offer, only its nova-compute knows."""
+    """None: only nova-compute knows the resources of its host."""
     return Declined(
         f"nova-compute makes it: start or restart nova-compute on {finding.where}, wait five "
         "minutes, and audit again; allocations that are missing then have findings of their own"

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Orphaned allocation: a consumer whose instance a cell says is deleted (drift B.9, B.16).
+"""Orphaned allocation: a cell says that an instance is deleted, and its consumer holds resources.
 
-The proof is the deleted row, by Nova (`deleted` is its id) or by hand (`deleted` is 1); a consumer
-that is merely found nowhere is not claimed. As Nova does when it deletes an instance, all is
-released that it holds, a share of a pool too, and all that its migrations hold.
+Drift B.9, B.16. The proof is the deleted row, by Nova (`deleted` is its id) or by hand (`deleted`
+is 1); a consumer that no cell knows is not a finding. The remedy releases what Nova releases when
+it deletes an instance: everything that it and its migrations hold, shared storage too.
 """
 
 from collections.abc import Iterator
@@ -32,7 +32,7 @@ REMEDY = "Release all that it and its migrations hold"
 
 
 def find(facts: Facts, options: AuditOptions) -> Iterator[Verdict]:
-    """Deleted instances that hold something, by their own or their migrations' consumers."""
+    """Deleted instances whose own consumer, or whose migrations, still hold resources."""
     held = {row.instance for row in facts.migrations if row.uuid in facts.consumers}
     for uuid in sorted((facts.consumers.keys() | held) & facts.deleted.keys()):
         yield _judge(facts.deleted[uuid], facts, options)
@@ -60,16 +60,16 @@ def _judge(instance: Instance, facts: Facts, options: AuditOptions) -> Verdict:
     if reason := contradiction(record, facts):
         return Unchecked(subject, where, f"its instance is deleted in {cell}; {reason}")
     if not facts.coverage.complete:
-        # SAFETY: a source that is silent may know the instance alive (a move between cells).
+        # SAFETY: a silent cell may have the instance alive (a move between cells).
         gap = facts.coverage.gap
         return Unchecked(subject, where, f"its instance is deleted in {cell}, but {gap}")
     if instance.deleted_at is None:
-        # SAFETY: without it, nova-compute may be at work on it at this moment.
+        # SAFETY: without that time, nova-compute may be deleting the instance at this moment.
         return Unchecked(
             subject,
             where,
-            f"its instance is deleted in {cell}, but at what time is not known: if that was long "
-            "ago, set deleted_at, or release it by hand",
+            f"its instance is deleted in {cell}, but it is not known when: if that was long ago, "
+            "set deleted_at, or release the allocation by hand",
         )
     return Finding(
         NAME,
@@ -105,8 +105,8 @@ def _hands_off(instance: Instance, facts: Facts, options: AuditOptions) -> str |
 def _is_recent(deleted_at: datetime, facts: Facts, options: AuditOptions) -> bool:
     """Whether it was deleted within the grace, or while the facts were read.
 
-    Clocks differ: a deletion that seems to come is one of this moment. One that is far ahead is of
-    a clock in another zone (seed 004 uses now()).
+    Clocks differ: a time a little ahead of ours is a deletion of this moment. A time far ahead of
+    ours comes from a clock in another time zone (seed 004 uses now()).
     """
     grace = timedelta(seconds=options.grace_seconds)
     return facts.taken_at - grace < deleted_at < facts.read_until + grace

@@ -33,11 +33,11 @@ from trueup.reconcile.steps import Step
 
 NAME = "orphaned-provider"
 TITLE = "Its compute node is deleted, and the provider is still there"
-REMEDY = "Delete it and its children, when nothing holds resources of them"
+REMEDY = "Delete it and its children, when no consumer holds their resources"
 
 
 def find(facts: Facts, options: AuditOptions) -> Iterator[Verdict]:
-    """Root providers whose compute node is deleted, and whose host has no other."""
+    """Root providers whose compute node is deleted, and whose host has no other compute node."""
     for root in judged_roots(facts):
         fate = without_node(root, facts)
         if isinstance(fate, Former) and not fate.now:
@@ -48,11 +48,11 @@ def find(facts: Facts, options: AuditOptions) -> Iterator[Verdict]:
 
 
 def remedy(finding: Finding, facts: Facts) -> tuple[Step, ...] | Declined:
-    """Delete the tree, after the steps that release what is held of it."""
+    """Delete the tree, after the steps that release its resources."""
     root = facts.providers[finding.subject.uuid]
     former = without_node(root, facts)
     if not isinstance(former, Former) or root.traits is None or root.aggregates is None:
-        return Declined("what belongs to it was not read again")
+        return Declined("its traits and aggregates were not read again")
     if child := foreign_child(root, facts):
         return Declined(
             f"its child {child.name} is not known to be Nova's: have its owner remove it (a "
@@ -68,7 +68,7 @@ def _judge(root: Provider, former: Former, facts: Facts) -> Verdict:
     subject, node = Subject("provider", root.uuid), former.node
     told = f"its compute node is deleted in {facts.cells.get(node.cell, node.cell)}"
     if (node.cell, node.host) in facts.services_by_host:
-        # SAFETY: a compute service that comes back restores its compute node, and its uuid.
+        # SAFETY: a compute service that comes back restores its compute node with this uuid.
         reason = f"the compute service of {node.host} is still there"
         return LeftAlone(subject, root.name, f"{told}, but {reason}")
     if not facts.coverage.complete:
@@ -82,7 +82,7 @@ def _judge(root: Provider, former: Former, facts: Facts) -> Verdict:
 
 
 def _of_stranger(root: Provider, stranger: Stranger, facts: Facts) -> Verdict:
-    """SAFETY: that no cell has its row proves nothing; archived rows are purged in the end."""
+    """SAFETY: a missing row proves nothing, because archived rows are purged in the end."""
     subject = Subject("provider", root.uuid)
     nowhere = "no compute node of any cell that answered, alive or deleted, has its uuid"
     if stranger.of_nova:

@@ -28,7 +28,7 @@ REMEDY = "None by Trueup: move instances away, or correct the inventory's config
 
 
 def find(facts: Facts, options: AuditOptions) -> Iterator[Verdict]:
-    """Providers with a class of which more is held than its capacity."""
+    """Providers with a class of which consumers hold more than the capacity."""
     for provider in sorted(facts.providers.values(), key=lambda row: (row.name, row.uuid)):
         if not facts.judges(provider.uuid):
             continue
@@ -39,7 +39,7 @@ def find(facts: Facts, options: AuditOptions) -> Iterator[Verdict]:
 
 
 def remedy(finding: Finding, facts: Facts) -> tuple[Step, ...] | Declined:
-    """SAFETY: what instances hold is what they use; it is never lowered to make it fit."""
+    """None. SAFETY: instances use what they hold, so it is never lowered to make it fit."""
     return Declined(
         f"move instances away from {finding.where} (`openstack server migrate`), or, if the "
         "allocation ratio, the reserved amount or the total is wrong, correct it in nova.conf"
@@ -58,9 +58,9 @@ def _overfull(provider: Provider, facts: Facts) -> Iterator[Structure]:
 
 
 def _reserved_in_use(provider: Provider, facts: Facts) -> bool:
-    """Whether all of it is reserved on purpose while it is in use.
+    """Whether Nova reserves all of it on purpose while it is in use.
 
-    So are bare metal nodes (drift B.28), and devices for one use only (drift B.41).
+    Nova does so for bare metal nodes (drift B.28) and devices for one use only (drift B.41).
     """
     nodes = facts.nodes_by_uuid.get(provider.uuid, ())
     bare_metal = any(node.hypervisor == IRONIC for node in nodes)

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Owner trait missing: a host's provider lacks OWNER_NOVA, which Nova's scheduler asks for.
 
-Drift B.34: nova-compute sets it since service version 73 (2026.2), and once all of them are at
-least that new the scheduler requires it (`nova/scheduler/request_filter.py`). A ledger that was
-rebuilt without it has no candidates at all.
+Drift B.34: nova-compute sets it since service version 73 (2026.2). Once every nova-compute has that
+version, the scheduler requires the trait (`nova/scheduler/request_filter.py`). A ledger that was
+rebuilt without the trait has no candidates at all.
 """
 
 from collections.abc import Iterator
@@ -39,7 +39,7 @@ SETS_IT_SINCE = 73
 
 
 def find(facts: Facts, options: AuditOptions) -> Iterator[Verdict]:
-    """Hosts whose nova-compute is new enough to have set it; Nova's API gives no version."""
+    """Hosts without the trait whose nova-compute sets it; Nova's API gives no service version."""
     required = min((row.version for row in facts.services), default=0) >= SETS_IT_SINCE
     for node, provider in judged_hosts(facts):
         service = service_of(node, facts)
@@ -62,7 +62,7 @@ def find(facts: Facts, options: AuditOptions) -> Iterator[Verdict]:
 
 
 def remedy(finding: Finding, facts: Facts) -> tuple[Step, ...] | Declined:
-    """Add it, while nova-compute is down."""
+    """Add the trait, if nova-compute is down."""
     [node] = facts.nodes_by_uuid[finding.subject.uuid]
     provider = facts.providers[finding.subject.uuid]
     if provider.traits is None:

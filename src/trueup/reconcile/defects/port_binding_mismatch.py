@@ -32,11 +32,11 @@ from trueup.reconcile.steps import Step
 
 NAME = "port-binding-mismatch"
 TITLE = "The binding profile of a port does not name the provider that its resources come from"
-REMEDY = "Write the right providers into the binding profiles, and hold the resources of them"
+REMEDY = "Let the binding profiles and the allocation name the same, right providers"
 
 
 def find(facts: Facts, options: AuditOptions) -> Iterator[Verdict]:
-    """Settled instances that hold as much as their ports request, but of other providers."""
+    """Settled instances whose ports' profiles, or whose allocation, name the wrong provider."""
     for misplaced in claims(facts, PortsMisplaced):
         yield _judge(misplaced, facts)
     for claim in claims(facts, Right):
@@ -47,7 +47,7 @@ def find(facts: Facts, options: AuditOptions) -> Iterator[Verdict]:
 
 
 def remedy(finding: Finding, facts: Facts) -> tuple[Step, ...] | Declined:
-    """One step for all its ports: the profiles and, where that is wrong, the allocation."""
+    """One step for all its ports: the profiles and, if it is wrong, the allocation."""
     claim = claim_of(finding.subject.uuid, facts)
     held = facts.holdings[finding.subject.uuid].allocations
     if held is None or not isinstance(claim, PortsMisplaced | Right):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Provider identity clash: compute node and provider have one name, and two uuids.
+"""Provider identity clash: a compute node and a provider have the same name and different uuids.
 
 Seed 000, drift B.20, Launchpad 1817833: nova-compute gets 409 "Conflicting resource provider name"
 each time it tries to make its provider, and reports nothing.
@@ -19,7 +19,7 @@ REMEDY = "None by Trueup: give the host its old uuid back, or rename the old pro
 
 
 def find(facts: Facts, options: AuditOptions) -> Iterator[Verdict]:
-    """Compute nodes without a provider, whose name another provider has."""
+    """Compute nodes whose uuid no provider has, while another provider has their name."""
     for node in judged_nodes(facts):
         namesakes = facts.providers_by_name.get(node.node, ())
         if node.uuid in facts.providers or not namesakes or len(namesakes) > 1:
@@ -33,10 +33,10 @@ def find(facts: Facts, options: AuditOptions) -> Iterator[Verdict]:
 
 
 def remedy(finding: Finding, facts: Facts) -> tuple[Step, ...] | Declined:
-    """Which of the two uuids is the right one, only an operator knows."""
+    """None: only an operator knows which of the two uuids is the right one."""
     [provider] = facts.providers_by_name[finding.where]
     if owners := facts.nodes_by_uuid.get(provider.uuid):
-        # SAFETY: the provider is a living host's; to rename it would take that host's place away.
+        # SAFETY: the provider belongs to a living host, and renaming it would break that host.
         other = owners[0]
         return Declined(
             f"two compute nodes are called {finding.where}: the provider is that of host "

@@ -1,14 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """Reshape incomplete: a class moved from a host's root to a child, or back, only half way.
 
-Drift B.37, Launchpad 1758086, 1778563: nova-compute says `ReshapeFailed` and does not start. The
-classes that releases of Nova have moved are MOVED; other classes may rightly be on both.
+Drift B.37, Launchpad 1758086, 1778563: nova-compute says `ReshapeFailed` and does not start. Only
+the classes in MOVED, which releases of Nova moved, are judged: others may rightly be on both.
 """
 
 from collections import Counter
 from collections.abc import Iterator
 
-from trueup.reconcile.facts import ComputeNode, Facts, Provider
+from trueup.reconcile.facts import Facts, Provider
 from trueup.reconcile.findings import (
     Declined,
     Evidence,
@@ -32,13 +32,13 @@ MOVED = frozenset({"VGPU", "MEM_ENCRYPTION_CONTEXT"})
 
 
 def find(facts: Facts, options: AuditOptions) -> Iterator[Verdict]:
-    """Hosts with a class on the root and on a child, or held where only another provider has it."""
+    """Hosts with a moved class on root and child, or allocations where the inventory is not."""
     for node, root in judged_hosts(facts):
         rows = tuple(_half_moved(root, facts))
         if not rows:
             continue
         subject = Subject("provider", root.uuid)
-        if reason := _starting(node, facts, options):
+        if reason := newly_made(node, facts, options):
             yield LeftAlone(subject, root.name, reason)
             continue
         evidence: Evidence = {"provider": provider_evidence(root), "classes": rows}
@@ -46,20 +46,17 @@ def find(facts: Facts, options: AuditOptions) -> Iterator[Verdict]:
 
 
 def remedy(finding: Finding, facts: Facts) -> tuple[Step, ...] | Declined:
-    """SAFETY: which provider a device is on, only nova-compute knows."""
+    """None. SAFETY: only nova-compute knows to which provider a device belongs."""
     return Declined(
         "restart the nova-compute of this host: it moves inventories and allocations at once when "
         "it starts; if its log says ReshapeFailed, follow the reason that it gives"
     )
 
 
-def _starting(node: ComputeNode, facts: Facts, options: AuditOptions) -> str | None:
-    return newly_made(node, facts, options)
-
-
 def _half_moved(root: Provider, facts: Facts) -> Iterator[Structure]:
     tree = facts.trees[root.uuid]
-    # PERF: of wide trees each class is counted once, not compared with every other provider.
+    # PERF: each class is counted once. To compare all providers with each other is slow in wide
+    # trees.
     having = Counter(name for row in tree for name in row.inventories)
     for name in sorted(MOVED & root.inventories.keys()):
         if having[name] > 1:

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Split consumer: a consumer is written in two forms, and Placement takes them for two consumers.
+"""Split consumer: a uuid is written in two forms, and Placement has a consumer for each form.
 
 Drift B.47, Launchpad 1758057, 1780238: with and without dashes, or in capital letters. Neither form
-alone says what the instance holds, so that no claim of it is judged while it lasts.
+alone says what the instance holds, so its claim is not judged until the forms are merged.
 """
 
 from collections.abc import Iterator
@@ -24,12 +24,12 @@ from trueup.reconcile.options import AuditOptions
 from trueup.reconcile.steps import Step
 
 NAME = "split-consumer"
-TITLE = "Placement has it as two consumers, its uuid being written in two forms"
+TITLE = "Its uuid is written in two forms, so Placement has it as two consumers"
 REMEDY = "None over Placement's API: the forms are merged in its database"
 
 
 def find(facts: Facts, options: AuditOptions) -> Iterator[Verdict]:
-    """Instances of which a consumer has the uuid in a form that Nova does not use."""
+    """Consumers whose uuid is written in a form that Nova does not use."""
     known = facts.instance_rows.keys()
     for uuid, written in sorted(facts.misspelled.items()):
         if uuid not in known and uuid not in facts.consumers:
@@ -44,7 +44,7 @@ def find(facts: Facts, options: AuditOptions) -> Iterator[Verdict]:
 
 
 def remedy(finding: Finding, facts: Facts) -> tuple[Step, ...] | Declined:
-    """Placement's API takes a uuid without dashes for a consumer's only in some requests."""
+    """None: only some requests of Placement's API accept a uuid without dashes."""
     return Declined(
         "stop Placement, take a backup of its database, and run `trueup-manage db fsck --repair`: "
         "it merges the forms; then audit again"

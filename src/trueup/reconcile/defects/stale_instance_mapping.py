@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Stale instance mapping: Nova's API looks for an instance in a cell that does not have it, or has
-a second row of it.
+"""Stale instance mapping: an instance is not in the cell that Nova's API looks in, or it is in two.
 
-As after a restored database, or a resize across cells that was repaired by hand. While it is there,
-no claim of the instance is judged: which row is the instance's is not known.
+This follows from a restored database, or from a resize across cells that was repaired by hand.
+Until it is repaired, the claim of the instance is not judged: it is not known which row is right.
 """
 
 from collections.abc import Iterator
@@ -24,9 +23,9 @@ REMEDY = "None by Trueup, which never writes to Nova's databases"
 
 
 def find(facts: Facts, options: AuditOptions) -> Iterator[Verdict]:
-    """Settled instances that are alive in several cells, or not in the one that is mapped."""
+    """Settled instances that are alive in several cells, or not in the cell of their mapping."""
     if not facts.coverage.complete:
-        # SAFETY: a silent cell may have the row. Such an instance is reported as not checked.
+        # SAFETY: a silent cell may have the row. `residence` reports the instance as not checked.
         return
     for uuid, mapping in facts.mappings.items():
         rows = facts.instance_rows.get(uuid, ())
@@ -40,7 +39,7 @@ def find(facts: Facts, options: AuditOptions) -> Iterator[Verdict]:
 
 
 def remedy(finding: Finding, facts: Facts) -> tuple[Step, ...] | Declined:
-    """Nothing of ours writes to Nova's databases."""
+    """None: Trueup never writes to Nova's databases."""
     record = facts.record(finding.subject.uuid)
     if len(record.living) > 1:
         return Declined(

@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Status trait drift: a compute service is disabled and its provider does not say so, or the other
-way round.
+"""Status trait drift: a compute service and the trait of its provider disagree about "disabled".
 
-Drift B.33, Launchpad 1805984. A nova-compute that runs corrects it by itself when it next reports;
-nobody does so for one that is down.
+Drift B.33, Launchpad 1805984. A nova-compute that runs corrects the trait when it next reports;
+nothing corrects it while nova-compute is down.
 """
 
 from collections.abc import Iterator
@@ -32,7 +31,7 @@ from trueup.reconcile.remedies import on_host, traits_step
 from trueup.reconcile.steps import ServiceDown, Step
 
 NAME = "status-trait-drift"
-TITLE = "Its compute service is disabled and its provider not, or the other way round"
+TITLE = "Its compute service is disabled and its provider does not say so, or the reverse"
 REMEDY = "Set or remove the trait COMPUTE_STATUS_DISABLED as Nova's service record says"
 
 
@@ -58,7 +57,7 @@ def find(facts: Facts, options: AuditOptions) -> Iterator[Verdict]:
 
 
 def remedy(finding: Finding, facts: Facts) -> tuple[Step, ...] | Declined:
-    """What the service record says, while nova-compute is down."""
+    """Set or remove the trait as the service record says, if nova-compute is down."""
     node, provider = _of(finding, facts)
     service = service_of(node, facts)
     if service is None or provider.traits is None:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Wrong amount: an instance holds other processors, memory or disk of its host than it should.
+"""Wrong amount: an instance holds more or less of its host than it should.
 
 Drift A.2, B.38 and B.39: heal_allocations calls this "up-to-date". What it should hold follows from
 its flavor, its image (dedicated processors), and whether its root disk is a volume.
@@ -20,7 +20,7 @@ REMEDY = "Hold what its flavor and image ask for"
 
 
 def find(facts: Facts, options: AuditOptions) -> Iterator[Verdict]:
-    """Settled instances that hold of their own host only, and not what they should."""
+    """Settled instances that hold a wrong amount of their own host, and nothing of others."""
     for claim in claims(facts, WrongAmount):
         verdict = replacing(NAME, Severity.HIGH, claim, facts, _asked_for(claim))
         if isinstance(verdict, Finding) and _is_pinned_otherwise(claim):
@@ -39,7 +39,7 @@ def remedy(finding: Finding, facts: Facts) -> tuple[Step, ...] | Declined:
 
 
 def _asked_for(claim: WrongAmount) -> dict[str, str | None]:
-    """What the amounts follow from."""
+    """The flavor, root disk and CPU policy from which the right amounts follow."""
     flavor = claim.instance.flavor
     image = claim.instance.image_properties or {}
     policy = (flavor.extra_specs.get("hw:cpu_policy") if flavor else None) or image.get(

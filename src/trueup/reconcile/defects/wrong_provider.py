@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Allocation on the wrong provider: a settled instance holds its host's share on another host.
+"""Wrong provider: a settled instance holds resources of another host, and none of its own.
 
-Drift B.16 and A.2a: heal_allocations calls this "up-to-date".
+Drift B.16 and A.2a: heal_allocations calls such an instance "up-to-date".
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -28,16 +28,16 @@ from trueup.reconcile.steps import Guard, Step
 
 NAME = "wrong-provider"
 TITLE = "It holds its resources on a host where it is not"
-REMEDY = "Hold what it should on its own host, and nothing of the other"
+REMEDY = "Let it hold what it should on its own host, and nothing on the other"
 
 
 def find(facts: Facts, options: AuditOptions) -> Iterator[Verdict]:
-    """Settled instances that hold something on hosts, but nothing on their own."""
+    """Settled instances that hold resources of other hosts, and none of their own."""
     return (_judge(claim, facts) for claim in claims(facts, Elsewhere))
 
 
 def remedy(finding: Finding, facts: Facts) -> tuple[Step, ...] | Declined:
-    """One full replace: what it should hold on its own host, and nothing of the other."""
+    """One full replace: what it should hold on its own host, and nothing on the other."""
     claim = claim_of(finding.subject.uuid, facts)
     held = facts.holdings[finding.subject.uuid].allocations
     if held is None or not isinstance(claim, Elsewhere) or _obstacle(claim, facts):
@@ -53,8 +53,10 @@ def remedy(finding: Finding, facts: Facts) -> tuple[Step, ...] | Declined:
 
 
 def _moved(claim: Elsewhere, facts: Facts) -> Amounts:
-    """What it should hold on its own host. SAFETY: of a pool that does not share with the other
-    host, why it is held is not known, and so it is kept.
+    """What it should hold on its own host.
+
+    SAFETY: resources of a pool that does not share with the other host are kept, because it is not
+    known why the instance holds them.
     """
     roots = elsewhere(claim, facts)
     kept = {
@@ -68,7 +70,7 @@ def _moved(claim: Elsewhere, facts: Facts) -> Amounts:
 
 
 def _classes(holdings: Iterable[Mapping[str, int]]) -> frozenset[str]:
-    """The resource classes; shared and dedicated processors count as one, as the host decides."""
+    """The resource classes; VCPU and PCPU count as one, because the host decides which it is."""
     names = {name for held in holdings for name in held}
     return frozenset("VCPU" if name == "PCPU" else name for name in names)
 
@@ -104,10 +106,10 @@ def _judge(claim: Elsewhere, facts: Facts) -> Verdict:
 
 
 def _obstacle(claim: Elsewhere, facts: Facts) -> str | None:
-    """Why the move cannot be told to be right, if so."""
+    """Why it is not certain that the remedy is right; None if it is."""
     roots, wanted = elsewhere(claim, facts), claim.wanted
     if len(roots) > 1:
-        return "which of them was its own cannot be told"
+        return "it is not known which of them was its own"
     [root] = roots
     if root not in facts.nodes_by_uuid:
         return "that provider is of no compute node that any cell knows"
@@ -118,6 +120,6 @@ def _obstacle(claim: Elsewhere, facts: Facts) -> str | None:
     if not wanted.known:
         return "what it should hold is not known"
     if strange := _classes(claim.held.values()) - _classes(wanted.known.values()):
-        # SAFETY: it would be released, and why it is held is not known.
+        # SAFETY: it would be released, and it is not known why the instance holds it.
         return f"on its own host it should hold no {', '.join(sorted(strange))}"
     return facts.coverage.gap or None
