@@ -17,9 +17,10 @@ from trueup.reconcile.sources.cloud import Cloud
 from trueup.reconcile.sources.errors import AccessDenied, Unreachable
 from trueup.reconcile.steps import Change, InstanceState, Step, Version, parts_of
 
-# How often a write is tried that was refused because another one came in between.
+# How often a write is tried if Placement refuses it because another write came in between.
 ATTEMPTS = 4
-# A request that was sent may be carried out late. Twice as long as one may take, it no longer is.
+# A request without an answer may still be carried out. After this time, twice as long as a request
+# may take, it no longer can be.
 LATE = timedelta(seconds=120)
 
 Outcome = tuple[Step, Settled]
@@ -28,7 +29,8 @@ Outcome = tuple[Step, Settled]
 def require_answers(plan: Plan, cloud: Cloud) -> None:
     """Ask every source that the plan's guards will ask, before anything is written.
 
-    Raises Unreachable, so that a plan is not left half applied for a reason known beforehand.
+    Raises Unreachable: a plan must not stop half applied because of a source that was silent
+    before it began.
     """
     guards = [guard for step in plan.steps for guard in step.guards]
     instances = (guard for guard in guards if isinstance(guard, InstanceState))
@@ -41,14 +43,14 @@ def require_answers(plan: Plan, cloud: Cloud) -> None:
 def apply(cloud: Cloud, journal: Journal, pace: Pace = ONE_BY_ONE) -> Iterator[Outcome]:
     """Settle each step of a journal's plan in turn, going on where an earlier attempt stopped.
 
-    Raises what the cloud raises when a source stops answering, after the step at hand is settled:
-    `unknown` if it may have been written. Applying the plan again decides it.
+    When a source stops answering, raises what the cloud raises, but first settles the step at hand:
+    as `unknown` if it may have been written. Applying the plan again settles that.
     """
     throttle = Throttle(pace)
 
     def settle(step: Step) -> _Ended:
         settled = journal.settled(step)
-        # Only what is done is final: a guard that moved may have moved back.
+        # Only `done` is final: a refused step may be possible now.
         if settled is not None and settled.result == "done":
             return _Ended(settled)
         throttle.wait()
@@ -67,7 +69,7 @@ def apply(cloud: Cloud, journal: Journal, pace: Pace = ONE_BY_ONE) -> Iterator[O
 
 
 def settle_interrupted(cloud: Cloud, journal: Journal) -> None:
-    """Settle what a run intended and could not settle, by what the cloud holds now.
+    """Settle the steps that a run began and did not settle, by what the cloud holds now.
 
     A step of several changes that was written in part is taken back.
     """
@@ -99,7 +101,7 @@ def _attempt(step: Step, cloud: Cloud, journal: Journal) -> _Ended:
     found = _read(step, cloud)
     fates = _fates(step, found)
     if journal.fate_open(step):
-        # An earlier attempt may have been written: what it left tells.
+        # An earlier attempt may have been written: the targets say whether it was.
         if all(one is Fate.WRITTEN for one in fates):
             return _Ended(_done(step, found))
         foreign = [change for change, one in _with(step, fates) if one is Fate.FOREIGN]
@@ -117,7 +119,7 @@ def _attempt(step: Step, cloud: Cloud, journal: Journal) -> _Ended:
 
 
 def change_key(change: Change) -> tuple[str, ...]:
-    """What tells the targets of one step apart."""
+    """A key that is different for each target of a step."""
     return (type(change.target).__name__, *parts_of(change.target))
 
 
@@ -157,9 +159,9 @@ def _done(step: Step, found: dict[tuple[str, ...], Found]) -> Settled:
 
 
 def _not_written(step: Step, journal: Journal, reason: str, foreign: bool = False) -> Settled:
-    """Refused; or unknown, while a write that went out without an answer may still arrive.
+    """Refused; or unknown, while an earlier write without an answer may still be carried out.
 
-    Once somebody else has written, it cannot: its version has passed.
+    Once somebody else has written (`foreign`), it can no longer be: its version is outdated.
     """
     intended = journal.intended_at(step) if journal.fate_open(step) else None
     if intended is None or foreign or now() - intended > LATE:
@@ -202,7 +204,7 @@ def _write_all(step: Step, found: dict[tuple[str, ...], Found], cloud: Cloud) ->
 
 
 def _write(change: Change, cloud: Cloud) -> _Written:
-    """Write one change. After any answer but success the target is read again: it tells."""
+    """Write one change. After any answer but success, the target itself says what happened."""
     written = _Written("refused")
     for _ in range(ATTEMPTS):
         try:
@@ -222,7 +224,7 @@ def _write(change: Change, cloud: Cloud) -> _Written:
 def _accepted(change: Change, reply: Reply, cloud: Cloud) -> _Written:
     """An accepted write, with the version that it left: as the service said, or as it is now.
 
-    A version that cannot be told makes an undo refuse the step.
+    If the version is not known, an undo refuses the step.
     """
     version, stop = reply.version, None
     if version is None:
@@ -235,7 +237,7 @@ def _accepted(change: Change, reply: Reply, cloud: Cloud) -> _Written:
 
 
 def _judged(change: Change, reply: Reply, cloud: Cloud) -> _Written:
-    """How a write ended that was not accepted. A version: the target is as it was before."""
+    """How a write ended that was not accepted. With a version, the target is as it was before."""
     try:
         found = changes.read(change.target, cloud)
     except (Unreachable, AccessDenied) as silence:
@@ -253,7 +255,7 @@ def _judged(change: Change, reply: Reply, cloud: Cloud) -> _Written:
 def _taken_back(
     step: Step, found: dict[tuple[str, ...], Found], cloud: Cloud, reason: str
 ) -> Settled:
-    """Take back, last first, what of a step is written; refused, if that can be done."""
+    """Take back the written changes of a step, last first; the step is refused if that works."""
     for change in reversed(step.changes):
         state = found[change_key(change)]
         if changes.fate(change, state) is not Fate.WRITTEN:

@@ -26,7 +26,7 @@ from trueup.reconcile.unexplained import unexplained
 
 @dataclass(frozen=True, slots=True)
 class Audit:
-    """Everything that one picture of a cloud says, in a fixed order."""
+    """Everything that an audit of one set of facts says, in a fixed order."""
 
     taken_at: datetime
     coverage: Coverage
@@ -48,12 +48,12 @@ class Audit:
 
 
 def audit(facts: Facts, options: AuditOptions) -> Audit:
-    """Ask every defect, and answer with what the operator has acknowledged."""
+    """Ask every defect, then take out what the operator has acknowledged."""
     return answered(_audit(facts, options), options.acknowledgements)
 
 
 def answered(result: Audit, acknowledgements: Iterable[Acknowledgement]) -> Audit:
-    """An audit, of which these acknowledgements answer what they can, too."""
+    """The same audit, after these further acknowledgements have answered what they can."""
     verdicts = Verdicts(result.findings, result.unchecked, result.left_alone)
     rest = answer(verdicts, acknowledgements, result.taken_at.date())
     return replace(
@@ -92,7 +92,10 @@ def _audit(facts: Facts, options: AuditOptions) -> Audit:
 
 
 def _untold_hosts(facts: Facts, told: Collection[str]) -> Iterator[Unchecked]:
-    """Hosts whose instances cannot be judged; not those without any of which a defect is told."""
+    """Hosts whose instances cannot be judged.
+
+    A host without instances is left out if a finding or another verdict is about it already.
+    """
     instances = Counter((row.cell, row.host, row.node) for row in facts.alive.values())
     for node in sorted(
         facts.compute_nodes, key=lambda row: (facts.cells[row.cell], row.host, row.node)
@@ -120,7 +123,7 @@ def _in_motion(facts: Facts) -> Iterator[LeftAlone]:
 def _strangers(facts: Facts, told: Collection[str]) -> Iterator[LeftAlone]:
     """Consumers that are no instance: another service's, a boot, the source of a move.
 
-    `told` are the consumers of which a verdict on an instance says enough.
+    `told` are the consumers that another verdict already covers.
     """
     moves = {row.uuid: row for row in facts.migrations}
     instances = facts.alive.keys() | facts.deleted.keys()

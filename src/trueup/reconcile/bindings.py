@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Bindings: whether the binding profiles of an instance's ports name the right providers. Pure.
 
-Nova writes into each port's binding profile of which providers its request groups are allocated.
-Nova reads it again when the port is detached, to release that much; Neutron reads it when a QoS
-policy changes, to allocate more or less.
+Nova writes into each port's binding profile which providers its request groups are allocated from.
+Nova reads the profile when the port is detached, to release the resources. Neutron reads it when a
+QoS policy changes, to allocate more or less.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -16,9 +16,10 @@ from trueup.reconcile.steps import Change, PortBinding, Profile
 
 @dataclass(frozen=True, slots=True)
 class WrongBinding:
-    """A port whose binding profile does not name the providers of which it is allocated.
+    """A port whose binding profile does not name the providers that its resources come from.
 
-    `groups` are its request groups, each with its providers; of several it is not known which.
+    `groups` are its request groups with their possible providers. If a group has several, it is not
+    known which one is right.
     """
 
     port: Port
@@ -26,7 +27,7 @@ class WrongBinding:
 
     @property
     def right(self) -> Mapping[str, str] | None:
-        """What the profile should name: provider by request group; None: that is not known."""
+        """What the profile should name: provider by request group; None if that is not known."""
         if any(len(one.providers) != 1 for one in self.groups):
             return None
         return {one.group.id: one.providers[0] for one in self.groups}
@@ -45,7 +46,7 @@ def wrong_bindings(
 
 
 def _is_held(groups: Iterable[RequestedGroup], amounts: Amounts) -> bool:
-    """Whether each group is held of one of its providers; else the claim itself is wrong."""
+    """Whether one of its providers gives each group; otherwise the claim itself is wrong."""
     return all(
         any(amounts.get(uuid, {}).get(name, 0) >= amount for uuid in one.providers)
         for one in groups
@@ -56,7 +57,7 @@ def _is_held(groups: Iterable[RequestedGroup], amounts: Amounts) -> bool:
 def binding_changes(wrong: Iterable[WrongBinding]) -> tuple[Change, ...]:
     """The changes that make these profiles right, as far as that is known.
 
-    SAFETY: without its revision number a port is not written, for nothing would guard the write.
+    SAFETY: a port without a revision number is not written, because nothing would guard the write.
     """
     return tuple(
         Change(

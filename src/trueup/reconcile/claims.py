@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Claims: what each instance holds, judged once against what it should hold. Pure.
 
-A claim is of exactly one type, and each type is the matter of one defect. So no two defects decide
-about one claim, and what none of them has a name for is known: it is `Unnamed`.
+A claim is of exactly one type, and at most one defect asks for each type. So no two defects decide
+about one claim. `unexplained` reports the types that no defect asks for.
 """
 
 from collections import Counter
@@ -77,9 +77,9 @@ class HeldWithoutHost:
 
 @dataclass(frozen=True, slots=True)
 class LostInMove:
-    """The instance waits for the confirmation of a move; one of its two claims, or both, are gone.
+    """The instance waits for the confirmation of a move, and one or both of its claims are gone.
 
-    `wanted` are those: of the instance, which is on the target, and of the migration.
+    `wanted` are the lost claims: the instance should hold the target, the migration the source.
     """
 
     instance: Instance
@@ -108,35 +108,35 @@ class Right(OnHost):
 
 
 class HeldByMigration(OnHost):
-    """A migration of it holds something, and none is under way."""
+    """A migration of it holds something, and no migration of it is under way."""
 
 
 class Missing(OnHost):
-    """It holds nothing, and should."""
+    """It holds nothing, and should hold something."""
 
 
 class Elsewhere(OnHost):
-    """It holds nothing on its own host, and something on others."""
+    """It holds nothing of its own host, and resources of others."""
 
 
 class OnEvacuatedHost(OnHost):
-    """It holds on its own host, and on one that it was, or was to be, evacuated from or to."""
+    """It holds its own host, and the source of an evacuation or the target of one that failed."""
 
 
 class OnHostOfMove(OnHost):
-    """It holds on its own host, and on others to or from which it moved, or was to move."""
+    """It holds its own host, and only such others as a migration names as source or target."""
 
 
 class OnTwoHosts(OnHost):
-    """It holds on its own host, and on another with which it never had anything to do."""
+    """It holds its own host, and another one that no move explains."""
 
 
 class Doubled(OnHost):
-    """It holds twice of its own host what it should."""
+    """It holds, of its own host, twice what it should."""
 
 
 class WrongAmount(OnHost):
-    """It holds other processors, memory or disk of its own host than it should."""
+    """It holds wrong amounts of processors, memory or disk of its own host."""
 
 
 class PortsMissing(OnHost):
@@ -148,7 +148,7 @@ class PortsLeaked(OnHost):
 
 
 class PortsMisplaced(OnHost):
-    """It holds as much as its ports request, of other providers of its host."""
+    """It holds as much as its ports request, but of the wrong providers of its host."""
 
 
 class DevicesMissing(OnHost):
@@ -169,7 +169,7 @@ def all_claims(facts: Facts) -> Iterable[Claim]:
 
 
 def claims(facts: Facts, kind: type[Kind]) -> Iterator[Kind]:
-    """Those of this type."""
+    """The claims of this type."""
     return (claim for claim in all_claims(facts) if isinstance(claim, kind))
 
 
@@ -187,9 +187,9 @@ def elsewhere(claim: OnHost, facts: Facts) -> frozenset[str]:
 
 
 def evacuated_from(claim: OnHost, facts: Facts) -> Mapping[str, Migration]:
-    """The roots of other hosts that evacuations left it with, each by the newest of these.
+    """The roots of other hosts that it holds because of an evacuation, with the newest of each.
 
-    That is the source of an evacuation that is over, and the target of one that failed.
+    That is the source of an evacuation that succeeded, or the target of one that failed.
     """
     named: dict[str | None, Migration] = {}
     for row in claim.record.migrations:
@@ -201,7 +201,7 @@ def evacuated_from(claim: OnHost, facts: Facts) -> Mapping[str, Migration]:
 
 
 def moved_between(claim: OnHost, facts: Facts) -> Mapping[str, Migration]:
-    """The roots of other hosts that it holds of, by the newest of its moves that names them."""
+    """The roots of other hosts that it holds and a move names, with the newest such move."""
     named = {
         root_of(row.cell, *place, facts): row
         for row in claim.record.migrations
@@ -213,9 +213,9 @@ def moved_between(claim: OnHost, facts: Facts) -> Mapping[str, Migration]:
 def should_hold(claim: OnHost, facts: Facts) -> Amounts | Unknown:
     """All that the instance should hold, or why that is not certain.
 
-    What it holds here is kept where it may be right, and so are the shares of ports and devices: if
-    they are wrong, that is the matter of other defects. SAFETY: a pool that shares neither with its
-    host nor with another that it holds of is held for a reason that is not known: kept.
+    What it holds here is kept where it may be right, and so are the shares of ports and devices:
+    other defects judge those. SAFETY: resources of a pool that shares with none of the hosts that
+    it holds are kept, because it is not known why it holds them.
     """
     if not claim.wanted.parts:
         return Unknown("what it should hold is not known")
@@ -236,7 +236,7 @@ def should_hold(claim: OnHost, facts: Facts) -> Amounts | Unknown:
 
 
 def _is_untouched(share: Share, here: Amounts, claim: OnHost) -> bool:
-    """Whether another share than the host's stays as it is: it is held here, or not at all."""
+    """Whether a share of ports or devices stays as it is, because all of it is held here."""
     moves = claim.record.moves.values()
     return (
         share is not Share.HOST
@@ -271,7 +271,7 @@ def root_of(cell: str, host: str | None, node: str | None, facts: Facts) -> str 
 
 
 def _judged(_: Facts) -> dict[str, Claim]:
-    """The claims that were judged already, by instance."""
+    """The claims that were judged so far, by instance; `claim_of` adds to it."""
     return {}
 
 
@@ -301,10 +301,10 @@ def _claim(instance: Instance, facts: Facts) -> Claim:
 def _unconfirmed(
     instance: Instance, record: InstanceRecord, migration: Migration, facts: Facts
 ) -> Moving | LostInMove:
-    """Two claims are right then, also on one host (Launchpad 1790204).
+    """Until the confirmation two claims are right, also on one host (Launchpad 1790204).
 
-    SAFETY: where one of them is another than it should be, the other may not be lost but merged.
-    A host without a provider is a matter of the whole host.
+    SAFETY: if one of them has wrong amounts, the other may not be lost but merged into it. If a
+    host has no provider, that is reported for the whole host.
     """
     hosts = (_source(migration), _target(migration))
     roots = [root_of(migration.cell, *place, facts) for place in hosts]
@@ -318,7 +318,7 @@ def _unconfirmed(
 
 
 def _kind(claim: OnHost, facts: Facts) -> type[OnHost]:
-    """The type of a claim on a host: the first that fits, where the most is wrong."""
+    """The type of a claim on a host: the first that fits; what is most wrong is asked first."""
     if claim.record.moves:
         return HeldByMigration
     if not claim.held:
@@ -358,7 +358,7 @@ def _kind_of_ports(found: Difference) -> type[OnHost]:
 
 
 def _is_doubled(share: Share, claim: OnHost) -> bool:
-    """Whether it holds twice all that is in this share."""
+    """Whether it holds twice everything that it should hold in this share."""
     parts = claim.wanted.of(share).parts
     twice = ExpectedAllocation(claim.instance.uuid, parts * 2)
     return bool(parts) and share_agrees(share, claim.held, twice)

@@ -67,13 +67,13 @@ class Finding:
 
     @property
     def id(self) -> str:
-        """The same in every run for as long as the defect is there."""
+        """The same in every audit for as long as the defect is there."""
         return f"{self.defect}:{self.subject.uuid}"
 
 
 @dataclass(frozen=True, slots=True)
 class Unchecked:
-    """Something of which it cannot be said whether it is right, and why."""
+    """A subject that cannot be judged, and why."""
 
     subject: Subject
     where: str
@@ -82,7 +82,7 @@ class Unchecked:
 
 @dataclass(frozen=True, slots=True)
 class LeftAlone:
-    """Something that looks odd or moves, and is not touched, and why."""
+    """A subject that looks unusual or is in motion, and why Trueup does not touch it."""
 
     subject: Subject
     where: str
@@ -91,10 +91,10 @@ class LeftAlone:
 
 @dataclass(frozen=True, slots=True)
 class Remark:
-    """A word about an instance or consumer without a verdict.
+    """A sentence about an instance or consumer without a verdict.
 
-    `right` says that it holds what it should; otherwise it was not checked for this reason, which
-    another verdict tells once, as that on its host.
+    `right` says that it holds what it should. Otherwise it was not checked, for this reason, and
+    another verdict, for example one about its host, reports that once for all.
     """
 
     subject: Subject
@@ -134,7 +134,7 @@ def domains_evidence(domains: Iterable[Domain]) -> tuple[Structure, ...]:
 def service_evidence(services: Iterable[ComputeService], now: datetime) -> Structure:
     """The compute services of a host as evidence: when each was last seen, and if forced down.
 
-    Of one that reports, the time is not evidence: it is another one at every look.
+    The time of a service that still reports is not evidence, because it changes with every look.
     """
     seen = [one for one in services if one.last_seen is not None]
     if not seen:
@@ -174,7 +174,7 @@ def amounts_in_words(amounts: Amounts, names: Mapping[str, str]) -> str:
 
 
 def counted(number: int, noun: str) -> str:
-    """`1 finding`, `2 findings`."""
+    """A number with its noun: `1 finding`, `2 findings`."""
     return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
 
 

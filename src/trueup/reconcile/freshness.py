@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Freshness: whether what a cell's database says is of now, or of the past, as a replica's. Pure.
+"""Freshness: whether a cell's database is up to date, or lags behind like a stopped replica. Pure.
 
-SAFETY: a replica that stands still agrees with itself at every look, and its services with it: in
-such a cell none of them has reported lately.
+SAFETY: two observations of a stopped replica agree with each other, so confirmation does not help.
+But in such a database no compute service has reported lately, and that shows it.
 """
 
 from dataclasses import replace
@@ -11,14 +11,14 @@ from datetime import timedelta
 from trueup.reconcile.facts import Facts, SourceStatus
 from trueup.reconcile.options import AuditOptions
 
-# From so many seconds on, an age is said in minutes.
+# From this many seconds on, an age is given in minutes.
 _IN_MINUTES = 120
 
 
 def with_freshness(facts: Facts, options: AuditOptions) -> Facts:
     """These facts, with a coverage that says which cells may be behind.
 
-    Cells without compute hosts are not judged: cell0 often has none but services long gone.
+    Cells without compute hosts are not judged: cell0 often has only services that are long gone.
     """
     with_hosts = {row.cell for row in facts.compute_nodes}
     reported = {

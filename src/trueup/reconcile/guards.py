@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Guards: each is read again right before a write, and says by name what no longer holds."""
+"""Guards: each is read again right before a write, and names what no longer holds."""
 
 from collections.abc import Iterator
 

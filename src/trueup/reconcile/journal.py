@@ -22,13 +22,13 @@ from trueup.reconcile.steps import Step, Version, at_versions
 
 FORMAT = 3
 DIGEST_LENGTH = 16
-# unknown: whether the write was made cannot be told yet; a later run or an undo settles it.
+# unknown: it is not known yet whether the write was made; a later run or an undo settles it.
 Result = Literal["done", "refused", "unknown"]
 
 
 @dataclass(eq=False)
 class JournalDamaged(Exception):
-    """A line of a journal is none of ours: what the run did cannot be told."""
+    """A line of a journal is damaged or was edited: it is not known what the run did."""
 
     path: str
     line: int
@@ -111,7 +111,7 @@ _Entry = _Opened | _Intended | _Settled | _TakenBack
 
 
 class Journal:
-    """One run's journal, open for appending or only for looking; what it says so far."""
+    """One run's journal, open for appending or only for reading, and what it says so far."""
 
     def __init__(self, file: IO[bytes], opened: _Opened, digest: str) -> None:
         self.plan = opened.plan
@@ -139,7 +139,7 @@ class Journal:
         return self._intended.get(step.id)
 
     def fate_open(self, step: Step) -> bool:
-        """Whether the step may have been written, and nothing that is known says so or not."""
+        """Whether the step may or may not have been written, and the journal does not say which."""
         settled = self.settled(step)
         return step.id in self._intended and (settled is None or settled.result == "unknown")
 
@@ -149,7 +149,7 @@ class Journal:
         return entry.by if entry else None
 
     def as_left(self, step: Step) -> Step:
-        """The same step for what its undo left behind; as it is, if it was not taken back."""
+        """The step, with the versions that its undo left; unchanged if it was not taken back."""
         entry = self._taken_back.get(step.id)
         return at_versions(step, entry.versions) if entry else step
 
@@ -198,7 +198,7 @@ class Journal:
 
     def _append(self, entry: _Entry) -> None:
         with self._lock:
-            # What failed may have left a part of its line, which the next run cuts off.
+            # The write that failed may have left a part of a line, which the next run cuts off.
             if self._failure is not None:
                 raise self._failure
             try:
@@ -216,7 +216,7 @@ def begun(plan: Plan, run: str, origin: Origin, file: IO[bytes]) -> Journal:
 
 
 def continued(file: IO[bytes], path: Path) -> Journal | None:
-    """What a file says; None: it has no whole first line, and its run has done nothing.
+    """The journal in a file; None if it has no whole first line: then its run did nothing.
 
     A last line without its end was being written when the process died: it is no entry, and is cut
     off if the file is open for writing, so that the next one stands on a line of its own. Raises
@@ -251,7 +251,7 @@ def _refuse_other_formats(first: bytes, path: Path) -> None:
 
 
 def _content(first: bytes) -> bytes:
-    """The entry of a first line; up to format 2 that was the line itself."""
+    """The entry of a first line; up to format 2, the entry was the line itself."""
     try:
         return bytes(msgspec.json.decode(first, type=_Line).entry)
     except msgspec.ValidationError:
@@ -289,7 +289,7 @@ def _write(file: IO[bytes], entry: _Entry, before: str) -> str:
         links = os.fstat(file.fileno()).st_nlink
     except OSError as error:
         raise JournalUnwritable(folder, error.strerror or str(error)) from error
-    # SAFETY: a file that has no name any more keeps nothing beyond this process.
+    # SAFETY: a file without a name is gone when this process ends.
     if not links:
         raise JournalUnwritable(folder, "it was deleted while the run went on")
     return digest

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Journals: the folder of all runs. A run has the name of its plan and a number.
 
-Applying a plan again goes on with its last run, unless something of that was taken back: then a new
-run begins, which does again what was taken back; what is still in place counts as done.
+Applying a plan again continues its last run, unless a step of that run was taken back. Then a new
+run begins: it does the steps that were taken back again, and those still in place count as done.
 """
 
 import fcntl
@@ -46,7 +46,7 @@ class RunBusy(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Unreadable:
-    """A journal that cannot be read, and why: it must not hide the others."""
+    """A journal that cannot be read, and why. The others are listed all the same."""
 
     run: str
     reason: str
@@ -54,10 +54,10 @@ class Unreadable:
 
 @contextmanager
 def applying(plan: Plan, folder: Path, origin: Origin) -> Iterator[Journal]:
-    """The journal of this plan's run, begun or gone on with, for one process at a time.
+    """The journal of this plan's run, new or continued, for one process at a time.
 
-    Its own plan is the one to apply. Raises RunBusy, JournalUnwritable, JournalDamaged,
-    JournalFormatUnknown.
+    Apply the plan in the journal, which has the current versions. Raises RunBusy,
+    JournalUnwritable, JournalDamaged, JournalFormatUnknown.
     """
     numbers = _numbers(plan.id, folder)
     last = _read(_path(folder, f"{plan.id}-{numbers[-1]}")) if numbers else None
@@ -74,13 +74,13 @@ def applying(plan: Plan, folder: Path, origin: Origin) -> Iterator[Journal]:
 
 
 def _as_left(plan: Plan, last: Journal | None) -> Plan:
-    """The plan as its last run and the undo of that left its targets."""
+    """The plan, with the versions that its last run and the undo of that run left."""
     return replace(plan, steps=tuple(map(last.as_left, plan.steps))) if last else plan
 
 
 @contextmanager
 def reopened(run: str, folder: Path) -> Iterator[Journal]:
-    """The journal of a run that there is, for appending.
+    """The journal of an existing run, for appending.
 
     Raises RunUnknown, RunBusy, JournalUnwritable, JournalDamaged, JournalFormatUnknown.
     """
@@ -101,7 +101,7 @@ def read(run: str, folder: Path) -> Journal:
 
 
 def find(run: str, folder: Path) -> str:
-    """The name of a run; of a plan's name, that of its last run. Raises RunUnknown."""
+    """The name of a run; for the name of a plan, that of its last run. Raises RunUnknown."""
     if _path(folder, run).is_file():
         return run
     numbers = _numbers(run, folder)
@@ -111,7 +111,7 @@ def find(run: str, folder: Path) -> str:
 
 
 def runs(folder: Path) -> tuple[Journal | Unreadable, ...]:
-    """Every run there is a journal of, in the order they began; what is unreadable comes last."""
+    """Every run that has a journal, in the order they began; unreadable journals come last."""
     found: list[Journal] = []
     unreadable: list[Unreadable] = []
     for path in sorted(folder.glob("*.jsonl")):

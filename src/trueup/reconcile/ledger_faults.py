@@ -15,7 +15,7 @@ FSCK = Declined(
 def findings_of(
     kind: FaultKind, defect: str, severity: Severity, facts: Facts
 ) -> Iterator[Finding]:
-    """The faults of one kind, of what is judged."""
+    """The faults of one kind, on the providers and tables that are judged."""
     faults = (row for row in facts.ledger_faults if row.kind == kind and facts.judges(row.subject))
     for subject, rows in sorted(grouped((row.subject, row) for row in faults).items()):
         provider = facts.providers.get(subject)

@@ -24,7 +24,7 @@ OF_NOVA = frozenset({NODE_TRAIT, OWNER_TRAIT})
 
 
 def judged_nodes(facts: Facts) -> Iterator[ComputeNode]:
-    """The compute nodes that are judged, in order; not those of a cell that may be behind."""
+    """The compute nodes that are judged, in order; nodes of a cell that may be behind are not."""
     for node in sorted(facts.compute_nodes, key=lambda row: (row.host, row.node, row.uuid)):
         if facts.judges(node.uuid) and node.cell not in facts.cells_behind:
             yield node
@@ -38,7 +38,7 @@ def judged_roots(facts: Facts) -> Iterator[Provider]:
 
 
 def judged_hosts(facts: Facts) -> Iterator[tuple[ComputeNode, Provider]]:
-    """The compute nodes that are judged, each with its provider, where it is the only one."""
+    """The compute nodes that are judged and alone have their uuid, with their providers."""
     for node in judged_nodes(facts):
         provider = facts.providers.get(node.uuid)
         if provider is not None and len(facts.nodes_by_uuid[node.uuid]) == 1:
@@ -94,15 +94,15 @@ class Former:
 
 @dataclass(frozen=True, slots=True)
 class Stranger:
-    """A root provider of which no cell knows a compute node; `of_nova`: its traits are Nova's."""
+    """A root provider whose compute node no cell knows; `of_nova`: Nova's traits are on it."""
 
     of_nova: bool
 
 
 def without_node(root: Provider, facts: Facts) -> Former | Stranger | None:
-    """What a root provider stands for that is no living compute node's; None: it is one's.
+    """What a root provider without a living compute node stands for; None if it has one.
 
-    A provider with the name of a living node is not judged here: that is a clash of identities.
+    None too for a provider with the name of a living node: that is a clash of identities.
     """
     if root.uuid in facts.nodes_by_uuid or root.name in facts.node_names:
         return None

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Observations of a cloud, and what two of them confirm. Pure.
 
-SAFETY: what is there at two moments is drift; what is there at one may be a move under way. A plan
-is made of `Confirmed` only, and there is no way to make that but from two observations.
+SAFETY: what is wrong at two moments is drift; what is wrong at one moment may be a move under way.
+A plan is made only of `Confirmed` findings, and only two observations make those.
 """
 
 from dataclasses import dataclass, replace
@@ -18,14 +18,14 @@ from trueup.reconcile.options import AuditOptions
 
 @dataclass(eq=False)
 class IntervalInvalid(Exception):
-    """Two observations are to be no time apart: the second would see what the first saw."""
+    """The interval between two observations is zero or less: the second would see the same."""
 
     seconds: float
 
 
 @dataclass(eq=False)
 class FirstObservationMissing(Exception):
-    """A snapshot is one observation, and none was named that is so many seconds older."""
+    """A snapshot is one observation, and no first one, so many seconds older, was named."""
 
     seconds: float
 
@@ -48,17 +48,17 @@ class Observation:
 
 def observation(facts: Facts, options: AuditOptions) -> Observation:
     """The observation that these facts make."""
-    # What is planned later asks the facts again: they have to say which cells may be behind, and
-    # what an operator has chosen.
+    # Remedies ask these facts again when a plan is made, so the facts have to say which cells may
+    # be behind, and which providers an operator has chosen.
     judged = with_choices(with_freshness(facts, options), options.acknowledgements)
     return Observation(judged, audit(judged, options))
 
 
-# What is said of a suspect that is not one any more when it is read again by itself.
+# The reason to leave alone what no longer looks wrong when it is read again by itself.
 CHANGED = "it changed while the cloud was read"
 
 
-# PCI devices are read of a whole cloud only: a second reading of the host alone has none.
+# PCI devices are read only for a whole cloud, so reading one host again cannot confirm these.
 _OF_WHOLE_CLOUDS = frozenset({"child-without-owner"})
 _PLACES = frozenset({"provider", "host"})
 
@@ -86,10 +86,10 @@ def suspect_places(audit: Audit) -> frozenset[str]:
 
 
 def places_confirmed(first: Observation, again: Facts, options: AuditOptions) -> Observation:
-    """The same observation, with the findings about places that are still there in `again`.
+    """The same observation, without the findings about places that `again` does not confirm.
 
-    `again` are facts of the suspect places alone. What they say of these providers is newer, and
-    more of it was read, so the observation's facts have it.
+    `again` are facts of the suspect places alone. They are newer, and more was read of these
+    providers, so they replace those of the observation.
     """
     asked = suspect_places(first.audit)
     still = {row.id: row for row in observation(again, options).audit.findings}
@@ -106,7 +106,7 @@ def places_confirmed(first: Observation, again: Facts, options: AuditOptions) ->
         findings=tuple(row for row in first.audit.findings if row not in gone),
         left_alone=(*first.audit.left_alone, *changed),
     )
-    # Of a sharing provider, only those that it shares with among these places were read.
+    # Not for sharing providers: `again` knows only some of the providers that they share with.
     newer = {uuid: row for uuid, row in again.providers.items() if not row.sharing}
     facts = replace(first.facts, providers={**first.facts.providers, **newer})
     return Observation(facts, result)
@@ -120,8 +120,8 @@ def settling_seconds(audit: Audit) -> int:
 def confirmed_again(first: Observation, again: Audit) -> Observation:
     """The same observation, with only those suspects that are still suspect in another audit.
 
-    `again` is of facts that were read of the suspects alone, in a moment: what a whole cloud shows
-    while it moves, as its sources are read one after the other, is not there any more.
+    `again` is of facts that were read for the suspects alone, in a moment. A whole cloud is read
+    source by source; what only seemed wrong because it moved meanwhile is not in `again`.
     """
     asked = suspects_of(first.audit)
     if not asked:
@@ -145,7 +145,7 @@ def confirmed_again(first: Observation, again: Audit) -> Observation:
     )
     told = {row.subject for row in findings} | {row.subject for row in unchecked}
     told |= {one.finding.subject for one in muted}
-    # Of what could not be checked only now, that is said.
+    # A suspect that could not be checked the second time is reported so.
     unchecked += tuple(row for row in again.unchecked if row.subject not in told)
     told |= {row.subject for row in unchecked}
     rows: list[Finding | Unchecked] = [*first.audit.every_finding, *first.audit.unchecked]
@@ -165,17 +165,16 @@ def confirmed_again(first: Observation, again: Audit) -> Observation:
 
 
 def refuse_interval(interval: timedelta) -> None:
-    """Raise IntervalInvalid where the interval between two observations is none."""
+    """Raise IntervalInvalid if the interval between two observations is zero or less."""
     if interval <= timedelta():
         raise IntervalInvalid(interval.total_seconds())
 
 
 class Confirmed:
-    """The findings that two observations have, with the same evidence; facts are the second's.
+    """The findings that two observations have with the same evidence, and the second observation.
 
-    Of the first observation its audit suffices, which may come from a file. Raises
-    IntervalInvalid, and ObservedTooSoon where there is something to confirm and the two are not
-    at least an interval apart.
+    The first one is given by its audit, which may come from a file. Raises IntervalInvalid, and
+    ObservedTooSoon if there is something to confirm and the two are less than an interval apart.
     """
 
     __slots__ = ("_findings", "_first_at", "_second")

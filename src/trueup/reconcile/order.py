@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Order: in which order steps are valid, each when its turn comes, and what they do to capacity.
+"""Order: an order of steps in which each has room when its turn comes, and their effects.
 
 Pure. Two full hosts that each hold the other's instance have no such order: their steps become one,
 which is written in one request.
@@ -80,7 +80,7 @@ class Ordered:
 def ordered(steps: Sequence[Step], facts: Facts) -> Ordered:
     """Steps so that each finds the room it needs when its turn comes.
 
-    Of a selection not all usage is known: there the room is only assumed, and Placement checks it.
+    For a selection, not all usage is known: there the room is assumed, and Placement checks it.
     """
     room = _Room(facts)
     queue = _Queue(sorted(steps, key=lambda step: (_grows(step), step.id)), room)
@@ -118,7 +118,7 @@ class _Room:
         for amounts in facts.consumers.values():
             for uuid, held in amounts.items():
                 self._used.update({(uuid, name): amount for name, amount in held.items()})
-        # What steps that were taken have made of providers is not followed: Placement checks it.
+        # Providers whose capacity an earlier step may change; Placement checks these.
         self._changed: set[str] = set()
 
     def fits(self, steps: Sequence[Step]) -> bool:
@@ -126,7 +126,7 @@ class _Room:
         return not self._missing(_total_growth(steps), _altered(steps))
 
     def lacks(self, step: Step) -> Resource | None:
-        """Something of which a step needs more than there is; None: it has room."""
+        """A resource that a step needs more of than is free; None if it has room."""
         return next(iter(self._missing(step_growth(step), _altered([step]))), None)
 
     def lacking(self, step: Step) -> str:
@@ -156,7 +156,7 @@ class _Room:
     def _missing(
         self, growth: Mapping[Resource, int], altered: AbstractSet[str]
     ) -> dict[Resource, int]:
-        """What is needed and not there. The room of providers that change is not judged."""
+        """What is needed and not free. Providers whose capacity changes are not judged."""
         if not self._all_known:
             return {}
         return {
@@ -224,7 +224,7 @@ class _Queue:
                     heappush(self._heap, self._number[waiting])
 
     def exchange(self) -> list[Step]:
-        """Steps that have room only at once: two of them, or all that change allocations only."""
+        """Steps that have room only together: two of them, or all that change only allocations."""
         movable = [step for step in self._steps.values() if _only_allocations(step)]
         for step in movable:
             for other in self._partners(step):

@@ -5,7 +5,7 @@ import msgspec
 
 
 class ServiceSetting(msgspec.Struct, frozen=True, tag="service-setting"):
-    """Guard: the compute service of a host still is enabled, or still is disabled."""
+    """Guard: the compute service of a host is still enabled, or still disabled."""
 
     cell: str
     host: str
@@ -28,7 +28,10 @@ class NodeIs(msgspec.Struct, frozen=True, tag="compute-node"):
 
 
 class NodeGone(msgspec.Struct, frozen=True, tag="node-gone"):
-    """Guard: no cell has a compute node with this uuid or name, and this host has no service."""
+    """Guard: no cell has a compute node with this uuid or name, and the host has no service.
+
+    An empty `host`: whether the host has a service does not matter.
+    """
 
     node: str
     name: str

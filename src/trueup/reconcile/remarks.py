@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Remarks: a word about each instance and consumer of which an audit has no verdict. Pure.
+"""Remarks: a sentence about each instance and consumer that an audit has no verdict about. Pure.
 
-Verdicts are about what is wrong, odd or not known. With these, nothing is left out.
+Verdicts are about what is wrong, unusual or not known. Remarks cover all the rest.
 """
 
 from collections.abc import Iterator
@@ -13,7 +13,7 @@ from trueup.reconcile.findings import Finding, LeftAlone, Remark, Subject, Unche
 
 
 def remarks(facts: Facts, audit: Audit) -> Iterator[Remark]:
-    """Of every other instance and consumer; `audit` is of these facts."""
+    """A remark about every instance and consumer without a verdict; `audit` is of these facts."""
     told = _told(audit)
     for claim in all_claims(facts):
         instance = claim.instance

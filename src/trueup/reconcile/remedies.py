@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Remedies as steps: every condition that a finding rests on is a guard, read again at the write.
 
-SAFETY: a guard that is left out is a finding that may have become false unnoticed.
+SAFETY: without one of these guards, a finding that is no longer true could still be written.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -47,11 +47,11 @@ def guarded_step(
     instance: Instance,
     guards: Iterable[Guard] = (),
 ) -> Step:
-    """The step that leaves these consumers with `after`, while all about the instance holds.
+    """The step that leaves these consumers with `after`.
 
-    That is its state, that its cell is not behind, and the status of each migration whose claim
-    is released. `guards` are what else the finding rests on. Binding profiles of the instance's
-    ports that would be wrong then are written with it.
+    Its guards are the state of the instance, that its cell is not behind, the status of each
+    migration whose claim is released, and `guards`, which are what else the finding rests on.
+    Binding profiles of the instance's ports that would be wrong afterwards are written with it.
     """
     moves = (
         MigrationState(row.cell, row.instance, row.uuid, row.status)
@@ -65,7 +65,7 @@ def guarded_step(
 
 
 def with_share(share: Share, held: Amounts, right: Amounts) -> Amounts:
-    """What is held, with one share of it as it should be; everything else is kept."""
+    """What is held, with one share corrected to `right`; everything else is kept."""
     after: dict[str, dict[str, int]] = {}
     for uuid, row in held.items():
         kept = {name: amount for name, amount in row.items() if share_of(name) is not share}
@@ -86,7 +86,7 @@ def bindings_step(finding: Finding, instance: Instance, facts: Facts) -> Step | 
 
 
 def _settled(instance: Instance, facts: Facts) -> tuple[Guard, ...]:
-    """The guards that an instance and its cell are as they were."""
+    """Guards: the instance is as it was, and its cell is not behind."""
     state = instance_state(instance, moving=instance.uuid in facts.moving)
     return (state, *fresh(instance.cell, facts))
 
@@ -99,20 +99,20 @@ def _bindings(after: Allocations | None, instance: Instance, facts: Facts) -> tu
 
 
 def abandoned_host(cell: str, host: str, instance: Instance, facts: Facts) -> Iterator[Guard]:
-    """The guards that a host still is down, and that its hypervisor does not run the guest."""
+    """Guards: the host is still down, and its hypervisor has the guest only as it had it."""
     yield ServiceDown(cell, host)
     yield from no_guest(host, instance, facts)
 
 
 def no_guest(host: str, instance: Instance, facts: Facts) -> Iterator[Guard]:
-    """The guard that the hypervisor of a host has the guest in no other state than it had."""
+    """Guard: the hypervisor of a host, if it answered, has the guest in the same state."""
     if facts.hypervisor_answered(host):
         states = [row.state for row in facts.domains_of.get(instance.uuid, ()) if row.host == host]
         yield DomainIs(host, instance.uuid, states[0] if states else None)
 
 
 def on_host(node: ComputeNode, facts: Facts) -> tuple[Guard, ...]:
-    """The guards that a host's compute node is there, and that its cell is not behind."""
+    """Guards: the host's compute node is there, and its cell is not behind."""
     return (NodeIs(node.cell, node.host, node.uuid), *fresh(node.cell, facts))
 
 
@@ -167,8 +167,8 @@ def _contents(row: Provider) -> ProviderContents:
 
 
 def fresh(cell: str, facts: Facts) -> Iterator[Guard]:
-    """The guard that a cell is not behind, if it is not now."""
+    """Guard: the cell is not behind. There is none if the cell is behind already."""
     reported = facts.heartbeats.get(cell)
-    # A cell that is behind with an operator's leave has no such guard: it would never hold.
+    # An operator may trust a cell that is behind; there this guard would never hold.
     if reported is not None and facts.taken_at - reported <= facts.service_down_time:
         yield CellFresh(cell, int(facts.service_down_time.total_seconds()))

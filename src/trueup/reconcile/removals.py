@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Removals: steps that delete providers come last, each when nothing is held of its provider any
-more. Pure."""
+"""Removals: steps that delete providers come after the steps that release their resources. Pure."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -15,14 +14,14 @@ from trueup.reconcile.whole_provider import WholeProvider
 
 @dataclass(frozen=True, slots=True)
 class Removals:
-    """Removals with the steps that they need, and those whose providers stay in use."""
+    """Removals that can be made, with the steps that they need, and those that cannot."""
 
     steps: tuple[Step, ...]
     in_use: tuple[NoRoom, ...]
 
 
 def removed_by(step: Step) -> str | None:
-    """The provider that a step deletes, if that is what it does."""
+    """The provider that a step deletes; None if it deletes none."""
     for change in step.changes:
         if isinstance(change.target, WholeProvider) and change.after is None:
             return change.target.provider
@@ -30,10 +29,10 @@ def removed_by(step: Step) -> str | None:
 
 
 def after_release(removals: Sequence[Step], others: Iterable[Step], facts: Facts) -> Removals:
-    """Each removal after the steps that release what is held of its provider.
+    """Let each removal need the steps that release the resources of its provider.
 
-    SAFETY: what no step releases keeps the provider, and with it the other providers of its tree:
-    all removals for one finding are made, or none.
+    SAFETY: if a consumer holds resources that no step releases, no provider of that tree is
+    deleted: all removals for one finding are made, or none.
     """
     releasing = {consumer: step for step in others for consumer in step.consumers}
     steps, in_use = [], {}

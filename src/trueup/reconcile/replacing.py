@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Full replaces: defects that are healed by letting an instance hold what it should, all at once.
+"""Full replaces: remedies that let an instance hold all that it should, in one request.
 
 Pure. The verdict and the remedy rest on the same value, `should_hold`.
 """
@@ -29,7 +29,7 @@ from trueup.reconcile.steps import Guard, MigrationState, Step
 def replacing(
     name: str, severity: Severity, claim: OnHost, facts: Facts, more: Evidence | None = None
 ) -> Finding | Unchecked:
-    """The verdict: that it holds something else than it should, or why that is not certain."""
+    """The verdict: it does not hold what it should, or why that is not certain."""
     subject, names = Subject("instance", claim.instance.uuid), facts.provider_names
     others = sorted(names.get(root, root) for root in elsewhere(claim, facts))
     where = ", ".join(others) or claim.provider.name
@@ -65,30 +65,30 @@ def replaced(
 
 
 def obstacle(claim: OnHost, facts: Facts) -> str:
-    """Why it cannot be said what the instance should hold, or nothing may be released; or empty."""
+    """Why it is not known what the instance should hold, or why nothing may be released; or ""."""
     right = should_hold(claim, facts)
     if isinstance(right, Unknown):
         return right.reason
     if right == claim.held:
-        return "why it holds something of another provider is not known"
+        return "it is not known why it holds resources of another provider"
     known = facts.nodes_by_uuid.keys() | {row.uuid for row in facts.deleted_compute_nodes}
     strangers = sorted(elsewhere(claim, facts) - known)
     if strangers:
         named = ", ".join(facts.provider_names.get(one, one) for one in strangers)
         return f"{named} is of no compute node that any cell knows"
-    # SAFETY: a source that is silent may know why it is held.
+    # SAFETY: a silent source may know why it holds them.
     return facts.coverage.gap
 
 
 def guests_on(roots: Iterable[str], claim: OnHost, facts: Facts) -> Iterator[Guard]:
-    """The guards that no host of these, of which something is released, runs the guest by then."""
+    """Guards: the hosts whose resources are released do not run the guest at the write."""
     for root in sorted(roots):
         for node in facts.nodes_by_uuid.get(root, ()):
             yield from no_guest(node.host, claim.instance, facts)
 
 
 def same_status(moves: Iterable[Migration]) -> Iterator[Guard]:
-    """The guards that these migrations stay as they are."""
+    """Guards: these migrations still have the status that they had."""
     for row in {move.uuid: move for move in moves}.values():
         yield MigrationState(row.cell, row.instance, row.uuid, row.status)
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Residence: on which provider an instance should hold its allocation, or why that is not said.
+"""Residence: on which provider an instance should hold its allocation, or why there is none.
 
 Pure rules over facts, shared by the defects so that all of them leave the same instances alone.
 """
@@ -56,8 +56,8 @@ class NoHost:
 class Undetermined:
     """The facts do not determine the provider, for this reason.
 
-    `of_instance`: the reason is about this instance, and not about its whole host or cell, of
-    which it is said once.
+    `of_instance`: the reason is about this instance. Otherwise it is about its whole host or cell,
+    and is reported once for that.
     """
 
     reason: str
@@ -68,7 +68,7 @@ Residence = Placed | Unconfirmed | InMotion | NoHost | Undetermined
 
 
 def residence(instance: Instance, record: InstanceRecord, facts: Facts) -> Residence:
-    """Where the instance resides; `record` is its record."""
+    """Where the instance resides; `record` is all that the facts have about it."""
     if reason := _motion(instance, record, facts):
         waiting = _waiting(instance, record, facts)
         return Unconfirmed(waiting) if waiting else InMotion(reason)
@@ -79,7 +79,8 @@ def residence(instance: Instance, record: InstanceRecord, facts: Facts) -> Resid
     if instance.host is None or instance.node is None:
         return NoHost()
     if instance.vm_state == _OFFLOADED:
-        # nova-compute died between saying so and clearing the host: which is true is not known.
+        # nova-compute died after it set the state and before it cleared the host: it is not known
+        # which of the two is true.
         return Undetermined(f"it is {_OFFLOADED}, and yet on host {instance.host}")
     nodes = facts.nodes_by_place.get((instance.cell, instance.host, instance.node), ())
     if len(nodes) != 1:
@@ -150,7 +151,7 @@ def _of_host(reason: str) -> Undetermined:
 
 
 def _waiting(instance: Instance, record: InstanceRecord, facts: Facts) -> Migration | None:
-    """The move that waits for confirmation, if that is all that is under way, and it is certain."""
+    """The move that waits for confirmation, if nothing else is under way and sources agree."""
     if instance.vm_state != "resized" or len(record.living) > 1:
         return None
     moves = [row for row in record.migrations if row.under_way]

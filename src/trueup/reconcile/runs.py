@@ -45,16 +45,16 @@ from trueup.reconcile.sources.cloud import Cloud
 from trueup.reconcile.steps import Step
 from trueup.reconcile.undo import inverse
 
-# nova-compute's default update_resources_interval: what it repairs by itself is repaired by then.
+# nova-compute's default update_resources_interval: by then it has repaired what it repairs itself.
 INTERVAL_SECONDS = 60
 
-# Lets so many seconds pass, and may show that.
+# Lets this many seconds pass, and may show progress meanwhile.
 Wait = Callable[[float], None]
 
 
 @dataclass(frozen=True, slots=True)
 class Observer:
-    """A cloud, and how it is observed: each time in the same way. `pause` lets seconds pass."""
+    """A cloud, and how it is observed each time. `pause` lets seconds pass."""
 
     cloud: Cloud
     options: AuditOptions
@@ -65,9 +65,9 @@ class Observer:
     def observe(self) -> Observation:
         """The cloud as it is now. Raises as `collect`.
 
-        Each suspect is read again by itself: its consumers, its rows in all cells, its migrations;
-        of a host or provider its nodes, its service, its tree and all that is held of it.
-        SAFETY: so an audit can be an alarm, also of a cloud that moves while it is read.
+        Each suspect is read again by itself: an instance's consumers, its rows in all cells and its
+        migrations; a host's or provider's nodes, service, tree and allocations.
+        SAFETY: a cloud that moves while it is read causes no false alarm.
         """
         first = observation(collect(self.cloud, self.progress, self.selection), self.options)
         return self._consumers_again(self._places_again(first))
@@ -89,7 +89,7 @@ class Observer:
             try:
                 facts = collect(self.cloud, self.progress, again)
             except SelectionUnknown as unknown:
-                # Nothing knows of it any more: it is gone, and no suspect.
+                # No source knows it any more: it is gone, and no longer a suspect.
                 suspects -= {unknown.name}
             else:
                 return confirmed_again(first, audit(facts, self.options))
@@ -136,7 +136,7 @@ def plan_again(
 def plan_of_facts(
     facts: Facts, first: Audit, interval: timedelta, options: AuditOptions
 ) -> Planned:
-    """Plan what an audit and later facts, that were both kept, have in common.
+    """Plan the findings that a saved audit and later, saved facts have in common.
 
     Raises IntervalInvalid, ObservedTooSoon.
     """
@@ -146,10 +146,10 @@ def plan_of_facts(
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """A run in progress: each outcome is a step that was attempted, as the iterator goes on.
+    """A run in progress: each step is attempted when the iterator asks for its outcome.
 
-    `finished` says that it was finished before; `name` is "" where there is nothing to do. `open`
-    are the steps of the undone run of which it cannot be said yet whether they were written.
+    `finished`: every step was done before. `name` is empty if there is nothing to do. `open` are
+    the steps of the undone run that may or may not have been written: that is not known yet.
     """
 
     name: str
@@ -174,7 +174,7 @@ def applied(plan: Plan, cloud: Cloud, folder: Path, pace: Pace = ONE_BY_ONE) -> 
 
 @dataclass(frozen=True, slots=True)
 class Chosen:
-    """Which steps of a run to take back (by id or number; none: all), and how many subjects."""
+    """Which steps of a run to take back, by id or number (none: all), and the limit of subjects."""
 
     steps: Sequence[str] = ()
     limit: int | None = None
@@ -191,7 +191,7 @@ def undone(
     chosen: Chosen = ALL_STEPS,
     pace: Pace = ONE_BY_ONE,
 ) -> Iterator[Run]:
-    """A run that takes back what is in place of another one, or only some steps of it.
+    """A run that takes back the steps of another run that are in place, or only some of them.
 
     Raises as `applied`, and RunUnknown, StepUnknown, PlanForeign, LimitExceeded.
     """
@@ -215,7 +215,7 @@ def origin(cloud: Cloud) -> Origin:
 
 
 def _marking(undo: Run, original: Journal) -> Iterator[Outcome]:
-    """The outcomes of an undo; what is done is noted in the journal of the run it undoes."""
+    """The outcomes of an undo; the journal of the undone run notes each step taken back."""
     for step, settled in undo.outcomes:
         if settled.result == "done":
             original.take_back(step.id, undo.name, settled.versions[::-1])
@@ -223,7 +223,7 @@ def _marking(undo: Run, original: Journal) -> Iterator[Outcome]:
 
 
 def _settle_earlier_undos(original: Journal, cloud: Cloud, folder: Path) -> None:
-    """Note what undos of the same run wrote that were interrupted before they could say so."""
+    """Note in the journal what interrupted undos of the same run took back without noting it."""
     journals = (one for one in runs_in(folder) if isinstance(one, Journal))
     for name in [one.run for one in journals if one.plan.undoes == original.run]:
         with reopened(name, folder) as undo:

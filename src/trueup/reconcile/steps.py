@@ -159,7 +159,7 @@ State = (
 
 
 class Change(msgspec.Struct, frozen=True):
-    """Take a target from `before` to `after`, if its version still is this one.
+    """Take a target from `before` to `after`, if it still has this version.
 
     None on either side: the target does not exist then.
     """
@@ -218,7 +218,7 @@ class CellFresh(msgspec.Struct, frozen=True, tag="cell-fresh"):
 
 
 class DomainIs(msgspec.Struct, frozen=True, tag="domain-is"):
-    """Guard: a host's hypervisor has the domain in this state; None: it has no such domain."""
+    """Guard: a host's hypervisor has the domain in this state; None if it has no such domain."""
 
     host: str
     domain: str
@@ -253,7 +253,7 @@ class Step(msgspec.Struct, frozen=True):
 
 
 def parts_of(target: Target) -> tuple[str, ...]:
-    """What a target consists of, by uuid or name. A reshape counts by its consumers."""
+    """The subjects of a target, by uuid or name. A reshape is counted by its consumers."""
     match target:
         case AllocationsOf(consumers):
             return consumers
@@ -295,9 +295,9 @@ def allocations_step(
 ) -> Step:
     """The step that takes consumers, all at once, from what they hold in these facts to `after`.
 
-    `facts.holdings` has each of them. The consumers' generations are the version: the generations
-    of providers are no guard, for on a busy host they never stand still, and Placement itself
-    checks the capacity.
+    `facts.holdings` has each of them. The version is the consumers' generations. The generations of
+    providers are no guard: on a busy host they change all the time, and Placement itself checks the
+    capacity.
     """
     consumers = tuple(sorted(after))
     holdings = {one: facts.holdings[one] for one in consumers}
@@ -325,10 +325,10 @@ def step_of(
 
 
 def swapped(step: Step, versions: Sequence[Version]) -> Step:
-    """The step back, for changes that left these versions behind.
+    """The inverse step, for changes that left these versions.
 
-    Of the guards only the instance's state is kept, without the time of its last update: it may
-    have changed rightly since, and an undo may come long after.
+    Only the guards of instances are kept, without the time of their last update: an undo may come
+    long after, and instances may have been updated rightly since.
     """
     pairs = zip(step.changes, versions, strict=True)
     changes = tuple(

@@ -18,7 +18,7 @@ class StepUnknown(Exception):
 
 
 def inverse(journal: Journal, only: Iterable[str] = ()) -> Plan:
-    """The steps that are in place, swapped, last first; or only those with these ids or numbers.
+    """The inverse of the steps that are in place, last first; or only of these ids or numbers.
 
     Raises StepUnknown.
     """

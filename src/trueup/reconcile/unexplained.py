@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What no defect has a name for: it is said, so that silence means that all is right. Pure."""
+"""Wrong claims that no defect asks for: they are reported, so that silence means "right". Pure."""
 
 from collections.abc import Collection, Iterator
 
@@ -14,14 +14,15 @@ from trueup.reconcile.expected import open_reasons
 from trueup.reconcile.facts import Facts
 from trueup.reconcile.findings import Subject, Unchecked, amounts_in_words
 
-# The types of claims that are no defect's matter.
+# The types of claims that no defect asks for.
 _UNNAMED = (WrongDevices,)
 
 
 def unexplained(facts: Facts, told: Collection[str]) -> Iterator[Unchecked]:
-    """Instances whose claim is not right, and not of a type that a defect asks for.
+    """Instances whose claim is not right, and has a type that no defect asks for.
 
-    `told` are the uuids of which some verdict is there: why facts are not certain is not repeated.
+    `told` are the uuids that have a verdict already: for these, it is not repeated why their facts
+    are not certain.
     """
     for claim in all_claims(facts):
         if reason := _reason(claim, facts, told):

@@ -11,13 +11,13 @@ InventoryValues = Mapping[str, Mapping[str, int | float]]
 
 
 class WholeProvider(msgspec.Struct, frozen=True, tag="whole-provider"):
-    """A resource provider with its inventories, traits and aggregates: whether all that exists."""
+    """Target: whether a resource provider exists, with its inventories, traits and aggregates."""
 
     provider: str
 
 
 class ProviderContents(msgspec.Struct, frozen=True, tag="whole-provider"):
-    """All of a provider but its allocations and children, which it cannot have when deleted."""
+    """A provider without its allocations and children: it has none of these when it is deleted."""
 
     name: str
     parent: str | None
@@ -27,6 +27,6 @@ class ProviderContents(msgspec.Struct, frozen=True, tag="whole-provider"):
 
     @property
     def digest(self) -> str:
-        """Its version. Not the generation, which every allocation moves, also those that a plan
-        releases before it deletes the provider."""
+        """Its version. The generation would not do: a plan first releases allocations, and each of
+        these writes raises the generation."""
         return sha256(msgspec.json.encode(self, order="deterministic")).hexdigest()

@@ -18,7 +18,7 @@ def test_a_provider_is_told_with_what_is_held_of_it():
     assert "VCPU: 8 in all, 0 reserved, ratio 1: a capacity of 8, of which 2 is held." in section(
         told, "Inventory and usage"
     )
-    assert section(told, "Who holds of it") == ("1 consumer: instances that are deleted.",)
+    assert section(told, "Who holds its resources") == ("1 consumer: instances that are deleted.",)
     assert section(told, "Nova says")[0] == "Its root is compute node h1 of host h1 in cell1."
     assert f"orphaned-allocation:{uuid_of('old')}" in told.findings
 
@@ -28,7 +28,7 @@ def test_a_child_names_its_parent_and_a_pool_whom_it_shares_with():
     assert "It is in the tree of h1." in section(nic, "Placement says")
     pool = story_of("provider", "pool", "cell1\nprovider pool DISK_GB=10 sharing\n")
     assert "It shares what it has with no host." in section(pool, "Placement says")
-    assert section(pool, "Who holds of it") == ("Nobody holds anything of it.",)
+    assert section(pool, "Who holds its resources") == ("Nobody holds anything of it.",)
 
 
 def test_more_than_there_is_and_what_has_no_inventory_is_said():

@@ -62,7 +62,7 @@ _NOUNS: dict[type[Target], str] = {
 
 
 class Fate(Enum):
-    """What a target says about a change of it."""
+    """What the present state of a target says about a change of it."""
 
     UNWRITTEN = "it is as it was before"
     WRITTEN = "it is as the change leaves it, at the version that the change leaves"
@@ -80,20 +80,20 @@ def write(change: Change, cloud: Cloud) -> Reply:
 
 
 def version_after(change: Change) -> Version | None:
-    """The version that only this change leaves behind, of the parts of which it can be said."""
+    """The version that only this change leaves, for those parts where that is known."""
     return _KINDS[type(change.target)].version_after(change)
 
 
 def noun(change: Change) -> str:
-    """What a change replaces, in the plural."""
+    """What a change replaces, as a noun in the plural."""
     return _NOUNS[type(change.target)]
 
 
 def fate(change: Change, found: Found) -> Fate:
     """Whether a target is as before a change or as after it.
 
-    SAFETY: what looks like `after` at another version was written by somebody else. Taken for ours,
-    an undo would destroy it.
+    SAFETY: if the state is `after` but the version is another one, somebody else wrote it. If it
+    counted as ours, an undo would destroy it.
     """
     if found.state == change.before and found.version == change.version:
         return Fate.UNWRITTEN

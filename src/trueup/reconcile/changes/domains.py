@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The definition of a libvirt domain: what it is started with next. A running guest goes on."""
+"""The definition of a libvirt domain, for its next start. A running guest is not affected."""
 
 from trueup.reconcile.changes.target import Found, Reply, digest
 from trueup.reconcile.facts import LIBVIRT
@@ -10,7 +10,7 @@ from trueup.reconcile.steps import Change, DomainDefinition, DomainText
 
 
 def read(target: DomainDefinition, cloud: Cloud) -> Found:
-    """The inactive definition; the version is a digest of it, for libvirt keeps none."""
+    """The inactive definition; its version is a digest, because libvirt keeps no version."""
     text = _hypervisors(cloud).definition(target.host, target.domain)
     if text is None:
         return Found(None, {target.domain: None})
@@ -19,7 +19,7 @@ def read(target: DomainDefinition, cloud: Cloud) -> Found:
 
 
 def write(change: Change, cloud: Cloud) -> Reply:
-    """Define the domain anew. libvirt compares no version, so that it is compared right before."""
+    """Define the domain anew. libvirt compares no version, so it is compared right before."""
     assert isinstance(change.target, DomainDefinition)
     assert isinstance(change.after, DomainText)
     if read(change.target, cloud).version != change.version:
@@ -29,7 +29,7 @@ def write(change: Change, cloud: Cloud) -> Reply:
 
 
 def version_after(change: Change) -> None:
-    """libvirt adds what it takes for granted, so that the text it keeps is its own."""
+    """Not known: libvirt adds defaults, so the text that it keeps is not the one we wrote."""
     return
 
 

@@ -12,7 +12,7 @@ from trueup.reconcile.sources.errors import AccessDenied
 from trueup.reconcile.sources.http import detail, error_code
 from trueup.reconcile.steps import Change, State, Version
 
-# Placement's code for a generation that moved meanwhile, of a consumer or of a provider.
+# Placement's code for a generation, of a consumer or a provider, that changed meanwhile.
 CONCURRENT_UPDATE = "placement.concurrent_update"
 
 
@@ -28,9 +28,9 @@ class Found:
 class Reply:
     """What a service answered to a write.
 
-    `definite`: if the write was not accepted, nothing of it was or will be done. Else only the
-    target itself can tell. `version` is the one that an accepted write left. `conflict`: another
-    write came in between, which need not have been to this target.
+    `definite`: if the write was not accepted, nothing of it was or will be done. Otherwise only the
+    target shows whether it was. `version` is the one that an accepted write left. `conflict`:
+    another write, not necessarily to this target, came in between.
     """
 
     accepted: bool
@@ -44,8 +44,8 @@ class Reply:
 def reply_of(response: Any, success: int, version: Version | None = None) -> Reply:
     """A service's response to a write. Raises AccessDenied.
 
-    Whatever is neither the `success` status nor an error of ours (4xx), as that of a server that
-    fails or of a proxy before it, does not say whether the write was made.
+    Any status but `success` and the client errors (4xx), for example from a proxy, does not say
+    whether the write was made.
     """
     status = response.status_code
     request_id = response.headers.get("x-openstack-request-id", "")
@@ -63,7 +63,7 @@ def reply_of(response: Any, success: int, version: Version | None = None) -> Rep
 
 
 def generation_after(change: Change) -> Version:
-    """The version that a replace leaves of a target with one generation: one more."""
+    """The version after a replace: each generation is one more."""
     return {
         part: number + 1 if isinstance(number, int) else number
         for part, number in change.version.items()
@@ -71,7 +71,7 @@ def generation_after(change: Change) -> Version:
 
 
 def digest(state: State | None) -> str | None:
-    """The version of a target whose service keeps none."""
+    """A version for a target whose service keeps none: a digest of its state."""
     return None if state is None else sha256(msgspec.json.encode(state)).hexdigest()
 
 
@@ -85,4 +85,4 @@ class TargetKind(Protocol):
         """Write `after` if the target still has the change's version. Is never sent twice."""
 
     def version_after(self, change: Change) -> Version | None:
-        """The version that only this change leaves behind, of the parts of which it can be said."""
+        """The version that only this change leaves, for those parts where that is known."""

@@ -54,16 +54,16 @@ class FindingEffect:
 
 
 def effects_of(findings: Iterable[Finding], facts: Facts) -> dict[str, FindingEffect]:
-    """The effect of each finding, as its remedy tells, by its id."""
+    """The effect of each finding, computed from its remedy, by the id of the finding."""
     every = tuple(findings)
     complete = with_owners(facts, every)
     return {finding.id: _effect(finding, complete) for finding in every}
 
 
 def with_owners(facts: Facts, findings: Iterable[Finding]) -> Facts:
-    """The facts with a holding of each consumer that remedies of these findings may change.
+    """The facts with a holding for each consumer that remedies of these findings may change.
 
-    Where Placement was not asked for it, its owner is the one that Nova has.
+    If Placement was not asked for a consumer, its owner is the one that Nova has.
     """
     missing = set(consumers_of(tuple(findings))) - facts.holdings.keys()
     if not missing:

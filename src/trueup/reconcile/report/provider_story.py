@@ -21,7 +21,7 @@ def provider_story(uuid: str, seen: Observation) -> Story:
     sections = [
         Section("Placement says", tuple(_provider(provider, facts))),
         Section("Inventory and usage", tuple(_inventories(provider, facts))),
-        Section("Who holds of it", tuple(_who_holds(holders, facts))),
+        Section("Who holds its resources", tuple(_who_holds(holders, facts))),
         Section("Nova says", (*_nodes(nodes, provider, facts), *silent(facts))),
     ]
     return told(Subject("provider", uuid), provider.name, about, sections)
@@ -42,7 +42,7 @@ def host_story(name: str, seen: Observation) -> Story:
             Section(f"Provider {row.name}", (*_provider(row, facts), *_inventories(row, facts)))
             for row in providers
         ),
-        Section("Who holds of it", tuple(_who_holds(holders, facts))),
+        Section("Who holds its resources", tuple(_who_holds(holders, facts))),
     ]
     return told(Subject("host", name), name, about, sections)
 

@@ -8,7 +8,7 @@ REHEARSAL_COLUMNS = ("What", "Subject", "Before", "After", "Result")
 
 
 def rehearsal_table(shown: Rehearsal) -> Table:
-    """One row for each step, each verdict that must not be there, and each usage that changed."""
+    """One row for each step, each finding left or new, each open question, each changed usage."""
     rows: list[tuple[Cell, ...]] = [
         ("step", " ".join(sorted(step.subjects)), "", "", _words(settled.result, settled.reason))
         for step, settled in shown.outcomes

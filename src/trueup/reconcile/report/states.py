@@ -34,7 +34,7 @@ def before_and_after(step: Step, names: Mapping[str, str]) -> tuple[Words, Words
 
 
 def state_in_words(state: State | None, names: Mapping[str, str]) -> Words:
-    """The parts of a state; nothing for a target that does not exist."""
+    """The parts of a state, by label; empty for a target that does not exist."""
     match state:
         case None:
             return {}

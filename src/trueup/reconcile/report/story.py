@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Stories: everything that is known of one subject, in sentences, with what would be done. Pure."""
+"""Stories: what is known about one subject, and what a plan would do, in sentences. Pure."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
@@ -30,7 +30,7 @@ class Section:
 
 @dataclass(frozen=True, slots=True)
 class Story:
-    """A subject, and all that is said of it. `findings` are the ids of those about it."""
+    """A subject, and everything that is known about it. `findings` are the ids of its findings."""
 
     subject: Subject
     name: str
@@ -83,7 +83,7 @@ def concern(seen: Observation, subjects: Iterable[str]) -> Concern:
 
 
 def told(subject: Subject, name: str, about: Concern, sections: Iterable[Section]) -> Story:
-    """The story of a subject: these sections, and then who is right and what would be done."""
+    """The story of a subject: these sections, and then the verdicts and what a plan would do."""
     every = (*sections, *_judgement(about))
     coverage = about.facts.coverage
     return Story(
@@ -162,6 +162,6 @@ def at(time: datetime | None) -> str:
 
 
 def silent(facts: Facts) -> Iterator[str]:
-    """The sources that say nothing."""
+    """The sources that did not answer."""
     for source in facts.coverage.missing:
         yield f"{source.source} did not answer: {source.reason}."

@@ -90,7 +90,7 @@ _FOUND: dict[str, Callable[[str, Facts], dict[str, str]]] = {
     "host": _hosts,
 }
 _STORIES: dict[str, Callable[[str, Observation], Story]] = {
-    # Where no cell that answered has it, what it holds is told.
+    # If no cell that answered has it, the story of the consumer says what it holds.
     "instance": consumer_story,
     "provider": provider_story,
     "consumer": consumer_story,

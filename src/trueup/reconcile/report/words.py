@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Evidence in words: what findings hold as values is put into text here, and nowhere else."""
+"""Evidence in words: only this module turns the values of findings into text."""
 
 from collections.abc import Iterable, Mapping
 
