@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""trueup audit: say what is wrong, write nothing to the cloud."""
+"""trueup audit: report what is wrong, and write nothing to the cloud."""
 
 import argparse
 from collections.abc import Mapping
@@ -45,7 +45,10 @@ class AuditCommand(DocumentVerb, FactsVerb):
         add_from_option(parser)
         _add_view_options(parser)
         parser.add_argument(
-            "--save", metavar="FILE", type=Path, help="keep this look, for 'trueup plan --first'"
+            "--save",
+            metavar="FILE",
+            type=Path,
+            help="save this observation, for 'trueup plan --first'",
         )
         add_mute_options(parser)
         return parser

@@ -76,7 +76,8 @@ _WORDS: dict[type[Exception], tuple[ExitCode, Callable[[Any], str]]] = {
         ExitCode.USAGE,
         lambda e: (
             f"{e.path} cannot be used: {e.reason}. Each [[acknowledged]] has a kind (host-gone, "
-            "foreign-owner, lagging-replica, finding), a name, a reason and a date 'until'."
+            "foreign-owner, lagging-replica, finding, port-provider), a name, a reason and a date "
+            "'until'."
         ),
     ),
     muting.FindingUnknown: (

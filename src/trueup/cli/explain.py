@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""trueup explain: all that is known of one subject, in sentences."""
+"""trueup explain: what is known about one subject, in sentences."""
 
 import argparse
 import textwrap
@@ -29,14 +29,16 @@ _COLUMNS = ("About", "Sentence")
 
 
 class ExplainCommand(DocumentVerb, CloudVerb):
-    """Tell all that is known of an instance, provider, consumer or host, and what would be done."""
+    """Tell what is known about an instance, provider, consumer or host, and what a plan does."""
 
     _story: Story
 
     def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
         parser = super().get_parser(prog_name)
-        parser.add_argument("kind", choices=KINDS, help="what it is")
-        parser.add_argument("name", metavar="NAME", help="its name or uuid; of a consumer its uuid")
+        parser.add_argument("kind", choices=KINDS, help="the kind of the subject")
+        parser.add_argument(
+            "name", metavar="NAME", help="its name or uuid; for a consumer, its uuid"
+        )
         add_audit_options(parser)
         add_from_option(parser)
         return parser
@@ -78,14 +80,14 @@ class ExplainCommand(DocumentVerb, CloudVerb):
             seen = Observer(cloud, options, report, _only(kind, uuid)).observe()
             found = uuid_of(kind, uuid, seen.facts)
             if kind == "host" and found != uuid:
-                # It was named by its node; what is on it is selected by its own name.
+                # The name was that of its compute node; instances are selected by the host's name.
                 seen = Observer(cloud, options, report, _only(kind, found)).observe()
             uuid = found
             return kind, uuid, Observation(_with_owners(seen.facts, uuid, cloud), seen.audit)
 
 
 def _with_owners(facts: Facts, uuid: str, cloud: Cloud) -> Facts:
-    """With what Placement says of the owner, where the subject is a consumer."""
+    """The facts, with the owner that Placement has for the consumers of the subject."""
     moves = facts.record(uuid).moves
     return with_holdings(facts, cloud, {uuid, *moves} & facts.consumers.keys())
 

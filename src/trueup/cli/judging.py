@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How commands judge a cloud: the options of an audit, what is told of it, and its exit code."""
+"""How commands judge a cloud: the options of an audit, its summary, and its exit code."""
 
 import argparse
 import os
@@ -17,14 +17,14 @@ from trueup.reconcile.options import AuditOptions
 
 # Beside the other configuration of the cloud.
 ACKNOWLEDGED = Path("/etc/trueup/acknowledged.toml")
-# How many rows that were not understood are shown of each source.
+# How many rows that were not understood are shown for each source.
 UNREAD_SHOWN_MAX = 10
 
 
 def verdict(result: Audit, work: bool) -> ExitCode:
-    """The exit code of a look: incomplete evidence first, lest it be taken for the whole.
+    """The exit code of an observation. Incomplete evidence comes first: it must not look complete.
 
-    `work` says whether anything is left to do, of what is shown.
+    `work` says whether there is anything to do among what is shown.
     """
     if result.incomplete:
         return ExitCode.INCOMPLETE
@@ -56,7 +56,7 @@ def summarize(result: Audit, hidden: int = 0) -> None:
 
 
 def _tell_gaps(answer: SourceStatus) -> None:
-    """What of an answer is not in the facts: the first rows, and how many there are."""
+    """Print what an answer lacks: the first rows that were not understood, and their number."""
     if answer.unread_rows:
         lost = f", {answer.lost_rows} of them not at all" if answer.lost_rows else ""
         say(f"Not understood in {answer.source}: {answer.unread_rows} values{lost}.")
@@ -92,7 +92,7 @@ def acknowledged_file(named: Path | None) -> Path:
 
 
 def _acknowledged_path() -> Path | None:
-    """The file that need not be named; None: there is none."""
+    """The file that is used when none is named; None if there is none."""
     if named := os.environ.get("TRUEUP_ACKNOWLEDGED"):
         return Path(named)
     return ACKNOWLEDGED if ACKNOWLEDGED.exists() else None

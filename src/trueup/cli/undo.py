@@ -19,7 +19,7 @@ from trueup.reconcile.runs import Chosen, undone
 
 
 class UndoCommand(CloudVerb):
-    """Give back what the steps of a run changed, and refuse by name what has changed since."""
+    """Take back the steps of a run; a step whose target has changed since is refused by name."""
 
     def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
         parser = super().get_parser(prog_name)

@@ -22,7 +22,7 @@ Application = Callable[[dict[str, Any], Callable[..., Any]], Iterable[bytes]]
 
 
 class BodiesFirst:
-    """A WSGI application around another, of which `turns` requests run at the same time."""
+    """A WSGI application around another, which handles at most `turns` requests at a time."""
 
     def __init__(self, application: Application, turns: int, length_max: int):
         self._application, self._length_max = application, length_max

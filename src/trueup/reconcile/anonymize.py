@@ -101,7 +101,7 @@ def _removed(names: Pseudonyms, text: str) -> str:
 
 
 def _address_only(names: Pseudonyms, profile: Mapping[str, Any]) -> dict[str, Any]:
-    """Of a binding profile the address of the device: the rest may contain anything."""
+    """Only the device's address of a binding profile: the rest may contain anything."""
     return {"pci_slot": profile["pci_slot"]} if profile.get("pci_slot") else {}
 
 

@@ -21,7 +21,7 @@ class FileUnwritable(Exception):
 
 
 def refuse_unwritable(path: Path) -> None:
-    """Raise FileUnwritable if `write` would; for asking before the work of which it is the end."""
+    """Raise FileUnwritable if `write` would. Call it before the work whose result is written."""
     try:
         target, _ = _target(path)
         handle, temporary = _temporary(target)

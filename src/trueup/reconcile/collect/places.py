@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Reads some hosts and trees of providers again: what is said of them, without their instances.
+"""Reads some hosts and trees of providers again, without their instances.
 
 Cells first, then the ledger: the other way round than a whole cloud is read. What a service is
 making or deleting in between looks wrong from one side at most.

@@ -74,7 +74,7 @@ def collect_selected(cloud: Cloud, progress: Progress, selection: Selection) -> 
     ports, of_neutron = ports_of(cloud, progress, candidates & partial.alive.keys())
     seen_on = nodes_of(partial, selection.hypervisors)
     domains, of_libvirt = domains_of(cloud, (*nodes, *seen_on))
-    # Of a selection of consumers no provider is judged.
+    # If consumers are selected, no provider is judged.
     of_places = not selection.uuids | selection.projects
     collected = Collected(
         taken_at=taken_at,

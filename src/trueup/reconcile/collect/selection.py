@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Selection: the instances, hosts, providers, cells and projects that a command looks at.
 
-Of several names of one kind, one has to match; of several kinds, each has to match. A selection
+Among several names of one kind, one has to match; if several kinds are given, each has to match. A selection
 never changes a verdict: every cell is asked about the instances that are selected.
 """
 

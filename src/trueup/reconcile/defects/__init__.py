@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The defects Trueup knows, in the order in which they are asked. One file each."""
+"""The defects that Trueup knows, in the order in which they are asked. Each has a file."""
 
 from collections.abc import Iterator
 from typing import Protocol
@@ -61,7 +61,7 @@ class Defect(Protocol):
 
 
 DEFECTS: tuple[Defect, ...] = (
-    # The most dangerous of all comes first, in every table.
+    # The most dangerous defect. Among findings of one severity, earlier defects come first.
     domain_elsewhere,
     orphaned_allocation,
     evacuation_residue,

@@ -78,7 +78,7 @@ class Coverage:
 
     @property
     def damaged(self) -> tuple[SourceStatus, ...]:
-        """Sources that answered with rows of which nothing could be understood."""
+        """Sources that answered with rows that could not be understood at all."""
         return tuple(one for one in self.sources if one.answered and one.lost_rows)
 
     @property

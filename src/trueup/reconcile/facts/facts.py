@@ -72,8 +72,8 @@ class Facts:
     ports: tuple[Port, ...] = ()
     # The hosts of a selection; None if nothing was selected and the whole cloud was read.
     hosts_in_scope: frozenset[str] | None = None
-    # Of a selection: the providers all of whose consumers were read, and the compute nodes that
-    # were selected, by uuid; only these are judged. None: all of them.
+    # For a selection: the uuids of the providers whose consumers were all read, and of the selected
+    # compute nodes. Only these are judged; None means that all are.
     providers_in_scope: frozenset[str] | None = None
     domains: tuple[Domain, ...] = ()
     # What is wrong in Placement's own rows; read from its database only.
@@ -119,8 +119,8 @@ class Facts:
     def alive(self) -> Mapping[str, Instance]:
         """Instances that some cell has as not deleted, by uuid: one such row of each.
 
-        Of several it is the one in the cell that the instance's mapping names, else the last.
-        Hidden instances, of which another row is moving between cells, are among them.
+        If there are several, it is the one in the cell that the instance's mapping names, else the
+        last. Hidden instances, whose other row is moving between cells, are among them.
         """
         living = ([row for row in rows if not row.deleted] for rows in self.instance_rows.values())
         return {rows[-1].uuid: self._mapped(rows) for rows in living if rows}

@@ -10,7 +10,7 @@ from trueup.placement.index.search.all_trees import GenerationOptions
 from trueup.placement.index.search.candidates import find_candidates
 
 _SUMMARIES = SummaryCache()
-"""Of this process. Revisions are unique within a process, so one cache is enough."""
+"""The cache of this process. Revisions are unique within a process, so one is enough."""
 
 
 def list_candidates(request: Request) -> Answer:

@@ -33,7 +33,7 @@ class Constraints:
     demands: tuple[tuple[Demand, ...], ...]
     """By slot."""
     subtrees: tuple[SlotNumbers, ...]
-    """Slots of which one must have a provider that is the ancestor of those of the others."""
+    """Slots that must be in one subtree: the provider of one is the ancestor of the others'."""
     unsuffixed_slots: SlotNumbers
     """The slots of the group without suffix. Their providers together have its traits."""
     required: tuple[AnyOf, ...]

@@ -32,7 +32,7 @@ _Amounts = dict[str, dict[str, Any]]
 
 
 class ExportedProvider(NamedTuple):
-    """A provider, and all that is said of it."""
+    """A provider, with everything that the export contains about it."""
 
     id: int
     uuid: str

@@ -185,7 +185,7 @@ class Placement:
         return self._request(method, path, minor=minor, json=body)
 
     def endpoint(self) -> str:
-        """The address that requests go to, or "" while that cannot be told."""
+        """The address that requests go to, or "" while it is not known."""
         try:
             return str(self._adapter.get_endpoint() or "")
         except ClientException:
