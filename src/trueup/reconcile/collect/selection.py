@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Selection: the instances, hosts, providers, cells and projects that a command looks at.
 
-Among several names of one kind, one has to match; if several kinds are given, each has to match. A selection
-never changes a verdict: every cell is asked about the instances that are selected.
+Among several names of one kind, one has to match; if several kinds are given, each has to match.
+A selection never changes a verdict: every cell is asked about the instances that are selected.
 """
 
 from collections.abc import Callable, Iterable, Mapping
