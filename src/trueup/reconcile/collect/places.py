@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Reads some hosts and trees of providers again, without their instances.
 
-Cells first, then the ledger: the other way round than a whole cloud is read. What a service is
-making or deleting in between looks wrong from one side at most.
+Cells first, then the ledger: the reverse of the order for a whole cloud. Something that a service
+makes or deletes in between looks wrong in at most one of the two orders.
 """
 
 from dataclasses import replace
@@ -12,7 +12,7 @@ from trueup.reconcile.collect.coverage import Cells, Collected, Progress, facts_
 from trueup.reconcile.facts import ComputeNode, Facts
 from trueup.reconcile.sources.cloud import Cloud
 
-# What a tree is asked for over Placement's API.
+# What is read of a tree over Placement's API.
 _REQUESTS_FOR_TREE = 5
 
 

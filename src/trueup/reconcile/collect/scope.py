@@ -51,6 +51,6 @@ def roots_of_nodes(facts: Facts, nodes: Iterable[ComputeNode]) -> frozenset[str]
 
 
 def roots_of_held(facts: Facts, held: Iterable[Amounts]) -> frozenset[str]:
-    """The roots of all trees in which something is held, those of sharing providers included."""
+    """The roots of all trees in which something is held, including those of sharing providers."""
     uuids = {uuid for amounts in held for uuid in amounts}
     return frozenset(facts.providers[u].root for u in uuids & facts.providers.keys())

@@ -33,7 +33,7 @@ from trueup.reconcile.sources.cloud import Cloud
 from trueup.reconcile.sources.nova.contract import InstanceFilter, InstanceIds
 from trueup.reconcile.sources.placement.contract import LedgerLookup
 
-# What a tree is asked for over Placement's API: its providers, what they have, who holds of them.
+# What is read of a tree over Placement's API: its providers, their inventories, their consumers.
 _REQUESTS_FOR_TREE = 5
 _NOT_OF_PROJECTS = Unsupported(
     "consumers of the project that are no instance", "of which project one is, is for Nova to say"
@@ -153,7 +153,7 @@ def _candidates(
 
 
 def _asked_of_nova(selection: Selection, known: _Known) -> frozenset[str]:
-    """The uuids to ask for; of deleted instances, which are many, those that hold something."""
+    """The uuids to ask for: deleted instances, which are many, only if they hold something."""
     written = frozenset(one for one, uuid in known.found.deleted.items() if uuid in known.consumers)
     return selection.uuids | known.consumers.keys() | known.found.living.keys() | written
 
@@ -214,7 +214,7 @@ def _trees(
 def _of_providers(
     consumers: Mapping[str, Amounts], providers: Mapping[str, Provider]
 ) -> dict[str, Amounts]:
-    """What is held of providers that Placement lists; it does not list those without a root."""
+    """What consumers hold of listed providers; Placement does not list those without a root."""
     listed = {
         uuid: {provider: amounts for provider, amounts in held.items() if provider in providers}
         for uuid, held in consumers.items()

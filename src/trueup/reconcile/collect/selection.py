@@ -103,7 +103,7 @@ def chosen(facts: Facts, selection: Selection) -> Facts:
 def _judged(facts: Facts, selection: Selection) -> frozenset[str]:
     """The providers and compute nodes that are judged: those of the places that are selected.
 
-    Of any others, not all consumers were read.
+    For all others, not every consumer was read.
     """
     if selection.uuids | selection.projects:
         return NOBODY

@@ -24,7 +24,7 @@ def collect_whole(cloud: Cloud, progress: Progress) -> Facts:
     taken_at = now()
     cells = Cells(cloud, cloud.nova.cells())
     # SAFETY: the ledger first, then what explains it. What Nova writes to a cell meanwhile is newer
-    # than these facts, and so left alone; read the other way round, a move would look like drift.
+    # than these facts, so it is left alone. In the reverse order, a move would look like drift.
     ledger = cloud.placement.ledger(lambda done, total: progress("providers", done, total))
     with ThreadPoolExecutor(1) as pool:
         asked_ports = pool.submit(lambda: ports_of(cloud, progress))

@@ -20,8 +20,8 @@ _Flat = dict[tuple[str, str], int]
 def agrees(held: Amounts, wanted: ExpectedAllocation) -> bool:
     """Whether what is held may be right: all that is known is held, and the rest is explained.
 
-    A part whose provider is ambiguous may be held of any of them. Where it is unknown whether more
-    of a share is held, or that is for another service to say, more of this share may be held.
+    A part with an ambiguous provider may be held of any of its providers. If a part of a share is
+    unknown, or belongs to another service, more of this share may be held.
     """
     if not wanted.open:
         return held == wanted.known
@@ -29,7 +29,7 @@ def agrees(held: Amounts, wanted: ExpectedAllocation) -> bool:
 
 
 def share_agrees(share: Share, held: Amounts, wanted: ExpectedAllocation) -> bool:
-    """The same of one share."""
+    """The same for one share."""
     mine = wanted.of(share)
     left = _left(held_of(share, held), mine)
     if left is None:
@@ -48,8 +48,8 @@ def covers(held: Amounts, wanted: ExpectedAllocation) -> bool:
 class Difference:
     """How one share of what is held differs from what should be held.
 
-    `lacking` are the parts of which something is not held, without those that another service or
-    nobody knows. `excess` is what is held beyond; nothing, where more may rightly be held.
+    `lacking` are the parts that are not held in full, except unknown ones and those of other
+    services. `excess` is what is held beyond the parts; empty if more may rightly be held.
     """
 
     lacking: tuple[Known | Ambiguous, ...]
@@ -57,11 +57,11 @@ class Difference:
 
 
 def difference(share: Share, held: Amounts, wanted: ExpectedAllocation) -> Difference:
-    """What one share of a claim lacks, and what it has beyond."""
+    """What one share of a claim lacks, and what it has too much."""
     mine = wanted.of(share)
     left = _flat(held_of(share, held))
     parts = [part for part in mine.parts if isinstance(part, Known | Ambiguous)]
-    # What can only be of one provider is taken from there before anything else is.
+    # Parts that only one provider can give are taken first.
     in_turn = sorted(parts, key=lambda part: isinstance(part, Ambiguous))
     lacking = tuple(part for part in in_turn if not _taken_whole(left, part))
     if any(isinstance(part, NotOurs | Unknown) for part in mine.open):
@@ -88,7 +88,7 @@ def _flat(amounts: Amounts) -> _Flat:
 
 
 def _left(held: Amounts, wanted: ExpectedAllocation) -> _Flat | None:
-    """What is held beyond what should be; None: less of something is held."""
+    """What is held beyond what should be held; None if less of something is held."""
     left = _flat(held)
     for uuid, row in wanted.known.items():
         for name, amount in row.items():

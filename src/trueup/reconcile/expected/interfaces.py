@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Interfaces: on which physical function of its host the device of an SR-IOV port is. Pure.
+"""Interfaces: which physical function of a host has the device of an SR-IOV port. Pure.
 
 Launchpad 1819923: `nova-manage placement heal_allocations` does not ask this, and gives up.
 """
@@ -29,9 +29,9 @@ def interfaces_of(
 ) -> frozenset[str]:
     """The interfaces of the physical functions that may have the port's device; none: not known.
 
-    In the order of what is closest to the device: the device that Nova assigned to the port's PCI
-    request, the address in its binding profile, the devices of its domain, the PCI request itself.
-    Where the hypervisor says that the domain has no such device, nothing is known.
+    Asked in this order: the device that Nova assigned to the port's PCI request, the address in its
+    binding profile, the devices of its domain, the PCI request itself. If the hypervisor says that
+    the domain has no such device, the interface is not known.
     """
     if port.vnic_type not in _WITH_DEVICE:
         return frozenset()

@@ -55,7 +55,7 @@ class ComputeService:
         return not self.forced_down and self.reports(now)
 
     def reports(self, now: datetime) -> bool:
-        """Whether it has reported lately, whatever it is forced to be."""
+        """Whether it has reported lately, even if it is forced down."""
         return self.last_seen is not None and now - self.last_seen <= self.down_after
 
 

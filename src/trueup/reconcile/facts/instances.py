@@ -125,8 +125,8 @@ class InstanceMapping:
 class RequestSpec:
     """What Nova's scheduler claims by when it next moves an instance: a row of `request_specs`.
 
-    Not the instance, but its copy in another database: after a resize that failed, or where one
-    of the two was restored, the next claim is of another flavor. None where it cannot be read.
+    It is a copy in another database. After a failed resize, or if one of the two databases was
+    restored, the next claim uses another flavor. None where it cannot be read.
 
     The rest is not kept. Image, NUMA topology and PCI requests are copies as well, and no drift of
     theirs is known. Zone, hints, group and forced hosts say where it may go, not what it holds.

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What only Placement's own database shows: rows that its API leaves out, or takes for others."""
+"""What only Placement's own database shows: rows that its API leaves out or misreads."""
 
 from dataclasses import dataclass
 from typing import Literal

@@ -43,8 +43,8 @@ class Provider:
 
     `parent` is None for a root. A sharing provider `shares_with` the trees of these roots, with
     which it has an aggregate in common. `traits` and `aggregates` (their uuids) are None where
-    they were not read. Of a whole cloud that is read over Placement's API they are only
-    JUDGED_TRAITS and the aggregates that Nova has: all would take two more requests for each.
+    they were not read. For a whole cloud that is read over Placement's API, they contain only
+    JUDGED_TRAITS and Nova's aggregates: reading all takes two more requests for each provider.
     """
 
     uuid: str

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What can be wrong in the tables themselves, where no request can see or mend it.
+"""What can be wrong in the tables themselves, where no request can see or repair it.
 
 One file for each defect, with `find(tx)` and `repair(tx, findings, incomplete)`. Nothing that
 somebody may hold is ever deleted: rows go when what they hang on is gone.

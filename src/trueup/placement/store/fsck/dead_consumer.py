@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Consumers that hold nothing. They do no harm but to counts, and live Placement forgets them."""
+"""Consumers that hold nothing. Such rows only make counts wrong."""
 
 from collections.abc import Sequence
 

@@ -114,7 +114,7 @@ def _keep_one_row(tx: Transaction, split: Split) -> None:
     kept = next((row for row in known if row.uuid == split.canonical), known[0])
     delete_rows(tx, consumers, [row.id for row in known if row.id != kept.id])
     change = update(consumers).where(consumers.c.id == kept.id)
-    # Whoever has read the consumer before must read it again.
+    # A client that has read the consumer before must read it again.
     tx.execute(change.values(uuid=split.canonical, generation=consumers.c.generation + 1))
 
 
