@@ -23,6 +23,7 @@ from trueup.reconcile.steps import (
     MigrationState,
     ServiceDown,
     VersionIs,
+    parts_of,
 )
 
 _OF_INSTANCE = ("host", "node", "vm_state", "task_state", "deleted", "moving", "updated_at")
@@ -38,7 +39,7 @@ def broken(guard: Guard, cloud: Cloud) -> Iterator[str]:
         case VersionIs(target, version):
             found = changes.read(target, cloud).version
             if found != version:
-                yield f"the version of {_named(target)} was {version}, it is {found}"
+                yield f"{' '.join(parts_of(target))} was written since the plan was made"
         case ServiceDown():
             yield from _service(guard, cloud)
         case CellFresh():
@@ -59,10 +60,6 @@ def _of_place(guard: PlaceGuard, cloud: Cloud) -> Iterator[str]:
             yield from _node(guard, cloud)
         case NodeGone():
             yield from _node_gone(guard, cloud)
-
-
-def _named(target: object) -> str:
-    return repr(target)
 
 
 def _instance(guard: InstanceState, cloud: Cloud) -> Iterator[str]:
