@@ -222,7 +222,7 @@ def _read(source: cfg.ConfigOpts) -> Settings:
         ),
         cors=dict(source.cors) if source.cors.allowed_origin else None,
         healthcheck=bool(source.healthcheck.backends),
-        body_length_max=source.oslo_middleware.max_request_body_size,
+        body_length_max=source.trueup.max_request_body_size,
         behind_proxy=source.oslo_middleware.enable_proxy_headers_parsing,
         source=source,
     )

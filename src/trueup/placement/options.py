@@ -123,6 +123,13 @@ OPTIONS: dict[str, list[cfg.Opt]] = {
             help="Seconds that a write waits for a lock of another session of the database; "
             "then it is refused with 503. Only Trueup has this option.",
         ),
+        cfg.IntOpt(
+            "max_request_body_size",
+            default=8 * 1024 * 1024,
+            min=1,
+            help="The most bytes that the body of a request may have; longer ones get 413. "
+            "Only Trueup has this option.",
+        ),
     ],
     "workarounds": [
         cfg.BoolOpt(
@@ -133,15 +140,7 @@ OPTIONS: dict[str, list[cfg.Opt]] = {
     ],
     "cors": list(cors.CORS_OPTS),
     "healthcheck": list(healthcheck.HEALTHCHECK_OPTS),
-    "oslo_middleware": [
-        *http_proxy_to_wsgi.OPTS,
-        cfg.IntOpt(
-            "max_request_body_size",
-            default=8 * 1024 * 1024,
-            min=1,
-            help="The most bytes that the body of a request may have; longer ones get 413.",
-        ),
-    ],
+    "oslo_middleware": list(http_proxy_to_wsgi.OPTS),
 }
 
 _ALLOWED_HEADERS = [

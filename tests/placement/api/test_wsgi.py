@@ -108,7 +108,7 @@ def test_numbers_of_a_query_may_be_long(client: Client) -> None:
 def test_bodies_have_a_limit(
     serve: Callable[..., Client], empty_ledger: str, chunked: bool
 ) -> None:
-    client = serve(empty_ledger, oslo_middleware={"max_request_body_size": 100})
+    client = serve(empty_ledger, trueup={"max_request_body_size": 100})
     body = {"name": "x" * 60, "uuid": UUID(1)}
     assert client.post("/resource_providers", {**body, "name": "x"}).status == 200
     reply = client.post("/resource_providers", {**body, "name": "x" * 100}, chunked=chunked)
