@@ -19,8 +19,9 @@ ON_H1, ON_H2 = "holds web h1 VCPU=2 MEMORY_MB=256\n", "holds web h2 VCPU=2 MEMOR
 OF_MOVE = "holds resize-of-web h2 VCPU=2 MEMORY_MB=256\n"
 NIC = "provider nic of h1 NET_BW_EGR_KILOBIT_PER_SEC=100\n"
 OTHER_NIC = "provider other-nic of h1 NET_BW_EGR_KILOBIT_PER_SEC=100\n"
-PORT = "port p1 of web NET_BW_EGR_KILOBIT_PER_SEC=5 named=nic traits=A\n"
-SUITS = NIC.replace("\n", " traits=A\n") + OTHER_NIC.replace("\n", " traits=B\n")
+A, B = " traits=CUSTOM_PHYSNET_A\n", " traits=CUSTOM_PHYSNET_B\n"
+PORT = f"port p1 of web NET_BW_EGR_KILOBIT_PER_SEC=5 named=nic{A}"
+SUITS = NIC.replace("\n", A) + OTHER_NIC.replace("\n", B)
 OF_NIC = "holds web nic NET_BW_EGR_KILOBIT_PER_SEC=5\n"
 GPU = "provider gpu of h1 VGPU=8\n"
 
