@@ -8,6 +8,7 @@ every row from Placement's rows, so a hundred thousand instances take seconds.
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+import os_resource_classes
 import sqlalchemy
 from sqlalchemy.engine import make_url
 from sqlalchemy.pool import NullPool
@@ -25,11 +26,14 @@ _PROPERTIES = (
 _NETWORK_BYTES = 2000
 _REQUEST_SPEC_BYTES = 3000
 _FLAVORS = 40
+# Resource classes, whose ids are their places among the standard ones, by column.
+_COLUMNS = {"VCPU": "vcpus", "MEMORY_MB": "memory_mb", "DISK_GB": "disk_gb"}
 _FLAVOR = (
     """CONCAT('{"cur": {"nova_object.name": "Flavor", "nova_object.namespace": "nova", """
     """"nova_object.version": "1.2", "nova_object.data": {"id": ', MOD(c.id, {flavors}), """
-    """', "name": "m', MOD(c.id, {flavors}), '", "vcpus": 2, "memory_mb": 4096, "root_gb": 40, """
-    """"ephemeral_gb": 0, "swap": 0, "extra_specs": {"hw_rng:allowed": "True"}, """
+    """', "name": "m', MOD(c.id, {flavors}), '", "vcpus": ', h.vcpus, ', "memory_mb": ', """
+    """h.memory_mb, ', "root_gb": ', h.disk_gb, ', "ephemeral_gb": 0, "swap": 0, """
+    """"extra_specs": {"hw_rng:allowed": "True"}, """
     """"description": "', REPEAT('x', 300), '"}}, "old": null, "new": null}')"""
 )
 
@@ -76,6 +80,17 @@ class _Place:
             f"(SELECT * FROM {self.placement}.resource_providers "
             f"WHERE parent_provider_id IS NULL AND MOD(id, {self.cells}) = {self.number}) p"
         )
+
+    @property
+    def held(self) -> str:
+        """What each consumer `c` holds, as `h`: its flavor requests that."""
+        amounts = ", ".join(
+            f"SUM(IF(resource_class_id = {os_resource_classes.STANDARDS.index(name)}, used, 0)) "
+            f"AS {column}"
+            for name, column in _COLUMNS.items()
+        )
+        rows = f"{self.placement}.allocations GROUP BY consumer_id"
+        return f"JOIN (SELECT consumer_id, {amounts} FROM {rows}) h ON h.consumer_id = c.uuid"
 
     @property
     def servers(self) -> str:
@@ -125,7 +140,7 @@ def _cell_statements(place: _Place) -> Iterator[str]:
     flavor = _FLAVOR.replace("{flavors}", str(_FLAVORS))
     yield (
         f"INSERT INTO {cell}.instance_extra (id, instance_uuid, deleted, pci_requests, flavor, "
-        f"keypairs) SELECT c.id, c.uuid, 0, '[]', {flavor}, REPEAT('k', 160) {made}"
+        f"keypairs) SELECT c.id, c.uuid, 0, '[]', {flavor}, REPEAT('k', 160) {made} {place.held}"
     )
     yield (
         f"INSERT INTO {cell}.instance_info_caches (id, instance_uuid, deleted, network_info) "
@@ -168,7 +183,10 @@ def _api_statements(
     servers = f"FROM {placement}.consumers c WHERE c.id <= {instances}"
     yield (
         f"INSERT INTO {api}.instance_mappings (instance_uuid, cell_id, project_id, "
-        f"queued_for_delete) SELECT c.uuid, 1, MD5(c.project_id), 0 {servers}"
+        f"queued_for_delete) SELECT c.uuid, MOD(a.host_id, {cells}) + 1, MD5(c.project_id), 0 "
+        f"FROM {placement}.consumers c JOIN (SELECT consumer_id, MIN(resource_provider_id) AS "
+        f"host_id FROM {placement}.allocations GROUP BY consumer_id) a ON a.consumer_id = c.uuid "
+        f"WHERE c.id <= {instances}"
     )
     yield (
         f"INSERT INTO {api}.request_specs (instance_uuid, spec) "
