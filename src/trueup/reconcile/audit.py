@@ -19,6 +19,7 @@ from trueup.reconcile.defects import DEFECTS
 from trueup.reconcile.facts import Coverage, Facts, canonical_uuid
 from trueup.reconcile.findings import Finding, LeftAlone, Subject, Unchecked, counted
 from trueup.reconcile.freshness import with_freshness
+from trueup.reconcile.garbage import garbage_left
 from trueup.reconcile.options import AuditOptions
 from trueup.reconcile.residence import Undetermined, provider_of
 from trueup.reconcile.unexplained import unexplained
@@ -47,6 +48,7 @@ class Audit:
         return not self.coverage.complete or bool(self.unchecked)
 
 
+@garbage_left()
 def audit(facts: Facts, options: AuditOptions) -> Audit:
     """Ask every defect, then take out what the operator has acknowledged."""
     return answered(_audit(facts, options), options.acknowledgements)

@@ -8,7 +8,7 @@ about one claim. `unexplained` reports the types that no defect asks for.
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from trueup.reconcile.expected import (
     Difference,
@@ -31,6 +31,7 @@ from trueup.reconcile.facts import (
     InstanceRecord,
     Migration,
     Provider,
+    grouped,
     outside_trees,
 )
 from trueup.reconcile.residence import (
@@ -169,8 +170,9 @@ def all_claims(facts: Facts) -> Iterable[Claim]:
 
 
 def claims(facts: Facts, kind: type[Kind]) -> Iterator[Kind]:
-    """The claims of this type."""
-    return (claim for claim in all_claims(facts) if isinstance(claim, kind))
+    """The claims of exactly this type, in the same order."""
+    found: Iterable[Kind] = facts.once(_by_type).get(kind, ())
+    return iter(found)
 
 
 def claim_of(uuid: str, facts: Facts) -> Claim:
@@ -275,6 +277,11 @@ def _judged(_: Facts) -> dict[str, Claim]:
     return {}
 
 
+def _by_type(facts: Facts) -> dict[type[Any], tuple[Any, ...]]:
+    """All claims by their type. PERF: defects ask 18 times, and nearly all claims are `Right`."""
+    return grouped((type(claim), claim) for claim in all_claims(facts))
+
+
 def _every(facts: Facts) -> dict[str, Claim]:
     return {uuid: claim_of(uuid, facts) for uuid in sorted(facts.alive)}
 
@@ -293,8 +300,10 @@ def _claim(instance: Instance, facts: Facts) -> Claim:
             return HeldWithoutHost(instance, record) if holds else OnNoHost(instance)
         case Placed(provider):
             wanted = expected_on(provider.root, instance, facts)
-            claim = OnHost(instance, record, provider, wanted)
-            kind = _kind(claim, facts)
+            # PERF: nearly all instances hold exactly this, and then no other type fits: all that
+            # is wanted is of this host, and of providers that share with it.
+            exact = not record.moves and record.own == wanted.known and not wanted.open
+            kind = Right if exact else _kind(OnHost(instance, record, provider, wanted), facts)
             return kind(instance, record, provider, wanted)
 
 

@@ -4,6 +4,7 @@
 Pure rules over facts, shared by the defects so that all of them leave the same instances alone.
 """
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from trueup.reconcile.facts import (
@@ -93,23 +94,23 @@ def residence(instance: Instance, record: InstanceRecord, facts: Facts) -> Resid
 
 def contradiction(record: InstanceRecord, facts: Facts) -> str | None:
     """Why the sources contradict each other about an instance, alive or deleted, if they do."""
-    rows = record.living or record.rows
-    cells = sorted({facts.cells.get(row.cell, row.cell) for row in rows})
-    if len(record.living) > 1:
-        return f"several rows of it are alive, in {' and '.join(cells)}"
-    mapping = record.mapping
-    if mapping is not None and mapping.cell not in {row.cell for row in rows}:
+    living, mapping = record.living, record.mapping
+    cells = {row.cell for row in living or record.rows}
+    if len(living) > 1:
+        return f"several rows of it are alive, in {' and '.join(_names(cells, facts))}"
+    if mapping is not None and mapping.cell not in cells:
         named = facts.cells.get(mapping.cell or "", "no cell")
-        return f"its row is in {', '.join(cells)}, but its instance mapping names {named}"
-    gone = {row.cell for row in record.rows} - {row.cell for row in rows}
+        row_in = ", ".join(_names(cells, facts))
+        return f"its row is in {row_in}, but its instance mapping names {named}"
+    gone = {row.cell for row in record.rows} - cells
     if gone:
         # After a resize between cells, Nova leaves no row in the cell that the instance left.
-        names = sorted(facts.cells.get(cell, cell) for cell in gone)
-        return f"it is alive in {', '.join(cells)}, and deleted in {', '.join(names)}"
+        alive_in, deleted_in = (", ".join(_names(some, facts)) for some in (cells, gone))
+        return f"it is alive in {alive_in}, and deleted in {deleted_in}"
     if record.misspelled:
         written = ", ".join(record.misspelled)
         return f"Placement has another consumer with its uuid, written {written}"
-    hosts = {row.host for row in record.living}
+    hosts = {row.host for row in living}
     elsewhere = [host for host in record.running_on if host not in hosts]
     if elsewhere:
         said = (
@@ -117,6 +118,10 @@ def contradiction(record: InstanceRecord, facts: Facts) -> str | None:
         )
         return f"the hypervisor of {', '.join(elsewhere)} runs its guest, and {said}"
     return None
+
+
+def _names(cells: Iterable[str], facts: Facts) -> list[str]:
+    return sorted({facts.cells.get(cell, cell) for cell in cells})
 
 
 def provider_of(node: ComputeNode, facts: Facts) -> Provider | Undetermined:

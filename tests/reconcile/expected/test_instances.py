@@ -35,6 +35,27 @@ def test_a_settled_instance_holds_its_flavor_on_its_host():
     assert expected_on(ROOT, instance(), facts(PLAIN)) == known("web", ROOT, 2)
 
 
+def test_flavors_of_one_name_and_size_may_differ_in_their_extra_specs():
+    cloud = facts(PLAIN)
+    plain, without = instance(), instance(flavor=flavor({"resources:VCPU": "0"}))
+    assert expected_on(ROOT, plain, cloud) == known("web", ROOT, 2)
+    assert "VCPU" not in expected_on(ROOT, without, cloud).known[ROOT]
+    assert expected_on(ROOT, plain, cloud) == known("web", ROOT, 2)
+
+
+def test_images_and_volumes_tell_instances_of_one_flavor_apart():
+    cloud = facts(provider(ROOT, "VCPU", "PCPU", "MEMORY_MB", "DISK_GB"))
+    big = flavor(root_gb=20)
+    pinned = instance(flavor=big, image_properties={"hw_cpu_policy": "dedicated"})
+    on_volume = instance(flavor=big, volume_backed=True)
+    shared = {"VCPU": 2, "MEMORY_MB": 256, "DISK_GB": 20}
+    of_volume = {"VCPU": 2, "MEMORY_MB": 256}
+    dedicated = {"PCPU": 2, "MEMORY_MB": 256, "DISK_GB": 20}
+    every = [(instance(flavor=big), shared), (pinned, dedicated), (on_volume, of_volume)]
+    for one, amounts in every:
+        assert expected_on(ROOT, one, cloud).known == {ROOT: amounts}
+
+
 def test_an_instance_on_no_host_holds_nothing():
     shelved = instance(host=None, node=None)
     assert expected(shelved, facts(PLAIN)) == (ExpectedAllocation("web", ()),)

@@ -5,11 +5,11 @@ from collections.abc import Iterable
 from dataclasses import replace
 
 from trueup.reconcile.collect.coverage import Progress
-from trueup.reconcile.collect.garbage import garbage_left
 from trueup.reconcile.collect.selected import collect_selected
 from trueup.reconcile.collect.selection import EVERYTHING, Selection
 from trueup.reconcile.collect.whole import collect_whole
 from trueup.reconcile.facts import Facts
+from trueup.reconcile.garbage import garbage_left
 from trueup.reconcile.sources.cloud import Cloud
 
 

@@ -45,8 +45,9 @@ def remedy(finding: Finding, facts: Facts) -> tuple[Step, ...] | Declined:
 
 
 def _is_elsewhere(one: Domain, uuid: str, facts: Facts) -> bool:
-    hosts = {row.host for row in facts.instance_rows[uuid] if not row.deleted}
-    return one.ours and one.active and one.host not in hosts
+    if not one.ours or not one.active:
+        return False
+    return one.host not in {row.host for row in facts.instance_rows[uuid] if not row.deleted}
 
 
 def _judge(instance: Instance, strange: list[Domain], facts: Facts) -> Verdict:

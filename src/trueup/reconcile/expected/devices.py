@@ -56,7 +56,7 @@ def _of_request(
         provider = noted or by_address.get(_address(device))
         yield on_one_of(source, amounts, (provider,) if provider else ())
     for _ in range(request.count - len(devices)):
-        yield on_one_of(source, amounts, host.having(amounts))
+        yield on_one_of(source, amounts, host.having(name))
 
 
 def _resource_class(request: PciRequest) -> str | None:

@@ -6,10 +6,11 @@ Nova does not store which provider Placement chose. On most hosts only one provi
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import cache
 
 from trueup.reconcile.expected.groups import UNSUFFIXED, Group
 from trueup.reconcile.expected.parts import Ambiguous, ExpectedPart, Known, NotOurs
-from trueup.reconcile.facts import Facts, Provider
+from trueup.reconcile.facts import Facts, Provider, grouped
 
 # Resource classes that another service creates and allocates: prefix → service.
 _OWNERS = {"CUSTOM_RESERVATION_": "Blazar"}
@@ -17,39 +18,53 @@ _OWNERS = {"CUSTOM_RESERVATION_": "Blazar"}
 
 @dataclass(frozen=True, slots=True)
 class HostProviders:
-    """The providers of a host: its tree, and those that share with it through an aggregate."""
+    """The providers of a host: its tree, and what those have that share with it."""
 
     root: str
     tree: tuple[Provider, ...]
-    sharing_providers: tuple[Provider, ...]
+    # resource class → the uuids of the providers that have it: of the tree, then the sharing ones
+    by_class: Mapping[str, tuple[str, ...]]
 
-    def having(self, names: Iterable[str]) -> tuple[str, ...]:
-        """The providers that have all these classes: those of the tree, then the sharing ones."""
-        wanted = set(names)
-        return tuple(
-            provider.uuid
-            for provider in (*self.tree, *self.sharing_providers)
-            if wanted <= provider.inventories.keys()
-        )
+    def having(self, name: str) -> tuple[str, ...]:
+        """The providers that have this class: those of the tree, then the sharing ones."""
+        return self.by_class.get(name, ())
+
+    def having_all(self, names: Iterable[str]) -> tuple[str, ...]:
+        """The providers that have each of these classes, of which there is at least one."""
+        first, *others = map(self.having, names)
+        return tuple(uuid for uuid in first if all(uuid in other for other in others))
 
 
 def host_providers_of(root: str, facts: Facts) -> HostProviders:
-    """The providers of the host with this root provider."""
-    return HostProviders(
-        root,
-        facts.trees.get(root, ()),
-        tuple(row for row in facts.sharing if root in row.shares_with and row.root != root),
-    )
+    """The providers of the host with this root provider.
+
+    PERF: made once for each host, not once for each of its instances.
+    """
+    known = facts.once(_host_providers)
+    if root not in known:
+        known[root] = _read_of_host(root, facts)
+    return known[root]
+
+
+def _host_providers(_: Facts) -> dict[str, HostProviders]:
+    """The providers of the hosts that were asked for already, by root."""
+    return {}
+
+
+def _read_of_host(root: str, facts: Facts) -> HostProviders:
+    tree = facts.trees.get(root, ())
+    every = (*tree, *facts.sharing_with.get(root, ()))
+    by_class = grouped((name, row.uuid) for row in every for name in row.inventories)
+    return HostProviders(root, tree, by_class)
 
 
 def parts_of(groups: Iterable[Group], host: HostProviders, source: str) -> Iterator[ExpectedPart]:
     """The parts of each group; in the group without a suffix, each class is a part."""
     for group in groups:
         if group.suffix == UNSUFFIXED:
-            alone = ({name: amount} for name, amount in group.amounts.items())
-            yield from _joined(part for one in alone for part in _judged(source, one, host))
+            yield from _of_several(source, group.amounts, host)
         else:
-            yield from _judged(f"{source}, group {group.suffix}", group.amounts, host)
+            yield from _of_one(f"{source}, group {group.suffix}", group.amounts, host)
 
 
 def on_one_of(source: str, amounts: Mapping[str, int], providers: tuple[str, ...]) -> ExpectedPart:
@@ -59,28 +74,37 @@ def on_one_of(source: str, amounts: Mapping[str, int], providers: tuple[str, ...
     return Ambiguous(source, amounts, providers)
 
 
-def _joined(parts: Iterable[ExpectedPart]) -> Iterator[ExpectedPart]:
+def _of_several(
+    source: str, amounts: Mapping[str, int], host: HostProviders
+) -> Iterator[ExpectedPart]:
     """The open parts, then one part for each provider with all its known amounts."""
-    known: dict[str, Known] = {}
-    for part in parts:
-        if isinstance(part, Known):
-            before = known.get(part.provider)
-            amounts = {**(before.amounts if before else {}), **part.amounts}
-            known[part.provider] = Known(part.source, amounts, part.provider)
+    known: dict[str, dict[str, int]] = {}
+    for name, amount in amounts.items():
+        providers = host.having(name)
+        if owner := _owner(name):
+            yield NotOurs(source, {name: amount}, owner)
+        elif len(providers) == 1:
+            known.setdefault(providers[0], {})[name] = amount
         else:
-            yield part
-    yield from known.values()
+            yield Ambiguous(source, {name: amount}, providers)
+    for provider, row in known.items():
+        yield Known(source, row, provider)
 
 
-def _judged(source: str, amounts: Mapping[str, int], host: HostProviders) -> Iterator[ExpectedPart]:
-    theirs = {
-        name: owner
-        for name in amounts
-        for prefix, owner in _OWNERS.items()
-        if name.startswith(prefix)
-    }
+def _of_one(source: str, amounts: Mapping[str, int], host: HostProviders) -> Iterator[ExpectedPart]:
+    """The parts of other services, then one part with all other amounts."""
+    theirs = {name: owner for name in amounts if (owner := _owner(name))}
     for name, owner in theirs.items():
         yield NotOurs(source, {name: amounts[name]}, owner)
     ours = {name: amount for name, amount in amounts.items() if name not in theirs}
     if ours:
-        yield on_one_of(source, ours, host.having(ours))
+        yield on_one_of(source, ours, host.having_all(ours))
+
+
+@cache
+def _owner(name: str) -> str | None:
+    """The service that creates and allocates a resource class, if that is not Nova."""
+    for prefix, owner in _OWNERS.items():
+        if name.startswith(prefix):
+            return owner
+    return None

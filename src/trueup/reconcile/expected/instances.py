@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """What an instance should hold on its host: the sum of flavor, image, ports and devices."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from trueup.reconcile.expected.devices import device_parts
-from trueup.reconcile.expected.groups import flavor_groups
+from trueup.reconcile.expected.groups import Group, flavor_groups
 from trueup.reconcile.expected.host_providers import HostProviders, host_providers_of, parts_of
 from trueup.reconcile.expected.parts import (
     ExpectedAllocation,
@@ -17,6 +17,10 @@ from trueup.reconcile.expected.parts import (
 )
 from trueup.reconcile.expected.ports import port_parts, ports_of, requested_groups
 from trueup.reconcile.facts import Facts, Flavor, Instance, Migration
+
+# What the request groups of an instance depend on: its flavor, the properties of its image,
+# whether its root disk is a volume, and whether CPU policies request PCPU.
+_Kind = tuple[Flavor, tuple[tuple[str, str], ...], bool, bool]
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,8 +54,7 @@ def expected(instance: Instance, facts: Facts) -> tuple[ExpectedAllocation, ...]
 
 def expected_on(root: str, instance: Instance, facts: Facts) -> ExpectedAllocation:
     """What the instance should hold if it were settled on the host with this root provider."""
-    own = FlavorClaim(instance.uuid, instance.cell, instance.host, instance.node, instance.flavor)
-    return ExpectedAllocation(instance.uuid, tuple(_parts(own, root, instance, facts)))
+    return _on(root, instance.uuid, instance.flavor, instance, facts)
 
 
 def _claims(migration: Migration, instance: Instance) -> tuple[FlavorClaim, FlavorClaim]:
@@ -92,33 +95,32 @@ def _of_claim(claim: FlavorClaim, instance: Instance, facts: Facts) -> ExpectedA
         unknown = Unknown(f"the provider of host {claim.host}, node {claim.node} is not known")
         return ExpectedAllocation(claim.consumer, (unknown,))
     root = facts.providers[nodes[0].uuid].root
-    return ExpectedAllocation(claim.consumer, tuple(_parts(claim, root, instance, facts)))
+    return _on(root, claim.consumer, claim.flavor, instance, facts)
 
 
-def _parts(
-    claim: FlavorClaim, root: str, instance: Instance, facts: Facts
-) -> Iterator[ExpectedPart]:
+def _on(
+    root: str, consumer: str, flavor: Flavor | None, instance: Instance, facts: Facts
+) -> ExpectedAllocation:
     host = host_providers_of(root, facts)
-    yield from _flavor_parts(claim.flavor, instance, host)
-    yield from device_parts(instance, host, facts)
-    yield from _port_parts(claim.consumer, instance, host, facts)
+    of_flavor = _flavor_parts(flavor, instance, host, facts)
+    of_devices = device_parts(instance, host, facts)
+    of_ports = _port_parts(consumer, instance, host, facts)
+    return ExpectedAllocation(consumer, (*of_flavor, *of_devices, *of_ports))
 
 
 def _flavor_parts(
-    flavor: Flavor | None, instance: Instance, host: HostProviders
+    flavor: Flavor | None, instance: Instance, host: HostProviders, facts: Facts
 ) -> Iterator[ExpectedPart]:
     if flavor is None:
         yield Unknown("its flavor could not be read")
         return
     # For a host without PCPU inventory, the scheduler requested VCPU instead.
-    pinning = bool(host.having(["PCPU"])) or not host.having(["VCPU"])
+    pinning = bool(host.having("PCPU")) or not host.having("VCPU")
     image = instance.image_properties
-    if image is None and (host.having(["PCPU"]) or host.having(["MEM_ENCRYPTION_CONTEXT"])):
+    if image is None and (host.having("PCPU") or host.having("MEM_ENCRYPTION_CONTEXT")):
         yield Unknown("its image properties could not be read")
         return
-    groups = flavor_groups(
-        flavor, image or {}, volume_backed=instance.volume_backed, pinning=pinning
-    )
+    groups = _groups(flavor, image or {}, instance.volume_backed, pinning, facts)
     if isinstance(groups, Unknown):
         yield groups
         return
@@ -127,13 +129,30 @@ def _flavor_parts(
         yield NotOurs(f"device profile {profile}", {}, "Cyborg")
 
 
+def _groups(
+    flavor: Flavor, image: Mapping[str, str], volume_backed: bool, pinning: bool, facts: Facts
+) -> tuple[Group, ...] | Unknown:
+    """As `flavor_groups`. PERF: a cloud has few kinds of instances; each is worked out once."""
+    known = facts.once(_known_groups)
+    kind = (flavor, tuple(image.items()), volume_backed, pinning)
+    if kind not in known:
+        known[kind] = flavor_groups(flavor, image, volume_backed=volume_backed, pinning=pinning)
+    return known[kind]
+
+
+def _known_groups(_: Facts) -> dict[_Kind, tuple[Group, ...] | Unknown]:
+    """The request groups that were worked out already, by kind of instance."""
+    return {}
+
+
 def _port_parts(
     consumer: str, instance: Instance, host: HostProviders, facts: Facts
 ) -> Iterator[ExpectedPart]:
     held = facts.consumers.get(consumer, {})
     if not facts.ports_read:
-        here = {row.uuid for row in host.tree}
-        if instance.ports_hold or not here.isdisjoint(held_of(Share.PORTS, held)):
+        of_ports = held_of(Share.PORTS, held)
+        held_here = bool(of_ports) and any(row.uuid in of_ports for row in host.tree)
+        if instance.ports_hold or held_here:
             unread = "its ports hold resources, and Neutron was not read"
             yield Unknown(unread, frozenset({Share.PORTS}))
         return

@@ -4,6 +4,7 @@
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from enum import Enum
+from functools import cache
 
 from trueup.reconcile.facts import Amounts
 
@@ -19,6 +20,7 @@ class Share(Enum):
 _HOST_CLASSES = frozenset({"VCPU", "PCPU", "MEMORY_MB", "DISK_GB", "MEM_ENCRYPTION_CONTEXT"})
 
 
+@cache
 def share_of(resource_class: str) -> Share:
     """The share to which a resource class belongs."""
     if resource_class in _HOST_CLASSES:
@@ -28,11 +30,12 @@ def share_of(resource_class: str) -> Share:
 
 def held_of(share: Share, amounts: Amounts) -> Amounts:
     """One share of these amounts."""
-    mine = {
-        uuid: {name: amount for name, amount in row.items() if share_of(name) is share}
-        for uuid, row in amounts.items()
-    }
-    return {uuid: row for uuid, row in mine.items() if row}
+    found: dict[str, dict[str, int]] = {}
+    for uuid, row in amounts.items():
+        mine = {name: amount for name, amount in row.items() if share_of(name) is share}
+        if mine:
+            found[uuid] = mine
+    return found
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,12 +86,12 @@ class ExpectedAllocation:
     @property
     def known(self) -> Amounts:
         """The sum of the parts that are known, by provider."""
-        total: dict[str, dict[str, int]] = {}
+        total: dict[str, Mapping[str, int]] = {}
         for part in self.parts:
             if isinstance(part, Known):
-                held = total.setdefault(part.provider, {})
-                for name, amount in part.amounts.items():
-                    held[name] = held.get(name, 0) + amount
+                held = total.get(part.provider)
+                # PERF: most parts are the only one of their provider, and are shared.
+                total[part.provider] = _sum(held, part.amounts) if held else part.amounts
         return total
 
     def of(self, share: Share) -> "ExpectedAllocation":
@@ -106,7 +109,11 @@ class ExpectedAllocation:
     @property
     def open(self) -> tuple[Ambiguous | NotOurs | Unknown, ...]:
         """The parts whose provider or amount is not certain."""
-        return tuple(part for part in self.parts if not isinstance(part, Known))
+        return tuple([part for part in self.parts if not isinstance(part, Known)])
+
+
+def _sum(one: Mapping[str, int], other: Mapping[str, int]) -> Mapping[str, int]:
+    return {**one, **{name: one.get(name, 0) + amount for name, amount in other.items()}}
 
 
 def _of(share: Share, parts: tuple[ExpectedPart, ...]) -> Iterator[ExpectedPart]:

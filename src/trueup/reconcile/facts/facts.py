@@ -86,9 +86,10 @@ class Facts:
 
     def once(self, derive: Callable[["Facts"], Value]) -> Value:
         """What this function derives from these facts; it is called once for the same facts."""
-        if derive not in self._derived:
-            self._derived[derive] = derive(self)
-        found: Value = self._derived[derive]
+        derived = self._derived
+        if derive not in derived:
+            derived[derive] = derive(self)
+        found: Value = derived[derive]
         return found
 
     @cached_property
@@ -103,14 +104,13 @@ class Facts:
     def record(self, uuid: str) -> InstanceRecord:
         """All that the sources say of an instance."""
         migrations = self.migrations_of.get(uuid, ())
-        held = ((row.uuid, self.consumers.get(row.uuid)) for row in migrations)
         return InstanceRecord(
             uuid=uuid,
             rows=self.instance_rows.get(uuid, ()),
             mapping=self.mappings.get(uuid),
             migrations=migrations,
             own=self.consumers.get(uuid, {}),
-            moves={consumer: amounts for consumer, amounts in held if amounts},
+            moves={row.uuid: held for row in migrations if (held := self.consumers.get(row.uuid))},
             misspelled=self.misspelled.get(uuid, ()),
             domains=self.domains_of.get(uuid, ()),
         )
@@ -218,13 +218,19 @@ class Facts:
         """The providers that share what they have by an aggregate."""
         return tuple(row for row in self.providers.values() if row.sharing)
 
+    @cached_property
+    def sharing_with(self) -> Mapping[str, tuple[Provider, ...]]:
+        """The providers of other trees that share with the tree of each root."""
+        pairs = ((root, row) for row in self.sharing for root in row.shares_with)
+        return grouped((root, row) for root, row in pairs if row.root != root)
+
     @property
     def read_until(self) -> datetime:
         """When the last source had answered."""
         moments = (row.answered_at for row in self.coverage.sources)
         return max((self.taken_at, *(moment for moment in moments if moment)))
 
-    @property
+    @cached_property
     def ports_read(self) -> bool:
         """Whether Neutron was asked, and answered."""
         return any(row.source == NEUTRON and row.answered for row in self.coverage.sources)

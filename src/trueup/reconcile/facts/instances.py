@@ -19,7 +19,8 @@ class Flavor:
     root_gb: int
     ephemeral_gb: int
     swap_mb: int
-    extra_specs: Mapping[str, str]
+    # Left out of the hash, since a mapping has none; flavors that differ in it are not equal.
+    extra_specs: Mapping[str, str] = field(hash=False)
 
 
 @dataclass(frozen=True, slots=True)

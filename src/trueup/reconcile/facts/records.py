@@ -33,6 +33,9 @@ class InstanceRecord:
     @property
     def living(self) -> tuple[Instance, ...]:
         """The rows that are not deleted."""
+        if len(self.rows) == 1 and not self.rows[0].deleted:
+            # PERF: nearly every instance has one row, and this is asked several times of each.
+            return self.rows
         return tuple(row for row in self.rows if not row.deleted)
 
     @property

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Switches Python's garbage collection off while a cloud is read."""
+"""Switches Python's garbage collection off while a cloud is read or judged."""
 
 import gc
 from collections.abc import Iterator
@@ -10,8 +10,8 @@ from contextlib import contextmanager
 def garbage_left() -> Iterator[None]:
     """No garbage collection runs inside of this.
 
-    PERF: a cloud is read into millions of values that are all kept. Scanning them again and again
-    takes a fifth of the time (bench/collecting.py).
+    PERF: a cloud is read into millions of values, and judged with a million more, that are all
+    kept. Scanning them again and again takes a fifth of the time (bench/collecting.py).
     """
     enabled = gc.isenabled()
     gc.disable()

@@ -5,7 +5,7 @@ import gc
 
 import pytest
 
-from trueup.reconcile.collect.garbage import garbage_left
+from trueup.reconcile.garbage import garbage_left
 
 
 def test_garbage_is_left_inside_and_collected_afterwards():
