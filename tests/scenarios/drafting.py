@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Builds a small cloud part by part, as the facts that reading it would give."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 
@@ -25,6 +26,7 @@ from trueup.reconcile.facts import (
     Inventory,
     LedgerFault,
     Migration,
+    Owner,
     PciDevice,
     Provider,
     SourceStatus,
@@ -43,6 +45,8 @@ class Draft:
     silent: dict[str, str] = field(default_factory=dict)
     providers: dict[str, Provider] = field(default_factory=dict)
     held: dict[str, dict[str, dict[str, int]]] = field(default_factory=dict)
+    # The project and user of consumers that are of another owner than all others.
+    owners: dict[str, dict[str, str]] = field(default_factory=dict)
     instances: list[Instance] = field(default_factory=list)
     migrations: list[Migration] = field(default_factory=list)
     nodes: list[ComputeNode] = field(default_factory=list)
@@ -164,8 +168,7 @@ class Draft:
                 cell=uuid_of(cell),
                 host=host,
                 node=host,
-                **OWNER,
-                **(fields | details),
+                **(OWNER | fields | details),
             )
         )
 
@@ -189,6 +192,9 @@ class Draft:
 
     def holds(self, consumer: str, provider: str, amounts: dict[str, int]) -> None:
         self.held.setdefault(self.consumer(consumer), {})[uuid_of(provider)] = amounts
+
+    def owned(self, consumer: str, fields: dict[str, str]) -> None:
+        self.owners[self.consumer(consumer)] = OWNER | fields
 
     def consumer(self, name: str) -> str:
         """The uuid of a consumer; `web-without-dashes` is that of web, as 32 digits."""
@@ -216,6 +222,7 @@ class Draft:
             cells=dict(self.cells),
             providers=dict(self.providers),
             consumers=dict(self.held),
+            owners={uuid: Owner(**self._owner(uuid)) for uuid in self.held},
             instances=tuple(self.attached.of(row) for row in self.instances if row.cell in heard),
             migrations=tuple(row for row in self.migrations if row.cell in heard),
             compute_nodes=tuple(row for row in self.nodes if row.cell in heard),
@@ -240,15 +247,22 @@ class Draft:
                 if row.cell in heard
             ),
             chosen_providers=self.attached.chosen,
-            holdings={uuid: holding_of(self.held.get(uuid)) for uuid in subjects},
+            holdings={
+                uuid: holding_of(self.held.get(uuid), self._owner(uuid)) for uuid in subjects
+            },
         )
 
+    def _owner(self, uuid: str) -> dict[str, str]:
+        return self.owners.get(uuid, OWNER)
 
-def holding_of(amounts: dict[str, dict[str, int]] | None) -> Holding:
+
+def holding_of(
+    amounts: dict[str, dict[str, int]] | None, owner: Mapping[str, str] = OWNER
+) -> Holding:
     """The holding that Placement has for a consumer with these allocations."""
     if not amounts:
         return Holding(None, None)
-    return Holding(Allocations(amounts=amounts, **OWNER), 1)
+    return Holding(Allocations(amounts=amounts, **owner), 1)
 
 
 def flavor(amounts: dict[str, int], extra_specs: dict[str, str] | None = None) -> Flavor:

@@ -38,6 +38,8 @@ ledger-fault tree h1 its root is not known      what is wrong in Placement's own
 disabled cell1
 holds web h1 VCPU=2 MEMORY_MB=256               what Placement says; also of `resize-of-web`, and of
                                                 `web-without-dashes`
+owned web project=other user=other              whose Placement says it is; else a-project, a-user
+server web on h1 project= VCPU=2                Nova has another project for it, or none
 Words about ports and devices are in `attachments`. A server may have extra specs, as
 `resources:VGPU=1`; a provider `traits=A,B`; a guest `devices=ADDRESS,ADDRESS`.
 """
@@ -64,7 +66,9 @@ from trueup.reconcile.report.states import before_and_after
 from trueup.reconcile.report.words import evidence_in_words
 from trueup.reconcile.steps import PortBinding, Step, consumers_in
 
-_SERVER_WORDS = {"task": "task_state", "state": "vm_state"}
+_SERVER_WORDS = {
+    "task": "task_state", "state": "vm_state", "project": "project", "user": "user",
+}  # fmt: skip
 
 
 def read_cloud(text: str) -> Draft:
@@ -135,18 +139,21 @@ def _named(text: str, draft: Draft) -> str:
     return text
 
 
-def _held(allocations: Allocations | None, facts: Facts) -> str:
+def _held(allocations: Allocations | None, facts: Facts, whose: bool) -> str:
     if allocations is None:
         return "nothing"
-    return ", ".join(
+    amounts = ", ".join(
         f"{facts.providers[uuid].name} {plain_words(held)}"
         for uuid, held in sorted(allocations.amounts.items(), key=lambda item: item[0])
     )
+    return f"{amounts} for {allocations.project}, {allocations.user}" if whose else amounts
 
 
 def _claims(step: Step, facts: Facts) -> Iterator[str]:
     for consumer, sides in held_by(step).items():
-        yield f"{consumer}: " + " -> ".join(_held(side, facts) for side in sides)
+        owners = {(side.project, side.user) for side in sides if side}
+        whose = len(owners) > 1
+        yield f"{consumer}: " + " -> ".join(_held(side, facts, whose) for side in sides)
 
 
 def _bindings(step: Step) -> Iterator[str]:
@@ -238,6 +245,10 @@ def _holds(draft: Draft, cell: str, words: list[str]) -> None:
     draft.holds(words[0], words[1], _amounts(words))
 
 
+def _owned(draft: Draft, cell: str, words: list[str]) -> None:
+    draft.owned(words[0], dict(_details(words[1:])))
+
+
 def _build(draft: Draft, cell: str, words: list[str]) -> None:
     age = dict(_details(words)).get("age")
     draft.builds[uuid_of(words[0])] = NOW - timedelta(seconds=int(age)) if age else None
@@ -320,6 +331,7 @@ _PARTS = {
     "live-migration": _migration("live-migration"),
     "provider": _provider,
     "holds": _holds,
+    "owned": _owned,
     "build": _build,
     "forget": _forget,
     "rename": _rename,

@@ -132,6 +132,7 @@ RULES: Mapping[type, Mapping[str, Rule]] = {
         "providers": _keyed(_uuid, _fact),
         "consumers": _keyed(_uuid, _AMOUNTS),
         "holdings": _keyed(_uuid, _fact),
+        "owners": _keyed(_uuid, _fact),
         "disabled_cells": _each(_uuid),
         "request_specs": _each(_uuid),
         "specs": _keyed(_uuid, _fact),
@@ -162,6 +163,7 @@ RULES: Mapping[type, Mapping[str, Rule]] = {
     # Its words name a provider, a table or a class.
     kinds.LedgerFault: {"subject": _place, "what": _removed},
     kinds.Allocations: {"amounts": _AMOUNTS, **_OWNER},
+    kinds.Owner: _OWNER,
     kinds.Holding: {"allocations": _fact},
     kinds.Flavor: {"name": _name},
     kinds.PciRequest: {"request_id": _uuid, "requester": _uuid},

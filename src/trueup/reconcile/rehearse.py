@@ -121,7 +121,12 @@ class Audited:
 def audited(facts: Facts, cloud: Cloud, options: AuditOptions) -> Audited:
     """The same audit, of the ledger as it is in the copy now."""
     ledger = cloud.placement.ledger(lambda *_: None)
-    now = replace(facts, providers={**ledger.providers}, consumers={**ledger.consumers})
+    now = replace(
+        facts,
+        providers={**ledger.providers},
+        consumers={**ledger.consumers},
+        owners={**(ledger.owners or {})},
+    )
     return Audited(now, audit(now, options))
 
 

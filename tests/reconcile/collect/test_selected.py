@@ -164,7 +164,7 @@ def some_together(facts: Facts) -> list[Selection]:
 
 
 def bare(facts: Facts) -> dict[str, object]:
-    """Facts without their moment, coverage, traits and aggregates, in one order."""
+    """Facts without their moment, coverage, traits, aggregates and owners, in one order."""
     told = {}
     for name in facts.__dataclass_fields__:
         value = getattr(facts, name)
@@ -177,7 +177,8 @@ def bare(facts: Facts) -> dict[str, object]:
         # Known only of who is selected.
         "specs": {},
         "coverage": Coverage(()),
-        # Not read over Placement's API.
+        # Not read over Placement's API, or not of a whole cloud.
+        "owners": {},
         "providers": {
             uuid: replace(row, traits=None, aggregates=None)
             for uuid, row in facts.providers.items()
@@ -198,6 +199,14 @@ def check_every_way(small: Small, which: Callable[[Facts], list[Selection]]) -> 
             for way, cloud in ways.items():
                 part = collect(replace(cloud, **others), quiet, selection)
                 assert bare(part) == expected, (way, selection)
+                assert_owners(part, ways["database"].placement.asked)
+
+
+def assert_owners(part: Facts, database: LedgerLookup) -> None:
+    """They are read of everyone, or it is said that they are not."""
+    truth = database.owners(part.consumers)
+    assert truth.keys() == part.consumers.keys()
+    assert part.owners == (truth if part.has("list of the owners of consumers") else {})
 
 
 def test_every_way_gives_the_facts_that_the_whole_cloud_has_of_it(on_both):

@@ -4,8 +4,9 @@
 import pytest
 
 from tests.reconcile.test_steps import CHANGES
+from trueup.reconcile.facts import Allocations
 from trueup.reconcile.report.states import before_and_after, state_in_words
-from trueup.reconcile.steps import Change, Held, step_of
+from trueup.reconcile.steps import AllocationsOf, Change, Held, step_of
 
 INVENTORY = "total=8 reserved=0 min_unit=1 max_unit=8 step_size=1 allocation_ratio=4.0"
 WORDS = {
@@ -37,6 +38,23 @@ def test_each_kind_of_state_has_its_words(kind):
 def test_what_does_not_exist_has_none():
     assert state_in_words(None, {}) == {}
     assert state_in_words(Held({"c": None}), {}) == {}
+
+
+def test_an_owner_is_shown_where_it_changes():
+    def states(*pairs: tuple[str, str]) -> list[Held]:
+        return [Held({"c": Allocations({"a": {"VCPU": 1}}, *pair)}) for pair in pairs]
+
+    old, new = states(("nobody", "u"), ("red", "u"))
+    step = step_of((Change(AllocationsOf(("c",)), old, new, {"c": 1}),), (), ())
+    assert before_and_after(step, {"a": "alpha"}) == (
+        {"alpha": "VCPU=1", "project": "nobody"},
+        {"alpha": "VCPU=1", "project": "red"},
+    )
+    two = Held({**new.by_consumer, "d": Allocations({"a": {"VCPU": 2}}, "red", "admin")})
+    before = Held({**new.by_consumer, "d": Allocations({"a": {"VCPU": 2}}, "red", "u")})
+    step = step_of((Change(AllocationsOf(("c", "d")), before, two, {"c": 1, "d": 1}),), (), ())
+    shown, _ = before_and_after(step, {"a": "alpha"})
+    assert shown == {"c on alpha": "VCPU=1", "d on alpha": "VCPU=2", "d user": "u"}
 
 
 def test_a_step_shows_all_that_it_changes():

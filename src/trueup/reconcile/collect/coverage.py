@@ -18,6 +18,7 @@ from trueup.reconcile.facts import (
     Facts,
     LedgerFault,
     Migration,
+    Owner,
     Port,
     Provider,
     SourceStatus,
@@ -36,6 +37,10 @@ Reply = TypeVar("Reply")
 CELLS_AT_ONCE = 4
 PLACEMENT = "Placement"
 _API = "API"
+OWNERS_NOT_READ = Unsupported(
+    "list of the owners of consumers",
+    "over Placement's API each takes a request, so they are read for a selection only",
+)
 
 
 class Cells:
@@ -104,8 +109,9 @@ class Cells:
 class Collected:
     """Everything that was read of a cloud, source by source.
 
-    `read_via` says how Placement was read, and `unsupported` what was not read of it. `optional`
-    holds the statuses of sources that not every cloud has.
+    `read_via` says how Placement was read, and `unsupported` what was not read of it. `owners` is
+    None if Placement was not asked for them. `optional` holds the statuses of sources that not
+    every cloud has.
     """
 
     taken_at: datetime
@@ -113,6 +119,7 @@ class Collected:
     registry: Registry
     providers: dict[str, Provider]
     consumers: dict[str, Amounts]
+    owners: Mapping[str, Owner] | None
     read_via: str
     ports: tuple[Port, ...] = ()
     domains: tuple[Domain, ...] = ()
@@ -130,7 +137,7 @@ def facts_of(cloud: Cloud, collected: Collected) -> Facts:
         PLACEMENT,
         collected.read_via,
         len(collected.providers),
-        Noted(unsupported=collected.unsupported),
+        Noted(unsupported=(*collected.unsupported, *_not_read(collected))),
     )
     of_registry = _answered(nova.registry_source, nova.read_via, registry.rows, registry.noted)
     statuses = (of_placement, of_registry, *collected.cells.statuses(), *collected.optional)
@@ -140,6 +147,7 @@ def facts_of(cloud: Cloud, collected: Collected) -> Facts:
         cells=collected.cells.names,
         providers=collected.providers,
         consumers=collected.consumers,
+        owners={**(collected.owners or {})},
         instances=tuple(chain.from_iterable(one.instances for one in contents)),
         migrations=_migrations(contents, collected.consumers),
         compute_nodes=tuple(row for row in nodes if not row.deleted),
@@ -160,6 +168,10 @@ def facts_of(cloud: Cloud, collected: Collected) -> Facts:
         domains=collected.domains,
         ledger_faults=collected.ledger_faults,
     )
+
+
+def _not_read(collected: Collected) -> tuple[Unsupported, ...]:
+    return (OWNERS_NOT_READ,) if collected.owners is None else ()
 
 
 def _migrations(

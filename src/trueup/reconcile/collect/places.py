@@ -41,6 +41,8 @@ def collect_places(cloud: Cloud, progress: Progress, places: frozenset[str]) -> 
         registry=registry,
         providers=ledger.completed(trees),
         consumers=consumers,
+        # No instance is judged, and so no owner.
+        owners={},
         read_via=ledger.read_via,
         ledger_faults=ledger.faults(),
     )

@@ -76,12 +76,14 @@ def collect_selected(cloud: Cloud, progress: Progress, selection: Selection) -> 
     domains, of_libvirt = domains_of(cloud, (*nodes, *seen_on))
     # If consumers are selected, no provider is judged.
     of_places = not selection.uuids | selection.projects
+    consumers = _of_providers(known.consumers, providers)
     collected = Collected(
         taken_at=taken_at,
         cells=cells,
         registry=registry,
         providers=providers,
-        consumers=_of_providers(known.consumers, providers),
+        consumers=consumers,
+        owners=ledger.owners(consumers),
         read_via=ledger.read_via,
         ledger_faults=ledger.faults() if of_places else (),
         ports=ports,

@@ -83,6 +83,7 @@ def chosen(facts: Facts, selection: Selection) -> Facts:
         providers=within_trees(facts.providers, _roots(facts, selection, kept, near)),
         consumers={uuid: held for uuid, held in facts.consumers.items() if uuid in kept},
         holdings={uuid: held for uuid, held in facts.holdings.items() if uuid in kept},
+        owners={uuid: owner for uuid, owner in facts.owners.items() if uuid in kept},
         instances=tuple(row for row in facts.instances if row.uuid in kept),
         migrations=tuple(
             row for row in facts.migrations if row.instance in kept or row.uuid in kept

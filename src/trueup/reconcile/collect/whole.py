@@ -43,6 +43,7 @@ def collect_whole(cloud: Cloud, progress: Progress) -> Facts:
         registry=registry,
         providers={**ledger.providers},
         consumers={**ledger.consumers},
+        owners=ledger.owners,
         read_via=ledger.read_via,
         ledger_faults=ledger.faults,
         ports=ports,

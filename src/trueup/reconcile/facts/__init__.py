@@ -49,6 +49,7 @@ from trueup.reconcile.facts.providers import (
     Amounts,
     Holding,
     Inventory,
+    Owner,
     Provider,
     within_trees,
 )
@@ -89,6 +90,7 @@ __all__ = [
     "Migration",
     "NumaCell",
     "NumaTopology",
+    "Owner",
     "PciDevice",
     "PciRequest",
     "Port",

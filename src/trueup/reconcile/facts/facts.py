@@ -29,7 +29,7 @@ from trueup.reconcile.facts.instances import (
 from trueup.reconcile.facts.ledger import LedgerFault
 from trueup.reconcile.facts.migrations import Migration
 from trueup.reconcile.facts.ports import Port
-from trueup.reconcile.facts.providers import Amounts, Holding, Provider
+from trueup.reconcile.facts.providers import Amounts, Holding, Owner, Provider
 from trueup.reconcile.facts.records import InstanceRecord
 
 _UUID_LENGTH = 36
@@ -61,6 +61,8 @@ class Facts:
     heartbeats: Mapping[str, datetime] = field(default_factory=dict)
     # Owner and generation, known for the consumers that a plan is about.
     holdings: Mapping[str, Holding] = field(default_factory=dict)
+    # Of each consumer, by its uuid; empty where they were not read, which the coverage says.
+    owners: Mapping[str, Owner] = field(default_factory=dict)
     disabled_cells: frozenset[str] = frozenset()
     host_mappings: tuple[HostMapping, ...] = ()
     instance_mappings: tuple[InstanceMapping, ...] = ()

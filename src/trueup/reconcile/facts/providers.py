@@ -73,6 +73,17 @@ def within_trees(providers: Mapping[str, Provider], roots: frozenset[str]) -> di
 
 
 @dataclass(frozen=True, slots=True)
+class Owner:
+    """The project and the user that Placement counts a consumer for; empty where a row is gone.
+
+    The type of the consumer is not among them: a Placement before 1.38 keeps none.
+    """
+
+    project: str
+    user: str
+
+
+@dataclass(frozen=True, slots=True)
 class Allocations:
     """All that one consumer holds, and who owns the consumer.
 

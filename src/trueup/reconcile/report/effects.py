@@ -63,7 +63,7 @@ def effects_of(findings: Iterable[Finding], facts: Facts) -> dict[str, FindingEf
 def with_owners(facts: Facts, findings: Iterable[Finding]) -> Facts:
     """The facts with a holding for each consumer that remedies of these findings may change.
 
-    If Placement was not asked for a consumer, its owner is the one that Nova has.
+    If Placement was not asked for a consumer's owner, that is the one that Nova has.
     """
     missing = set(consumers_of(tuple(findings))) - facts.holdings.keys()
     if not missing:
@@ -77,6 +77,8 @@ def _holding(uuid: str, owner: str, facts: Facts) -> Holding:
     amounts = facts.consumers.get(uuid)
     if not amounts:
         return Holding(None, None)
+    if known := facts.owners.get(uuid):
+        return Holding(Allocations(amounts, known.project, known.user), None)
     instance = facts.alive.get(owner) or facts.deleted.get(owner)
     project, user = (instance.project, instance.user) if instance else ("", "")
     return Holding(Allocations(amounts, project, user), None)

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """States of targets in words, by label: what a plan shows before and after a change."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 
 import msgspec
 
@@ -9,6 +9,7 @@ from trueup.reconcile.facts import Allocations
 from trueup.reconcile.findings import plain_words
 from trueup.reconcile.steps import (
     Aggregates,
+    Change,
     Held,
     Inventories,
     InventoryFields,
@@ -17,6 +18,7 @@ from trueup.reconcile.steps import (
     Step,
     Traits,
     TreeContents,
+    held_in,
 )
 from trueup.reconcile.whole_provider import ProviderContents
 
@@ -30,7 +32,23 @@ def before_and_after(step: Step, names: Mapping[str, str]) -> tuple[Words, Words
     for change in step.changes:
         before |= state_in_words(change.before, names)
         after |= state_in_words(change.after, names)
+        for label, was, becomes in _new_owners(change):
+            before[label], after[label] = was, becomes
     return before, after
+
+
+def _new_owners(change: Change) -> Iterator[tuple[str, str, str]]:
+    """The projects and users of consumers that a change replaces, each with its label."""
+    befores, afters = held_in(change.before), held_in(change.after)
+    for consumer in sorted(befores.keys() & afters.keys()):
+        before, after = befores[consumer], afters[consumer]
+        if before is None or after is None:
+            continue
+        of = f"{consumer} " if len(afters) > 1 else ""
+        if before.project != after.project:
+            yield f"{of}project", before.project, after.project
+        if before.user != after.user:
+            yield f"{of}user", before.user, after.user
 
 
 def state_in_words(state: State | None, names: Mapping[str, str]) -> Words:

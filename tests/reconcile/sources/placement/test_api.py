@@ -7,6 +7,7 @@ import pytest
 
 from tests.placement.client import UUID, Client
 from tests.reconcile.sources.placement.test_contract import HOST, NESTED, OTHER, POOL, fill, service
+from trueup.reconcile.facts import Owner
 from trueup.reconcile.sources.errors import Unreachable
 from trueup.reconcile.sources.placement.api import LedgerApi
 
@@ -54,6 +55,15 @@ def test_who_holds_and_what(asked):
     assert parts.holders([HOST, OTHER, UUID(77)]) == {UUID(11), UUID(12), UUID(13)}
     assert parts.held([UUID(12), UUID(99)]) == {UUID(12): {OTHER: {"VCPU": 3}}}
     assert len(paths) == 5
+
+
+def test_the_owner_comes_with_what_is_held(asked):
+    parts, paths = asked
+    parts.held([UUID(12)])
+    assert parts.owners([UUID(12)]) == {UUID(12): Owner("a-project", "a-user")}
+    assert len(paths) == 1, "who is asked for what it holds is not asked again"
+    assert parts.owners([UUID(13), UUID(99)]) == {UUID(13): Owner("a-project", "a-user")}
+    assert len(paths) == 3
 
 
 def test_pools_come_with_the_trees_that_they_share_with(asked):

@@ -13,7 +13,7 @@ from tests.clouds import damage
 from tests.placement.client import UUID, Client
 from trueup.lab.serving import serve
 from trueup.placement.app import PlacementApplication, make_app
-from trueup.reconcile.facts import JUDGED_TRAITS, PORT_TRAITS
+from trueup.reconcile.facts import JUDGED_TRAITS, PORT_TRAITS, Owner
 from trueup.reconcile.sources.placement.client import Placement
 from trueup.reconcile.sources.placement.contract import Ledger
 from trueup.reconcile.sources.placement.database import PlacementDatabase
@@ -93,12 +93,12 @@ def three_ways(url: str) -> list[Ledger]:
 
 
 def untagged(ledger: Ledger) -> Ledger:
-    """The same with what is read over the API: judged traits, and no aggregates."""
+    """The same with what is read over the API: judged traits, no aggregates and no owners."""
     providers = {
         uuid: replace(row, traits=frozenset(filter(is_judged, row.traits or ())), aggregates=None)
         for uuid, row in ledger.providers.items()
     }
-    return replace(ledger, providers=providers)
+    return replace(ledger, providers=providers, owners=None)
 
 
 def without_export(application: Callable) -> Callable:
@@ -117,6 +117,7 @@ def test_all_three_ways_give_equal_facts(filled):
     by_api, exported, from_rows = three_ways(filled)
     assert exported == from_rows
     assert by_api == untagged(exported)
+    assert exported.owners == dict.fromkeys(map(UUID, (11, 12, 13)), Owner("a-project", "a-user"))
     assert exported.providers[POOL].traits == {*SHARES}
     assert exported.providers[POOL].aggregates == {UUID(90), UUID(91)}
     assert exported.providers[NESTED].aggregates == frozenset()
@@ -150,3 +151,23 @@ def test_also_of_a_ledger_that_is_broken(small, harm):
     by_api, exported, from_rows = three_ways(small)
     assert exported == from_rows
     assert by_api == untagged(exported)
+    assert exported.owners is not None
+    assert exported.owners.keys() == exported.consumers.keys()
+
+
+@pytest.mark.parametrize(
+    ("table", "owner"),
+    [("projects", Owner("", "a-user")), ("users", Owner("a-project", ""))],
+)
+def test_an_owner_whose_row_is_gone_is_of_nobody(small, table, owner):
+    damage.execute(small, f"DELETE FROM {table}")
+    _, exported, from_rows = three_ways(small)
+    assert exported == from_rows
+    assert exported.owners == dict.fromkeys(exported.consumers, owner)
+
+
+def test_consumers_of_one_owner_share_it(small):
+    """There are hundreds of thousands of consumers, and few owners."""
+    owners = from_database(small).owners
+    assert owners is not None
+    assert len({id(one) for one in owners.values()}) == 1

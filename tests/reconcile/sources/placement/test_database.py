@@ -20,6 +20,7 @@ from tests.reconcile.sources.placement.test_contract import (
     service,
 )
 from trueup.placement.store import schema
+from trueup.reconcile.facts import Owner
 from trueup.reconcile.sources.errors import DatabaseUnusable, Unreachable
 from trueup.reconcile.sources.placement.contract import LedgerLookup
 from trueup.reconcile.sources.placement.database import PlacementDatabase
@@ -47,6 +48,9 @@ def test_parts_are_as_of_the_whole(both):
         assert rows.completed(trees) == whole.completed(whole.trees(uuids, names))
         assert rows.holders(trees) == whole.holders(trees)
     assert rows.held(EVERYBODY) == whole.held(EVERYBODY)
+    owners = rows.owners(EVERYBODY)
+    assert owners == whole.owners(EVERYBODY)
+    assert owners == dict.fromkeys(EVERYBODY[:3], Owner("a-project", "a-user"))
     assert (rows.read_via, whole.read_via) == ("database", "database")
 
 

@@ -6,7 +6,7 @@ import json
 import pytest
 
 from tests.reconcile.sources.broken_server import Reply, answering, client
-from trueup.reconcile.facts import JUDGED_TRAITS, Inventory
+from trueup.reconcile.facts import JUDGED_TRAITS, Inventory, Owner
 from trueup.reconcile.sources.errors import Unreachable
 from trueup.reconcile.sources.placement.export import read
 
@@ -19,7 +19,12 @@ PROVIDER = {
                                  "min_unit": 1, "max_unit": 8, "step_size": 2}},
     }
 }  # fmt: skip
-CONSUMER = {"consumer": {"uuid": "web", "allocations": {"h1": {"VCPU": 2}}}}
+CONSUMER = {
+    "consumer": {
+        "uuid": "web", "project_id": "red", "user_id": None, "consumer_type": "INSTANCE",
+        "consumer_generation": 1, "allocations": {"h1": {"VCPU": 2}},
+    }
+}  # fmt: skip
 END = {"end": {"providers": 1, "consumers": 1}}
 WHOLE = (HEAD, PROVIDER, CONSUMER, END)
 
@@ -32,6 +37,7 @@ def test_a_whole_export_is_the_ledger():
     ledger = read(lines(*WHOLE))
     assert ledger.providers["h1"].inventories == {"VCPU": Inventory(8, 0, 4.0, 1, 8, 2)}
     assert ledger.consumers == {"web": {"h1": {"VCPU": 2}}}
+    assert ledger.owners == {"web": Owner("red", "")}
     assert ledger.read_via == "export"
 
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Parts of a ledger that was read as a whole. Against the database's parts: test_database.py."""
 
-from trueup.reconcile.facts import Provider
+from trueup.reconcile.facts import Owner, Provider
 from trueup.reconcile.sources.placement.contract import Ledger
 from trueup.reconcile.sources.placement.loaded import LoadedLedger
 
@@ -18,7 +18,9 @@ ROWS = (
     provider("pool", "pool", ("h1", "h2")),
 )
 HELD = {"web": {"h1": {"VCPU": 1}, "pool": {"DISK_GB": 4}}, "db": {"h2": {"VCPU": 2}}}
-LEDGER = LoadedLedger(Ledger({row.uuid: row for row in ROWS}, HELD, "export"))
+PROVIDERS = {row.uuid: row for row in ROWS}
+OWNERS = {"web": Owner("red", "ruby"), "db": Owner("blue", "bob")}
+LEDGER = LoadedLedger(Ledger(PROVIDERS, HELD, "export", owners=OWNERS))
 
 
 def test_trees_are_found_by_uuid_and_by_name():
@@ -30,6 +32,11 @@ def test_who_holds_and_what():
     assert LEDGER.holders(["pool", "h2"]) == {"web", "db"}
     assert LEDGER.held(["db", "nobody"]) == {"db": {"h2": {"VCPU": 2}}}
     assert LEDGER.read_via == "export"
+
+
+def test_whose_it_is_is_known_where_it_was_read():
+    assert LEDGER.owners(["db", "nobody"]) == {"db": Owner("blue", "bob")}
+    assert LoadedLedger(Ledger(PROVIDERS, HELD, "API")).owners(["db"]) is None
 
 
 def test_sharing_providers_come_with_the_trees_and_name_no_others():

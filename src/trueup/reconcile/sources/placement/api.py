@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import Any, TypeVar
 from urllib.parse import quote
 
-from trueup.reconcile.facts import Amounts, LedgerFault, Provider, within_trees
+from trueup.reconcile.facts import Amounts, LedgerFault, Owner, Provider, within_trees
 from trueup.reconcile.sources.placement import documents
 from trueup.reconcile.sources.placement.contract import SHARING_TRAIT
 from trueup.reconcile.sources.placement.sharing import members_of_sharing, with_sharing
@@ -35,6 +35,8 @@ class LedgerApi:
 
     def __init__(self, found: Callable[[str], Any]) -> None:
         self._found = found
+        # Placement tells the owner with what a consumer holds: it is not asked a second time.
+        self._owners: dict[str, Owner] = {}
 
     def trees(self, uuids: Iterable[str], names: Iterable[str]) -> dict[str, Provider]:
         known = self._trees(uuid for uuid in frozenset(uuids) if _UUID.fullmatch(uuid))
@@ -60,6 +62,11 @@ class LedgerApi:
     def held(self, consumers: Iterable[str]) -> dict[str, Amounts]:
         held = self._each(self._held, consumers)
         return {consumer: amounts for consumer, amounts in held.items() if amounts}
+
+    def owners(self, consumers: Iterable[str]) -> dict[str, Owner]:
+        wanted = frozenset(consumers)
+        self._each(self._held, wanted - self._owners.keys())
+        return {uuid: self._owners[uuid] for uuid in wanted & self._owners.keys()}
 
     def completed(self, trees: Mapping[str, Provider]) -> dict[str, Provider]:
         """As `LedgerLookup.completed`."""
@@ -98,7 +105,10 @@ class LedgerApi:
 
     def _held(self, consumer: str) -> Amounts:
         answer = self._found(f"/allocations/{quote(consumer, safe='')}")
-        return {} if answer is None else documents.allocations(answer)
+        held = {} if answer is None else documents.allocations(answer)
+        if held:
+            self._owners[consumer] = documents.owner(answer)
+        return held
 
     def _traits(self, provider: str) -> frozenset[str]:
         answer = self._found(f"{_PROVIDERS}/{provider}/traits")

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Protocol
 
-from trueup.reconcile.facts import Amounts, LedgerFault, Provider
+from trueup.reconcile.facts import Amounts, LedgerFault, Owner, Provider
 
 SHARING_TRAIT = "MISC_SHARES_VIA_AGGREGATE"
 # Called with the number of providers that have been read, and the number of all providers.
@@ -16,13 +16,15 @@ ProviderProgress = Callable[[int, int], None]
 class Ledger:
     """All providers, and the amounts that each consumer holds.
 
-    `read_via` is `API`, `export` or `database`; only a database shows `faults`.
+    `read_via` is `API`, `export` or `database`; only a database shows `faults`. `owners` has the
+    owner of each consumer; None: they were not read.
     """
 
     providers: Mapping[str, Provider]
     consumers: Mapping[str, Amounts]
     read_via: str
     faults: tuple[LedgerFault, ...] = ()
+    owners: Mapping[str, Owner] | None = None
 
 
 class LedgerLookup(Protocol):
@@ -48,6 +50,9 @@ class LedgerLookup(Protocol):
 
     def held(self, consumers: Iterable[str]) -> dict[str, Amounts]:
         """Everything that each of these consumers holds."""
+
+    def owners(self, consumers: Iterable[str]) -> dict[str, Owner] | None:
+        """The owner of each of these consumers that holds something; None: they were not read."""
 
     def completed(self, trees: Mapping[str, Provider]) -> dict[str, Provider]:
         """All providers of these trees with inventories, and the providers that share with them."""

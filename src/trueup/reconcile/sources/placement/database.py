@@ -11,7 +11,7 @@ from typing import Any
 
 from sqlalchemy import ColumnElement, Select, TableClause, select
 
-from trueup.reconcile.facts import Amounts, LedgerFault, Provider, within_trees
+from trueup.reconcile.facts import Amounts, LedgerFault, Owner, Provider, within_trees
 from trueup.reconcile.sources.database import Database, Row, Session
 from trueup.reconcile.sources.placement import faults, tables
 from trueup.reconcile.sources.placement.contract import SHARING_TRAIT, Ledger
@@ -19,6 +19,7 @@ from trueup.reconcile.sources.placement.rows import (
     amounts_of,
     inventories_of,
     names_of,
+    owners_of,
     provider_of,
 )
 from trueup.reconcile.sources.placement.sharing import members_of_sharing, with_sharing
@@ -58,6 +59,10 @@ class PlacementDatabase:
         wanted = sorted(set(consumers))
         return self._database.ask(lambda session: _Reading(session).held(wanted))
 
+    def owners(self, consumers: Iterable[str]) -> dict[str, Owner]:
+        wanted = sorted(set(consumers))
+        return self._database.ask(lambda session: _Reading(session).owners(wanted))
+
     def completed(self, trees: Mapping[str, Provider]) -> dict[str, Provider]:
         return self._database.ask(lambda session: _Reading(session).completed(trees))
 
@@ -78,7 +83,9 @@ class _Reading:
         providers = self._providers(rows, None)
         held = self._session.every_row(tables.EVERY_ALLOCATION, tables.allocations.c.id)
         consumers = amounts_of(held, uuids, self._classes)
-        return Ledger(providers, consumers, DATABASE, self.faults())
+        every = self._session.every_row(tables.EVERY_CONSUMER, tables.consumers.c.id)
+        owners = owners_of(row for row in every if row.uuid in consumers)
+        return Ledger(providers, consumers, DATABASE, self.faults(), owners)
 
     def faults(self) -> tuple[LedgerFault, ...]:
         key = tables.providers.c.id
@@ -128,6 +135,11 @@ class _Reading:
         held = amounts_of(rows, uuids, self._classes)
         # A server that compares without case may return other consumers too.
         return {uuid: held[uuid] for uuid in consumers if uuid in held}
+
+    def owners(self, consumers: Sequence[str]) -> dict[str, Owner]:
+        wanted = frozenset(consumers)
+        found = self._session.rows_of(tables.EVERY_CONSUMER, tables.consumers.c.uuid, consumers)
+        return owners_of(row for row in found if row.uuid in wanted)
 
     def completed(self, trees: Mapping[str, Provider]) -> dict[str, Provider]:
         columns = tables.providers.c

@@ -3,7 +3,7 @@
 
 from typing import Any
 
-from trueup.reconcile.facts import Allocations, Amounts, Holding, Inventory, Provider
+from trueup.reconcile.facts import Allocations, Amounts, Holding, Inventory, Owner, Provider
 from trueup.reconcile.sources.http import well_formed
 
 PLACEMENT = "Placement"
@@ -61,6 +61,12 @@ def aggregates(document: Any) -> tuple[str, ...]:
     """The aggregates of a provider."""
     with well_formed(PLACEMENT):
         return tuple(document["aggregates"])
+
+
+def owner(document: Any) -> Owner:
+    """Whose the allocations of a consumer are that holds something."""
+    with well_formed(PLACEMENT):
+        return Owner(document["project_id"], document["user_id"])
 
 
 def holding(document: Any) -> Holding:

@@ -5,9 +5,10 @@ from collections.abc import Iterable, Mapping
 
 import msgspec
 
-from trueup.reconcile.facts import Inventory, Provider
+from trueup.reconcile.facts import Inventory, Owner, Provider
 from trueup.reconcile.sources.errors import Unreachable
 from trueup.reconcile.sources.placement.contract import SHARING_TRAIT, Ledger
+from trueup.reconcile.sources.placement.rows import owner_of
 from trueup.reconcile.sources.placement.sharing import members_of_sharing, with_sharing
 
 EXPORT = "/trueup/export"
@@ -37,6 +38,8 @@ class _Provider(msgspec.Struct):
 
 class _Consumer(msgspec.Struct):
     uuid: str
+    project_id: str | None
+    user_id: str | None
     allocations: dict[str, dict[str, int]]
 
 
@@ -59,12 +62,16 @@ def read(lines: Iterable[bytes]) -> Ledger:
     decoder = msgspec.json.Decoder(_Line)
     rows: dict[str, _Provider] = {}
     consumers: dict[str, Mapping[str, Mapping[str, int]]] = {}
+    owners: dict[str, Owner] = {}
     end = None
     try:
         for line in lines:
             found = decoder.decode(line)
             if found.consumer is not None:
                 consumers[found.consumer.uuid] = found.consumer.allocations
+                owners[found.consumer.uuid] = owner_of(
+                    found.consumer.project_id, found.consumer.user_id
+                )
             elif found.provider is not None:
                 rows[found.provider.uuid] = found.provider
             elif found.trueup_export not in (None, FORM):
@@ -75,7 +82,7 @@ def read(lines: Iterable[bytes]) -> Ledger:
         raise Unreachable("Placement", f"its export is not one: {error}") from error
     if end is None or (end.providers, end.consumers) != (len(rows), len(consumers)):
         raise Unreachable("Placement", "its export ended early")
-    return Ledger(_providers(rows), consumers, EXPORTED)
+    return Ledger(_providers(rows), consumers, EXPORTED, owners=owners)
 
 
 def _providers(rows: Mapping[str, _Provider]) -> dict[str, Provider]:

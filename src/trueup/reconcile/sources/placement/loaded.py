@@ -4,7 +4,14 @@
 from collections.abc import Iterable, Mapping
 from functools import cached_property
 
-from trueup.reconcile.facts import Amounts, LedgerFault, Provider, grouped, within_trees
+from trueup.reconcile.facts import (
+    Amounts,
+    LedgerFault,
+    Owner,
+    Provider,
+    grouped,
+    within_trees,
+)
 from trueup.reconcile.sources.placement.contract import Ledger
 
 
@@ -38,6 +45,12 @@ class LoadedLedger:
 
     def held(self, consumers: Iterable[str]) -> dict[str, Amounts]:
         known = self._ledger.consumers
+        return {uuid: known[uuid] for uuid in consumers if uuid in known}
+
+    def owners(self, consumers: Iterable[str]) -> dict[str, Owner] | None:
+        known = self._ledger.owners
+        if known is None:
+            return None
         return {uuid: known[uuid] for uuid in consumers if uuid in known}
 
     def completed(self, trees: Mapping[str, Provider]) -> dict[str, Provider]:

@@ -4,7 +4,7 @@
 from collections.abc import Iterable, Mapping
 from functools import lru_cache
 
-from trueup.reconcile.facts import Inventory, Provider
+from trueup.reconcile.facts import Inventory, Owner, Provider
 from trueup.reconcile.sources.database import Row
 
 _NO_INVENTORIES: Mapping[str, Inventory] = {}
@@ -60,6 +60,17 @@ def names_of(rows: Iterable[Row]) -> dict[int, frozenset[str]]:
 def _shared(names: tuple[str, ...]) -> frozenset[str]:
     """PERF: thousands of hosts have the same traits; each set of traits is stored once."""
     return frozenset(names)
+
+
+def owners_of(rows: Iterable[Row]) -> dict[str, Owner]:
+    """The owner of each consumer, from rows of EVERY_CONSUMER."""
+    return {row.uuid: owner_of(row.project, row.user) for row in rows}
+
+
+@lru_cache(maxsize=65536)
+def owner_of(project: str | None, user: str | None) -> Owner:
+    """PERF: thousands of consumers have the same owner; each owner is stored once."""
+    return Owner(project or "", user or "")
 
 
 def amounts_of(

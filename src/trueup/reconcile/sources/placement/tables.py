@@ -28,7 +28,9 @@ allocations = table(
     "allocations",
     *map(column, ("id", "resource_provider_id", "resource_class_id", "consumer_id", "used")),
 )
-consumers = table("consumers", column("uuid"))
+consumers = table("consumers", *map(column, ("id", "uuid", "project_id", "user_id")))
+projects = table("projects", column("id"), column("external_id"))
+users = table("users", column("id"), column("external_id"))
 
 roots, parents = providers.alias("roots"), providers.alias("parents")
 EVERY_PROVIDER: Select[tuple[object, ...]] = (
@@ -49,6 +51,16 @@ EVERY_AGGREGATE = select(
 ).join_from(provider_aggregates, aggregates, aggregates.c.id == provider_aggregates.c.aggregate_id)
 EVERY_ALLOCATION = select(allocations).join_from(
     allocations, consumers, consumers.c.uuid == allocations.c.consumer_id
+)
+EVERY_CONSUMER = (
+    select(
+        consumers.c.id,
+        consumers.c.uuid,
+        projects.c.external_id.label("project"),
+        users.c.external_id.label("user"),
+    )
+    .outerjoin_from(consumers, projects, projects.c.id == consumers.c.project_id)
+    .outerjoin(users, users.c.id == consumers.c.user_id)
 )
 
 # All providers, also those that the API does not list.
