@@ -64,6 +64,19 @@ def replaced(
     return (guarded_step(after, facts, finding, claim.instance, every),)
 
 
+def with_owner(claim: OnHost, finding: Finding, facts: Facts) -> tuple[Step, ...] | Declined:
+    """The step: the same amounts, counted for the instance's own project and user.
+
+    The consumer's type stays as it is, also where it has none.
+    """
+    instance = claim.instance
+    held = facts.holdings[instance.uuid].allocations
+    if held is None:
+        return Declined("it holds nothing now")
+    after = replace(held, project=instance.project, user=instance.user)
+    return (guarded_step({instance.uuid: after}, facts, finding, instance),)
+
+
 def obstacle(claim: OnHost, facts: Facts) -> str:
     """Why it is not known what the instance should hold, or why nothing may be released; or ""."""
     right = should_hold(claim, facts)

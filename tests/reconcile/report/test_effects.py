@@ -19,6 +19,14 @@ holds web h1 VCPU=2 MEMORY_MB=256
 holds resize-of-web h2 VCPU=2 MEMORY_MB=256
 """
 
+STOLEN = """
+cell1
+  host h1 VCPU=8 MEMORY_MB=8192
+  server web on h1 VCPU=2 MEMORY_MB=256
+holds web h1 VCPU=2 MEMORY_MB=256
+owned web project=other-project
+"""
+
 
 def effects(text: str) -> dict[str, FindingEffect]:
     """By the uuid of the subject; the facts do not say who owns what is held."""
@@ -42,6 +50,15 @@ def test_what_is_held_on_the_wrong_host_is_too_much_there_and_too_little_here():
         "h2: VCPU=1 MEMORY_MB=128 too many",
     ]
     assert effect.quota == (), "the project uses as much as is counted"
+
+
+def test_a_wrong_owner_is_too_much_for_one_project_and_too_little_for_the_other():
+    effect = effects(STOLEN)[uuid_of("web")]
+    assert effect.capacity == ()
+    assert [one.words for one in effect.quota] == [
+        "a-project: VCPU=2 MEMORY_MB=256 too few",
+        "other-project: VCPU=2 MEMORY_MB=256 too many",
+    ]
 
 
 def test_what_a_migration_holds_counts_for_the_project_of_its_instance():

@@ -40,6 +40,7 @@ from trueup.reconcile.defects import (
     stale_instance_mapping,
     status_trait_drift,
     wrong_amount,
+    wrong_owner,
     wrong_provider,
 )
 from trueup.reconcile.facts import Facts
@@ -75,6 +76,7 @@ DEFECTS: tuple[Defect, ...] = (
     leaked_port_allocation,
     port_binding_mismatch,
     missing_device_allocation,
+    wrong_owner,
     missing_provider,
     provider_identity_clash,
     orphaned_provider,

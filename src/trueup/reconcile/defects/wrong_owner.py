@@ -1,0 +1,81 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Wrong owner: what an instance holds is right, and counted for another project or user.
+
+Drift B.45, Launchpad 1779717, 1780107: Placement's online migration gives a consumer without a row
+a project and a user of zeros. And a move by an administrator counts for the administrator, where
+the request spec is older than Rocky (nova/scheduler/utils.py, claim_resources).
+"""
+
+from collections.abc import Iterator
+
+from trueup.reconcile.claims import Right, claim_of, claims
+from trueup.reconcile.facts import Facts, Owner
+from trueup.reconcile.findings import (
+    Declined,
+    Evidence,
+    Finding,
+    Severity,
+    Structure,
+    Subject,
+    Unchecked,
+    Verdict,
+    holding,
+    instance_evidence,
+)
+from trueup.reconcile.options import AuditOptions
+from trueup.reconcile.replacing import with_owner
+from trueup.reconcile.steps import Step
+
+NAME = "wrong-owner"
+TITLE = "It holds what it should, counted for a project or user that is not its own"
+REMEDY = "Hold the same for the project and the user that Nova has"
+
+
+def find(facts: Facts, options: AuditOptions) -> Iterator[Verdict]:
+    """Settled instances that hold what they should, for somebody else."""
+    for claim in claims(facts, Right):
+        instance = claim.instance
+        counted_for = facts.owners.get(instance.uuid)
+        if counted_for is None or _is_of(counted_for, claim):
+            continue
+        subject, where = Subject("instance", instance.uuid), claim.provider.name
+        if reason := _obstacle(claim, facts):
+            words = f"project {counted_for.project}, user {counted_for.user}"
+            yield Unchecked(subject, where, f"Placement counts it for {words}; {reason}")
+            continue
+        evidence: Evidence = {
+            "instance": instance_evidence(instance, facts),
+            "counted_for": _owner_evidence(counted_for),
+            "should_count_for": _owner_evidence(Owner(instance.project, instance.user)),
+            "holds": holding(claim.held, facts.provider_names),
+        }
+        yield Finding(NAME, subject, where, Severity.MEDIUM, evidence)
+
+
+def remedy(finding: Finding, facts: Facts) -> tuple[Step, ...] | Declined:
+    """One full replace by the same amounts, with the right project and user."""
+    uuid = finding.subject.uuid
+    claim = claim_of(uuid, facts)
+    held = facts.holdings[uuid].allocations
+    if not isinstance(claim, Right) or held is None:
+        return Declined("it does not hold what it should now")
+    if Owner(held.project, held.user) != facts.owners.get(uuid):
+        return Declined("its owner has changed since the second observation")
+    return with_owner(claim, finding, facts)
+
+
+def _is_of(owner: Owner, claim: Right) -> bool:
+    instance = claim.instance
+    return owner.project == instance.project and owner.user == instance.user
+
+
+def _obstacle(claim: Right, facts: Facts) -> str:
+    """Why it is not certain whose the instance is; or empty."""
+    if not (claim.instance.project and claim.instance.user):
+        return "Nova does not say of which project and user it is"
+    # SAFETY: a source that is silent or behind may know more of the instance.
+    return facts.coverage.gap
+
+
+def _owner_evidence(owner: Owner) -> Structure:
+    return {"project": owner.project, "user": owner.user}
