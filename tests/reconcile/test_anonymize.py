@@ -38,7 +38,9 @@ def renamed(result: Audit, facts: Facts) -> Audit:
     hosts = {row.host for row in facts.compute_nodes} | {row.node for row in facts.compute_nodes}
     names = Pseudonyms(KEY, hosts)
     told = {uuid: names.uuid(uuid) for uuid in (*facts.consumers, *facts.providers)}
-    told |= {row.uuid: names.uuid(row.uuid) for row in (*facts.instances, *facts.compute_nodes)}
+    with_uuid = (*facts.instances, *facts.compute_nodes, *facts.migrations)
+    told |= {row.uuid: names.uuid(row.uuid) for row in with_uuid}
+    told |= {row.flavor.name: names.name(row.flavor.name) for row in facts.instances if row.flavor}
     told |= {row.name: names.name(row.name) for row in facts.instances if row.name}
     told |= {name: names.name(name) for name in facts.cells.values()}
     told |= {host: names.place(host) for host in hosts}

@@ -10,6 +10,7 @@ from tests.reconcile.test_steps import CHANGES
 from trueup.lab.embedded import embedded_placement
 from trueup.reconcile import ledger_copy
 from trueup.reconcile.collect import collect
+from trueup.reconcile.findings import Subject, Unchecked
 from trueup.reconcile.options import AuditOptions
 from trueup.reconcile.rehearse import NotRehearsable, Rehearsal, rehearse
 from trueup.reconcile.report.rehearsals import rehearsal_table
@@ -78,8 +79,8 @@ def test_a_finding_that_a_plan_makes_is_named(small, tmp_path):
     ) in rows
 
 
-def test_what_a_plan_makes_unexplained_is_named(small, tmp_path):
-    """It gives an instance less than it should hold, which no defect has a name for."""
+def test_an_amount_that_a_plan_makes_wrong_is_named(small, tmp_path):
+    """It gives an instance less than it should hold."""
     plan = small.plan("wrong-provider")
     [step] = plan.steps
     [change], [consumer] = step.changes, step.consumers
@@ -91,10 +92,20 @@ def test_what_a_plan_makes_unexplained_is_named(small, tmp_path):
     after = Held({consumer: replace(right, amounts=less)})
     steps = (structs.replace(step, changes=(structs.replace(change, after=after),)),)
     shown = rehearsed(small, replace(plan, steps=steps), tmp_path)
-    assert [row.subject.uuid for row in shown.unchecked] == [consumer]
+    assert [row.id for row in shown.new] == [f"wrong-amount:{consumer}"]
     assert not shown.succeeded
     _, rows = rehearsal_table(shown)
-    assert ("could not check", consumer) in [row[:2] for row in rows]
+    assert ("finding", consumer, "", "", "new: wrong-amount") in rows
+
+
+def test_what_cannot_be_checked_any_more_is_named(small, tmp_path):
+    shown = rehearsed(small, small.plan("wrong-provider"), tmp_path)
+    assert shown.succeeded
+    subject = Subject("instance", small.consumer(WRONG))
+    shown = replace(shown, unchecked=(Unchecked(subject, "h1", "no remedy is known"),))
+    assert not shown.succeeded
+    _, rows = rehearsal_table(shown)
+    assert ("could not check", subject.uuid) in [row[:2] for row in rows]
 
 
 def test_a_cell_that_is_silent_is_named(small, tmp_path):
