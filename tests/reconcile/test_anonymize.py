@@ -37,7 +37,9 @@ def renamed(result: Audit, facts: Facts) -> Audit:
     """An audit with every name in it replaced by its pseudonym, as by hand."""
     hosts = {row.host for row in facts.compute_nodes} | {row.node for row in facts.compute_nodes}
     names = Pseudonyms(KEY, hosts)
-    told = {uuid: names.uuid(uuid) for uuid in (*facts.consumers, *facts.providers)}
+    # A root may be named that is not there itself.
+    providers = {*facts.providers, *(row.root for row in facts.providers.values())}
+    told = {uuid: names.uuid(uuid) for uuid in (*facts.consumers, *providers)}
     with_uuid = (*facts.instances, *facts.compute_nodes, *facts.migrations)
     told |= {row.uuid: names.uuid(row.uuid) for row in with_uuid}
     told |= {row.flavor.name: names.name(row.flavor.name) for row in facts.instances if row.flavor}
