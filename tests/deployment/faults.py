@@ -8,11 +8,10 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from unittest import mock
 
-import pytest
-
 from tests.servers import mariadb
 from tests.servers.databases import DatabaseServer
 from tests.servers.processes import find_program, private_folder, unprivileged_account
+from tests.servers.skipping import skip_without
 
 FILE_SIZE_BLOCKS = 13 * 1024 * 2
 """The largest file that such a server may write, in units of 512 bytes: its own need 12 MiB."""
@@ -45,7 +44,7 @@ def mariadb_with_small_files() -> Iterator[DatabaseServer]:
 def database_on_small_disk(server: DatabaseServer) -> Iterator[str]:
     """The URL of a PostgreSQL database whose tables are on a disk of their own."""
     if os.geteuid() != 0:
-        pytest.skip("only root may mount a small disk")
+        skip_without("only root may mount a small disk: run the test as root")
     account = unprivileged_account("postgres")
     with private_folder("disk", account) as folder:
         mount = ["mount", "-t", "tmpfs", "-o", f"size={DISK_SIZE}", "tmpfs", str(folder)]

@@ -130,7 +130,7 @@ class _Handler(BaseHTTPRequestHandler):
         with contextlib.suppress(OSError):
             self.wfile.write(answered)
 
-    do_GET = do_PUT = do_POST = do_DELETE = _any  # noqa: N815 - http.server calls them so
+    do_GET = do_PUT = do_POST = do_DELETE = _any
 
     def log_message(self, *_: object) -> None:
         pass

@@ -17,6 +17,7 @@ from tests.kills.rounds import Round, begun
 from tests.kills.site import Site
 from tests.kills.targets import MAKERS
 from tests.kills.tracing import Kill, Tracing
+from tests.servers.skipping import skip_without
 
 # "": some calls. "all": every call, each of them in a fork of a warm interpreter. "command": every
 # call, each of them in the console command from its start.
@@ -32,7 +33,7 @@ BOTH = pytest.mark.parametrize("placement", ["trueup", "upstream"])
 def chosen(site: Callable[[str], Site], placement: str, kind: str) -> Site:
     running = site(placement)
     if kind == "domain" and not running.libvirt_uri:
-        pytest.skip("libvirtd was not found: install the package libvirt-daemon")
+        skip_without("libvirtd was not found: install the package libvirt-daemon")
     return running
 
 

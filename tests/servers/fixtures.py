@@ -10,6 +10,7 @@ Where that second or the memory matters, name servers that run already in the en
 import contextlib
 import itertools
 from collections.abc import Callable, Iterator
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
@@ -18,6 +19,7 @@ from sqlalchemy.engine import make_url
 from tests.servers.databases import DatabaseServer
 from tests.servers.galera import GaleraCluster, private_galera
 from tests.servers.processes import ProgramMissing
+from tests.servers.skipping import skip_without
 from tests.servers.sources import KINDS, MYSQLCLIENT, VARIABLES, database_server
 
 
@@ -38,7 +40,7 @@ def galera_cluster() -> Iterator[GaleraCluster]:
         with private_galera() as cluster:
             yield cluster
     except ProgramMissing as missing:
-        pytest.skip(str(missing))
+        skip_without(str(missing))
 
 
 @pytest.fixture
@@ -57,7 +59,8 @@ def fresh_database(
             if kind == "sqlite":
                 return f"sqlite:///{tmp_path / f'database{next(numbers)}.sqlite'}"
             if kind == MYSQLCLIENT:
-                pytest.importorskip("MySQLdb", reason="mysqlclient is missing: libmariadb-dev")
+                if find_spec("MySQLdb") is None:
+                    skip_without("mysqlclient is missing: install the package libmariadb-dev")
                 url = make_url(create("mariadb")).set(drivername=f"mysql+{kind}")
                 return url.render_as_string(hide_password=False)
             server: DatabaseServer = request.getfixturevalue(f"{kind}_server")
@@ -73,15 +76,9 @@ def database_url(request: pytest.FixtureRequest, fresh_database: Callable[[str],
 
 
 def server_or_skip(kind: str) -> Iterator[DatabaseServer]:
-    """A server of this kind; without its programs the test is skipped.
-
-    The suite runs on any machine with Python and make, and installs nothing outside its folder:
-    who has no MariaDB can still run everything else, and is told what is missing. Nothing passes
-    unseen by that: CI installs the servers, and forbids skips (`tests.skips`).
-    """
+    """A server of this kind; without its programs the test is skipped."""
     try:
         with database_server(kind) as server:
             yield server
     except ProgramMissing as missing:
-        # The reason names the package to install and the variable to set instead.
-        pytest.skip(f"{missing}, or name a server in {VARIABLES[kind]}")
+        skip_without(f"{missing}, or name a server in {VARIABLES[kind]}")

@@ -9,7 +9,7 @@ import fcntl
 import os
 import re
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import IO
@@ -149,13 +149,13 @@ def _read(path: Path) -> Journal | None:
 @contextmanager
 def _locked(run: str, folder: Path) -> Iterator[tuple[IO[bytes], Path]]:
     path = _path(folder, run)
-    try:
-        folder.mkdir(mode=_FOLDER_MODE, parents=True, exist_ok=True)
-        # Unbuffered: nothing is left to be written when the disk is full and the file is closed.
-        file = open(path, "a+b", buffering=0, opener=_private)  # noqa: SIM115 - closed below
-    except OSError as error:
-        raise JournalUnwritable(str(folder), error.strerror or str(error)) from error
-    with file:
+    with ExitStack() as closed_at_the_end:
+        try:
+            folder.mkdir(mode=_FOLDER_MODE, parents=True, exist_ok=True)
+            # Unbuffered: when the disk is full, nothing is left to be written at the end.
+            file = closed_at_the_end.enter_context(open(path, "a+b", buffering=0, opener=_private))
+        except OSError as error:
+            raise JournalUnwritable(str(folder), error.strerror or str(error)) from error
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError as error:
