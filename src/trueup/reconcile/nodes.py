@@ -30,6 +30,13 @@ def judged_nodes(facts: Facts) -> Iterator[ComputeNode]:
             yield node
 
 
+def nodes_without_provider(facts: Facts) -> Iterator[ComputeNode]:
+    """The compute nodes that are judged, and whose uuid and name no provider has."""
+    for node in judged_nodes(facts):
+        if node.uuid not in facts.providers and node.node not in facts.providers_by_name:
+            yield node
+
+
 def judged_roots(facts: Facts) -> Iterator[Provider]:
     """The roots of trees that are judged, in order; sharing providers have rules of their own."""
     for root in sorted(facts.providers.values(), key=lambda row: (row.name, row.uuid)):

@@ -17,7 +17,7 @@ from trueup.reconcile.findings import (
     Subject,
     Verdict,
 )
-from trueup.reconcile.nodes import IRONIC, is_up, judged_nodes, newly_made, node_evidence
+from trueup.reconcile.nodes import IRONIC, is_up, newly_made, node_evidence, nodes_without_provider
 from trueup.reconcile.options import AuditOptions
 from trueup.reconcile.steps import Step
 
@@ -30,9 +30,8 @@ def find(facts: Facts, options: AuditOptions) -> Iterator[Verdict]:
     """Ironic's nodes without a provider that has their uuid or name."""
     every = [row for row in facts.compute_nodes if row.hypervisor == IRONIC]
     down = {row.cell: row.host for row in every if not is_up(row, facts)}
-    for node in judged_nodes(facts):
-        known = node.uuid in facts.providers or node.node in facts.providers_by_name
-        if node.hypervisor != IRONIC or known:
+    for node in nodes_without_provider(facts):
+        if node.hypervisor != IRONIC:
             continue
         subject = Subject("provider", node.uuid)
         if reason := newly_made(node, facts, options) or _moving(node, down):

@@ -17,7 +17,7 @@ from trueup.reconcile.findings import (
     Subject,
     Verdict,
 )
-from trueup.reconcile.nodes import IRONIC, judged_nodes, newly_made, node_evidence
+from trueup.reconcile.nodes import IRONIC, newly_made, node_evidence, nodes_without_provider
 from trueup.reconcile.options import AuditOptions
 from trueup.reconcile.steps import Step
 
@@ -28,9 +28,8 @@ REMEDY = "None by Trueup: nova-compute makes its provider when it starts"
 
 def find(facts: Facts, options: AuditOptions) -> Iterator[Verdict]:
     """Compute nodes without a provider that has their uuid or name."""
-    for node in judged_nodes(facts):
-        known = node.uuid in facts.providers or node.node in facts.providers_by_name
-        if known or node.hypervisor == IRONIC or len(facts.nodes_by_uuid[node.uuid]) > 1:
+    for node in nodes_without_provider(facts):
+        if node.hypervisor == IRONIC or len(facts.nodes_by_uuid[node.uuid]) > 1:
             continue
         subject = Subject("provider", node.uuid)
         if reason := newly_made(node, facts, options):

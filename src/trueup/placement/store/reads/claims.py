@@ -18,7 +18,6 @@ from sqlalchemy import (
     String,
     bindparam,
     cast,
-    func,
     literal_column,
     null,
     select,
@@ -29,6 +28,7 @@ from trueup.model.allocations import ConsumerAllocations, ConsumerRef, ProviderR
 from trueup.model.inventories import Inventory, InventoryWithUsage
 from trueup.placement.store.engine.database import Transaction
 from trueup.placement.store.rows.consumers import OWNER_NAMES, PROJECT, TYPE, USER, Owner
+from trueup.placement.store.rows.inventories import USED
 from trueup.placement.store.tables import (
     allocations,
     consumers,
@@ -83,20 +83,11 @@ def _owners(name: Column[str]) -> Select[Any]:
 
 
 _uuids: BindParameter[Any] = bindparam("consumers", expanding=True)
-_used = (
-    select(func.coalesce(func.sum(allocations.c.used), 0))
-    .where(
-        allocations.c.resource_provider_id == inventories.c.resource_provider_id,
-        allocations.c.resource_class_id == inventories.c.resource_class_id,
-    )
-    .correlate(inventories)
-    .scalar_subquery()
-)
 _READ = union_all(
     # The first one gives the columns their types.
     _rows(
         _INVENTORY,
-        [providers.c.id, resource_classes.c.id, cast(_used, BigInteger)],
+        [providers.c.id, resource_classes.c.id, cast(USED, BigInteger)],
         [resource_classes.c.name, providers.c.uuid],
         [
             inventories.c.total,

@@ -36,7 +36,7 @@ _COLUMNS: Select[Any] = select(
 
 _providers: BindParameter[Any] = bindparam("providers", expanding=True)
 _classes: BindParameter[Any] = bindparam("classes", expanding=True)
-_used = (
+USED = (
     select(func.coalesce(func.sum(allocations.c.used), 0))
     .where(
         allocations.c.resource_provider_id == inventories.c.resource_provider_id,
@@ -45,11 +45,12 @@ _used = (
     .correlate(inventories)
     .scalar_subquery()
 )
+"""How much of an inventory is allocated: a part of queries for inventories."""
 _ALL_WITH_USAGE = (
     select(
         inventories.c.resource_provider_id,
         resource_classes.c.id,
-        _used.label("used"),
+        USED.label("used"),
         resource_classes.c.name,
         *(inventories.c[name] for name in _AMOUNTS),
     )
