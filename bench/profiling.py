@@ -60,7 +60,7 @@ class InProcess(Client):
     async def request(
         self, method: str, path: str, body: bytes | None = None, microversion: str = "latest"
     ) -> Reply:
-        environ = _environ(method, path, body, microversion)
+        environ = environ_of(method, path, body, microversion)
         statuses: list[int] = []
         profiler = self.profiler or contextlib.nullcontext()
         began, used = perf_counter(), process_time()
@@ -181,7 +181,8 @@ def _log_statements() -> list[str]:
     return seen
 
 
-def _environ(method: str, path: str, body: bytes | None, microversion: str) -> dict[str, Any]:
+def environ_of(method: str, path: str, body: bytes | None, microversion: str) -> dict[str, Any]:
+    """The WSGI environment of a request of an administrator."""
     path, _, query = path.partition("?")
     environ = {
         "REQUEST_METHOD": method,

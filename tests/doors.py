@@ -19,7 +19,11 @@ DOORS = {
         "trueup.placement.options",
         "trueup.reconcile.sources.connect",
     ),
-    "oslo_context": ("trueup.placement.api.access", "trueup.placement.api.request_ids"),
+    "oslo_context": (
+        "trueup.placement.api.access",
+        "trueup.placement.api.request_ids",
+        "trueup.placement.request_log",
+    ),
     "oslo_middleware": (
         "trueup.placement.app",
         "trueup.placement.health",
@@ -35,6 +39,6 @@ DOORS = {
     "platformdirs": ("trueup.cli.state",),
     "rich": ("trueup.cli",),
     "sqlalchemy": ("trueup.lab", "trueup.placement.store", "trueup.reconcile.sources"),
-    "webob": ("trueup.placement.api.accept",),
+    "webob": ("trueup.placement.api.accept", "trueup.placement.app"),
     "werkzeug": ("trueup.lab",),
 }

@@ -13,6 +13,7 @@ from threading import Lock
 from typing import Any
 
 import oslo_middleware
+from webob import Request
 
 from trueup.placement import config, keystone
 from trueup.placement.api.access import OPEN_PATHS
@@ -48,10 +49,9 @@ class PlacementApplication(RequestIds):
         if settings.healthcheck:
             api = _beside_healthcheck(api, settings)
         if settings.cors is not None:
-            api = oslo_middleware.CORS.factory({}, **settings.cors)(api)
-        # PERF: it costs 70 microseconds, as much as all that GET / does, also when it does nothing.
+            api = _open_to_origins(api, settings.cors)
         if settings.behind_proxy:
-            api = oslo_middleware.HTTPProxyToWSGI(api, settings.source)
+            api = _behind_proxy(api, settings)
         super().__init__(api, database.write_slots.leave_one_of)
         try:
             self._prepare()
@@ -139,6 +139,30 @@ def _guarded(api: Any, settings: Settings) -> Any:
             "auth_strategy = keystone needs the section [keystone_authtoken], with auth_type and "
             "the credentials of the service"
         ) from error
+
+
+def _open_to_origins(api: Any, options: Mapping[str, Any]) -> Any:
+    """PERF: the middleware takes 50 to 130 microseconds, as much as GET / does. It does nothing to
+    a request without an origin, unless that asks for the options of a URL."""
+    asked_from_elsewhere = oslo_middleware.CORS.factory({}, **options)(api)
+
+    def application(environ: dict[str, Any], start_response: Callable[..., Any]) -> Any:
+        is_here = "HTTP_ORIGIN" not in environ and environ["REQUEST_METHOD"] != "OPTIONS"
+        return (api if is_here else asked_from_elsewhere)(environ, start_response)
+
+    return application
+
+
+def _behind_proxy(api: Any, settings: Settings) -> Any:
+    """PERF: the middleware takes 60 to 140 microseconds, nearly all of it for an answer as an
+    object. It only changes the request."""
+    proxy = oslo_middleware.HTTPProxyToWSGI(None, settings.source)
+
+    def application(environ: dict[str, Any], start_response: Callable[..., Any]) -> Any:
+        proxy.process_request(Request(environ))
+        return api(environ, start_response)
+
+    return application
 
 
 def _beside_healthcheck(api: Any, settings: Settings) -> Any:

@@ -18,7 +18,7 @@ from oslo_config import cfg
 from oslo_log import log
 from oslo_policy import opts as policy_options
 
-from trueup.placement import keystone
+from trueup.placement import keystone, request_log
 from trueup.placement.options import OPTIONS, set_library_defaults
 from trueup.placement.store.engine import availability
 from trueup.placement.store.engine.database import Database
@@ -167,6 +167,7 @@ def open_for_maintenance(settings: Settings) -> Database:
 def set_up_logging(source: cfg.ConfigOpts) -> None:
     """Set up logging by [DEFAULT]. Its settings for upstream's loggers apply to Trueup's."""
     log.setup(source, _PROJECT)
+    request_log.install()
     logging.captureWarnings(True)
     # Deployments give the logger 'placement' a handler and a level, and silence all others.
     logging.getLogger("trueup").parent = logging.getLogger(_PROJECT)

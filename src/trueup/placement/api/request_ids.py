@@ -13,6 +13,8 @@ from urllib.parse import quote
 
 from oslo_context.context import RequestContext
 
+from trueup.placement import request_log
+
 REQUEST_ID = "openstack.request_id"
 GLOBAL_REQUEST_ID = "openstack.global_request_id"
 _HEADER = "x-openstack-request-id"
@@ -23,8 +25,7 @@ _GLOBAL_ID = re.compile(
 
 _UNPRINTABLE = re.compile(r"[\x00-\x20\x7f-\xa0\xad]")
 
-# The name that operators use in their logging configuration and log searches.
-_log = logging.getLogger("placement.requestlog")
+_log = logging.getLogger(request_log.LOGGER)
 
 Application = Callable[[dict[str, Any], Callable[..., Any]], Iterable[bytes]]
 
