@@ -6,6 +6,7 @@ It may have 100,000 candidates, so it is columns instead of an object for each.
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from enum import StrEnum
 
 RequestSlot = tuple[str, tuple[tuple[str, int], ...]]
 """What one provider of each candidate gives: the suffix of a group, and amounts by class."""
@@ -47,6 +48,14 @@ class ProviderSummaries:
     """Reads the summaries with these indexes, in any order."""
 
 
+class Limit(StrEnum):
+    """What can bound the number of candidates."""
+
+    REQUESTED = "requested"
+    CONFIGURED = "configured"
+    ANSWER_SIZE = "answer_size"
+
+
 @dataclass(frozen=True, slots=True)
 class Candidates:
     """All candidates that were found, and the providers of the trees that they use."""
@@ -56,3 +65,5 @@ class Candidates:
     allocation_requests: Sequence[tuple[int, ...]] = ()
     """For each candidate: the provider of each slot, as an index into `uuids`."""
     uuids: Sequence[str] = ()
+    limited_by: Limit | None = None
+    """The limit that the number of candidates reached; perhaps there are more."""

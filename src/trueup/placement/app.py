@@ -17,9 +17,11 @@ from webob import Request
 
 from trueup.placement import config, keystone
 from trueup.placement.api.access import OPEN_PATHS
-from trueup.placement.api.request_ids import RequestIds
+from trueup.placement.api.request_ids import ROUTE, RequestIds
+from trueup.placement.api.routes import EVERY_ROUTE
 from trueup.placement.api.wsgi import make_api
 from trueup.placement.config import Settings
+from trueup.placement.meter import Meter
 from trueup.placement.store import migrations, schema
 from trueup.placement.store.engine import availability
 from trueup.placement.store.engine.database import Database
@@ -43,16 +45,24 @@ class PlacementApplication(RequestIds):
         self._database, self._settings = database, settings
         self._is_prepared, self._preparing = False, Lock()
         self._preparing_since = 0.0
+        meter = _metered(database, settings.metrics)
         api: Any = make_api(database, settings, self._prepare, owns_process=owns_process)
         if settings.auth_strategy == "keystone":
             api = _guarded(api, settings)
         if settings.healthcheck:
             api = _beside_healthcheck(api, settings)
+        if settings.metrics is not None:
+            api = _beside_metrics(api, settings.metrics)
         if settings.cors is not None:
             api = _open_to_origins(api, settings.cors)
         if settings.behind_proxy:
             api = _behind_proxy(api, settings)
-        super().__init__(api, database.write_slots.leave_one_of)
+        super().__init__(
+            api,
+            database.write_slots.leave_one_of,
+            meter=meter,
+            logs_time=settings.logs_request_time,
+        )
         try:
             self._prepare()
         except Exception as error:
@@ -165,6 +175,45 @@ def _behind_proxy(api: Any, settings: Settings) -> Any:
     return application
 
 
+def _metered(database: Database, options: config.MetricsOptions | None) -> Meter | None:
+    """The meter of a service with metrics, which the database then reports to."""
+    if options is None:
+        return None
+    first = f"/{options.path.split('/')[1]}"
+    if first == HEALTHCHECK or any(route.url.split("/")[1] == first[1:] for route in EVERY_ROUTE):
+        raise config.ConfigurationUnusable(
+            f"metrics_path in [trueup] is {options.path}, which the API uses: choose another one"
+        )
+    # PERF: the library is imported only where it is used.
+    from trueup.placement.metrics import files
+    from trueup.placement.metrics.prometheus import PrometheusMeter
+
+    try:
+        files.keep_values_in(options.folder)
+    except OSError as error:
+        raise config.ConfigurationUnusable(
+            f"metrics_folder {options.folder} cannot be written: {error.strerror}"
+        ) from error
+    meter = PrometheusMeter()
+    database.report_to(meter)
+    return meter
+
+
+def _beside_metrics(api: Any, options: config.MetricsOptions) -> Any:
+    from trueup.placement.metrics import files
+
+    def application(environ: dict[str, Any], start_response: Callable[..., Any]) -> Any:
+        if environ.get("PATH_INFO", "") != options.path:
+            return api(environ, start_response)
+        environ[ROUTE] = options.path
+        media_type, body = files.scrape(options.folder, environ.get("HTTP_ACCEPT", ""))
+        length = str(len(body))
+        start_response("200 OK", [("content-type", media_type), ("content-length", length)])
+        return [body]
+
+    return application
+
+
 def _beside_healthcheck(api: Any, settings: Settings) -> Any:
     # SAFETY: strangers may ask, and its details are stacks, versions and the name of the host.
     settings.source.set_override("detailed", False, "healthcheck")
@@ -172,6 +221,8 @@ def _beside_healthcheck(api: Any, settings: Settings) -> Any:
 
     def application(environ: dict[str, Any], start_response: Callable[..., Any]) -> Any:
         is_check = environ.get("PATH_INFO", "") == HEALTHCHECK
+        if is_check:
+            environ[ROUTE] = HEALTHCHECK
         return (check if is_check else api)(environ, start_response)
 
     return application

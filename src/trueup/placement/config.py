@@ -40,6 +40,14 @@ class ConfigurationUnusable(Exception):
 
 
 @dataclass(frozen=True, slots=True)
+class MetricsOptions:
+    """At which path metrics are served, and where the workers keep them."""
+
+    path: str
+    folder: Path
+
+
+@dataclass(frozen=True, slots=True)
 class Settings:
     """All options of the service. `source` is for libraries that read options themselves."""
 
@@ -59,6 +67,10 @@ class Settings:
     """Whether /healthcheck is served; if not, it is a URL like any unknown one."""
     body_length_max: int
     """The most bytes that the body of a request may have."""
+    metrics: MetricsOptions | None
+    """None: no metrics are kept."""
+    logs_request_time: bool
+    """Whether the request log has the seconds of each request."""
     behind_proxy: bool
     """Whether the headers of a proxy give the address of the client and the URL of the service."""
     source: Any
@@ -224,9 +236,27 @@ def _read(source: cfg.ConfigOpts) -> Settings:
         cors=dict(source.cors) if source.cors.allowed_origin else None,
         healthcheck=bool(source.healthcheck.backends),
         body_length_max=source.trueup.max_request_body_size,
+        metrics=_read_metrics(source.trueup),
+        logs_request_time=source.trueup.log_request_time,
         behind_proxy=source.oslo_middleware.enable_proxy_headers_parsing,
         source=source,
     )
+
+
+def _read_metrics(trueup: Any) -> MetricsOptions | None:
+    path, folder = trueup.metrics_path, trueup.metrics_folder
+    if not path and not folder:
+        return None
+    if not path:
+        raise ValueError("metrics_folder in [trueup] needs metrics_path, such as /metrics")
+    if not folder:
+        raise ValueError(
+            "metrics_path in [trueup] needs metrics_folder: a folder that only the workers of "
+            "this service use, such as /run/trueup"
+        )
+    if not path.startswith("/") or path.endswith("/") or "//" in path:
+        raise ValueError(f"metrics_path in [trueup] is '{path}': write it as /metrics")
+    return MetricsOptions(path, Path(folder))
 
 
 def _override(source: cfg.ConfigOpts, group: str, name: str, value: Any) -> None:

@@ -130,6 +130,22 @@ OPTIONS: dict[str, list[cfg.Opt]] = {
             help="The most bytes that the body of a request may have; longer ones get 413. "
             "Only Trueup has this option.",
         ),
+        cfg.StrOpt(
+            "metrics_path",
+            help="Serve metrics for Prometheus at this path, as /metrics, without a token. Keep "
+            "the path from the public. Needs metrics_folder. Only Trueup has this option.",
+        ),
+        cfg.StrOpt(
+            "metrics_folder",
+            help="Where the workers keep their metrics: a folder of this service alone, in memory "
+            "(/run) if possible. Only Trueup has this option.",
+        ),
+        cfg.BoolOpt(
+            "log_request_time",
+            default=False,
+            help="End each line of the request log with the seconds that the answer took, as "
+            "Nova does: 'time: 0.001234'. Only Trueup has this option.",
+        ),
     ],
     "workarounds": [
         cfg.BoolOpt(

@@ -6,6 +6,7 @@ It is around authentication, so that the log also has requests whose token is re
 
 import logging
 import re
+import time
 from collections.abc import Callable, Iterable
 from threading import Lock
 from typing import Any
@@ -14,9 +15,12 @@ from urllib.parse import quote
 from oslo_context.context import RequestContext
 
 from trueup.placement import request_log
+from trueup.placement.meter import Meter
 
 REQUEST_ID = "openstack.request_id"
 GLOBAL_REQUEST_ID = "openstack.global_request_id"
+ROUTE = "trueup.route"
+"""The key in the WSGI environment of the template of the URL, once it is found."""
 _HEADER = "x-openstack-request-id"
 
 _GLOBAL_ID = re.compile(
@@ -26,6 +30,10 @@ _GLOBAL_ID = re.compile(
 _UNPRINTABLE = re.compile(r"[\x00-\x20\x7f-\xa0\xad]")
 
 _log = logging.getLogger(request_log.LOGGER)
+
+_LINE = '%s "%s %s" status: %s len: %s microversion: %s'
+# As Nova writes it.
+_LINE_WITH_TIME = f"{_LINE} time: %.6f"
 
 Application = Callable[[dict[str, Any], Callable[..., Any]], Iterable[bytes]]
 
@@ -38,12 +46,22 @@ class RequestIds:
     """A WSGI application around another.
 
     It counts requests, since a server does not say how many threads it has. When more of them are
-    under way than ever before, `note_threads` is called with their number.
+    under way than ever before, `note_threads` is called with their number. `meter` is told of each
+    answer. With `logs_time`, the log has the seconds until the answer.
     """
 
-    def __init__(self, application: Application, note_threads: Callable[[int], None]):
+    def __init__(
+        self,
+        application: Application,
+        note_threads: Callable[[int], None],
+        *,
+        meter: Meter | None = None,
+        logs_time: bool = False,
+    ):
         self.application = application
         self._note_threads = note_threads
+        self._meter, self._logs_time = meter, logs_time
+        self._measures = meter is not None or logs_time
         self._counting = Lock()
         self._running = self._running_max = 0
 
@@ -60,26 +78,15 @@ class RequestIds:
         # It becomes the context of the thread, so that each log line has the request ID.
         request_id = RequestContext(global_request_id=environ.get(GLOBAL_REQUEST_ID)).request_id
         environ[REQUEST_ID] = request_id
+        began = time.perf_counter() if self._measures else 0.0
+        if self._meter is not None:
+            self._meter.request_begins()
 
         def start_with_id(status: str, headers: list[tuple[str, str]], *rest: Any) -> Any:
             names = {name.lower(): value for name, value in headers}
             if _HEADER not in names:
                 headers.append((_HEADER, request_id))
-            query = environ.get("QUERY_STRING")
-            whole = environ.get("SCRIPT_NAME", "") + environ.get("PATH_INFO", "")
-            asked = f"{whole}?{query}" if query else whole
-            if not asked.isprintable():
-                # SAFETY: a line break would let a client write lines of its own.
-                asked = _UNPRINTABLE.sub(_encoded, asked)
-            _log.info(
-                '%s "%s %s" status: %s len: %s microversion: %s',
-                environ.get("REMOTE_ADDR", "-"),
-                environ["REQUEST_METHOD"],
-                asked,
-                status.split(None, 1)[0],
-                names.get("content-length", "-"),
-                environ.get("placement.microversion", "-"),
-            )
+            self._report(environ, status, names.get("content-length", "-"), began)
             return start_response(status, headers, *rest)
 
         with self._counting:
@@ -92,3 +99,27 @@ class RequestIds:
         finally:
             with self._counting:
                 self._running -= 1
+
+    def _report(self, environ: dict[str, Any], status: str, length: str, began: float) -> None:
+        """Write the line of the request log, and tell the meter."""
+        query = environ.get("QUERY_STRING")
+        whole = environ.get("SCRIPT_NAME", "") + environ.get("PATH_INFO", "")
+        asked = f"{whole}?{query}" if query else whole
+        if not asked.isprintable():
+            # SAFETY: a line break would let a client write lines of its own.
+            asked = _UNPRINTABLE.sub(_encoded, asked)
+        code = status.split(None, 1)[0]
+        seconds = time.perf_counter() - began if self._measures else 0.0
+        _log.info(
+            _LINE_WITH_TIME if self._logs_time else _LINE,
+            environ.get("REMOTE_ADDR", "-"),
+            environ["REQUEST_METHOD"],
+            asked,
+            code,
+            length,
+            environ.get("placement.microversion", "-"),
+            *((seconds,) if self._logs_time else ()),
+        )
+        if self._meter is not None:
+            route = environ.get(ROUTE, "")
+            self._meter.request_answered(environ["REQUEST_METHOD"], route, code, seconds)

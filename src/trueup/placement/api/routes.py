@@ -135,3 +135,5 @@ ROUTES: tuple[Route, ...] = (
 
 ADDITIONS: tuple[Route, ...] = (_get("/trueup/export", export.get_export, answers=False),)
 """What upstream does not have."""
+
+EVERY_ROUTE = (*ROUTES, *ADDITIONS)

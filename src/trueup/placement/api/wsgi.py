@@ -38,8 +38,8 @@ from trueup.placement.api.http import (
     refuse_if_json_is_not_accepted,
     refuse_other_content,
 )
-from trueup.placement.api.request_ids import REQUEST_ID
-from trueup.placement.api.routes import ADDITIONS, ROUTES, Route
+from trueup.placement.api.request_ids import REQUEST_ID, ROUTE
+from trueup.placement.api.routes import EVERY_ROUTE, Route
 from trueup.placement.api.versions import (
     HEADER,
     SERVICE_TYPE,
@@ -75,9 +75,8 @@ def make_api(
     # Falcon would answer its own errors itself; this replaces both kinds.
     for error in (Exception, falcon.HTTPError):
         api.add_error_handler(error, _answer_error)
-    routes = (*ROUTES, *ADDITIONS)
-    for url in dict.fromkeys(route.url for route in routes):
-        api.add_route(url, _Resource([route for route in routes if route.url == url]))
+    for url in dict.fromkeys(route.url for route in EVERY_ROUTE):
+        api.add_route(url, _Resource([route for route in EVERY_ROUTE if route.url == url]))
     return api
 
 
@@ -139,6 +138,7 @@ class _Resource:
 
     def respond(self, request: Request, response: falcon.Response, **arguments: str) -> None:
         """Answer a request to this URL, whatever its method."""
+        request.env[ROUTE] = self._routes[0].url
         route = self._found.get((request.method, request.version)) or self._refuse(request)
         if route.answers:
             refuse_if_json_is_not_accepted(request)

@@ -25,6 +25,10 @@ from trueup.placement.store.engine.database import Database, Transaction
 _log = logging.getLogger(__name__)
 
 
+LOAD, REFRESH, COMPARISON = "load", "refresh", "comparison"
+"""How a view was read: the whole ledger, what was published since, or for foreign writes."""
+
+
 class _Kept(NamedTuple):
     view: View
     vector: Vector
@@ -86,15 +90,21 @@ class Index:
             return self._read(None)
 
     def _read(self, kept: _Kept | None) -> _Kept:
+        began, kind = time.perf_counter(), LOAD if kept is None else REFRESH
         with self._database.reading(snapshot=True) as tx:
             kept = _loaded(tx, stays=self._owns_process) if kept is None else _followed(tx, kept)
+        self._note_read(kind, began)
+        self._database.meter.view_shows(len(kept.view.forest), len(kept.view.skipped))
         self._log_skipped(kept.view)
         return kept
+
+    def _note_read(self, kind: str, began: float) -> None:
+        self._database.meter.view_read(kind, time.perf_counter() - began)
 
     def _find_foreign_writes(self) -> None:
         """Compare the ledger with the view, and replace the view if they differ."""
         # SAFETY: taken before the snapshot, which then has every change that this view has.
-        kept = self._kept
+        kept, began = self._kept, time.perf_counter()
         if kept is None:
             return
         try:
@@ -105,8 +115,10 @@ class Index:
             if own_tables.is_missing(error):
                 return
             raise
+        self._note_read(COMPARISON, began)
         if view is kept.view:
             return
+        self._database.meter.foreign_writes_found()
         with self._lock:
             # Meanwhile requests may have refreshed the other view: what they read is read again.
             self._refreshes_begun += 1

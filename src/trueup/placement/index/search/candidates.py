@@ -5,7 +5,7 @@ import itertools
 import random
 from collections.abc import Sequence
 
-from trueup.model.candidates import Candidates
+from trueup.model.candidates import Candidates, Limit
 from trueup.model.requests import CandidateRequest
 from trueup.placement.index.search.all_trees import (
     GenerationOptions,
@@ -34,7 +34,9 @@ def find_candidates(
     Raises ResourceClassNotFound or TraitNotFound.
     """
     try:
-        slots, found = _find(request, match_request(request, view), view, options)
+        matched = match_request(request, view)
+        limit, most = _limit(request, options, matched)
+        slots, found = _find(request, matched, view, options, most)
     except NoCandidates:
         return Candidates(summaries=summaries_of(NO_PROVIDERS, view))
     if options.randomize:
@@ -44,15 +46,19 @@ def find_candidates(
         request_slots=tuple((slot.suffix, slot.resources) for slot in slots),
         allocation_requests=found,
         uuids=view.forest.uuids,
+        limited_by=limit if len(found) >= most else None,
         summaries=summaries_of(providers_used(found, slots), view, whole_trees=not one_per_tree),
     )
 
 
 def _find(
-    request: CandidateRequest, slots: Sequence[Slot], view: View, options: GenerationOptions
+    request: CandidateRequest,
+    slots: Sequence[Slot],
+    view: View,
+    options: GenerationOptions,
+    most: int,
 ) -> tuple[Sequence[Slot], list[Candidate]]:
     """The slots in the order of each candidate, and the candidates. Raises NoCandidates."""
-    most = _candidates_max(request, options, slots)
     if len(slots) == 1:
         positions = single_slot(slots[0], view, options)[:most]
         return slots, [(position,) for position in positions.tolist()]
@@ -62,9 +68,17 @@ def _find(
     return slots, list(itertools.islice(candidates, most))
 
 
-def _candidates_max(
+def _limit(
     request: CandidateRequest, options: GenerationOptions, slots: Sequence[Slot]
-) -> int:
+) -> tuple[Limit, int]:
+    """The least of all limits, and which one it is."""
     allocations = sum(max(1, len(slot.resources)) for slot in slots)
-    limits = (request.limit, options.candidates_max, ALLOCATIONS_MAX // allocations)
-    return min(limit for limit in limits if limit is not None)
+    limits = {
+        Limit.REQUESTED: request.limit,
+        Limit.CONFIGURED: options.candidates_max,
+        Limit.ANSWER_SIZE: ALLOCATIONS_MAX // allocations,
+    }
+    return min(
+        ((limit, most) for limit, most in limits.items() if most is not None),
+        key=lambda one: one[1],
+    )

@@ -21,8 +21,9 @@ from sqlalchemy.exc import DBAPIError, IntegrityError
 from sqlalchemy.pool import NullPool, QueuePool
 
 from trueup.model.errors import ConcurrentUpdate
+from trueup.placement.meter import IGNORED, Meter
 from trueup.placement.store import own_tables
-from trueup.placement.store.engine import changes
+from trueup.placement.store.engine import changes, reporting
 from trueup.placement.store.engine.errors import Meaning, TooManyWaiting, meaning_of
 from trueup.placement.store.engine.sessions import IN_MEMORY, DatabaseOptions, prepare_sessions
 from trueup.placement.store.engine.write_slots import WriteSlots
@@ -66,8 +67,10 @@ class Database:
         self._readers = _readers_of(self._engine, parsed, options)
         self.lock_wait_seconds = options.lock_wait_seconds
         """How long a transaction may wait for a lock; None: as long as the server lets it."""
-        self.write_slots = WriteSlots(_connections_max(self._engine))
+        self.write_slots = WriteSlots(reporting.connections_max(self._engine))
         """For whoever serves requests in several threads."""
+        self.meter = IGNORED
+        """What is told about conflicts, statements and connections."""
         # SAFETY: by process, for two of them must not number their changes in one row.
         self._idle_writers: dict[int, list[changes.Writer]] = {}
 
@@ -121,6 +124,12 @@ class Database:
                 connection.exec_driver_sql("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ")
             yield connection
 
+    def report_to(self, meter: Meter) -> None:
+        """Tell this meter about conflicts, statements and connections from now on."""
+        self.meter = meter
+        engines = {id(one.pool): one for one in (self._readers, self._engine)}
+        reporting.report(tuple(engines.values()), meter)
+
     def add_own_tables(self) -> None:
         """Create those of Trueup's own tables that are missing."""
         own_tables.add(self._engine)
@@ -168,6 +177,7 @@ def in_transaction(
                 return result
             except ChangedMeanwhile:
                 # The other transaction has ended.
+                database.meter.transaction_restarted(reporting.CHANGED)
                 continue
             except DBAPIError as error:
                 if own_tables.is_missing(error):
@@ -180,8 +190,10 @@ def in_transaction(
                 if not _is_conflict(error, is_early) and (was_lost or not is_lost):
                     raise
                 was_lost = was_lost or is_lost
+                database.meter.transaction_restarted(reporting.reason_of(error))
                 # The pause is random, so that the same two writers do not meet again.
                 time.sleep(_PAUSE_SECONDS * min(attempt, 10) * random.random())
+        database.meter.transaction_given_up()
         raise ConcurrentUpdate
 
     return until_alone
@@ -250,12 +262,3 @@ def _readers_of(engine: Engine, url: URL, options: DatabaseOptions) -> Engine:
         prepare_sessions(readers, url, options)
         return readers
     return engine
-
-
-def _connections_max(engine: Engine) -> int | None:
-    """How many connections the pool makes at most; None means no limit."""
-    pool = engine.pool
-    # SQLAlchemy has no public name for the overflow; 0 connections, and -1, mean no limit.
-    if not isinstance(pool, QueuePool) or pool.size() == 0 or pool._max_overflow < 0:
-        return None
-    return pool.size() + pool._max_overflow

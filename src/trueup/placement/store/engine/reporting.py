@@ -1,0 +1,56 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Tells a meter about statements, connections and conflicts of the engines of a database."""
+
+from collections.abc import Sequence
+from threading import Lock
+from typing import Any
+
+from sqlalchemy import Engine, event
+from sqlalchemy.exc import DBAPIError, IntegrityError
+from sqlalchemy.pool import QueuePool
+
+from trueup.placement.meter import Meter
+from trueup.placement.store.engine.errors import Meaning, meaning_of
+
+CHANGED = "changed"
+"""A transaction started again, because a row that it had read was changed by another one."""
+
+_REASONS = {Meaning.CONFLICT: "conflict", Meaning.LOCKED: "locked"}
+
+
+def reason_of(error: DBAPIError) -> str:
+    """Why a transaction starts again after this error, in one word."""
+    if isinstance(error, IntegrityError):
+        return "duplicate"
+    return _REASONS.get(meaning_of(error) or Meaning.AWAY, "lost")
+
+
+def report(engines: Sequence[Engine], meter: Meter) -> None:
+    """Tell the meter about everything that happens on engines, each with a pool of its own."""
+    counting, count = Lock(), 0
+    limits = [connections_max(engine) for engine in engines]
+    most = sum(limit or 0 for limit in limits) if all(limits) else None
+
+    def change(by: int) -> None:
+        nonlocal count
+        with counting:
+            count += by
+            meter.connections_open(count, most)
+
+    def count_statement(*_context: Any) -> None:
+        meter.statement_sent()
+
+    for engine in engines:
+        # PERF: an event for each checkout of a connection would cost as much as all the others.
+        event.listen(engine, "before_cursor_execute", count_statement)
+        event.listen(engine, "connect", lambda *_: change(1))
+        event.listen(engine, "close", lambda *_: change(-1))
+
+
+def connections_max(engine: Engine) -> int | None:
+    """How many connections the pool makes at most; None means no limit."""
+    pool = engine.pool
+    # SQLAlchemy has no public name for the overflow; 0 connections, and -1, mean no limit.
+    if not isinstance(pool, QueuePool) or pool.size() == 0 or pool._max_overflow < 0:
+        return None
+    return pool.size() + pool._max_overflow
