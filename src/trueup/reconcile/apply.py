@@ -3,7 +3,7 @@
 
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import timedelta
 
 from trueup.reconcile import changes
@@ -194,13 +194,24 @@ def _write_all(step: Step, found: dict[tuple[str, ...], Found], cloud: Cloud) ->
         requests += [written.request_id] if written.request_id else []
         if written.result == "unknown":
             unknown = Settled(step.id, "unknown", written.reason, request_ids=tuple(requests))
-            return _Ended(unknown, written.stop)
+            return _Ended(_at(change, unknown), written.stop)
         if written.result == "refused":
-            return _Ended(_taken_back(step, after, cloud, written.reason), written.stop)
+            back = _taken_back(step, after, cloud, written.reason)
+            return _Ended(_at(change, back), written.stop)
         after[change_key(change)] = Found(change.after, written.version or {})
         stop = written.stop
     versions = tuple(after[change_key(change)].version for change in step.changes)
     return _Ended(Settled(step.id, "done", versions=versions, request_ids=tuple(requests)), stop)
+
+
+def _at(change: Change, settled: Settled) -> Settled:
+    """The same end of a step, and at which target it came."""
+    return replace(settled, target=":".join((kind_of(change), *parts_of(change.target)[:1])))
+
+
+def kind_of(change: Change) -> str:
+    """The kind of a change's target, as a word: `allocations`, `port-binding`."""
+    return str(change.target.__struct_config__.tag)
 
 
 def _write(change: Change, cloud: Cloud) -> _Written:

@@ -16,7 +16,7 @@ from trueup.reconcile.acknowledgements import (
 )
 from trueup.reconcile.claims import Moving, claims
 from trueup.reconcile.defects import DEFECTS
-from trueup.reconcile.facts import Coverage, Facts, canonical_uuid
+from trueup.reconcile.facts import Coverage, Facts, canonical_uuid, without_ports
 from trueup.reconcile.findings import Finding, LeftAlone, Subject, Unchecked, counted
 from trueup.reconcile.freshness import with_freshness
 from trueup.reconcile.garbage import garbage_left
@@ -68,8 +68,14 @@ def answered(result: Audit, acknowledgements: Iterable[Acknowledgement]) -> Audi
     )
 
 
+def judged(facts: Facts, options: AuditOptions) -> Facts:
+    """The facts as these options judge them: which cells may be behind, and what was chosen."""
+    fresh = with_choices(with_freshness(facts, options), options.acknowledgements)
+    return without_ports(fresh) if options.without_ports else fresh
+
+
 def _audit(facts: Facts, options: AuditOptions) -> Audit:
-    facts = with_choices(with_freshness(facts, options), options.acknowledgements)
+    facts = judged(facts, options)
     verdicts = [verdict for defect in DEFECTS for verdict in defect.find(facts, options)]
     findings = tuple(row for row in verdicts if isinstance(row, Finding))
     moving = tuple(_in_motion(facts))

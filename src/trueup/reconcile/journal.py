@@ -63,13 +63,17 @@ class Origin:
 
 @dataclass(frozen=True, slots=True)
 class Settled:
-    """How a step ended. `versions` are those that each of its changes left behind."""
+    """How a step ended. `versions` are those that each of its changes left behind.
+
+    `target` is the one whose write was not accepted: kind and uuid, as `port-binding:0c72…`.
+    """
 
     step: str
     result: Result
     reason: str = ""
     versions: tuple[Version, ...] = ()
     request_ids: tuple[str, ...] = ()
+    target: str = ""
 
 
 class _Opened(msgspec.Struct, tag="plan"):

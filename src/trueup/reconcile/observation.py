@@ -8,11 +8,9 @@ A plan is made only of `Confirmed` findings, and only two observations make thos
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
-from trueup.reconcile.acknowledgements import with_choices
-from trueup.reconcile.audit import Audit, audit
+from trueup.reconcile.audit import Audit, audit, judged
 from trueup.reconcile.facts import Facts
 from trueup.reconcile.findings import CONSUMERS, Finding, LeftAlone, Unchecked
-from trueup.reconcile.freshness import with_freshness
 from trueup.reconcile.options import AuditOptions
 
 
@@ -50,8 +48,8 @@ def observation(facts: Facts, options: AuditOptions) -> Observation:
     """The observation that these facts make."""
     # Remedies ask these facts again when a plan is made, so the facts have to say which cells may
     # be behind, and which providers an operator has chosen.
-    judged = with_choices(with_freshness(facts, options), options.acknowledgements)
-    return Observation(judged, audit(judged, options))
+    known = judged(facts, options)
+    return Observation(known, audit(known, options))
 
 
 # The reason to leave alone what no longer looks wrong when it is read again by itself.

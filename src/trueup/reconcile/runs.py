@@ -13,7 +13,7 @@ from time import sleep
 from trueup.reconcile.apply import Outcome, apply, require_answers, settle_interrupted
 from trueup.reconcile.audit import Audit, audit
 from trueup.reconcile.clock import now
-from trueup.reconcile.collect import collect
+from trueup.reconcile.collect import collect, with_owners
 from trueup.reconcile.collect.coverage import Progress
 from trueup.reconcile.collect.places import collect_places
 from trueup.reconcile.collect.selection import EVERYTHING, Selection, SelectionUnknown
@@ -54,13 +54,17 @@ Wait = Callable[[float], None]
 
 @dataclass(frozen=True, slots=True)
 class Observer:
-    """A cloud, and how it is observed each time. `pause` lets seconds pass."""
+    """A cloud, and how it is observed each time. `pause` lets seconds pass.
+
+    With `owners`, the owners of all instances are read, also where each takes a request.
+    """
 
     cloud: Cloud
     options: AuditOptions
     progress: Progress
     selection: Selection = EVERYTHING
     pause: Wait = sleep
+    owners: bool = False
 
     def observe(self) -> Observation:
         """The cloud as it is now. Raises as `collect`.
@@ -69,7 +73,10 @@ class Observer:
         migrations; a host's or provider's nodes, service, tree and allocations.
         SAFETY: a cloud that moves while it is read causes no false alarm.
         """
-        first = observation(collect(self.cloud, self.progress, self.selection), self.options)
+        facts = collect(self.cloud, self.progress, self.selection)
+        if self.owners:
+            facts = with_owners(facts, self.cloud)
+        first = observation(facts, self.options)
         return self._consumers_again(self._places_again(first))
 
     def _places_again(self, first: Observation) -> Observation:

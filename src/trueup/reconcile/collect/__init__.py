@@ -4,11 +4,11 @@
 from collections.abc import Iterable
 from dataclasses import replace
 
-from trueup.reconcile.collect.coverage import Progress
+from trueup.reconcile.collect.coverage import OWNERS_NOT_READ, Progress
 from trueup.reconcile.collect.selected import collect_selected
 from trueup.reconcile.collect.selection import EVERYTHING, Selection
 from trueup.reconcile.collect.whole import collect_whole
-from trueup.reconcile.facts import Facts
+from trueup.reconcile.facts import Facts, Owner
 from trueup.reconcile.garbage import garbage_left
 from trueup.reconcile.sources.cloud import Cloud
 
@@ -24,6 +24,22 @@ def collect(cloud: Cloud, progress: Progress, selection: Selection = EVERYTHING)
     if selection.narrows:
         return collect_selected(cloud, progress, selection)
     return collect_whole(cloud, progress)
+
+
+def with_owners(facts: Facts, cloud: Cloud) -> Facts:
+    """The same facts, with the owner of each instance that holds something.
+
+    Over Placement's API this takes a request for each, unless the owners were read already.
+    """
+    if facts.has(OWNERS_NOT_READ.what):
+        return facts
+    holdings = cloud.placement.holdings(facts.alive.keys() & facts.consumers.keys())
+    owners = {
+        uuid: Owner(row.allocations.project, row.allocations.user)
+        for uuid, row in holdings.items()
+        if row.allocations
+    }
+    return replace(facts, owners=owners)
 
 
 def with_holdings(facts: Facts, cloud: Cloud, consumers: Iterable[str]) -> Facts:

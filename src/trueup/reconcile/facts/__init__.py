@@ -14,7 +14,13 @@ from trueup.reconcile.facts.coverage import (
     Unsupported,
 )
 from trueup.reconcile.facts.domains import Domain
-from trueup.reconcile.facts.facts import Facts, canonical_uuid, grouped, outside_trees
+from trueup.reconcile.facts.facts import (
+    Facts,
+    canonical_uuid,
+    grouped,
+    outside_trees,
+    without_ports,
+)
 from trueup.reconcile.facts.hosts import (
     SERVICE_DOWN_AFTER,
     ComputeNode,
@@ -104,4 +110,5 @@ __all__ = [
     "grouped",
     "outside_trees",
     "within_trees",
+    "without_ports",
 ]

@@ -3,7 +3,7 @@
 
 from collections import defaultdict
 from collections.abc import Callable, Container, Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from functools import cached_property
 from typing import Any, TypeVar
@@ -338,6 +338,14 @@ def outside_trees(amounts: Amounts, roots: Container[str], facts: Facts) -> Amou
         return provider is not None and provider.root in roots and not provider.sharing
 
     return {uuid: held for uuid, held in amounts.items() if not is_within(uuid)}
+
+
+def without_ports(facts: Facts) -> Facts:
+    """The same facts, in which no port of an instance is said to hold resources."""
+    instances = tuple(
+        replace(row, ports_hold=False) if row.ports_hold else row for row in facts.instances
+    )
+    return replace(facts, instances=instances)
 
 
 def canonical_uuid(written: str) -> str:

@@ -44,11 +44,30 @@ class Databases:
 AS_CONFIGURED = Databases()
 
 
-def from_nova_conf(path: Path, databases: Databases = AS_CONFIGURED) -> Cloud:
+@dataclass(frozen=True, slots=True)
+class ConfFiles:
+    """Configuration files, and folders of them, in the order in which they are read."""
+
+    files: tuple[Path, ...]
+    folders: tuple[Path, ...] = ()
+
+    def __str__(self) -> str:
+        return ", ".join(map(str, (*self.files, *self.folders))) or "no file"
+
+
+def usual_nova_conf() -> ConfFiles:
+    """What `nova-manage` reads where none is named: nova.conf and nova.conf.d, where they are."""
+    files = cfg.find_config_files(project="nova", prog="nova-manage")
+    folders = cfg.find_config_dirs(project="nova", prog="nova-manage")
+    return ConfFiles(tuple(map(Path, files)), tuple(map(Path, folders)))
+
+
+def from_nova_conf(path: Path | ConfFiles, databases: Databases = AS_CONFIGURED) -> Cloud:
     """The cloud of this nova.conf: Nova's databases, and other services as Nova reaches them.
 
     Raises SettingsUnreadable, SettingMissing, DatabaseUnusable.
     """
+    path = path if isinstance(path, ConfFiles) else ConfFiles((path,))
     conf = _read(path)
     api_url = _needed(conf, path, "api_database", "connection")
     placement = _adapter(conf, path, "placement")
@@ -102,8 +121,9 @@ def placement_database(path: Path) -> str:
     """The database that a placement.conf names. Raises SettingsUnreadable, SettingMissing."""
     conf = cfg.ConfigOpts()
     conf.register_opts([cfg.StrOpt("connection", secret=True)], group="placement_database")
-    _load(conf, path, project="placement")
-    return _needed(conf, path, "placement_database", "connection")
+    named = ConfFiles((path,))
+    _load(conf, named, project="placement")
+    return _needed(conf, named, "placement_database", "connection")
 
 
 def _compute_beside(placement: Adapter) -> Adapter:
@@ -127,7 +147,7 @@ def _named_adapter(connection: Any, service: str) -> Adapter:
     )
 
 
-def _read(path: Path) -> cfg.ConfigOpts:
+def _read(path: ConfFiles) -> cfg.ConfigOpts:
     conf = cfg.ConfigOpts()
     connection = cfg.StrOpt("connection", secret=True)
     conf.register_opts([connection], group="api_database")
@@ -151,21 +171,22 @@ def _options(conf: cfg.ConfigOpts, databases: Databases) -> CellOptions:
     return replace(databases.cells, service_down_after=seconds)
 
 
-def _load(conf: cfg.ConfigOpts, path: Path, project: str) -> None:
+def _load(conf: cfg.ConfigOpts, path: ConfFiles, project: str) -> None:
+    files, folders = list(map(str, path.files)), list(map(str, path.folders))
     try:
-        conf([], project=project, default_config_files=[str(path)], default_config_dirs=[])
+        conf([], project=project, default_config_files=files, default_config_dirs=folders)
     except (cfg.Error, OSError, ValueError) as error:
         raise SettingsUnreadable(str(path), str(error).replace("\n", " ")) from error
 
 
-def _needed(conf: cfg.ConfigOpts, path: Path, section: str, option: str) -> str:
+def _needed(conf: cfg.ConfigOpts, path: ConfFiles, section: str, option: str) -> str:
     value = conf[section][option]
     if not value:
         raise SettingMissing(str(path), section, option)
     return str(value)
 
 
-def _adapter(conf: cfg.ConfigOpts, path: Path, section: str) -> Adapter | None:
+def _adapter(conf: cfg.ConfigOpts, path: ConfFiles, section: str) -> Adapter | None:
     """A client of the service with Nova's settings, or None if the section has no credentials."""
     try:
         auth = loading.load_auth_from_conf_options(conf, section)
