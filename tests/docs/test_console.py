@@ -63,6 +63,7 @@ def test_a_page_prints_what_it_says(path, recorded_cloud, tmp_path, monkeypatch)
     monkeypatch.setenv("TRUEUP_NOVA_CONF", str(cloud.nova_conf))
     monkeypatch.setenv("TRUEUP_STATE_DIR", str(tmp_path / "state"))
     monkeypatch.setattr("trueup.cli.plan.INTERVAL_SECONDS", 0.01)
+    monkeypatch.setattr("trueup.cli.nova_manage.writing.INTERVAL_SECONDS", 0.01)
     monkeypatch.setattr("trueup.reconcile.clock.datetime", ClockOfThePages)
     monkeypatch.chdir(tmp_path)
     names: dict[str, str] = {}

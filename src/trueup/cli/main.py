@@ -32,9 +32,20 @@ COMMANDS = {
     "rehearse": "trueup.cli.rehearse:RehearseCommand",
     "ledger export": "trueup.cli.ledger:LedgerExportCommand",
     "ledger import": "trueup.cli.ledger:LedgerImportCommand",
+    "nova-manage": "trueup.cli.nova_manage.program:NovaManageCommand",
     "serve": "trueup.cli.serve:ServeCommand",
     "demo": "trueup.cli.demo:DemoCommand",
 }
+# The command whose options have names of the program's own options, as --verbose.
+_WITH_NAMES_OF_OURS = "nova-manage"
+# No word of a command line begins with it: the kernel ends each word there.
+_KEPT = "\0"
+
+
+def _own_words(argv: list[str]) -> list[str]:
+    """The words of a command line that only the command itself may understand."""
+    before = next((at for at, word in enumerate(argv) if word == _WITH_NAMES_OF_OURS), len(argv))
+    return argv[before + 1 :]
 
 
 class Commands(CommandManager):
@@ -68,6 +79,11 @@ class Trueup(App):
                 action.const = QUIET
         return parser
 
+    def run(self, argv: list[str]) -> int:
+        """Run a command line. Options of nova-manage are not taken for the program's own."""
+        kept = [_KEPT + word for word in _own_words(argv)]
+        return super().run([*argv[: len(argv) - len(kept)], *kept])
+
     def configure_logging(self) -> None:
         """Log to standard error, and to a file if one is named, at the level -v asks for."""
         be_quiet(self.options.verbose_level == QUIET)
@@ -83,6 +99,7 @@ class Trueup(App):
 
     def run_subcommand(self, argv: list[str]) -> int:
         """Run one command; help about one that is not there is answered as that command."""
+        argv = [word.removeprefix(_KEPT) for word in argv]
         known = {name.split()[0] for name in self.command_manager.commands}
         unknown = argv[0] == "help" and argv[1:] and argv[1] not in known
         asks_about_nothing = unknown and not argv[1].startswith("-")

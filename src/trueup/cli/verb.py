@@ -236,7 +236,7 @@ def _named_url(text: str) -> tuple[str, str]:
     return name, url
 
 
-def add_state_option(parser: argparse.ArgumentParser) -> None:
+def add_state_option(parser: argparse._ActionsContainer) -> None:
     """--state-dir, for the commands that read or write journals."""
     parser.add_argument(
         "--state-dir",

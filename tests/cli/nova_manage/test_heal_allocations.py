@@ -1,0 +1,121 @@
+# SPDX-License-Identifier: Apache-2.0
+"""heal_allocations beside Nova 34's own, on the same databases and the same Placement."""
+
+import pytest
+
+from tests.cli.nova_manage.twins import Twins, same
+
+pytestmark = pytest.mark.xdist_group("nova-manage")
+
+UNKNOWN = "11111111-2222-3333-4444-555555555555"
+HEAL = "heal_allocations"
+
+
+# Each option of Nova's --help, and what both programs make of it in a cloud where two instances
+# lack their allocations: the words, and the return code.
+OPTIONS = {
+    "nothing": ([], 0),
+    "--verbose": (["--verbose"], 0),
+    "--dry-run": (["--verbose", "--dry-run"], 4),
+    "--dry-run without --verbose": (["--dry-run"], 4),
+    "--max-count": (["--verbose", "--max-count", "1"], 1),
+    "--max-count of all": (["--verbose", "--max-count", "2"], 1),
+    "--max-count of more": (["--verbose", "--max-count", "30"], 0),
+    "--max-count 0": (["--verbose", "--max-count", "0"], 127),
+    "--max-count of no number": (["--max-count", "many"], 127),
+    "--skip-port-allocations": (["--verbose", "--skip-port-allocations"], 0),
+    "--cell": (["--verbose", "--cell", "{cell}"], 0),
+    "--cell unknown": (["--verbose", "--cell", UNKNOWN], 127),
+    "--instance": (["--verbose", "--instance", "{instance}"], 0),
+    "--instance beside --max-count": (["--instance", "{instance}", "--max-count", "0"], 0),
+    "--instance and --dry-run": (["--verbose", "--dry-run", "--instance", "{instance}"], 4),
+    "--instance unknown": (["--instance", UNKNOWN], 127),
+    "--instance and --cell": (["--instance", "{instance}", "--cell", "{cell}"], 127),
+    "--force alone": (["--force"], 127),
+    "--force": (["--verbose", "--force", "--instance", "{instance}"], 0),
+    "--force and --dry-run": (["--verbose", "--dry-run", "--force", "--instance", "{other}"], 4),
+    "an option that is not there": (["--nosuch"], 2),
+}
+
+
+@pytest.mark.parametrize(("words", "code"), OPTIONS.values(), ids=OPTIONS)
+def test_each_option_as_nova(twins: Twins, words: list[str], code: int) -> None:
+    first, second, healthy, *_ = twins.actives()
+    names = {"cell": first.cell.uuid, "instance": first.uuid, "other": healthy.uuid}
+
+    def arrange() -> None:
+        twins.hold(first)
+        twins.hold(second)
+
+    both = twins.both(HEAL, *(word.format(**names) for word in words), arrange=arrange)
+    same(both)
+    assert both.ours.code == code
+
+
+def test_nothing_is_missing(twins: Twins) -> None:
+    both = twins.both(HEAL, "--verbose")
+    same(both)
+    assert both.ours.code == 4
+
+
+def test_a_wrong_project_and_user(twins: Twins) -> None:
+    one = twins.actives()[0]
+
+    def arrange() -> None:
+        twins.hold(one, twins.right(one), project="nobody", user="nobody")
+
+    both = twins.both(HEAL, "--verbose", "--instance", one.uuid, arrange=arrange)
+    same(both)
+    assert both.ours.code == 0
+    same(twins.both(HEAL, "--verbose", "--dry-run", "--instance", one.uuid, arrange=arrange))
+    same(twins.both(HEAL, "--verbose", arrange=arrange))
+
+
+def test_an_instance_in_a_task(twins: Twins) -> None:
+    one = twins.actives()[0]
+
+    def arrange() -> None:
+        twins.hold(one)
+        twins.change(one, task_state="migrating")
+
+    same(twins.both(HEAL, "--verbose", "--instance", one.uuid, arrange=arrange))
+
+
+def test_an_instance_on_no_host(twins: Twins) -> None:
+    one = twins.actives()[0]
+
+    def arrange() -> None:
+        twins.hold(one)
+        twins.change(one, node=None, host=None)
+
+    same(twins.both(HEAL, "--verbose", "--instance", one.uuid, arrange=arrange))
+
+
+def test_an_unknown_compute_node(twins: Twins) -> None:
+    one = twins.actives()[0]
+
+    def arrange() -> None:
+        twins.hold(one)
+        twins.change(one, node="nowhere")
+
+    both = twins.both(HEAL, "--verbose", "--instance", one.uuid, arrange=arrange)
+    same(both)
+    assert both.ours.code == 2
+
+
+def test_wrong_amounts_are_healed(twins: Twins) -> None:
+    """Drift A.2 a: Nova's command calls them up-to-date."""
+    one = twins.actives()[0]
+    wrong = {one.host.uuid: {"VCPU": 1, "MEMORY_MB": 1}}
+    words = (HEAL, "--verbose", "--instance", one.uuid)
+    both = twins.both(*words, "--dry-run", arrange=lambda: twins.hold(one, wrong))
+    assert f"[dry-run] Update allocations for instance {one.uuid}" not in both.nova.out
+    ran = twins.ours(*words, "--interval", "0.01")
+    assert (ran.code, f"Successfully updated allocations for instance {one.uuid}." in ran.out) == (
+        0,
+        True,
+    )
+    assert "nova-manage takes instance" in ran.err
+    assert twins.ledger()[one.uuid][0] == {
+        uuid: dict(sorted(row.items())) for uuid, row in twins.right(one).items()
+    }

@@ -1,0 +1,36 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Every option of Nova's --help is ours too, and takes a value where Nova's does."""
+
+import argparse
+import re
+
+import pytest
+
+from tests.cli.nova_manage.twins import Nova
+from trueup.cli.nova_manage.options import add_options
+
+pytestmark = pytest.mark.xdist_group("nova-manage")
+
+
+@pytest.fixture(scope="module")
+def parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser()
+    add_options(parser)
+    return parser
+
+
+@pytest.mark.parametrize("action", ["heal_allocations"])
+def test_every_option_of_novas(nova: Nova, parser: argparse.ArgumentParser, action: str) -> None:
+    printed = nova.run(["placement", action, "--help"], []).out
+    options = re.findall(r"^  (--[a-z_-]+)(?: (<\w+>))?", printed, flags=re.MULTILINE)
+    assert len(options) > 1
+    for option, value in options:
+        words = ["placement", action, option, *(["1"] if value else [])]
+        parser.parse_args(words)
+
+
+@pytest.mark.parametrize("value", ["port", "=provider", "port="])
+def test_a_port_without_its_provider_is_refused(parser, value, capsys) -> None:
+    with pytest.raises(SystemExit):
+        parser.parse_args(["placement", "heal_allocations", "--port-provider", value])
+    assert "is not PORT=PROVIDER" in capsys.readouterr().err

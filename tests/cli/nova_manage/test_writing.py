@@ -1,0 +1,46 @@
+# SPDX-License-Identifier: Apache-2.0
+"""How stand-ins write: how long they look before, and that each write can be taken back."""
+
+from argparse import Namespace
+
+import pytest
+
+from tests.cli.nova_manage.twins import Twins
+from tests.cli.running import trueup
+from trueup.cli.nova_manage.writing import ADDING_SECONDS, INTERVAL_SECONDS, interval_of
+from trueup.reconcile.findings import Finding, Severity, Subject
+
+pytestmark = pytest.mark.xdist_group("nova-manage")
+
+HEAL = "heal_allocations"
+
+
+def test_what_was_healed_can_be_taken_back(twins: Twins) -> None:
+    one = twins.actives()[0]
+    twins.keep_alive()
+    twins.hold(one)
+    ran = twins.ours(HEAL, "--instance", one.uuid)
+    assert (ran.code, ran.out) == (0, "")
+    run = ran.err.split("trueup undo ")[1].split()[0]
+    undone = trueup("undo", "--nova-conf", twins.cloud.nova_conf, run)
+    assert undone.code == 0
+    assert one.uuid not in twins.ledger()
+
+
+def finding(defect: str) -> Finding:
+    return Finding(defect, Subject("instance", "one"), "host", Severity.HIGH, {})
+
+
+@pytest.mark.parametrize(
+    ("defects", "seconds"),
+    [
+        (["missing-allocation", "wrong-owner"], ADDING_SECONDS),
+        (["missing-allocation", "wrong-amount"], INTERVAL_SECONDS),
+        (["wrong-provider"], INTERVAL_SECONDS),
+    ],
+)
+def test_before_something_is_released_it_looks_longer(defects, seconds) -> None:
+    found = [finding(one) for one in defects]
+    assert interval_of(Namespace(interval=None), found) == seconds
+    assert interval_of(Namespace(interval=7.0), found) == 7
+    assert interval_of(Namespace(interval=None, dry_run=True), found) == ADDING_SECONDS
