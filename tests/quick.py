@@ -13,7 +13,9 @@ MARKER = "quick"
 TESTS = Path(__file__).parent
 FOLDERS = ("model", "placement", "reconcile", "scenarios", "lab", "cli", "docs")
 # Fixtures that start a server, and the names of servers as parameters.
-SERVERS = frozenset({"mariadb_server", "postgresql_server", "recorded_cloud", "small_on"})
+SERVERS = frozenset(
+    {"browser", "mariadb_server", "postgresql_server", "recorded_cloud", "small_on"}
+)
 KINDS = frozenset({"mariadb", "mysqldb", "postgresql", "upstream"})
 # These compare many generated clouds, run upstream programs, or build a distribution.
 SLOW = frozenset(

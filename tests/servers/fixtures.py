@@ -16,6 +16,7 @@ from pathlib import Path
 import pytest
 from sqlalchemy.engine import make_url
 
+from tests.servers.browser import Browser, chromium
 from tests.servers.databases import DatabaseServer
 from tests.servers.galera import GaleraCluster, private_galera
 from tests.servers.processes import ProgramMissing
@@ -41,6 +42,13 @@ def galera_cluster() -> Iterator[GaleraCluster]:
             yield cluster
     except ProgramMissing as missing:
         skip_without(str(missing))
+
+
+@pytest.fixture(scope="session")
+def browser() -> Iterator[Browser]:
+    """A real Chromium with one page, the same for the whole session."""
+    with chromium() as one:
+        yield one
 
 
 @pytest.fixture

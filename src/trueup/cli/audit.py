@@ -11,13 +11,12 @@ from trueup.cli.documents import DocumentVerb
 from trueup.cli.judging import add_audit_options, summarize, verdict
 from trueup.cli.muting import add_mute_options, mute, options_with_mute, refuse_half_a_mute
 from trueup.cli.options import OptionRefused
-from trueup.cli.progress import progress, say
-from trueup.cli.sources import FactsVerb, add_from_option, kept_facts, selection
+from trueup.cli.progress import say
+from trueup.cli.sources import FactsVerb, add_from_option
 from trueup.reconcile.audit_file import save
 from trueup.reconcile.defects import DEFECTS
 from trueup.reconcile.files import refuse_unwritable
 from trueup.reconcile.findings import Severity
-from trueup.reconcile.observation import Observation, observation
 from trueup.reconcile.remarks import remarks
 from trueup.reconcile.report.audit_document import audit_document
 from trueup.reconcile.report.audit_table import audit_columns, audit_table
@@ -25,7 +24,6 @@ from trueup.reconcile.report.audit_view import AuditView, ShownAudit, shown
 from trueup.reconcile.report.effects import FindingEffect, effects_of
 from trueup.reconcile.report.sarif import sarif
 from trueup.reconcile.report.tables import Columns, Table
-from trueup.reconcile.runs import Observer
 
 _SARIF = "sarif"
 
@@ -72,7 +70,7 @@ class AuditCommand(DocumentVerb, FactsVerb):
     def act(self, arguments: argparse.Namespace) -> Table:
         if arguments.save:
             refuse_unwritable(arguments.save)
-        seen = self._observe(arguments)
+        seen = self.observed(arguments, options_with_mute(arguments))
         result = mute(seen.audit, arguments) if arguments.mute else seen.audit
         if arguments.save:
             save(result, arguments.save)
@@ -88,13 +86,6 @@ class AuditCommand(DocumentVerb, FactsVerb):
     def document(self) -> Mapping[str, Any]:
         make = sarif if self._sarif else audit_document
         return make(self._shown, self._effects, version("trueup"))
-
-    def _observe(self, arguments: argparse.Namespace) -> Observation:
-        options = options_with_mute(arguments)
-        if arguments.snapshot:
-            return observation(kept_facts(arguments), options)
-        with self.cloud(arguments) as cloud, progress() as report:
-            return Observer(cloud, options, report, selection(arguments)).observe()
 
 
 def _add_view_options(parser: argparse.ArgumentParser) -> None:

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 _EXTRAS_OF_COMMANDS = {"demo": "demo", "rehearse": "demo"}
 
 _EXTRAS = {
+    "jinja2": "reconcile",
     "keystoneauth1": "reconcile",
     "libvirt": "libvirt",
     "msgspec": "reconcile",

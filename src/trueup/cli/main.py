@@ -21,6 +21,7 @@ _LEVELS = {QUIET: logging.ERROR, 0: logging.WARNING, 1: logging.INFO}
 COMMANDS = {
     "audit": "trueup.cli.audit:AuditCommand",
     "explain": "trueup.cli.explain:ExplainCommand",
+    "report": "trueup.cli.report:ReportCommand",
     "plan": "trueup.cli.plan:PlanCommand",
     "plan show": "trueup.cli.plan_show:PlanShowCommand",
     "apply": "trueup.cli.apply:ApplyCommand",

@@ -4,11 +4,14 @@
 import argparse
 from pathlib import Path
 
-from trueup.cli.progress import Report
+from trueup.cli.progress import Report, progress
 from trueup.cli.verb import CloudVerb
 from trueup.reconcile.collect import collect
 from trueup.reconcile.collect.selection import Selection, chosen
 from trueup.reconcile.facts import Facts
+from trueup.reconcile.observation import Observation, observation
+from trueup.reconcile.options import AuditOptions
+from trueup.reconcile.runs import Observer
 from trueup.reconcile.snapshot import load
 from trueup.reconcile.sources.cloud import Cloud
 
@@ -42,6 +45,13 @@ class FactsVerb(CloudVerb):
                 help=f"only {words}",
             )
         return parser
+
+    def observed(self, arguments: argparse.Namespace, options: AuditOptions) -> Observation:
+        """The observation of a cloud, or of a snapshot that --from names."""
+        if arguments.snapshot:
+            return observation(kept_facts(arguments), options)
+        with self.cloud(arguments) as cloud, progress() as report:
+            return Observer(cloud, options, report, selection(arguments)).observe()
 
 
 def add_from_option(parser: argparse.ArgumentParser) -> None:

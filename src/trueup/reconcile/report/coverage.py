@@ -21,11 +21,11 @@ def _row(answer: SourceStatus) -> tuple[Cell, ...]:
         moment.isoformat(sep=" ", timespec="seconds") if moment else "",
         answer.read_via,
         answer.rows,
-        _gaps(answer),
+        gaps_of(answer),
     )
 
 
-def _gaps(answer: SourceStatus) -> dict[str, str]:
+def gaps_of(answer: SourceStatus) -> dict[str, str]:
     """What it did not give, by its place; a mapping, as other reasons are."""
     gaps = {"everything": answer.reason} if not answer.answered else {}
     gaps |= {one.what: one.reason for one in answer.unsupported}

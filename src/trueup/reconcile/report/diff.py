@@ -38,7 +38,7 @@ def plan_diff(plan: Plan) -> Iterator[DiffLine]:
         if step.id in effects:
             yield from _effect(effects[step.id])
         for guard in step.guards:
-            yield DiffLine("note", f"  guard: {_guard(guard)}")
+            yield DiffLine("note", f"  guard: {guard_in_words(guard)}")
         for need in step.needs:
             yield DiffLine("note", f"  after: {need}")
     for one in plan.declined:
@@ -94,7 +94,8 @@ def _effect(effect: Effect) -> Iterator[DiffLine]:
         )
 
 
-def _guard(guard: Guard) -> str:
+def guard_in_words(guard: Guard) -> str:
+    """`instance cell 0f3c…, uuid 9a1d…, host h1, …`"""
     fields = msgspec.to_builtins(guard)
     kind = fields.pop("type")
     return f"{kind} " + ", ".join(

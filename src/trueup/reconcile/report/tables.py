@@ -70,7 +70,7 @@ def _run_row(journal: Journal | Unreadable) -> tuple[Cell, ...]:
     if isinstance(journal, Unreadable):
         return journal.run, *([""] * 10), f"cannot be read: {journal.reason}"
     steps, origin = journal.plan.steps, journal.origin
-    results = Counter(_result(step, journal) for step in steps)
+    results = Counter(step_result(step, journal) for step in steps)
     counts = (results[name] for name in ("done", "refused", "unknown", "open", "taken back"))
     return (
         journal.run,
@@ -94,7 +94,7 @@ def run_table(journal: Journal) -> Table:
             (
                 number,
                 _subjects(step),
-                _result(step, journal),
+                step_result(step, journal),
                 _moment(moment) if moment else "",
                 _defects(step),
                 f"taken back by {undo}" if undo else settled.reason if settled else "",
@@ -104,7 +104,8 @@ def run_table(journal: Journal) -> Table:
     return RUN_COLUMNS, rows
 
 
-def _result(step: Step, journal: Journal) -> str:
+def step_result(step: Step, journal: Journal) -> str:
+    """How a step of a run ended, or that it is open, or was taken back."""
     settled = journal.settled(step)
     if journal.taken_back_by(step):
         return "taken back"

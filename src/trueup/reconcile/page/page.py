@@ -1,0 +1,187 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The page as a value: all that it says, before anything of it is HTML. Pure."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Literal
+
+from trueup.reconcile.acknowledgements import Acknowledged
+from trueup.reconcile.audit import Audit
+from trueup.reconcile.facts import SourceStatus, grouped
+from trueup.reconcile.findings import LeftAlone, Severity, Unchecked, counted
+from trueup.reconcile.journal import Journal
+from trueup.reconcile.journals import Unreadable
+from trueup.reconcile.observation import Observation
+from trueup.reconcile.page.cards import DefectGroup, defect_groups
+from trueup.reconcile.page.split import CapacitySplit, capacity_splits, summed
+from trueup.reconcile.page.timeline import Timeline, timeline
+from trueup.reconcile.page.trees import CellTree, Ground, HostTree, cell_trees, other_trees
+from trueup.reconcile.report.coverage import gaps_of
+from trueup.reconcile.report.effects import effects_of
+
+Tone = Literal["clean", "findings", "incomplete"]
+
+
+@dataclass(frozen=True, slots=True)
+class Headline:
+    """What the audit says in one line, and what has to be known with it."""
+
+    tone: Tone
+    words: str
+    remarks: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class CoverageRow:
+    """One source. `state` is a word: answered, partly, behind or silent."""
+
+    source: str
+    state: Literal["answered", "partly", "behind", "silent"]
+    answered_at: datetime | None
+    read_via: str
+    rows: int
+    gaps: tuple[tuple[str, str], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class NextCommand:
+    """A command to type, and what it is for."""
+
+    words: str
+    purpose: str
+
+
+@dataclass(frozen=True, slots=True)
+class ReasonGroup:
+    """Subjects with one reason, each as `instance 0f3c… on h1`."""
+
+    reason: str
+    subjects: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class SeverityCount:
+    """How many findings, not muted, are of a severity."""
+
+    severity: Severity
+    count: int
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """Everything on the page, in its order. `origin` says what was audited, `version` by what."""
+
+    taken_at: datetime
+    origin: str
+    version: str
+    headline: Headline
+    severities: tuple[SeverityCount, ...]
+    coverage: tuple[CoverageRow, ...]
+    next: tuple[NextCommand, ...]
+    totals: tuple[CapacitySplit, ...]
+    selected: bool
+    cells: tuple[CellTree, ...]
+    others: tuple[HostTree, ...]
+    groups: tuple[DefectGroup, ...]
+    unchecked: tuple[ReasonGroup, ...]
+    left_alone: tuple[ReasonGroup, ...]
+    acknowledged: tuple[Acknowledged, ...]
+    timeline: Timeline
+
+
+def page_of(
+    seen: Observation, journals: Iterable[Journal | Unreadable], origin: str, version: str
+) -> Page:
+    """The page about an observation, with the runs that there are journals of."""
+    facts, audit = seen.facts, seen.audit
+    effects = effects_of(audit.every_finding, facts)
+    splits = capacity_splits(facts, audit, effects)
+    ground = Ground(facts, audit, effects, splits)
+    happened = timeline(audit, facts.cells, journals)
+    return Page(
+        taken_at=audit.taken_at,
+        origin=origin,
+        version=version,
+        headline=headline_of(audit),
+        severities=_severities(audit),
+        coverage=tuple(_source(row) for row in audit.coverage.sources),
+        next=_next(audit, happened),
+        totals=summed(one for rows in splits.values() for one in rows),
+        selected=facts.hosts_in_scope is not None,
+        cells=cell_trees(ground),
+        others=other_trees(ground),
+        groups=defect_groups(audit, effects, facts),
+        unchecked=_by_reason(audit.unchecked),
+        left_alone=_by_reason(audit.left_alone),
+        acknowledged=audit.acknowledged,
+        timeline=happened,
+    )
+
+
+def headline_of(audit: Audit) -> Headline:
+    """The verdict in words. Silence is never an all-clear."""
+    found = counted(len(audit.findings), "finding")
+    remarks = []
+    if audit.coverage.gap:
+        remarks.append(f"{audit.coverage.gap}.")
+    if audit.unchecked:
+        remarks.append(f"{counted(len(audit.unchecked), 'subject')} could not be checked.")
+    if audit.muted:
+        remarks.append(f"{counted(len(audit.muted), 'finding')} more, muted by an operator.")
+    if audit.incomplete:
+        words = f"The evidence is incomplete: {found}, and there may be more"
+        return Headline("incomplete", words, tuple(remarks))
+    if audit.findings:
+        return Headline("findings", found, tuple(remarks))
+    return Headline("clean", "Nothing is wrong", tuple(remarks))
+
+
+def _severities(audit: Audit) -> tuple[SeverityCount, ...]:
+    counts = ((one, sum(row.severity is one for row in audit.findings)) for one in Severity)
+    return tuple(SeverityCount(severity, count) for severity, count in counts if count)
+
+
+def _source(row: SourceStatus) -> CoverageRow:
+    return CoverageRow(
+        source=row.source,
+        state=(
+            "silent" if not row.answered
+            else "behind" if row.behind
+            else "partly" if row.partial
+            else "answered"
+        ),
+        answered_at=row.answered_at,
+        read_via=row.read_via,
+        rows=row.rows,
+        gaps=tuple((({"behind": row.behind} if row.behind else {}) | gaps_of(row)).items()),
+    )  # fmt: skip
+
+
+def _next(audit: Audit, happened: Timeline) -> tuple[NextCommand, ...]:
+    """What to type next, the first thing first."""
+    commands = []
+    for run in happened.unsettled:
+        purpose = "see the steps of this run whose result is unknown; apply its plan again"
+        commands.append(NextCommand(f"trueup journal {run}", purpose))
+    if audit.coverage.missing or audit.coverage.behind:
+        sources = ", ".join(row.source for row in (*audit.coverage.missing, *audit.coverage.behind))
+        commands.append(NextCommand("trueup audit", f"audit again when {sources} answers"))
+    if audit.findings:
+        commands += (
+            NextCommand("trueup plan --out plan.json", "observe again and plan guarded steps"),
+            NextCommand("trueup plan show plan.json", "read what each step would change"),
+            NextCommand("trueup rehearse plan.json", "apply the plan to a copy"),
+            NextCommand("trueup apply plan.json", "write it, step by step, with a journal"),
+        )
+    return tuple(commands)
+
+
+def _by_reason(rows: Iterable[Unchecked | LeftAlone]) -> tuple[ReasonGroup, ...]:
+    """The reasons that most subjects have come first."""
+    found = grouped(
+        (row.reason, f"{row.subject} on {row.where}" if row.where else str(row.subject))
+        for row in rows
+    )
+    groups = (ReasonGroup(reason, subjects) for reason, subjects in found.items())
+    return tuple(sorted(groups, key=lambda one: (-len(one.subjects), one.reason)))

@@ -1,0 +1,41 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Pages about small clouds."""
+
+from collections.abc import Iterable
+from dataclasses import replace
+
+from tests.reconcile.planning import facts_of
+from tests.scenarios.drafting import uuid_of
+from trueup.reconcile.acknowledgements import Acknowledgement
+from trueup.reconcile.facts import Facts
+from trueup.reconcile.journal import Journal
+from trueup.reconcile.journals import Unreadable
+from trueup.reconcile.observation import Observation, observation
+from trueup.reconcile.options import AuditOptions
+from trueup.reconcile.page.page import Page, page_of
+
+# What an operator's user may call an instance.
+HOSTILE = "<script>window.harmed = true</script>"
+
+
+def seen(text: str, *acknowledgements: Acknowledgement) -> Observation:
+    return observation(facts_of(text), AuditOptions(acknowledgements=acknowledgements))
+
+
+def page_about(
+    text: str,
+    *acknowledgements: Acknowledgement,
+    journals: Iterable[Journal | Unreadable] = (),
+) -> Page:
+    return page_of(seen(text, *acknowledgements), journals, "A cloud of a test", "1.2.3")
+
+
+def page_about_facts(facts: Facts) -> Page:
+    return page_of(observation(facts, AuditOptions()), (), "A cloud of a test", "1.2.3")
+
+
+def renamed(facts: Facts, name: str, to: str) -> Facts:
+    """The same facts, in which an instance has another name."""
+    uuid = uuid_of(name)
+    rows = (replace(row, name=to) if row.uuid == uuid else row for row in facts.instances)
+    return replace(facts, instances=tuple(rows))
