@@ -14,14 +14,13 @@ from tests.kills.hypervisor import DOMAIN
 from tests.kills.services import HOST, PORT
 from tests.kills.site import HYPERVISOR, Site
 from trueup.reconcile import changes
+from trueup.reconcile.domain_definition import DomainDefinition, DomainText
 from trueup.reconcile.facts import Allocations
 from trueup.reconcile.order import merged
 from trueup.reconcile.steps import (
     Aggregates,
     AggregatesOf,
     Change,
-    DomainDefinition,
-    DomainText,
     Inventories,
     InventoriesOf,
     PortBinding,
@@ -164,6 +163,10 @@ def domain(site: Site) -> tuple[Step, ...]:
     return one_step(changed(site, DomainDefinition(HYPERVISOR, DOMAIN), alter))
 
 
+def undefined(site: Site) -> tuple[Step, ...]:
+    return one_step(changed(site, DomainDefinition(HYPERVISOR, DOMAIN, ("guest",)), lambda _: None))
+
+
 def several(site: Site) -> tuple[Step, ...]:
     """One step with changes in three services: all are written, or all are taken back."""
     parts = [step.changes for step in (*traits(site), *port_binding(site), *compute_service(site))]
@@ -183,7 +186,7 @@ MAKERS: dict[str, Maker] = {
         one.__name__: one
         for one in (
             two_consumers, made, renamed, re_parented, removed, inventories, traits, aggregates,
-            reshaped, port_binding, compute_service, domain, several,
+            reshaped, port_binding, compute_service, domain, undefined, several,
         )
     },
 }  # fmt: skip

@@ -32,7 +32,7 @@ BOTH = pytest.mark.parametrize("placement", ["trueup", "upstream"])
 @pytest.fixture
 def chosen(site: Callable[[str], Site], placement: str, kind: str) -> Site:
     running = site(placement)
-    if kind == "domain" and not running.libvirt_uri:
+    if kind in ("domain", "undefined") and not running.libvirt_uri:
         skip_without("libvirtd was not found: install the package libvirt-daemon")
     return running
 

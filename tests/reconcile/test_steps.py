@@ -8,6 +8,7 @@ import pytest
 
 from tests.reconcile.planning import facts_of
 from tests.scenarios.drafting import OWNER, uuid_of
+from trueup.reconcile.domain_definition import DomainDefinition, DomainIs, DomainText
 from trueup.reconcile.facts import Allocations, Migration
 from trueup.reconcile.place_guards import AggregatesOfHost, NodeGone, NodeIs, ServiceSetting
 from trueup.reconcile.steps import (
@@ -16,9 +17,6 @@ from trueup.reconcile.steps import (
     AllocationsOf,
     CellFresh,
     Change,
-    DomainDefinition,
-    DomainIs,
-    DomainText,
     Held,
     InstanceState,
     Inventories,

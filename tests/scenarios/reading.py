@@ -54,6 +54,7 @@ from tests.scenarios.drafting import NOW, Draft, flavor
 from tests.scenarios.names import uuid_of
 from trueup.reconcile.facts import (
     Allocations,
+    DomainRecord,
     Facts,
     HostAggregate,
     LedgerFault,
@@ -61,7 +62,7 @@ from trueup.reconcile.facts import (
     NumaTopology,
 )
 from trueup.reconcile.findings import Finding, plain_words
-from trueup.reconcile.plan import make_plan
+from trueup.reconcile.plan import domains_wanted, make_plan
 from trueup.reconcile.report.states import before_and_after
 from trueup.reconcile.report.words import evidence_in_words
 from trueup.reconcile.steps import PortBinding, Step, consumers_in
@@ -93,7 +94,11 @@ def answer(draft: Draft) -> str:
     facts = draft.facts()
     confirmed = confirmed_by(facts)
     result = confirmed.second.audit
-    plan = make_plan(confirmed, facts.holdings)
+    records = [
+        DomainRecord(uuid, host, f"<domain><name>{uuid}</name></domain>")
+        for host, uuid in domains_wanted(confirmed)
+    ]
+    plan = make_plan(confirmed, facts.holdings, records)
     lines = [
         *(
             f"finding {row.defect} {row.subject.uuid}: "
@@ -115,7 +120,8 @@ def answer(draft: Draft) -> str:
 def _step(step: Step, facts: Facts) -> str:
     kinds = (consumers_in(one) or isinstance(one.target, PortBinding) for one in step.changes)
     if all(kinds):
-        return "; ".join((*_claims(step, facts), *_bindings(step)))
+        after_others = f", after {', '.join(step.needs)}" if step.needs else ""
+        return "; ".join((*_claims(step, facts), *_bindings(step))) + after_others
     before, after = before_and_after(step, facts.provider_names)
     after_others = f", after {', '.join(step.needs)}" if step.needs else ""
     return f"{step.id}: {_state(before)} -> {_state(after)}{after_others}"

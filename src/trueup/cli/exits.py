@@ -23,6 +23,7 @@ from trueup.reconcile import (
 )
 from trueup.reconcile.collect import selection
 from trueup.reconcile.report import story_subjects
+from trueup.reconcile.runbooks import ghosts
 from trueup.reconcile.sources import errors as cloud
 
 # Error type → exit code, and its sentence: what is wrong, and what to do.
@@ -30,6 +31,13 @@ _WORDS: dict[type[Exception], tuple[ExitCode, Callable[[Any], str]]] = {
     ModuleNotFoundError: (ExitCode.USAGE, how_to_install),
     outcomes.NotAgreed: (ExitCode.USAGE, lambda e: "nothing is written."),
     options.OptionRefused: (ExitCode.USAGE, lambda e: f"{e.option}: {e.reason}."),
+    ghosts.NoGhost: (
+        ExitCode.USAGE,
+        lambda e: (
+            f"domain {e.domain} is not of an instance that is known to be deleted: {e.reason}. "
+            "Nothing is written. 'trueup ghosts --all' lists every domain that was read."
+        ),
+    ),
     cloud.Unreachable: (
         ExitCode.INCOMPLETE,
         lambda e: (

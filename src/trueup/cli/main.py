@@ -34,6 +34,7 @@ COMMANDS = {
     "ledger export": "trueup.cli.ledger:LedgerExportCommand",
     "ledger import": "trueup.cli.ledger:LedgerImportCommand",
     "nova-manage": "trueup.cli.nova_manage.program:NovaManageCommand",
+    "ghosts": "trueup.cli.runbooks.ghosts:GhostsCommand",
     "serve": "trueup.cli.serve:ServeCommand",
     "demo": "trueup.cli.demo:DemoCommand",
 }

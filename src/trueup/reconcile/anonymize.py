@@ -145,7 +145,7 @@ RULES: Mapping[type, Mapping[str, Rule]] = {
                 "instances", "migrations", "compute_nodes", "services", "deleted_compute_nodes",
                 "deleted_services", "build_requests", "host_mappings", "instance_mappings",
                 "host_aggregates", "block_devices", "pci_devices", "ports", "domains",
-                "ledger_faults",
+                "domain_records", "ledger_faults",
             ),
             _FACTS,
         ),
@@ -201,6 +201,10 @@ RULES: Mapping[type, Mapping[str, Rule]] = {
     kinds.Domain: {
         "uuid": _uuid, "host": _place, "name": _name, "project": _uuid, "flavor": _name,
         "mediated_devices": _each(_uuid),
+    },
+    kinds.DomainRecord: {
+        "domain": _uuid, "host": _place, "xml": _removed, "disks": _each(_removed),
+        "nvram": _removed,
     },
 }  # fmt: skip
 

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 
 from trueup.reconcile import changes
 from trueup.reconcile.clock import now
+from trueup.reconcile.domain_definition import DomainIs
 from trueup.reconcile.facts import ComputeService
 from trueup.reconcile.place_guards import (
     AggregatesOfHost,
@@ -17,7 +18,6 @@ from trueup.reconcile.sources.cloud import Cloud
 from trueup.reconcile.sources.nova.contract import NovaCell
 from trueup.reconcile.steps import (
     CellFresh,
-    DomainIs,
     Guard,
     InstanceState,
     MigrationState,

@@ -2,19 +2,20 @@
 """Plan: confirmed findings → ordered, guarded steps, complete in themselves. Pure."""
 
 import hashlib
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 
 import msgspec
 
 from trueup.reconcile.defects import DEFECTS
-from trueup.reconcile.facts import Facts, Holding
+from trueup.reconcile.facts import DomainRecord, Facts, Holding
 from trueup.reconcile.findings import CONSUMERS, Declined, Finding
 from trueup.reconcile.observation import Confirmed
 from trueup.reconcile.order import Effect, ordered
 from trueup.reconcile.removals import after_release, removed_by
 from trueup.reconcile.steps import Step, held_in
+from trueup.reconcile.undefining import after_undefining
 
 FORMAT = 2
 
@@ -23,6 +24,14 @@ SUBJECTS_MAX = 25
 CONSUMERS_SHARE_MAX = 0.01
 
 _REMEDIES = {defect.NAME: defect.remedy for defect in DEFECTS}
+
+# The steps for a finding, or why there are none; None: this plan is not about it.
+Remedy = Callable[[Finding, Facts], tuple[Step, ...] | Declined | None]
+
+
+def remedy_of_defect(finding: Finding, facts: Facts) -> tuple[Step, ...] | Declined:
+    """What the defect of a finding proposes for it."""
+    return _REMEDIES[finding.defect](finding, facts)
 
 
 @dataclass(eq=False)
@@ -102,18 +111,35 @@ def consumers_of(findings: Sequence[Finding]) -> tuple[str, ...]:
     return tuple(sorted(found))
 
 
-def make_plan(confirmed: Confirmed, holdings: Mapping[str, Holding]) -> Plan:
+def domains_wanted(confirmed: Confirmed) -> tuple[tuple[str, str], ...]:
+    """The domains, by host and uuid, whose definitions remedies may remove."""
+    facts = confirmed.second.facts
+    found = (finding.subject.uuid for finding in confirmed.findings)
+    deleted = (uuid for uuid in found if uuid in facts.deleted)
+    rows = {(row.host, uuid) for uuid in deleted for row in facts.domains_of.get(uuid, ())}
+    return tuple(sorted(rows))
+
+
+def make_plan(
+    confirmed: Confirmed,
+    holdings: Mapping[str, Holding],
+    domain_records: Iterable[DomainRecord] = (),
+    remedy_of: Remedy = remedy_of_defect,
+) -> Plan:
     """Ask the remedy of each finding; what it declines is in the plan as well, with the reason.
 
-    `holdings` are what `consumers_of` the findings hold, read after the second observation.
+    `holdings` are what `consumers_of` the findings hold, `domain_records` the definitions of the
+    domains that `domains_wanted` names; both are read after the second observation.
     """
-    facts = replace(confirmed.second.facts, holdings=holdings)
+    facts = replace(confirmed.second.facts, holdings=holdings, domain_records=tuple(domain_records))
     planned: dict[str, Finding] = {}
     found: list[Finding] = []
     declined: list[NotPlanned] = []
     steps: list[Step] = []
     for finding in confirmed.findings:
-        remedy = _remedied(finding, facts, planned)
+        remedy = _remedied(finding, facts, planned, remedy_of)
+        if remedy is None:
+            continue
         if isinstance(remedy, Declined):
             declined.append(NotPlanned(finding, remedy.reason))
             continue
@@ -121,7 +147,8 @@ def make_plan(confirmed: Confirmed, holdings: Mapping[str, Holding]) -> Plan:
         steps += remedy
         planned |= {part: finding for step in remedy for part in step.subjects}
     removing = [step for step in steps if removed_by(step)]
-    order = ordered([step for step in steps if step not in removing], facts)
+    others = after_undefining([step for step in steps if step not in removing])
+    order = ordered(others, facts)
     removals = after_release(removing, order.steps, facts)
     not_possible = (*order.without_room, *removals.in_use)
     without_room = {reason: one.reason for one in not_possible for reason in one.step.because}
@@ -141,16 +168,16 @@ def make_plan(confirmed: Confirmed, holdings: Mapping[str, Holding]) -> Plan:
 
 
 def _remedied(
-    finding: Finding, facts: Facts, planned: Mapping[str, Finding]
-) -> tuple[Step, ...] | Declined:
+    finding: Finding, facts: Facts, planned: Mapping[str, Finding], remedy_of: Remedy
+) -> tuple[Step, ...] | Declined | None:
     for consumer in consumers_of([finding]):
         if consumer not in facts.holdings:
             return Declined("what it holds was not read again")
         held = facts.holdings[consumer].allocations
         if (held.amounts if held else {}) != facts.consumers.get(consumer, {}):
             return Declined("what it holds has changed since the second observation")
-    steps = _REMEDIES[finding.defect](finding, facts)
-    if isinstance(steps, Declined):
+    steps = remedy_of(finding, facts)
+    if steps is None or isinstance(steps, Declined):
         return steps
     # SAFETY: two steps for one subject would each undo what the other writes.
     for part in sorted(part for step in steps for part in step.subjects):

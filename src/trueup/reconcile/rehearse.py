@@ -14,17 +14,17 @@ from msgspec import structs
 from trueup.reconcile import changes
 from trueup.reconcile.apply import Outcome
 from trueup.reconcile.audit import Audit, audit
-from trueup.reconcile.facts import Facts, SourceStatus
+from trueup.reconcile.domain_definition import DomainDefinition, DomainIs, DomainText
+from trueup.reconcile.facts import Domain, Facts, SourceStatus
 from trueup.reconcile.findings import Finding, Unchecked
 from trueup.reconcile.options import AuditOptions
 from trueup.reconcile.plan import Plan
 from trueup.reconcile.runs import applied
 from trueup.reconcile.sources.cloud import Cloud
+from trueup.reconcile.sources.frozen_hypervisors import FrozenHypervisors
 from trueup.reconcile.sources.nova.frozen import FrozenNova
 from trueup.reconcile.sources.placement.client import Placement
 from trueup.reconcile.steps import (
-    DomainDefinition,
-    DomainIs,
     PortBinding,
     ServiceRecord,
     Step,
@@ -33,8 +33,8 @@ from trueup.reconcile.steps import (
 )
 
 # What is outside the ledger, and is not copied.
-_OUTSIDE = (PortBinding, ServiceRecord, DomainDefinition)
-# A copy counts generations anew, and has no hypervisors.
+_OUTSIDE = (PortBinding, ServiceRecord)
+# A copy counts generations anew, and its domains are in no state.
 _NOT_COPIED = (VersionIs, DomainIs)
 
 
@@ -88,12 +88,14 @@ def rehearse(
     `facts` are those of the cloud that the copy was made of. Raises NotRehearsable, and as
     `applied`.
     """
-    cloud = Cloud(nova=FrozenNova(facts), placement=copy)
+    hypervisors = FrozenHypervisors(_definitions(plan))
+    cloud = Cloud(nova=FrozenNova(facts), placement=copy, hypervisors=hypervisors)
     first = audited(facts, cloud, options)
     steps = tuple(_for_copy(step, cloud) for step in plan.steps)
     with applied(replace(plan, steps=steps), cloud, folder) as run:
         outcomes = tuple(run.outcomes)
-    last = audited(facts, cloud, options)
+    left = replace(facts, domains=_domains_left(facts, plan, hypervisors))
+    last = audited(left, cloud, options)
     remedied = {finding.id for finding in plan.findings}
     known = {finding.id for finding in first.audit.findings}
     open_before = {(row.subject, row.reason) for row in first.audit.unchecked}
@@ -130,10 +132,31 @@ def audited(facts: Facts, cloud: Cloud, options: AuditOptions) -> Audited:
     return Audited(now, audit(now, options))
 
 
+def _definitions(plan: Plan) -> dict[tuple[str, str], str]:
+    """The definitions that a plan removes or changes, by host and domain."""
+    rows = ((change.target, change.before) for step in plan.steps for change in step.changes)
+    return {
+        (target.host, target.domain): before.xml
+        for target, before in rows
+        if isinstance(target, DomainDefinition) and isinstance(before, DomainText)
+    }
+
+
+def _domains_left(facts: Facts, plan: Plan, hypervisors: FrozenHypervisors) -> tuple[Domain, ...]:
+    """The domains of the facts without those whose definition the plan has removed."""
+    planned = _definitions(plan).keys()
+    return tuple(
+        row
+        for row in facts.domains
+        if (row.host, row.uuid) not in planned or hypervisors.has(row.host, row.uuid)
+    )
+
+
 def _for_copy(step: Step, cloud: Cloud) -> Step:
     """The same step at the versions that the copy has, without guards of what is not copied."""
     for change in step.changes:
-        if isinstance(change.target, _OUTSIDE):
+        defined = isinstance(change.target, DomainDefinition) and change.after is not None
+        if defined or isinstance(change.target, _OUTSIDE):
             raise NotRehearsable(step.id, type(change.target).__name__)
     versions = [changes.read(change.target, cloud).version for change in step.changes]
     guards = tuple(guard for guard in step.guards if not isinstance(guard, _NOT_COPIED))

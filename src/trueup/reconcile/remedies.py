@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict
 
 from trueup.reconcile.bindings import binding_changes, wrong_bindings
+from trueup.reconcile.domain_definition import DomainIs
 from trueup.reconcile.expected import Share, share_of
 from trueup.reconcile.facts import (
     OWNER_TRAIT,
@@ -25,7 +26,6 @@ from trueup.reconcile.steps import (
     AllocationsOf,
     CellFresh,
     Change,
-    DomainIs,
     Guard,
     MigrationState,
     ServiceDown,

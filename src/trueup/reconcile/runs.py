@@ -4,7 +4,7 @@
 import getpass
 import socket
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from datetime import timedelta
 from pathlib import Path
@@ -17,7 +17,8 @@ from trueup.reconcile.collect import collect, with_owners
 from trueup.reconcile.collect.coverage import Progress
 from trueup.reconcile.collect.places import collect_places
 from trueup.reconcile.collect.selection import EVERYTHING, Selection, SelectionUnknown
-from trueup.reconcile.facts import Facts
+from trueup.reconcile.domain_definition import DomainDefinition
+from trueup.reconcile.facts import DomainRecord, Facts
 from trueup.reconcile.journal import Journal, Origin
 from trueup.reconcile.journals import applying, reopened
 from trueup.reconcile.journals import runs as runs_in
@@ -36,13 +37,19 @@ from trueup.reconcile.options import AuditOptions
 from trueup.reconcile.pace import ONE_BY_ONE, Pace
 from trueup.reconcile.plan import (
     Plan,
+    Remedy,
     consumers_of,
+    domains_wanted,
     make_plan,
     refuse_foreign,
     refuse_too_large,
+    remedy_of_defect,
 )
 from trueup.reconcile.sources.cloud import Cloud
-from trueup.reconcile.steps import Step
+from trueup.reconcile.sources.errors import Unreachable
+from trueup.reconcile.sources.libvirt import Hypervisors
+from trueup.reconcile.steps import Step, parts_of
+from trueup.reconcile.undefining import undefined_by
 from trueup.reconcile.undo import inverse
 
 # nova-compute's default update_resources_interval: by then it has repaired what it repairs itself.
@@ -111,7 +118,13 @@ class Planned:
     second: Observation
 
 
-def plan(observer: Observer, first: Audit, interval: timedelta, wait: Wait) -> Planned:
+def plan(
+    observer: Observer,
+    first: Audit,
+    interval: timedelta,
+    wait: Wait,
+    remedy_of: Remedy = remedy_of_defect,
+) -> Planned:
     """Observe once more when the interval has passed, and plan what both observations found.
 
     Raises IntervalInvalid, and as `collect`.
@@ -122,7 +135,45 @@ def plan(observer: Observer, first: Audit, interval: timedelta, wait: Wait) -> P
         wait(left.total_seconds())
     confirmed = Confirmed(first, observer.observe(), interval)
     holdings = observer.cloud.placement.holdings(consumers_of(confirmed.findings))
-    return Planned(make_plan(confirmed, holdings), confirmed.second)
+    records = _domain_records(confirmed, observer.cloud.hypervisors)
+    made = make_plan(confirmed, holdings, records, remedy_of)
+    second = confirmed.second
+    facts = replace(second.facts, domain_records=records)
+    return Planned(made, replace(second, facts=facts))
+
+
+def _domain_records(
+    confirmed: Confirmed, hypervisors: Hypervisors | None
+) -> tuple[DomainRecord, ...]:
+    """The definitions that a plan may remove. One that cannot be read now gets no step."""
+    records = []
+    for host, domain in domains_wanted(confirmed) if hypervisors else ():
+        assert hypervisors is not None
+        with suppress(Unreachable):
+            records.append(hypervisors.record(host, domain))
+    return tuple(one for one in records if one is not None)
+
+
+def interrupted(folder: Path, plan_is_ours: Callable[[Plan], bool]) -> tuple[Journal, ...]:
+    """The runs in a folder that ended before each of their steps was attempted, oldest first.
+
+    Only those of plans of ours, and no undo.
+    """
+    journals = (one for one in runs_in(folder) if isinstance(one, Journal))
+    return tuple(
+        one
+        for one in journals
+        if one.plan.undoes is None
+        and plan_is_ours(one.plan)
+        and any(one.settled(step) is None for step in one.plan.steps)
+    )
+
+
+def undefined_in(folder: Path) -> frozenset[str]:
+    """The domains, by uuid, whose definitions the runs in a folder have removed."""
+    journals = (one for one in runs_in(folder) if isinstance(one, Journal))
+    steps = (step for one in journals for step, _ in one.in_place)
+    return frozenset(uuid for step in steps for uuid in undefined_by(step))
 
 
 def plan_again(
@@ -133,9 +184,15 @@ def plan_again(
     Raises IntervalInvalid, and as `collect`.
     """
     refused = [step for step, settled in outcomes if settled.result == "refused"]
-    subjects = frozenset(one for step in refused for one in step.subjects)
+    targets = [change.target for step in refused for change in step.changes]
+    domains = [one for one in targets if isinstance(one, DomainDefinition)]
     consumers = frozenset(one for step in refused for one in step.consumers)
-    selection = Selection(consumers=consumers, providers=subjects - consumers)
+    others = (one for one in targets if not isinstance(one, DomainDefinition))
+    selection = Selection(
+        consumers=consumers | {one.domain for one in domains},
+        providers=frozenset(part for one in others for part in parts_of(one)) - consumers,
+        hypervisors=frozenset(one.host for one in domains),
+    )
     narrow = replace(observer, selection=selection)
     return plan(narrow, narrow.observe().audit, interval, wait)
 

@@ -11,6 +11,7 @@ from typing import Any
 
 import msgspec
 
+from trueup.reconcile.domain_definition import DomainDefinition, DomainIs, DomainText
 from trueup.reconcile.facts import Allocations, Amounts, Facts, Instance
 from trueup.reconcile.place_guards import PlaceGuard
 from trueup.reconcile.whole_provider import ProviderContents, WholeProvider
@@ -68,13 +69,6 @@ class ServiceRecord(msgspec.Struct, frozen=True, tag="compute-service"):
 
     cell: str
     host: str
-
-
-class DomainDefinition(msgspec.Struct, frozen=True, tag="domain"):
-    """The definition of a libvirt domain on a host."""
-
-    host: str
-    domain: str
 
 
 Target = (
@@ -146,12 +140,6 @@ class ServiceFields(msgspec.Struct, frozen=True, tag="compute-service"):
     forced_down: bool
 
 
-class DomainText(msgspec.Struct, frozen=True, tag="domain"):
-    """A domain's inactive definition, as libvirt prints it."""
-
-    xml: str
-
-
 State = (
     Held | ProviderFields | Inventories | Traits | Aggregates | TreeContents | Profile
     | ServiceFields | DomainText | ProviderContents
@@ -217,14 +205,6 @@ class CellFresh(msgspec.Struct, frozen=True, tag="cell-fresh"):
     seconds: int
 
 
-class DomainIs(msgspec.Struct, frozen=True, tag="domain-is"):
-    """Guard: a host's hypervisor has the domain in this state; None if it has no such domain."""
-
-    host: str
-    domain: str
-    state: str | None
-
-
 Guard = InstanceState | MigrationState | VersionIs | ServiceDown | CellFresh | DomainIs | PlaceGuard
 
 
@@ -261,8 +241,11 @@ def parts_of(target: Target) -> tuple[str, ...]:
             return consumers or providers
         case ServiceRecord(_, host):
             return (host,)
-        case PortBinding(uuid) | DomainDefinition(_, uuid):
+        case PortBinding(uuid):
             return (uuid,)
+        case DomainDefinition(host, uuid):
+            # Several hosts may have a domain with the uuid of one instance.
+            return (f"{uuid}@{host}",)
     return (target.provider,)
 
 

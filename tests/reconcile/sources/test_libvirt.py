@@ -5,12 +5,17 @@ Its binding is built where libvirt-dev is installed.
 """
 
 import sys
+from collections.abc import Iterator
+from importlib import import_module
 from importlib.util import find_spec
+from types import SimpleNamespace
 
 import pytest
 
 from tests.clouds import hypervisors as recorded
 from tests.clouds.answers import RECORDINGS
+from tests.kills.hypervisor import hypervisor
+from tests.servers.domains import connected, define, states
 from tests.servers.skipping import skip_without
 from trueup.reconcile.facts import Domain
 from trueup.reconcile.sources.errors import Unreachable
@@ -129,3 +134,73 @@ def test_what_is_no_domain_is_no_answer(text):
     with pytest.raises(Unreachable) as silent:
         parse_domain(text, 1, "h1")
     assert silent.value.source == "h1"
+
+
+@pytest.fixture(scope="module")
+def libvirtd() -> Iterator[str]:
+    with hypervisor() as uri:
+        if not uri:
+            skip_without("libvirtd was not found: install the package libvirt-daemon")
+        yield uri
+
+
+WITH_TPM = "<devices><tpm/></devices>"
+GHOST = "64f07df9-a82b-4e95-bf52-d04049285a55"
+
+
+def test_a_definition_is_removed_and_its_disks_are_named(libvirtd):
+    define(libvirtd, GHOST)
+    here = Hypervisors(libvirtd)
+    record = here.record("h1", GHOST)
+    assert record.disks == (f"/var/lib/nova/instances/{GHOST}/disk",)
+    assert (record.managed_save, record.snapshots, record.nvram) == (False, 0, "")
+    assert record.xml == here.definition("h1", GHOST)
+    assert here.undefine("h1", GHOST, ()) == ""
+    assert here.record("h1", GHOST) is here.definition("h1", GHOST) is None
+    assert "Domain not found" in here.undefine("h1", GHOST, ())
+    assert here.define("h1", record.xml) == ""
+    assert here.record("h1", GHOST) == record
+    assert here.undefine("h1", GHOST, ()) == ""
+
+
+def test_invariant_13_a_guest_that_runs_is_stopped_only_if_that_is_named(libvirtd):
+    define(libvirtd, GHOST, running=True)
+    here = Hypervisors(libvirtd)
+    assert here.undefine("h1", GHOST, ("nvram", "managed-save")) == "its guest runs"
+    assert states(libvirtd)[GHOST]
+    assert here.undefine("h1", GHOST, ("guest",)) == ""
+    assert GHOST not in states(libvirtd)
+
+
+def test_saved_memory_is_kept_unless_it_is_named(libvirtd):
+    define(libvirtd, GHOST, running=True)
+    with connected(libvirtd) as connection:
+        connection.lookupByUUIDString(GHOST).managedSave(0)
+    here = Hypervisors(libvirtd)
+    assert here.record("h1", GHOST).managed_save
+    assert "managed save image" in here.undefine("h1", GHOST, ())
+    assert GHOST in states(libvirtd)
+    assert here.undefine("h1", GHOST, ("managed-save",)) == ""
+    assert GHOST not in states(libvirtd)
+
+
+@pytest.mark.parametrize(("discards", "flags"), [((), 8 | 64), (("nvram",), 4 | 64)])
+def test_firmware_variables_and_tpm_state_are_kept_unless_named(monkeypatch, discards, flags):
+    """libvirt's test driver has neither. The numbers are libvirt's: 4 removes NVRAM, 8 keeps it, 64
+    keeps the TPM's state."""
+    asked: list[int] = []
+    there = [
+        SimpleNamespace(
+            XMLDesc=lambda _: PLAIN.format("<os><nvram>/vars.fd</nvram></os>" + WITH_TPM),
+            UUIDString=lambda: GHOST,
+            isActive=lambda: False,
+            undefineFlags=lambda given: (asked.append(given), there.clear()),
+        )
+    ]
+    connection = SimpleNamespace(
+        lookupByUUIDString=lambda _: there[0], listAllDomains=lambda _: there, close=lambda: None
+    )
+    here = Hypervisors("test:///default")
+    monkeypatch.setattr(import_module("libvirt"), "open", lambda _: connection)
+    assert here.undefine("h1", GHOST, discards) == ""
+    assert asked == [flags]

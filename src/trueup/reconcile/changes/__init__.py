@@ -16,12 +16,12 @@ from trueup.reconcile.changes import (
     whole_providers,
 )
 from trueup.reconcile.changes.target import Found, Reply, TargetKind
+from trueup.reconcile.domain_definition import DomainDefinition
 from trueup.reconcile.sources.cloud import Cloud
 from trueup.reconcile.steps import (
     AggregatesOf,
     AllocationsOf,
     Change,
-    DomainDefinition,
     InventoriesOf,
     PortBinding,
     ProviderNode,

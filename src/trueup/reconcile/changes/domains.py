@@ -1,12 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The definition of a libvirt domain, for its next start. A running guest is not affected."""
+"""The definition of a libvirt domain, for its next start. Defining does not affect a running guest.
 
-from trueup.reconcile.changes.target import Found, Reply, digest
+A definition that is removed leaves the disks where they are.
+"""
+
+from trueup.reconcile.changes.target import Found, Reply
+from trueup.reconcile.domain_definition import DomainDefinition, DomainText
 from trueup.reconcile.facts import LIBVIRT
 from trueup.reconcile.sources.cloud import Cloud
 from trueup.reconcile.sources.errors import Unreachable
 from trueup.reconcile.sources.libvirt import Hypervisors
-from trueup.reconcile.steps import Change, DomainDefinition, DomainText
+from trueup.reconcile.steps import Change, Version
 
 
 def read(target: DomainDefinition, cloud: Cloud) -> Found:
@@ -15,22 +19,33 @@ def read(target: DomainDefinition, cloud: Cloud) -> Found:
     if text is None:
         return Found(None, {target.domain: None})
     state = DomainText(text)
-    return Found(state, {target.domain: digest(state)})
+    return Found(state, {target.domain: state.digest})
 
 
 def write(change: Change, cloud: Cloud) -> Reply:
-    """Define the domain anew. libvirt compares no version, so it is compared right before."""
-    assert isinstance(change.target, DomainDefinition)
-    assert isinstance(change.after, DomainText)
-    if read(change.target, cloud).version != change.version:
+    """Define the domain anew, or remove its definition if there is none afterwards.
+
+    libvirt compares no version, so it is compared right before.
+    """
+    target = change.target
+    assert isinstance(target, DomainDefinition)
+    if read(target, cloud).version != change.version:
         return Reply(False, reason="the definition was changed since")
-    reason = _hypervisors(cloud).define(change.target.host, change.after.xml)
+    if change.after is None:
+        reason = _hypervisors(cloud).undefine(target.host, target.domain, target.discards)
+        return Reply(not reason, reason=reason, version=None if reason else version_after(change))
+    assert isinstance(change.after, DomainText)
+    reason = _hypervisors(cloud).define(target.host, change.after.xml)
     return Reply(not reason, reason=reason)
 
 
-def version_after(change: Change) -> None:
-    """Not known: libvirt adds defaults, so the text that it keeps is not the one we wrote."""
-    return
+def version_after(change: Change) -> Version | None:
+    """None of a domain that is removed. Not known of one that is defined: libvirt adds defaults, so
+    the text that it keeps is not the one we wrote."""
+    if change.after is not None:
+        return None
+    assert isinstance(change.target, DomainDefinition)
+    return {change.target.domain: None}
 
 
 def _hypervisors(cloud: Cloud) -> Hypervisors:

@@ -22,10 +22,11 @@ from trueup.reconcile.findings import (
 )
 from trueup.reconcile.options import AuditOptions
 from trueup.reconcile.steps import Step
+from trueup.reconcile.undefining import undefining_steps
 
 NAME = "ghost-domain"
 TITLE = "Its instance is deleted, and a hypervisor still has its domain"
-REMEDY = "None yet: remove the domain by hand, and keep its disks"
+REMEDY = "Remove the definition of a domain that is shut off, and keep its disks"
 
 _SAID = "its instance is deleted, and its domain is there"
 
@@ -47,14 +48,8 @@ def find(facts: Facts, options: AuditOptions) -> Iterator[Verdict]:
 
 
 def remedy(finding: Finding, facts: Facts) -> tuple[Step, ...] | Declined:
-    """None: a domain may be the last record of the disks of somebody's server."""
-    domains = facts.domains_of.get(finding.subject.uuid, ())
-    if any(one.active for one in domains if one.ours):
-        return Declined("its guest runs: find out who uses it, and stop it by hand first")
-    return Declined(
-        "domains are not removed yet: 'virsh undefine --keep-nvram' removes the definition by "
-        "hand, and keeps the disks"
-    )
+    """Remove the definition on each host, if no guest runs; disks are kept."""
+    return undefining_steps(finding, facts.deleted[finding.subject.uuid], facts)
 
 
 def _judge(instance: Instance, where: str, facts: Facts, options: AuditOptions) -> Verdict:

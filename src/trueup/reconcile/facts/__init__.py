@@ -13,7 +13,7 @@ from trueup.reconcile.facts.coverage import (
     Unread,
     Unsupported,
 )
-from trueup.reconcile.facts.domains import Domain
+from trueup.reconcile.facts.domains import Domain, DomainRecord
 from trueup.reconcile.facts.facts import (
     Facts,
     canonical_uuid,
@@ -82,6 +82,7 @@ __all__ = [
     "ComputeService",
     "Coverage",
     "Domain",
+    "DomainRecord",
     "Facts",
     "FaultKind",
     "Flavor",

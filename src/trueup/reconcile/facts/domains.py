@@ -28,3 +28,20 @@ class Domain:
     def active(self) -> bool:
         """Whether its guest runs, or is paused or suspended."""
         return self.state not in _INACTIVE_STATES
+
+
+@dataclass(frozen=True, slots=True)
+class DomainRecord:
+    """A domain's inactive definition as libvirt prints it, and what libvirt keeps beside it.
+
+    `disks` are the files, devices and volumes that the definition names. `managed_save` says that
+    the memory of its guest is saved on the host, `snapshots` how many of them libvirt knows.
+    """
+
+    domain: str
+    host: str
+    xml: str
+    disks: tuple[str, ...] = ()
+    nvram: str = ""
+    managed_save: bool = False
+    snapshots: int = 0

@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 from uuid import UUID
 
 from trueup.reconcile.facts.coverage import DOMAINS_OF, LIBVIRT, NEUTRON, Coverage
-from trueup.reconcile.facts.domains import Domain
+from trueup.reconcile.facts.domains import Domain, DomainRecord
 from trueup.reconcile.facts.hosts import (
     SERVICE_DOWN_AFTER,
     ComputeNode,
@@ -78,6 +78,8 @@ class Facts:
     # compute nodes. Only these are judged; None means that all are.
     providers_in_scope: frozenset[str] | None = None
     domains: tuple[Domain, ...] = ()
+    # The definitions of the domains that a plan may remove; no snapshot has them.
+    domain_records: tuple[DomainRecord, ...] = ()
     # What is wrong in Placement's own rows; read from its database only.
     ledger_faults: tuple[LedgerFault, ...] = ()
     # The contents of request specs, read only for selected instances: those of a whole cloud would
@@ -162,6 +164,11 @@ class Facts:
     def domains_of(self) -> Mapping[str, tuple[Domain, ...]]:
         """The domains of each instance, by its uuid."""
         return grouped((row.uuid, row) for row in self.domains)
+
+    @cached_property
+    def record_of_domain(self) -> Mapping[tuple[str, str], DomainRecord]:
+        """The definition of each domain that was read, by host and uuid."""
+        return {(row.host, row.domain): row for row in self.domain_records}
 
     @cached_property
     def misspelled(self) -> Mapping[str, tuple[str, ...]]:

@@ -1,10 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """States of targets in words, by label: what a plan shows before and after a change."""
 
+import re
 from collections.abc import Iterator, Mapping
+from hashlib import sha256
 
 import msgspec
 
+from trueup.reconcile.domain_definition import DomainText
 from trueup.reconcile.facts import Allocations
 from trueup.reconcile.findings import plain_words
 from trueup.reconcile.steps import (
@@ -23,6 +26,8 @@ from trueup.reconcile.steps import (
 from trueup.reconcile.whole_provider import ProviderContents
 
 Words = dict[str, str]
+# Enough of a digest to see whether two definitions differ.
+_DIGITS = 12
 
 
 def before_and_after(step: Step, names: Mapping[str, str]) -> tuple[Words, Words]:
@@ -78,6 +83,11 @@ def state_in_words(state: State | None, names: Mapping[str, str]) -> Words:
                 "traits": " ".join(traits),
                 "aggregates": " ".join(aggregates),
             } | {kind: _values(row) for kind, row in sorted(state.inventories.items())}
+        case DomainText(xml):
+            # The text is too long for a table; the plan's file has it.
+            named = re.findall("<name>(.*?)</name>", xml)
+            digest = sha256(xml.encode()).hexdigest()
+            return {"domain": "".join(named[:1]), "definition": digest[:_DIGITS]}
         case Profile(content):
             return {str(name): str(value) for name, value in sorted(content.items())}
     fields = msgspec.structs.asdict(state)

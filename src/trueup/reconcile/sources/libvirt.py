@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Hypervisors over libvirt: the domains of each, and to whom they belong. Read-only.
+"""Hypervisors over libvirt: the domains of each, to whom they belong, and their definitions.
 
 Nothing else uses libvirt's binding, which the extra `libvirt` installs.
 """
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from dataclasses import dataclass
 from importlib import import_module
 from typing import Any
@@ -14,7 +15,14 @@ from xml.etree.ElementTree import Element, ParseError
 from defusedxml import DefusedXmlException
 from defusedxml.ElementTree import fromstring
 
-from trueup.reconcile.facts import DOMAINS_OF, LIBVIRT, Domain, SourceStatus, Unsupported
+from trueup.reconcile.facts import (
+    DOMAINS_OF,
+    LIBVIRT,
+    Domain,
+    DomainRecord,
+    SourceStatus,
+    Unsupported,
+)
 from trueup.reconcile.sources.errors import Unreachable
 
 AT_ONCE = 8
@@ -71,30 +79,113 @@ class Hypervisors:
 
         Raises Unreachable.
         """
+        with self._reading(host) as connection:
+            found = _domain_of(connection, domain)
+            return found and self._text(found)
+
+    def record(self, host: str, domain: str) -> DomainRecord | None:
+        """A domain's definition, and what is kept beside it; None: the host has no such domain.
+
+        Raises Unreachable.
+        """
+        with self._reading(host) as connection:
+            found = _domain_of(connection, domain)
+            if found is None:
+                return None
+            text = self._text(found)
+            root = _parsed(text, host)
+            return DomainRecord(
+                domain=domain,
+                host=host,
+                xml=text,
+                disks=tuple(_disks(root)),
+                nvram=root.findtext("os/nvram") or "",
+                managed_save=bool(found.hasManagedSaveImage(0)),
+                snapshots=found.snapshotNum(0),
+            )
+
+    def define(self, host: str, text: str) -> str:
+        """Define a domain; "" if libvirt accepts it, else its reason. Raises Unreachable."""
+        with self._writing(host) as connection:
+            try:
+                connection.defineXML(text)
+            except self._libvirt.libvirtError as error:
+                return self._refusal(connection, error, host)
+        return ""
+
+    def undefine(self, host: str, domain: str, discards: Collection[str]) -> str:
+        """Remove the definition of a domain; "" if libvirt does, else why not.
+
+        Disks are kept, and so is what `discards` (as `steps.Discard`) does not name. SAFETY: the
+        state of the guest is read right before; one that runs is stopped only with "guest", and
+        one that starts in between gets its definition back. Raises Unreachable.
+        """
+        with self._writing(host) as connection:
+            try:
+                found = connection.lookupByUUIDString(domain)
+                text = self._text(found)
+                if found.isActive() and "guest" not in discards:
+                    return "its guest runs"
+                if found.isActive():
+                    found.destroy()
+                if _domain_of(connection, domain) is None:
+                    # It had no definition beside its guest.
+                    return ""
+                found.undefineFlags(self._undefine_flags(_parsed(text, host), discards))
+                if _domain_of(connection, domain) is not None:
+                    connection.defineXML(text)
+                    return "its guest was started at that moment; its definition is there again"
+            except self._libvirt.libvirtError as error:
+                return self._refusal(connection, error, host)
+        return ""
+
+    def _undefine_flags(self, root: Element, discards: Collection[str]) -> int:
+        flags = 0
+        if "managed-save" in discards:
+            flags |= self._libvirt.VIR_DOMAIN_UNDEFINE_MANAGED_SAVE
+        # libvirt's drivers refuse flags about what a domain cannot have.
+        if root.find("os/nvram") is not None or root.find("os/loader") is not None:
+            lost = "nvram" in discards
+            flags |= (
+                self._libvirt.VIR_DOMAIN_UNDEFINE_NVRAM
+                if lost
+                else self._libvirt.VIR_DOMAIN_UNDEFINE_KEEP_NVRAM
+            )
+        if root.find("devices/tpm") is not None:
+            flags |= self._libvirt.VIR_DOMAIN_UNDEFINE_KEEP_TPM
+        return int(flags)
+
+    def _text(self, domain: Any) -> str:
+        return str(domain.XMLDesc(self._libvirt.VIR_DOMAIN_XML_INACTIVE))
+
+    @contextmanager
+    def _reading(self, host: str) -> Iterator[Any]:
+        """A connection that cannot write; its errors raise Unreachable."""
         try:
             connection = self._libvirt.openReadOnly(self.uri(host))
             try:
-                rows = {one.UUIDString(): one for one in connection.listAllDomains(0)}
-                found = rows.get(domain)
-                return found and str(found.XMLDesc(self._libvirt.VIR_DOMAIN_XML_INACTIVE))
+                yield connection
             finally:
                 connection.close()
         except self._libvirt.libvirtError as error:
             raise Unreachable(host, str(error)) from error
 
-    def define(self, host: str, text: str) -> str:
-        """Define a domain; "" if libvirt accepts it, else its reason. Raises Unreachable."""
+    @contextmanager
+    def _writing(self, host: str) -> Iterator[Any]:
         try:
             connection = self._libvirt.open(self.uri(host))
         except self._libvirt.libvirtError as error:
             raise Unreachable(host, str(error)) from error
         try:
-            connection.defineXML(text)
-        except self._libvirt.libvirtError as error:
-            return str(error)
+            yield connection
         finally:
             connection.close()
-        return ""
+
+    def _refusal(self, connection: Any, error: Exception, host: str) -> str:
+        """Why libvirt refused a write. Raises Unreachable if the connection to it broke."""
+        if not connection.isAlive():
+            raise Unreachable(host, str(error)) from error
+        return str(error)
 
     def _read(self, host: str) -> HostDomains:
         try:
@@ -135,12 +226,8 @@ def parse_domain(text: str, state: int, host: str) -> Domain:
 
     `ours` says whether Nova made the domain: then it has Nova's metadata.
     """
-    try:
-        # SAFETY: a compromised host may send any document; entities are refused.
-        root = fromstring(text)
-        uuid, name = root.findtext("uuid"), root.findtext("name")
-    except (ParseError, DefusedXmlException) as error:
-        raise Unreachable(host, f"the XML of a domain cannot be read: {error}") from error
+    root = _parsed(text, host)
+    uuid, name = root.findtext("uuid"), root.findtext("name")
     if not uuid or not name:
         raise Unreachable(host, "a domain has no uuid or no name")
     instances = (one for one in root.findall("metadata/{*}instance") if one.tag.startswith(_NOVA))
@@ -163,6 +250,29 @@ def parse_domain(text: str, state: int, host: str) -> Domain:
             for one in _sources(root, kind)
         ),
     )
+
+
+def _parsed(text: str, host: str) -> Element:
+    """The root of a domain's XML. Raises Unreachable."""
+    try:
+        # SAFETY: a compromised host may send any document; entities are refused.
+        root: Element = fromstring(text)
+    except (ParseError, DefusedXmlException) as error:
+        raise Unreachable(host, f"the XML of a domain cannot be read: {error}") from error
+    return root
+
+
+def _domain_of(connection: Any, uuid: str) -> Any:
+    """A domain that this hypervisor has, running or not; None: it has none with this uuid."""
+    return {one.UUIDString(): one for one in connection.listAllDomains(0)}.get(uuid)
+
+
+def _disks(root: Element) -> Iterator[str]:
+    """Where the disks of a domain are; empty drives are left out."""
+    for source in root.findall("devices/disk/source"):
+        where = source.get("file") or source.get("dev") or source.get("name")
+        if where:
+            yield where
 
 
 def _attribute(element: Element | None, path: str, name: str) -> str:

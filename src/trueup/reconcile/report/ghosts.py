@@ -1,0 +1,118 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Ghosts as a table: the three views of an instance, the verdicts, and what is planned for it."""
+
+from collections.abc import Iterable, Iterator, Mapping
+
+from trueup.reconcile.domain_definition import DomainDefinition
+from trueup.reconcile.facts import Facts
+from trueup.reconcile.findings import amounts_in_words, plain_words
+from trueup.reconcile.plan import Plan
+from trueup.reconcile.report.tables import Cell, Columns, Table
+from trueup.reconcile.runbooks.ghosts import Comparison
+from trueup.reconcile.steps import Change, Step, consumers_in, growth, held_in
+
+GHOSTS_COLUMNS: Columns = (
+    "Instance", "Name", "Nova", "Hypervisor", "Placement", "Verdict", "Plan",
+)  # fmt: skip
+
+
+def ghosts_table(rows: Iterable[Comparison], plan: Plan, facts: Facts) -> Table:
+    """One row for each instance; the last column says what the plan does about it."""
+    planned = _planned(plan)
+    return GHOSTS_COLUMNS, [_row(row, planned.get(row.uuid, ""), facts) for row in rows]
+
+
+def losses(plan: Plan) -> Iterator[str]:
+    """What the plan does that an undo cannot take back, in words."""
+    lost = {
+        "guest": "its guest is stopped, and what is in its memory is lost",
+        "nvram": "the variables of its firmware are deleted",
+        "managed-save": "the saved memory of its guest is deleted",
+    }
+    for change in _removals(plan):
+        assert isinstance(change.target, DomainDefinition)
+        for one in change.target.discards:
+            yield f"domain {change.target.domain} on {change.target.host}: {lost[one]}"
+
+
+def kept(plan: Plan, facts: Facts) -> Iterator[str]:
+    """What stays on the hosts when definitions are removed, in words."""
+    for change in _removals(plan):
+        target = change.target
+        assert isinstance(target, DomainDefinition)
+        record = facts.record_of_domain.get((target.host, target.domain))
+        paths = record.disks if record else ()
+        if record and record.nvram and "nvram" not in target.discards:
+            paths = (*paths, record.nvram)
+        if paths:
+            yield f"on {target.host}: {' '.join(paths)}"
+
+
+def _row(row: Comparison, plan: str, facts: Facts) -> tuple[Cell, ...]:
+    instance = row.instance
+    return (
+        row.uuid,
+        instance.name if instance else "",
+        _nova(row, facts),
+        _hypervisors(row),
+        amounts_in_words(row.held, facts.provider_names) or "nothing",
+        "; ".join(row.verdicts) or ("they agree" if row.agree else "they differ"),
+        plan,
+    )
+
+
+def _nova(row: Comparison, facts: Facts) -> str:
+    instance = row.instance
+    if instance is None:
+        return "no cell knows it"
+    if instance.deleted:
+        since = f" at {instance.deleted_at:%Y-%m-%d %H:%M:%S}" if instance.deleted_at else ""
+        return f"deleted{since}, was on {instance.host or 'no host'}"
+    task = f", {instance.task_state}" if instance.task_state else ""
+    return f"{instance.vm_state}{task} on {instance.host or 'no host'}"
+
+
+def _hypervisors(row: Comparison) -> str:
+    said = [f"{state or 'no domain'} on {host}" for host, state in sorted(row.guests.items())]
+    if not said:
+        return "no domain" if row.on_hypervisors is not None else "not known"
+    return "; ".join(said)
+
+
+def _planned(plan: Plan) -> Mapping[str, str]:
+    """What the plan does, by instance."""
+    found: dict[str, list[str]] = {}
+    for step in plan.steps:
+        for uuid, words in _actions(step, plan):
+            found.setdefault(uuid, []).append(words)
+    for one in plan.declined:
+        found.setdefault(one.finding.subject.uuid, []).append(f"no step: {one.reason}")
+    return {uuid: "; ".join(words) for uuid, words in found.items()}
+
+
+def _actions(step: Step, plan: Plan) -> Iterator[tuple[str, str]]:
+    for change in step.changes:
+        target = change.target
+        if isinstance(target, DomainDefinition):
+            stopped = "stop its guest and " if "guest" in target.discards else ""
+            yield target.domain, f"{stopped}undefine it on {target.host}"
+        for uuid in consumers_in(change):
+            yield uuid, f"release {_released(change, uuid, plan)}"
+
+
+def _released(change: Change, uuid: str, plan: Plan) -> str:
+    less = growth(held_in(change.before).get(uuid), held_in(change.after).get(uuid))
+    by_provider: dict[str, dict[str, int]] = {}
+    for (provider, name), amount in less.items():
+        by_provider.setdefault(provider, {})[name] = -amount
+    return "; ".join(
+        f"{plain_words(amounts)} of {plan.provider_names.get(provider, provider)}"
+        for provider, amounts in by_provider.items()
+    )
+
+
+def _removals(plan: Plan) -> Iterator[Change]:
+    for step in plan.steps:
+        for change in step.changes:
+            if isinstance(change.target, DomainDefinition) and change.after is None:
+                yield change

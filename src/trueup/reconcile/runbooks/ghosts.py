@@ -1,0 +1,180 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Ghosts (seed 004): what Nova says, what each hypervisor has, and what Placement counts. Pure.
+
+An instance that is deleted in Nova's database and still defined on a host is cleaned up in both:
+first the hypervisor, then the ledger (see `undefining`).
+"""
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+
+from trueup.reconcile.defects import ghost_domain, orphaned_allocation
+from trueup.reconcile.domain_definition import Discard, DomainIs
+from trueup.reconcile.facts import Amounts, Domain, Facts, Instance, grouped
+from trueup.reconcile.findings import Declined, Finding
+from trueup.reconcile.observation import Observation
+from trueup.reconcile.plan import Plan, Remedy
+from trueup.reconcile.remedies import guarded_step
+from trueup.reconcile.steps import Step
+from trueup.reconcile.undefining import undefined_by, undefining_steps
+
+
+@dataclass(eq=False)
+class NoGhost(Exception):
+    """The operator named a domain that is no ghost: its instance is not known to be deleted."""
+
+    domain: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class GhostChoice:
+    """What the operator named: hosts (none: all), domains whose guest may be stopped, and what may
+    be lost with a definition."""
+
+    hosts: frozenset[str] = frozenset()
+    domains: frozenset[str] = frozenset()
+    discards: frozenset[Discard] = frozenset()
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """One instance as the three know it. `instance` is None if no cell knows it.
+
+    `guests` has the state of its domain on each host, None where the hypervisor was asked and has
+    no domain. `on_nova`, `on_hypervisors` and `on_ledger` are the hosts that each of them names;
+    `on_hypervisors` is None if the host that Nova names was not asked or did not answer.
+    """
+
+    uuid: str
+    instance: Instance | None
+    guests: Mapping[str, str | None]
+    held: Amounts
+    on_nova: frozenset[str]
+    on_hypervisors: frozenset[str] | None
+    on_ledger: frozenset[str]
+    verdicts: tuple[str, ...]
+
+    @property
+    def agree(self) -> bool:
+        """Whether all that answered name the same hosts."""
+        seen = self.on_nova if self.on_hypervisors is None else self.on_hypervisors
+        return self.on_nova == seen == self.on_ledger
+
+    @property
+    def hosts(self) -> frozenset[str]:
+        """Every host that one of the three names."""
+        return self.on_nova | (self.on_hypervisors or frozenset()) | self.on_ledger
+
+
+def compared(observed: Observation, chosen: GhostChoice) -> Iterator[Comparison]:
+    """Every instance that somebody has on a host, or on one of the chosen hosts, by uuid."""
+    facts = observed.facts
+    verdicts = _verdicts(observed)
+    moves = {row.uuid for row in facts.migrations}
+    known = facts.alive.keys() | facts.domains_of.keys() | facts.consumers.keys()
+    for uuid in sorted(known - moves):
+        row = _comparison(uuid, facts, verdicts.get(uuid, ()))
+        if row.hosts and (not chosen.hosts or row.hosts & chosen.hosts):
+            yield row
+
+
+def remedy(chosen: GhostChoice) -> Remedy:
+    """The remedy of ghosts on the chosen hosts: their domains, and what they hold."""
+
+    def remedy_of(finding: Finding, facts: Facts) -> tuple[Step, ...] | Declined | None:
+        if finding.defect not in (ghost_domain.NAME, orphaned_allocation.NAME):
+            return None
+        row = _comparison(finding.subject.uuid, facts, ())
+        if chosen.hosts and not row.hosts & chosen.hosts:
+            return None
+        if finding.defect == orphaned_allocation.NAME:
+            return orphaned_allocation.remedy(finding, facts)
+        return _without_domain(finding, facts, chosen)
+
+    return remedy_of
+
+
+def removes_definitions(plan: Plan) -> bool:
+    """Whether a plan removes the definition of any domain."""
+    return any(True for step in plan.steps for _ in undefined_by(step))
+
+
+def refuse_strangers(observed: Observation, chosen: GhostChoice, removed: frozenset[str]) -> None:
+    """Raise NoGhost if a domain is named that is no ghost, and that was not `removed` before."""
+    ghosts = {
+        row.subject.uuid for row in observed.audit.findings if row.defect == ghost_domain.NAME
+    }
+    verdicts = _verdicts(observed)
+    for uuid in sorted(chosen.domains - ghosts - removed):
+        said = "; ".join(verdicts.get(uuid, ()))
+        reason = said or "no hypervisor that answered has a domain of a deleted instance with it"
+        raise NoGhost(uuid, reason)
+
+
+def _without_domain(
+    finding: Finding, facts: Facts, chosen: GhostChoice
+) -> tuple[Step, ...] | Declined:
+    """Remove the definitions; what an instance holds whose guest is stopped is released after."""
+    instance = facts.deleted[finding.subject.uuid]
+    named = instance.uuid in chosen.domains
+    discards: set[Discard] = {*chosen.discards}
+    if named:
+        discards.add("guest")
+    steps = undefining_steps(finding, instance, facts, discards)
+    if isinstance(steps, Declined) or not _runs(facts.domains_of[instance.uuid]):
+        # The release for a guest that does not run is the remedy of orphaned-allocation.
+        return steps
+    holding = facts.holdings[instance.uuid]
+    if holding.allocations is None:
+        return steps
+    gone = [DomainIs(one.host, one.uuid, None) for one in facts.domains_of[instance.uuid]]
+    return (*steps, guarded_step({instance.uuid: None}, facts, finding, instance, gone))
+
+
+def _runs(domains: Iterable[Domain]) -> bool:
+    return any(one.active for one in domains)
+
+
+def _comparison(uuid: str, facts: Facts, verdicts: tuple[str, ...]) -> Comparison:
+    instance = facts.alive.get(uuid) or facts.deleted.get(uuid)
+    guests: dict[str, str | None] = {row.host: row.state for row in facts.domains_of.get(uuid, ())}
+    on_nova = _hosts_of(instance)
+    asked = on_nova <= facts.hypervisors_that_answered
+    seen = frozenset(guests)
+    for host in on_nova & facts.hypervisors_that_answered:
+        guests.setdefault(host, None)
+    held = facts.consumers.get(uuid, {})
+    return Comparison(
+        uuid=uuid,
+        instance=instance,
+        guests=guests,
+        held=held,
+        on_nova=on_nova,
+        on_hypervisors=seen if asked or seen else None,
+        on_ledger=frozenset(_host_of_root(root, facts) for root in facts.roots_of(held)),
+        verdicts=verdicts,
+    )
+
+
+def _hosts_of(instance: Instance | None) -> frozenset[str]:
+    if instance is None or instance.deleted or instance.host is None:
+        return frozenset()
+    return frozenset({instance.host})
+
+
+def _host_of_root(root: str, facts: Facts) -> str:
+    """The host of a root provider; its own name, if no cell has its compute node."""
+    nodes = facts.nodes_by_uuid.get(root, ())
+    return nodes[0].host if nodes else facts.provider_names.get(root, root)
+
+
+def _verdicts(observed: Observation) -> dict[str, tuple[str, ...]]:
+    """What the audit says of each subject, by uuid."""
+    result = observed.audit
+    rows = [
+        *((row.subject.uuid, row.defect) for row in result.findings),
+        *((row.subject.uuid, f"could not check: {row.reason}") for row in result.unchecked),
+        *((row.subject.uuid, f"left alone: {row.reason}") for row in result.left_alone),
+    ]
+    return grouped(rows)

@@ -1,0 +1,122 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Steps that remove the definitions of the domains of deleted instances. Pure.
+
+Disks are always kept. The order is the hypervisor first, then the ledger: if a run stops in
+between, Placement counts too much for a while, and never gives away what a domain that is still
+defined could use when somebody starts it.
+"""
+
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import replace
+
+import msgspec
+
+from trueup.reconcile.domain_definition import Discard, DomainDefinition, DomainIs, DomainText
+from trueup.reconcile.facts import Domain, DomainRecord, Facts, Instance
+from trueup.reconcile.findings import Declined, Finding, counted
+from trueup.reconcile.remedies import fresh
+from trueup.reconcile.residence import contradiction
+from trueup.reconcile.steps import (
+    Change,
+    Guard,
+    Step,
+    held_in,
+    instance_state,
+    step_of,
+)
+
+
+def undefining_steps(
+    finding: Finding, instance: Instance, facts: Facts, discards: Collection[Discard] = ()
+) -> tuple[Step, ...] | Declined:
+    """One step for each host that has the domain of a deleted instance.
+
+    `discards` is what may be lost with the definitions; whatever else would be lost is a reason to
+    decline.
+    """
+    if instance.deleted_at is None:
+        # SAFETY: without that time, nova-compute may be deleting the instance at this moment.
+        return Declined("it is not known when its instance was deleted; set deleted_at")
+    # A guest that runs is judged below.
+    record_of_nova = replace(facts.record(instance.uuid), domains=())
+    if reason := contradiction(record_of_nova, facts):
+        return Declined(reason)
+    domains = [one for one in facts.domains_of.get(instance.uuid, ()) if one.ours]
+    records = [facts.record_of_domain.get((one.host, one.uuid)) for one in domains]
+    steps = []
+    for domain, record in zip(domains, records, strict=True):
+        if reason := _obstacle(domain, record, discards):
+            return Declined(reason)
+        assert record is not None
+        state = DomainText(record.xml)
+        lost = tuple(sorted(_lost(domain, record) & frozenset(discards)))
+        target = DomainDefinition(record.host, record.domain, lost)
+        change = Change(target, state, None, {record.domain: state.digest})
+        steps.append(step_of((change,), _guards(domain, instance, facts), (finding.id,)))
+    return tuple(steps)
+
+
+def after_undefining(steps: Sequence[Step]) -> list[Step]:
+    """The same steps; what releases all that an instance holds needs its domain to be gone."""
+    removing: dict[str, list[str]] = {}
+    for step in steps:
+        for uuid in undefined_by(step):
+            removing.setdefault(uuid, []).append(step.id)
+    return [_needing(step, removing) for step in steps]
+
+
+def undefined_by(step: Step) -> Iterable[str]:
+    """The domains, by uuid, whose definition a step removes."""
+    for change in step.changes:
+        if isinstance(change.target, DomainDefinition) and change.after is None:
+            yield change.target.domain
+
+
+def _needing(step: Step, removing: dict[str, list[str]]) -> Step:
+    released = [
+        consumer
+        for change in step.changes
+        for consumer, held in held_in(change.after).items()
+        if held is None
+    ]
+    more = tuple(one for consumer in released for one in removing.get(consumer, ()))
+    return msgspec.structs.replace(step, needs=(*step.needs, *more)) if more else step
+
+
+def _obstacle(domain: Domain, record: DomainRecord | None, discards: Collection[Discard]) -> str:
+    """Why the definition of a domain is not removed; "" if it can be."""
+    if domain.active and "guest" not in discards:
+        return (
+            f"its guest is {domain.state} on {domain.host}: find out who uses it; 'trueup ghosts "
+            f"--domain {domain.uuid}' stops it"
+        )
+    if record is None:
+        return "its definition was not read; 'trueup plan --libvirt' and 'trueup ghosts' read it"
+    if record.managed_save and "managed-save" not in discards:
+        return (
+            f"the memory of its guest is saved on {domain.host}, and would be lost: start it from "
+            "there if it is needed, or name 'trueup ghosts --discard managed-save'"
+        )
+    if record.snapshots:
+        return (
+            f"libvirt has {counted(record.snapshots, 'snapshot')} of it on {domain.host}: remove "
+            f"what libvirt knows of them with 'virsh snapshot-delete --metadata {domain.name} NAME'"
+        )
+    return ""
+
+
+def _lost(domain: Domain, record: DomainRecord) -> frozenset[Discard]:
+    """What is lost with this definition if nothing forbids it."""
+    found: set[Discard] = {"guest"} if domain.active else set()
+    found |= {"nvram"} if record.nvram else set()
+    return frozenset(found | ({"managed-save"} if record.managed_save else set()))
+
+
+def _guards(domain: Domain, instance: Instance, facts: Facts) -> tuple[Guard, ...]:
+    """The instance is still deleted, its cell is not behind, and its guest is as it was.
+
+    A guest that is to be stopped may have stopped by itself since, so its state is no guard.
+    """
+    state = instance_state(instance, moving=instance.uuid in facts.moving)
+    still = () if domain.active else (DomainIs(domain.host, domain.uuid, domain.state),)
+    return (state, *fresh(instance.cell, facts), *still)

@@ -1,0 +1,52 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Domains on a private libvirtd with libvirt's test driver, as Nova's driver defines them."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from importlib import import_module
+from typing import Any
+
+DOMAIN = """
+<domain type='test'>
+  <name>{name}</name>
+  <uuid>{uuid}</uuid>
+  <metadata>
+    <nova:instance xmlns:nova="http://openstack.org/xmlns/libvirt/nova/1.1">
+      <nova:owner><nova:project uuid="a-project">a-project</nova:project></nova:owner>
+    </nova:instance>
+  </metadata>
+  <memory unit='MiB'>64</memory>
+  <vcpu>1</vcpu>
+  <os><type>hvm</type></os>
+  <devices>
+    <disk type='file' device='disk'>
+      <source file='/var/lib/nova/instances/{uuid}/disk'/>
+      <target dev='vda'/>
+    </disk>
+  </devices>
+</domain>
+"""
+
+
+@contextmanager
+def connected(uri: str) -> Iterator[Any]:
+    """A connection that may write."""
+    connection = import_module("libvirt").open(uri)
+    try:
+        yield connection
+    finally:
+        connection.close()
+
+
+def define(uri: str, uuid: str, running: bool = False, name: str = "instance-0000000a") -> None:
+    """Define a domain of Nova's, and start it if it is to run."""
+    with connected(uri) as connection:
+        domain = connection.defineXML(DOMAIN.format(uuid=uuid, name=name))
+        if running:
+            domain.create()
+
+
+def states(uri: str) -> dict[str, bool]:
+    """Whether each domain runs, by uuid."""
+    with connected(uri) as connection:
+        return {one.UUIDString(): bool(one.isActive()) for one in connection.listAllDomains(0)}
