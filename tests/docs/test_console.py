@@ -18,9 +18,17 @@ from pathlib import Path
 import pytest
 
 from tests.cli.running import ROOT
+from tests.kills.hypervisor import hypervisor
+from tests.servers.domains import define, node_of
+from tests.servers.skipping import skip_without
 from trueup.cli.main import main
+from trueup.reconcile.collect import collect
+from trueup.reconcile.facts import grouped
+from trueup.reconcile.sources.connect import from_nova_conf
 
 CLOUD = re.compile(r"<!-- cloud: (\S+) -->")
+# The hypervisor of this host also has a shut-off domain of Nova's with this uuid.
+GHOST = re.compile(r"<!-- ghost: (\S+) (\S+) -->")
 BLOCK = re.compile(r"^```console\n(.*?)^```", re.MULTILINE | re.DOTALL)
 RUN = re.compile(r"\d{8}T\d{6}-[0-9a-f]{8}")
 PAGES = [path for path in sorted((ROOT / "docs").rglob("*.md")) if CLOUD.search(path.read_text())]
@@ -56,14 +64,49 @@ def renamed_back(text: str, names: dict[str, str]) -> str:
     return RUN.sub(lambda run: back.get(run.group(), run.group()), text)
 
 
+@pytest.fixture
+def libvirtd() -> Iterator[str]:
+    with hypervisor() as uri:
+        if not uri:
+            skip_without("libvirtd was not found: install the package libvirt-daemon")
+        yield uri
+
+
+def ask_hypervisors(
+    nova_conf: Path, ghost: tuple[str, str], libvirtd: str, patch: pytest.MonkeyPatch
+) -> None:
+    """Let every host have the domains of its instances; one host, a libvirtd, has a ghost too."""
+    haunted, uuid = ghost
+    cloud = from_nova_conf(nova_conf)
+    facts = collect(cloud, lambda *_: None)
+    cloud.close()
+    guests = grouped((row.host, row.uuid) for row in facts.alive.values() if row.host)
+    define(libvirtd, uuid)
+    for number, other in enumerate(guests[haunted]):
+        define(libvirtd, other, running=True, name=f"instance-{number}")
+
+    def uri(_: object, host: str) -> str:
+        if host == haunted:
+            return libvirtd
+        path = nova_conf.parent / f"{host}.xml"
+        path.write_text(node_of(guests.get(host, ())))
+        return f"test://{path}"
+
+    patch.setattr("trueup.reconcile.sources.libvirt.Hypervisors.uri", uri)
+
+
 @pytest.mark.parametrize("path", PAGES, ids=lambda path: path.stem)
-def test_a_page_prints_what_it_says(path, recorded_cloud, tmp_path, monkeypatch):
+def test_a_page_prints_what_it_says(path, recorded_cloud, tmp_path, monkeypatch, request):
     page = path.read_text()
     cloud = recorded_cloud(CLOUD.search(page).group(1), "upstream")
     monkeypatch.setenv("TRUEUP_NOVA_CONF", str(cloud.nova_conf))
     monkeypatch.setenv("TRUEUP_STATE_DIR", str(tmp_path / "state"))
+    if haunted := GHOST.search(page):
+        libvirtd = request.getfixturevalue("libvirtd")
+        ask_hypervisors(cloud.nova_conf, haunted.groups(), libvirtd, monkeypatch)
     monkeypatch.setattr("trueup.cli.plan.INTERVAL_SECONDS", 0.01)
     monkeypatch.setattr("trueup.cli.nova_manage.writing.INTERVAL_SECONDS", 0.01)
+    monkeypatch.setattr("trueup.cli.runbooks.ghosts.INTERVAL_SECONDS", 0.01)
     monkeypatch.setattr("trueup.reconcile.clock.datetime", ClockOfThePages)
     monkeypatch.chdir(tmp_path)
     names: dict[str, str] = {}

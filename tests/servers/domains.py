@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Domains on a private libvirtd with libvirt's test driver, as Nova's driver defines them."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from importlib import import_module
 from typing import Any
@@ -28,6 +28,17 @@ DOMAIN = """
 """
 
 
+NODE = "<node>{domains}</node>"
+
+
+def node_of(uuids: Iterable[str]) -> str:
+    """A file of libvirt's test driver: a host on which the guests of these instances run."""
+    rows = (
+        DOMAIN.format(uuid=uuid, name=f"instance-{number}") for number, uuid in enumerate(uuids)
+    )
+    return NODE.format(domains="".join(rows))
+
+
 @contextmanager
 def connected(uri: str) -> Iterator[Any]:
     """A connection that may write."""
@@ -50,3 +61,14 @@ def states(uri: str) -> dict[str, bool]:
     """Whether each domain runs, by uuid."""
     with connected(uri) as connection:
         return {one.UUIDString(): bool(one.isActive()) for one in connection.listAllDomains(0)}
+
+
+def forget(uri: str, uuid: str) -> None:
+    """Stop a domain and remove its definition, if it is there."""
+    with connected(uri) as connection:
+        for one in connection.listAllDomains(0):
+            if one.UUIDString() != uuid:
+                continue
+            if one.isActive():
+                one.destroy()
+            one.undefine()

@@ -10,7 +10,7 @@ from tests.cli.conftest import nova_conf, small, small_on, state, template
 from tests.cli.running import Ran, trueup
 from tests.kills.hypervisor import hypervisor
 from tests.reconcile.small import Small
-from tests.servers.domains import connected, define, states
+from tests.servers.domains import connected, define, forget, states
 from tests.servers.skipping import skip_without
 
 __all__ = ["nova_conf", "small", "small_on", "state", "template"]
@@ -37,12 +37,7 @@ def ghosts(small: Small, nova_conf: Path, libvirtd: str) -> Iterator[Callable[..
         return trueup("ghosts", *asked, *words)
 
     yield run
-    with connected(libvirtd) as connection:
-        for one in connection.listAllDomains(0):
-            if one.UUIDString() == small.consumer(ORPHAN):
-                if one.isActive():
-                    one.destroy()
-                one.undefine()
+    forget(libvirtd, small.consumer(ORPHAN))
 
 
 def test_a_stuck_instance_ends_clean_in_ledger_and_hypervisor(ghosts, small, libvirtd):

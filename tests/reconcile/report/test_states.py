@@ -25,7 +25,7 @@ WORDS = {
         "aggregates": "x",
         "VCPU": "total=8 ratio=1.5",
     },
-    "domain": {"xml": "<domain/>"},
+    "domain": {"domain": "", "definition": "060eb14b1cfb"},
 }
 
 

@@ -72,7 +72,8 @@ def compared(observed: Observation, chosen: GhostChoice) -> Iterator[Comparison]
     facts = observed.facts
     verdicts = _verdicts(observed)
     moves = {row.uuid for row in facts.migrations}
-    known = facts.alive.keys() | facts.domains_of.keys() | facts.consumers.keys()
+    domains = {row.uuid for row in facts.domains if row.ours}
+    known = facts.alive.keys() | domains | facts.consumers.keys()
     for uuid in sorted(known - moves):
         row = _comparison(uuid, facts, verdicts.get(uuid, ()))
         if row.hosts and (not chosen.hosts or row.hosts & chosen.hosts):
@@ -138,7 +139,8 @@ def _runs(domains: Iterable[Domain]) -> bool:
 
 def _comparison(uuid: str, facts: Facts, verdicts: tuple[str, ...]) -> Comparison:
     instance = facts.alive.get(uuid) or facts.deleted.get(uuid)
-    guests: dict[str, str | None] = {row.host: row.state for row in facts.domains_of.get(uuid, ())}
+    ours = (row for row in facts.domains_of.get(uuid, ()) if row.ours)
+    guests: dict[str, str | None] = {row.host: row.state for row in ours}
     on_nova = _hosts_of(instance)
     asked = on_nova <= facts.hypervisors_that_answered
     seen = frozenset(guests)
