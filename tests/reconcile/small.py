@@ -8,7 +8,7 @@ import json
 import shutil
 import sqlite3
 from collections.abc import Iterator, Mapping
-from contextlib import AbstractContextManager, closing, contextmanager
+from contextlib import AbstractContextManager, ExitStack, closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -16,6 +16,7 @@ from typing import Any
 import requests
 
 from tests.clouds.ledger import HEADERS, ledger_in
+from tests.clouds.nova_services import NovaServices, beside_placement, cell_urls
 from tests.reconcile.observing import confirmed_by
 from tests.servers.placement import placement_server
 from trueup import lab
@@ -53,6 +54,7 @@ class Small:
     placement_url: str
     planted: Mapping[str, lab.Planted]
     cloud: Cloud
+    services: NovaServices
 
     def consumer(self, defect: str) -> str:
         return self.planted[defect].consumer_uuid
@@ -125,16 +127,21 @@ def build(folder: Path, failed: int = 0) -> Template:
 
 
 @contextmanager
-def running_copy(template: Template, folder: Path, placement: str = "trueup") -> Iterator[Small]:
-    """A copy that answers; `placement` says whose service."""
+def running_copy(
+    template: Template, folder: Path, placement: str = "trueup", with_nova: bool = False
+) -> Iterator[Small]:
+    """A copy that answers; `placement` says whose service. `with_nova`: Nova's services too."""
     shutil.copytree(template.folder, folder)
     move_mappings(template.folder, folder)
-    with _served(sqlite_url(folder / "placement.sqlite"), placement) as url:
+    api_url = sqlite_url(folder / "nova_api.sqlite")
+    with _served(sqlite_url(folder / "placement.sqlite"), placement) as service, ExitStack() as up:
+        services = NovaServices(api_url, cell_urls(api_url), service)
+        url = up.enter_context(beside_placement(services)) if with_nova else service
         nova_conf = folder / "nova.conf"
         text = nova_conf.read_text().replace(str(template.folder), str(folder))
         nova_conf.write_text(text.replace(template.placement_url, url))
         cloud = from_nova_conf(nova_conf)
-        yield Small(folder, nova_conf, url, template.planted, cloud)
+        yield Small(folder, nova_conf, url, template.planted, cloud, services)
         cloud.close()
 
 

@@ -35,6 +35,7 @@ COMMANDS = {
     "ledger import": "trueup.cli.ledger:LedgerImportCommand",
     "nova-manage": "trueup.cli.nova_manage.program:NovaManageCommand",
     "ghosts": "trueup.cli.runbooks.ghosts:GhostsCommand",
+    "retire": "trueup.cli.runbooks.retire:RetireCommand",
     "serve": "trueup.cli.serve:ServeCommand",
     "demo": "trueup.cli.demo:DemoCommand",
 }

@@ -40,8 +40,11 @@ def follow(run: Run, report: Report) -> list[Outcome]:
     return outcomes
 
 
-def conclude(run: Run, outcomes: Sequence[Outcome]) -> ExitCode:
-    """Say how many steps ended in which way, and how to take them back."""
+def conclude(run: Run, outcomes: Sequence[Outcome], permanent: str = "") -> ExitCode:
+    """Say how many steps ended in which way, and how to take them back.
+
+    `permanent` says what cannot be taken back once every step is done.
+    """
     results = Counter(settled.result for _, settled in outcomes)
     unknown = f", {results['unknown']} unknown" if results["unknown"] else ""
     say(
@@ -53,11 +56,12 @@ def conclude(run: Run, outcomes: Sequence[Outcome]) -> ExitCode:
             "Unknown: the write was not answered, and may have been made or still come. "
             "Apply the plan again, or undo the run, to settle it."
         )
-    if results["done"] or results["unknown"]:
+    every = results["done"] == len(outcomes)
+    if (results["done"] or results["unknown"]) and not (every and permanent):
         say(f"To take it back: trueup undo {run.name}")
     if results["refused"]:
         say("To plan refused steps again: trueup apply PLAN --replan, or make a new plan.")
-    return ExitCode.CLEAN if results["done"] == len(outcomes) else ExitCode.SOME_REFUSED
+    return ExitCode.CLEAN if every else ExitCode.SOME_REFUSED
 
 
 def code_of(outcomes: Iterable[Outcome]) -> ExitCode:

@@ -27,7 +27,7 @@ Outcome = tuple[Step, Settled]
 
 
 def require_answers(plan: Plan, cloud: Cloud) -> None:
-    """Ask every source that the plan's guards will ask, before anything is written.
+    """Ask every source that the plan will ask and write to, before anything is written.
 
     Raises Unreachable: a plan must not stop half applied because of a source that was silent
     before it began.
@@ -36,8 +36,9 @@ def require_answers(plan: Plan, cloud: Cloud) -> None:
     instances = (guard for guard in guards if isinstance(guard, InstanceState))
     for guard in {one.cell: one for one in instances}.values():
         cloud.nova.instance_state(guard.cell, guard.uuid)
-    for step in plan.steps[:1]:
-        _read(step, cloud)
+    targets = (change.target for step in plan.steps for change in step.changes)
+    for target in {type(one): one for one in targets}.values():
+        changes.read(target, cloud)
 
 
 def apply(cloud: Cloud, journal: Journal, pace: Pace = ONE_BY_ONE) -> Iterator[Outcome]:

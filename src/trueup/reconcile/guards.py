@@ -9,13 +9,14 @@ from trueup.reconcile.domain_definition import DomainIs
 from trueup.reconcile.facts import ComputeService
 from trueup.reconcile.place_guards import (
     AggregatesOfHost,
+    HostEmpty,
     NodeGone,
     NodeIs,
     PlaceGuard,
     ServiceSetting,
 )
 from trueup.reconcile.sources.cloud import Cloud
-from trueup.reconcile.sources.nova.contract import NovaCell
+from trueup.reconcile.sources.nova.contract import InstanceFilter, NovaCell
 from trueup.reconcile.steps import (
     CellFresh,
     Guard,
@@ -60,6 +61,8 @@ def _of_place(guard: PlaceGuard, cloud: Cloud) -> Iterator[str]:
             yield from _node(guard, cloud)
         case NodeGone():
             yield from _node_gone(guard, cloud)
+        case HostEmpty(host):
+            yield from _host_empty(host, cloud)
 
 
 def _instance(guard: InstanceState, cloud: Cloud) -> Iterator[str]:
@@ -152,6 +155,15 @@ def _node_gone(guard: NodeGone, cloud: Cloud) -> Iterator[str]:
         here = cell.uuid == guard.cell
         if here and any(row.host == guard.host for row in found.services if not row.deleted):
             yield f"{cell.name} has a compute service of {guard.host} again"
+
+
+def _host_empty(host: str, cloud: Cloud) -> Iterator[str]:
+    for cell in cloud.nova.cells():
+        on_host = cloud.nova.instance_ids(cell, InstanceFilter(frozenset([host]))).living
+        yield from (f"instance {uuid} is on {host}" for uuid in sorted(on_host.values()))
+        for move in cloud.nova.moves_at(cell, host):
+            if move.under_way:
+                yield f"{move.kind} {move.uuid} of instance {move.instance} is {move.status}"
 
 
 def _services(cell: str, host: str, cloud: Cloud) -> tuple[ComputeService, ...]:

@@ -167,6 +167,14 @@ class Journal:
         return all(self.is_done(step.id) for step in self.plan.steps)
 
     @property
+    def interrupted(self) -> bool:
+        """Whether it began, and stopped before it had settled every step."""
+        results = [settled.result for settled in self._settled.values()]
+        every = len(results) == len(self.plan.steps) and "unknown" not in results
+        began = bool(self._intended) and not self._taken_back
+        return began and not every and "refused" not in results
+
+    @property
     def in_place(self) -> tuple[tuple[Step, Settled], ...]:
         """The steps that were written and not taken back, in order, each with its settling."""
         return tuple(

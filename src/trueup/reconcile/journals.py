@@ -130,6 +130,18 @@ def runs(folder: Path) -> tuple[Journal | Unreadable, ...]:
     return (*sorted(found, key=lambda journal: journal.began_at), *unreadable)
 
 
+def unfinished(reason: str, folder: Path) -> Journal | None:
+    """The last run with a step for this reason, if it stopped before every step was settled.
+
+    A run with a refused step has ended: what to do about that, a new plan says.
+    """
+    journals = (one for one in reversed(runs(folder)) if isinstance(one, Journal))
+    for journal in journals:
+        if any(reason in step.because for step in journal.plan.steps):
+            return journal if journal.interrupted else None
+    return None
+
+
 def _path(folder: Path, run: str) -> Path:
     return folder / f"{run}.jsonl"
 

@@ -39,4 +39,10 @@ class NodeGone(msgspec.Struct, frozen=True, tag="node-gone"):
     host: str
 
 
-PlaceGuard = ServiceSetting | AggregatesOfHost | NodeIs | NodeGone
+class HostEmpty(msgspec.Struct, frozen=True, tag="host-empty"):
+    """Guard: no cell has an instance on a host, or a migration under way from or to it."""
+
+    host: str
+
+
+PlaceGuard = ServiceSetting | AggregatesOfHost | NodeIs | NodeGone | HostEmpty

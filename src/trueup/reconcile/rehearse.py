@@ -25,15 +25,16 @@ from trueup.reconcile.sources.frozen_hypervisors import FrozenHypervisors
 from trueup.reconcile.sources.nova.frozen import FrozenNova
 from trueup.reconcile.sources.placement.client import Placement
 from trueup.reconcile.steps import (
+    Change,
     PortBinding,
-    ServiceRecord,
     Step,
+    Version,
     VersionIs,
     at_versions,
 )
 
 # What is outside the ledger, and is not copied.
-_OUTSIDE = (PortBinding, ServiceRecord)
+_OUTSIDE = (PortBinding,)
 # A copy counts generations anew, and its domains are in no state.
 _NOT_COPIED = (VersionIs, DomainIs)
 
@@ -88,13 +89,13 @@ def rehearse(
     `facts` are those of the cloud that the copy was made of. Raises NotRehearsable, and as
     `applied`.
     """
-    hypervisors = FrozenHypervisors(_definitions(plan))
-    cloud = Cloud(nova=FrozenNova(facts), placement=copy, hypervisors=hypervisors)
+    hypervisors, nova = FrozenHypervisors(_definitions(plan)), FrozenNova(facts)
+    cloud = Cloud(nova=nova, placement=copy, hypervisors=hypervisors, compute=nova)
     first = audited(facts, cloud, options)
     steps = tuple(_for_copy(step, cloud) for step in plan.steps)
     with applied(replace(plan, steps=steps), cloud, folder) as run:
         outcomes = tuple(run.outcomes)
-    left = replace(facts, domains=_domains_left(facts, plan, hypervisors))
+    left = replace(nova.facts, domains=_domains_left(facts, plan, hypervisors))
     last = audited(left, cloud, options)
     remedied = {finding.id for finding in plan.findings}
     known = {finding.id for finding in first.audit.findings}
@@ -158,9 +159,19 @@ def _for_copy(step: Step, cloud: Cloud) -> Step:
         defined = isinstance(change.target, DomainDefinition) and change.after is not None
         if defined or isinstance(change.target, _OUTSIDE):
             raise NotRehearsable(step.id, type(change.target).__name__)
-    versions = [changes.read(change.target, cloud).version for change in step.changes]
+    versions = [_of_copy(change, cloud) for change in step.changes]
     guards = tuple(guard for guard in step.guards if not isinstance(guard, _NOT_COPIED))
     return structs.replace(at_versions(step, versions), guards=guards)
+
+
+def _of_copy(change: Change, cloud: Cloud) -> Version:
+    """The version of a change, with the generations of the copy in place of the cloud's.
+
+    Digests are the same in both.
+    """
+    found = changes.read(change.target, cloud).version
+    planned = change.version.items()
+    return {part: found.get(part) if isinstance(was, int) else was for part, was in planned}
 
 
 def _usage(before: Facts, after: Facts) -> tuple[Usage, ...]:

@@ -133,19 +133,35 @@ def removal_steps(
     root: Provider, facts: Facts, finding: Finding, guards: Iterable[Guard]
 ) -> tuple[Step, ...]:
     """The steps that delete a tree, the deepest providers first; each needs those below it."""
-    by_parent = grouped((row.parent, row) for row in facts.trees[root.uuid])
+    tree = facts.trees[root.uuid]
+    contents = {row.uuid: _contents(row) for row in tree}
+    return deletions(root, tree, contents, (finding.id,), guards)
+
+
+def deletions(
+    root: Provider,
+    tree: Iterable[Provider],
+    contents: Mapping[str, ProviderContents],
+    because: tuple[str, ...],
+    guards: Iterable[Guard],
+) -> tuple[Step, ...]:
+    """The same, for a tree whose providers have these contents."""
+    by_parent = grouped((row.parent, row) for row in tree)
     every = tuple(guards)
 
     def below(row: Provider) -> Iterator[Step]:
         inner = [tuple(below(child)) for child in by_parent.get(row.uuid, ())]
         for steps in inner:
             yield from steps
-        contents = _contents(row)
-        change = Change(WholeProvider(row.uuid), contents, None, {row.uuid: contents.digest})
         needs = tuple(steps[-1].id for steps in inner)
-        yield step_of((change,), every, (finding.id,), needs)
+        yield step_of((deletion(row.uuid, contents[row.uuid]),), every, because, needs)
 
     return tuple(below(root))
+
+
+def deletion(provider: str, contents: ProviderContents) -> Change:
+    """The change that deletes a provider with these contents."""
+    return Change(WholeProvider(provider), contents, None, {provider: contents.digest})
 
 
 def foreign_child(root: Provider, facts: Facts) -> Provider | None:

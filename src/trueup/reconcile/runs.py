@@ -236,6 +236,20 @@ def applied(plan: Plan, cloud: Cloud, folder: Path, pace: Pace = ONE_BY_ONE) -> 
         yield Run(journal.run, len(plan.steps), journal.finished, outcomes)
 
 
+@contextmanager
+def continued(run: str, cloud: Cloud, folder: Path) -> Iterator[Run]:
+    """A run that was interrupted, taken up where it stopped. Raises as `applied`, RunUnknown."""
+    with reopened(run, folder) as journal:
+        require_answers(journal.plan, cloud)
+        yield Run(run, len(journal.plan.steps), journal.finished, apply(cloud, journal))
+
+
+def closed(run: str, cloud: Cloud, folder: Path) -> None:
+    """Settle what a run began and did not settle. Raises as `continued`."""
+    with reopened(run, folder) as journal:
+        settle_interrupted(cloud, journal)
+
+
 @dataclass(frozen=True, slots=True)
 class Chosen:
     """Which steps of a run to take back, by id or number (none: all), and the limit of subjects."""

@@ -65,7 +65,7 @@ class PortBinding(msgspec.Struct, frozen=True, tag="port-binding"):
 
 
 class ServiceRecord(msgspec.Struct, frozen=True, tag="compute-service"):
-    """Nova's record of the compute service of a host: disabled, or forced down."""
+    """Nova's record of the compute service of a host: disabled, forced down, or deleted."""
 
     cell: str
     host: str

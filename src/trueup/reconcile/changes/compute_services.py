@@ -1,15 +1,20 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Nova's record of a compute service: enabled or disabled, forced down or not."""
+"""Nova's record of a compute service: enabled or disabled, forced down or not; or deleted."""
 
 from typing import Any
 
-from trueup.reconcile.changes.target import Found, Reply, digest, reply_of
+from trueup.reconcile.changes.target import Found, Reply, reply_of
+from trueup.reconcile.digests import digest
 from trueup.reconcile.sources.cloud import Cloud
 from trueup.reconcile.sources.errors import Unreachable
-from trueup.reconcile.sources.nova.services import ComputeServices
+from trueup.reconcile.sources.nova.contract import ServiceSettings
 from trueup.reconcile.steps import Change, ServiceFields, ServiceRecord, Version
 
-OK = 200
+OK, NO_CONTENT = 200, 204
+NOT_MADE = (
+    "Nova cannot make a compute service again: start nova-compute on that host, which registers "
+    "itself and makes its providers"
+)
 
 
 def read(target: ServiceRecord, cloud: Cloud) -> Found:
@@ -26,12 +31,20 @@ def read(target: ServiceRecord, cloud: Cloud) -> Found:
 
 
 def write(change: Change, cloud: Cloud) -> Reply:
-    """Set all three. Nova compares no version, so that it is compared right before."""
+    """Set all three, or delete it. Nova compares no version; so it is compared right before.
+
+    Only nova-compute makes a service, when it starts; so a deleted one is not made again.
+    """
     assert isinstance(change.target, ServiceRecord)
-    assert isinstance(change.after, ServiceFields)
+    if change.before is None:
+        return Reply(False, reason=NOT_MADE)
     if read(change.target, cloud).version != change.version:
         return Reply(False, reason="the service was changed since")
     after = change.after
+    if after is None:
+        response = _services(cloud).delete(change.target.host)
+        return reply_of(response, NO_CONTENT, version_after(change))
+    assert isinstance(after, ServiceFields)
     body: dict[str, Any] = {
         "status": "disabled" if after.disabled else "enabled",
         "forced_down": after.forced_down,
@@ -43,11 +56,11 @@ def write(change: Change, cloud: Cloud) -> Reply:
 
 
 def version_after(change: Change) -> Version:
-    """The digest of what is written."""
+    """The digest of what is written; a deleted service has none."""
     return {part: digest(change.after) for part in change.version}
 
 
-def _services(cloud: Cloud) -> ComputeServices:
+def _services(cloud: Cloud) -> ServiceSettings:
     if cloud.compute is None:
         raise Unreachable("Nova's API", "no endpoint of it is known")
     return cloud.compute

@@ -2,10 +2,7 @@
 """What each file of this folder offers, and the values that go in and out."""
 
 from dataclasses import dataclass
-from hashlib import sha256
 from typing import Any, Protocol
-
-import msgspec
 
 from trueup.reconcile.sources.cloud import Cloud
 from trueup.reconcile.sources.errors import AccessDenied
@@ -68,11 +65,6 @@ def generation_after(change: Change) -> Version:
         part: number + 1 if isinstance(number, int) else number
         for part, number in change.version.items()
     }
-
-
-def digest(state: State | None) -> str | None:
-    """A version for a target whose service keeps none: a digest of its state."""
-    return None if state is None else sha256(msgspec.json.encode(state)).hexdigest()
 
 
 class TargetKind(Protocol):

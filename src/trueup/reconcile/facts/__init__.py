@@ -43,7 +43,7 @@ from trueup.reconcile.facts.instances import (
 )
 from trueup.reconcile.facts.ledger import FaultKind, LedgerFault
 from trueup.reconcile.facts.migrations import FINAL_MIGRATION_STATUSES, Migration
-from trueup.reconcile.facts.ports import Port, PortRequestGroup
+from trueup.reconcile.facts.ports import NetworkAgent, Port, PortRequestGroup
 from trueup.reconcile.facts.providers import (
     DISABLED_TRAIT,
     JUDGED_TRAITS,
@@ -95,6 +95,7 @@ __all__ = [
     "Inventory",
     "LedgerFault",
     "Migration",
+    "NetworkAgent",
     "NumaCell",
     "NumaTopology",
     "Owner",

@@ -10,6 +10,15 @@ _NOT_BOUND = frozenset({"unbound", "binding_failed"})
 
 
 @dataclass(frozen=True, slots=True)
+class NetworkAgent:
+    """A network agent on a host; `alive`: it has reported lately."""
+
+    id: str
+    kind: str
+    alive: bool
+
+
+@dataclass(frozen=True, slots=True)
 class PortRequestGroup:
     """One request group of a port's `resource_request`."""
 

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Runbooks: what operators do by hand, as plans. Pure: observations in, tables and steps out."""
+"""Runbooks: what operators do in many steps, composed of collect, audit, plan and apply."""

@@ -1,12 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The services of a cloud from which facts are read. Steps are written to Placement only."""
+"""The services of a cloud, from which facts are read and to which steps are written."""
 
 from dataclasses import dataclass
 
 from trueup.reconcile.sources.libvirt import Hypervisors
 from trueup.reconcile.sources.neutron import Neutron
-from trueup.reconcile.sources.nova.contract import Nova
-from trueup.reconcile.sources.nova.services import ComputeServices
+from trueup.reconcile.sources.nova.contract import Nova, ServiceSettings
 from trueup.reconcile.sources.placement.client import Placement
 
 
@@ -18,7 +17,7 @@ class Cloud:
     placement: Placement
     neutron: Neutron | None = None
     hypervisors: Hypervisors | None = None
-    compute: ComputeServices | None = None
+    compute: ServiceSettings | None = None
 
     def close(self) -> None:
         self.nova.close()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Neutron over its API: the ports that request resources. It writes binding profiles only."""
+"""Neutron over its API: ports that request resources, and agents. It writes binding profiles."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
@@ -8,7 +8,7 @@ from urllib.parse import quote
 from keystoneauth1 import exceptions
 from keystoneauth1.adapter import Adapter
 
-from trueup.reconcile.facts import NEUTRON, Port, PortRequestGroup
+from trueup.reconcile.facts import NEUTRON, NetworkAgent, Port, PortRequestGroup
 from trueup.reconcile.sources.errors import Unreachable
 from trueup.reconcile.sources.http import document_of, send_request, well_formed
 
@@ -86,6 +86,17 @@ class Neutron:
             json={"port": {"binding:profile": dict(profile)}},
             headers={"If-Match": f"revision_number={revision}"},
         )
+
+    def agents(self, host: str) -> tuple[NetworkAgent, ...]:
+        """The network agents of a host."""
+        path = f"/v2.0/agents?host={quote(host)}"
+        answer = document_of(NEUTRON, send_request(NEUTRON, self._adapter, "GET", path))
+        with well_formed(NEUTRON):
+            return tuple(
+                NetworkAgent(row["id"], row["agent_type"], bool(row["alive"]))
+                for row in answer["agents"]
+                if row["host"] == host
+            )
 
     def _of(self, devices: Iterable[str] | None) -> Iterator[Mapping[str, Any]]:
         if devices is None:

@@ -188,6 +188,12 @@ class NovaApi:
             instances=tuple(servers), migrations=self._moves_of(frozenset(moves_of))
         )
 
+    def moves_at(self, cell: NovaCell, host: str) -> tuple[Migration, ...]:
+        """The migrations from or to a host."""
+        if cell.uuid == DOWN_CELLS.uuid:
+            return ()
+        return self._listed(f"host={quote(host)}")
+
     def instance_state(self, cell: str, uuid: str) -> InstanceState | None:
         """The state of a server now; None if Nova has no such server."""
         found = self.lookup(ANSWERING_CELLS, [uuid], [uuid])
@@ -293,7 +299,9 @@ class NovaApi:
             return tuple(chain.from_iterable(found))
 
     def _migrations(self, instance: str | None = None) -> tuple[Migration, ...]:
-        chosen = f"instance_uuid={instance}" if instance else ""
+        return self._listed(f"instance_uuid={instance}" if instance else "")
+
+    def _listed(self, chosen: str) -> tuple[Migration, ...]:
         rows = self._pages(f"/os-migrations?{chosen}", "migrations", key="uuid")
         return self._each(rows, lambda row: documents.migration(row, ANSWERING_CELLS.uuid))
 

@@ -131,6 +131,12 @@ class CellReading:
             noted=self._noted(),
         )
 
+    def moves_at(self, host: str) -> tuple[Migration, ...]:
+        """The migrations from or to a host that are not deleted."""
+        table = tables.migrations
+        rows = self._rows(queries.migrations_at(self._columns, host), table)
+        return self._read(instance_rows.migration, table, rows)
+
     def _named(self, uuids: Sequence[str]) -> tuple[Instance, ...]:
         rows = InstanceRows(self._cell, self._notes)
         found: list[Instance] = []

@@ -4,7 +4,7 @@
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Protocol
+from typing import Any, Protocol
 
 from trueup.reconcile.facts import (
     BlockDevice,
@@ -114,6 +114,19 @@ class Registry:
         return counted + len(self.request_specs) + self.noted.lost_rows
 
 
+class ServiceSettings(Protocol):
+    """Nova's compute services, as a step changes them. Every method raises Unreachable."""
+
+    def row(self, host: str) -> Mapping[str, Any] | None:
+        """Nova's document of the compute service of a host; None: it has none."""
+
+    def set(self, host: str, fields: Mapping[str, Any]) -> Any:
+        """The response to setting fields of the service of a host."""
+
+    def delete(self, host: str) -> Any:
+        """The response to deleting the service of a host, with its compute nodes."""
+
+
 class Nova(Protocol):
     """A reader of Nova. Every method but `close` raises Unreachable or AccessDenied.
 
@@ -151,6 +164,9 @@ class Nova(Protocol):
         """All rows with these uuids, alive, deleted or archived: of instances, and of migrations
         where the source has them. Also the migrations of `moves_of`.
         """
+
+    def moves_at(self, cell: NovaCell, host: str) -> tuple[Migration, ...]:
+        """The migrations from or to a host that are not deleted."""
 
     def instance_state(self, cell: str, uuid: str) -> InstanceState | None:
         """The state of an instance now, in the cell with this uuid; None if it has no row there."""

@@ -9,7 +9,7 @@ from urllib.parse import urlsplit
 
 from sqlalchemy import select
 
-from trueup.reconcile.facts import SERVICE_DOWN_AFTER
+from trueup.reconcile.facts import SERVICE_DOWN_AFTER, Migration
 from trueup.reconcile.sources.columns import Columns
 from trueup.reconcile.sources.database import ANSWER_SECONDS, Database, Row, Session
 from trueup.reconcile.sources.errors import DatabaseUnusable
@@ -124,6 +124,10 @@ class NovaDatabases:
         """All rows of these instances, alive, deleted or archived; migrations of `moves_of`."""
         wanted, movers = sorted(uuids), sorted(moves_of)
         return self._ask_cell(cell, lambda reading: reading.lookup(wanted, movers))
+
+    def moves_at(self, cell: NovaCell, host: str) -> tuple[Migration, ...]:
+        """The migrations from or to a host that are not deleted."""
+        return self._ask_cell(cell, lambda reading: reading.moves_at(host))
 
     def instance_state(self, cell: str, uuid: str) -> InstanceState | None:
         """The state of an instance as it is now in the cell with this uuid; None: no row."""

@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A Nova that says what the facts say, for ever: the one that a rehearsal asks."""
+"""A Nova that says what the facts say: the one that a rehearsal asks and writes to."""
 
-from collections.abc import Collection, Iterable
-from dataclasses import replace
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
 
-from trueup.reconcile.facts import Facts, Instance
+from trueup.reconcile.facts import Facts, Instance, Migration
 from trueup.reconcile.sources.nova.contract import (
     CellContents,
     CountInstances,
@@ -16,20 +17,32 @@ from trueup.reconcile.sources.nova.contract import (
 from trueup.reconcile.steps import InstanceState, instance_state
 
 
+@dataclass(frozen=True)
+class Accepted:
+    """The response to a write."""
+
+    status_code: int
+    headers: Mapping[str, str] = field(default_factory=dict)
+    url: str = "facts"
+
+
 class FrozenNova:
-    """Reads facts in place of Nova, as `contract.Nova` says."""
+    """Reads facts in place of Nova, as `contract.Nova` says; its compute services can be written.
+
+    `facts` are what it says now.
+    """
 
     read_via = "facts"
     registry_source = "facts"
 
     def __init__(self, facts: Facts) -> None:
-        self._facts = facts
+        self.facts = facts
 
     def cells(self) -> tuple[NovaCell, ...]:
-        return tuple(NovaCell(uuid, name, url="") for uuid, name in self._facts.cells.items())
+        return tuple(NovaCell(uuid, name, url="") for uuid, name in self.facts.cells.items())
 
     def registry(self, cells: Iterable[NovaCell], uuids: Iterable[str] | None = None) -> Registry:
-        facts = self._facts
+        facts = self.facts
         return Registry(
             build_requests=facts.build_requests,
             host_mappings=facts.host_mappings,
@@ -51,7 +64,7 @@ class FrozenNova:
         )
 
     def hosts(self, cell: NovaCell) -> CellContents:
-        facts = self._facts
+        facts = self.facts
         return CellContents(
             compute_nodes=tuple(row for row in facts.compute_nodes if row.cell == cell.uuid),
             services=tuple(row for row in facts.services if row.cell == cell.uuid),
@@ -89,26 +102,77 @@ class FrozenNova:
         rows = [row for row in self._rows(cell.uuid) if row.uuid in wanted]
         return self._contents(cell, rows, wanted | set(moves_of))
 
+    def moves_at(self, cell: NovaCell, host: str) -> tuple[Migration, ...]:
+        """The migrations from or to a host that are not deleted."""
+        return tuple(
+            row
+            for row in self.facts.migrations
+            if row.cell == cell.uuid
+            and not row.deleted
+            and host in (row.source_host, row.target_host)
+        )
+
     def instance_state(self, cell: str, uuid: str) -> InstanceState | None:
         """The state of an instance as the facts have it; None if it has no row in that cell."""
         rows = [row for row in self._rows(cell) if row.uuid == uuid]
         if not rows:
             return None
-        moves = (row for row in self._facts.migrations if row.instance == uuid)
+        moves = (row for row in self.facts.migrations if row.instance == uuid)
         # A row that was archived besides one that is not tells of an earlier life.
         row = min(rows, key=lambda one: one.archived)
         return instance_state(row, moving=any(one.under_way for one in moves))
+
+    def row(self, host: str) -> Mapping[str, Any] | None:
+        """As Nova's API: the settings of the compute service of a host."""
+        for row in self.facts.services:
+            if row.host == host:
+                return {
+                    "status": "disabled" if row.disabled else "enabled",
+                    "disabled_reason": row.disabled_reason,
+                    "forced_down": row.forced_down,
+                }
+        return None
+
+    def set(self, host: str, fields: Mapping[str, Any]) -> Accepted:
+        """As Nova's API: set fields of the compute service of a host."""
+        disabled = fields["status"] == "disabled"
+        settings = {
+            "disabled": disabled,
+            "disabled_reason": fields.get("disabled_reason", "") if disabled else "",
+            "forced_down": fields["forced_down"],
+        }
+        services = self.facts.services
+        after = (replace(row, **settings) if row.host == host else row for row in services)
+        self.facts = replace(self.facts, services=tuple(after))
+        return Accepted(200)
+
+    def delete(self, host: str) -> Accepted:
+        """As Nova's API: delete the compute service of a host, its compute nodes and mapping."""
+        facts = self.facts
+        gone = (replace(row, deleted=True) for row in facts.compute_nodes if row.host == host)
+        self.facts = replace(
+            facts,
+            services=tuple(row for row in facts.services if row.host != host),
+            compute_nodes=tuple(row for row in facts.compute_nodes if row.host != host),
+            deleted_compute_nodes=(*facts.deleted_compute_nodes, *gone),
+            host_mappings=tuple(row for row in facts.host_mappings if row.host != host),
+            host_aggregates=tuple(
+                replace(row, hosts=tuple(one for one in row.hosts if one != host))
+                for row in facts.host_aggregates
+            ),
+        )
+        return Accepted(204)
 
     def close(self) -> None:
         pass
 
     def _rows(self, cell: str) -> list[Instance]:
-        return [row for row in self._facts.instances if row.cell == cell]
+        return [row for row in self.facts.instances if row.cell == cell]
 
     def _contents(
         self, cell: NovaCell, rows: Iterable[Instance], moved: Collection[str]
     ) -> CellContents:
-        facts = self._facts
+        facts = self.facts
         return CellContents(
             instances=tuple(rows),
             migrations=tuple(

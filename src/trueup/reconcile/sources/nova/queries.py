@@ -98,6 +98,12 @@ def migrations(columns: Columns) -> Select[Any]:
     return every(columns, tables.migrations).where(_not_deleted(tables.migrations))
 
 
+def migrations_at(columns: Columns, host: str) -> Select[Any]:
+    """Migrations from or to a host, of every kind and status, that are not deleted."""
+    table = tables.migrations.c
+    return migrations(columns).where(or_(table.source_compute == host, table.dest_compute == host))
+
+
 def pci_devices(columns: Columns) -> Select[Any]:
     return select(*columns.of(tables.pci_devices)).where(tables.pci_devices.c.deleted == 0)
 

@@ -13,6 +13,9 @@ from trueup.reconcile.sources.http import document_of, send_request, well_formed
 NOVA = "Nova's API"
 # Services have uuids, and one request sets all fields, since 2.53 (Pike).
 MICROVERSION = "2.53"
+# With a service Nova deletes the providers of all its nodes, one by one, before it answers: an
+# ironic service may have thousands.
+DELETION_SECONDS = 600
 
 
 class ComputeServices:
@@ -31,11 +34,19 @@ class ComputeServices:
 
     def set(self, host: str, fields: Mapping[str, Any]) -> Any:
         """The response to setting fields of the service of a host."""
+        path = self._path(host)
+        return send_request(NOVA, self._adapter, "PUT", path, json=dict(fields), **_VERSION)
+
+    def delete(self, host: str) -> Any:
+        """The response to deleting the service of a host, with its compute nodes."""
+        path, seconds = self._path(host), DELETION_SECONDS
+        return send_request(NOVA, self._adapter, "DELETE", path, timeout=seconds, **_VERSION)
+
+    def _path(self, host: str) -> str:
         row = self.row(host)
         if row is None:
             raise Unreachable(NOVA, f"it has no compute service on {host}")
-        path = f"/os-services/{row['id']}"
-        return send_request(NOVA, self._adapter, "PUT", path, json=dict(fields), **_VERSION)
+        return f"/os-services/{row['id']}"
 
 
 _VERSION: dict[str, Any] = {"microversion": MICROVERSION}

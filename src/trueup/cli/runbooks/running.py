@@ -1,0 +1,188 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the commands of runbooks share: dry by default, --apply, going on, and verifying."""
+
+import argparse
+from abc import abstractmethod
+from collections.abc import Mapping
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+from trueup.cli.apply import AGE_MAX_HOURS
+from trueup.cli.documents import DocumentVerb
+from trueup.cli.judging import add_audit_options, audit_options
+from trueup.cli.options import OptionRefused
+from trueup.cli.outcomes import add_limit_option, ask, conclude, follow
+from trueup.cli.progress import Report, progress, say, wait
+from trueup.cli.verb import CloudVerb, add_state_option
+from trueup.exit_codes import ExitCode
+from trueup.reconcile.apply import Outcome
+from trueup.reconcile.clock import now
+from trueup.reconcile.files import refuse_unwritable
+from trueup.reconcile.findings import counted
+from trueup.reconcile.journals import unfinished
+from trueup.reconcile.observation import refuse_interval
+from trueup.reconcile.plan import Plan, refuse_too_large
+from trueup.reconcile.plan_file import save
+from trueup.reconcile.report.runbook_table import (
+    RUNBOOK_COLUMNS,
+    RunbookView,
+    runbook_document,
+    runbook_table,
+)
+from trueup.reconcile.report.tables import Columns, Table
+from trueup.reconcile.runbooks.observed import Pacing
+from trueup.reconcile.runbooks.preflight import Prepared
+from trueup.reconcile.runs import INTERVAL_SECONDS, Observer, Run, applied, closed, continued
+from trueup.reconcile.sources.cloud import Cloud
+
+# What only says how a plan is written.
+_ONLY_TO_APPLY = {"yes": "--yes", "limit": "--limit"}
+
+
+class RunbookVerb(DocumentVerb, CloudVerb):
+    """A command that prepares a plan for one purpose, and applies it if it is told to."""
+
+    _view: RunbookView
+
+    def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
+        parser = super().get_parser(prog_name)
+        parser.add_argument(
+            "--apply", action="store_true", help="write it; without this nothing is written"
+        )
+        parser.add_argument("--yes", action="store_true", help="with --apply, write without asking")
+        parser.add_argument(
+            "--out", metavar="FILE", type=Path, help="keep the plan, for 'trueup plan show', "
+            "'trueup rehearse' and 'trueup apply'",
+        )  # fmt: skip
+        parser.add_argument(
+            "--interval",
+            metavar="SECONDS",
+            type=float,
+            default=INTERVAL_SECONDS,
+            help="time between the two observations (default: %(default)s)",
+        )
+        add_limit_option(parser)
+        add_audit_options(parser)
+        add_state_option(parser)
+        return parser
+
+    def columns(self, arguments: argparse.Namespace) -> Columns:
+        return RUNBOOK_COLUMNS
+
+    def check(self, arguments: argparse.Namespace) -> None:
+        super().check(arguments)
+        for destination, option in _ONLY_TO_APPLY.items():
+            if getattr(arguments, destination) not in (None, False) and not arguments.apply:
+                raise OptionRefused(
+                    option, "it would be ignored: nothing is written without --apply"
+                )
+
+    def document(self) -> Mapping[str, Any]:
+        return runbook_document(self._view)
+
+    @abstractmethod
+    def purpose(self, arguments: argparse.Namespace) -> str:
+        """What the steps of this runbook give as their reason, as `retire:compute-07`."""
+
+    @abstractmethod
+    def prepare(
+        self, arguments: argparse.Namespace, observer: Observer, pacing: Pacing
+    ) -> Prepared | None:
+        """The runbook as it is to be applied now; None: nothing of it is left to do."""
+
+    @abstractmethod
+    def left(self, arguments: argparse.Namespace, cloud: Cloud, plan: Plan) -> tuple[str, ...]:
+        """With a fresh look: what is not as it should be after this plan, in words."""
+
+    def act(self, arguments: argparse.Namespace) -> Table:
+        interval = timedelta(seconds=arguments.interval)
+        refuse_interval(interval)
+        if arguments.out:
+            refuse_unwritable(arguments.out)
+        with self.cloud(arguments) as cloud, progress() as report:
+            if arguments.apply and (view := self._go_on(arguments, cloud, report)):
+                self._view = view
+                return runbook_table(view)
+            observer = Observer(cloud, audit_options(arguments), report)
+            pacing = Pacing(interval, lambda seconds: wait(seconds, report))
+            prepared = self.prepare(arguments, observer, pacing)
+            self._view = self._done_with(prepared, arguments, cloud, report)
+        return runbook_table(self._view)
+
+    def _done_with(
+        self,
+        prepared: Prepared | None,
+        arguments: argparse.Namespace,
+        cloud: Cloud,
+        report: Report,
+    ) -> RunbookView:
+        if prepared is None:
+            say(f"Nothing is left to do for {self.purpose(arguments)}.")
+            return RunbookView(None, left=())
+        self._announce(prepared, arguments)
+        if prepared.blocked or not prepared.plan.steps or not arguments.apply:
+            return RunbookView(prepared)
+        refuse_too_large(prepared.plan, arguments.limit)
+        ask(arguments, prepared.plan, cloud)
+        with applied(prepared.plan, cloud, arguments.state_dir) as run:
+            outcomes = follow(run, report)
+        return self._verified(prepared, run, outcomes, arguments, cloud)
+
+    def _announce(self, prepared: Prepared, arguments: argparse.Namespace) -> None:
+        plan = prepared.plan
+        if prepared.blocked:
+            silent = any(check.part == "evidence" for check in prepared.checks)
+            self.exit_code = ExitCode.INCOMPLETE if silent else ExitCode.FINDINGS
+            say("Nothing is planned while a check blocks: do what it says, and run this again.")
+            return
+        if not plan.steps:
+            say("Nothing is left to do.")
+            return
+        self.exit_code = ExitCode.FINDINGS
+        if arguments.out:
+            save(plan, arguments.out)
+        say(f"{counted(len(plan.steps), 'step')}, {counted(len(plan.subjects), 'subject')}.")
+        if prepared.permanent:
+            say(prepared.permanent)
+        if len(plan.subjects) > plan.limit and arguments.limit is None:
+            say(f"That is more than the limit of {plan.limit}: it needs --limit.")
+        if not arguments.apply:
+            say("Nothing is written. Next: the same command with --apply")
+
+    def _go_on(
+        self, arguments: argparse.Namespace, cloud: Cloud, report: Report
+    ) -> RunbookView | None:
+        """Go on with a run of the same purpose that was interrupted; None: there is none."""
+        journal = unfinished(self.purpose(arguments), arguments.state_dir)
+        if journal is None:
+            return None
+        left = sum(1 for step in journal.plan.steps if not journal.is_done(step.id))
+        told = f"Run {journal.run} was interrupted with {counted(left, 'step')} left"
+        if now() - journal.plan.made_at > timedelta(hours=AGE_MAX_HOURS):
+            closed(journal.run, cloud, arguments.state_dir)
+            say(f"{told}, and its plan is older than {AGE_MAX_HOURS:g} hours: a new one is made.")
+            return None
+        say(f"{told}: going on with it.")
+        with continued(journal.run, cloud, arguments.state_dir) as run:
+            outcomes = follow(run, report)
+        prepared = Prepared(self.purpose(arguments), (), journal.plan)
+        return self._verified(prepared, run, outcomes, arguments, cloud)
+
+    def _verified(
+        self,
+        prepared: Prepared,
+        run: Run,
+        outcomes: list[Outcome],
+        arguments: argparse.Namespace,
+        cloud: Cloud,
+    ) -> RunbookView:
+        """What was written, and if all of it was, what a fresh look says."""
+        self.exit_code = conclude(run, outcomes, prepared.permanent)
+        if self.exit_code is not ExitCode.CLEAN:
+            say("To go on: run this again.")
+            return RunbookView(prepared, outcomes, run=run.name)
+        left = self.left(arguments, cloud, prepared.plan)
+        if left:
+            self.exit_code = ExitCode.FINDINGS
+        return RunbookView(prepared, outcomes, left, run.name)

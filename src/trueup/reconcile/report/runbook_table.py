@@ -1,0 +1,85 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A runbook as one table or document: its preflight, its steps, and what was verified."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from trueup.reconcile.apply import Outcome
+from trueup.reconcile.report.deeds import deed
+from trueup.reconcile.report.tables import Cell, Columns, Table
+from trueup.reconcile.runbooks.preflight import Prepared
+from trueup.reconcile.steps import Step
+
+RUNBOOK_COLUMNS: Columns = ("Part", "Subject", "Found", "Verdict", "What follows")
+# More subjects of one step than this are counted, and not named.
+_NAMED_MAX = 3
+
+
+@dataclass(frozen=True, slots=True)
+class RunbookView:
+    """What a command shows: `outcomes` of the steps that were attempted, and what is `left`.
+
+    `left` is None if nothing was applied. `run` is the name of the run, empty without one.
+    """
+
+    prepared: Prepared | None
+    outcomes: Sequence[Outcome] = ()
+    left: tuple[str, ...] | None = None
+    run: str = ""
+
+
+def runbook_table(view: RunbookView) -> Table:
+    """Rows of the preflight, of the steps, and of what was verified."""
+    checks = view.prepared.checks if view.prepared else ()
+    rows: list[tuple[Cell, ...]] = [
+        (one.part, one.subject, one.found, one.outlook.value, one.then) for one in checks
+    ]
+    rows += [tuple(row.values()) for row in _steps(view)]
+    rows += [("verified", "", one, "left", "run this again") for one in view.left or ()]
+    if view.left == ():
+        rows.append(("verified", "", "nothing is left", "ok", ""))
+    return RUNBOOK_COLUMNS, rows
+
+
+def runbook_document(view: RunbookView) -> Mapping[str, Any]:
+    """The same, for programs."""
+    prepared = view.prepared
+    return {
+        "purpose": prepared.purpose if prepared else "",
+        "blocked": prepared.blocked if prepared else False,
+        "permanent": prepared.permanent if prepared else "",
+        "checks": [
+            {"part": one.part, "subject": one.subject, "found": one.found,
+             "verdict": one.outlook.value, "then": one.then}
+            for one in (prepared.checks if prepared else ())
+        ],
+        "steps": list(_steps(view)),
+        "run": view.run,
+        "left": None if view.left is None else list(view.left),
+    }  # fmt: skip
+
+
+def _steps(view: RunbookView) -> list[dict[str, str]]:
+    names = view.prepared.plan.provider_names if view.prepared else {}
+    if view.outcomes:
+        return [
+            _row(number, step, names, settled.result, settled.reason)
+            for number, (step, settled) in enumerate(view.outcomes, 1)
+        ]
+    steps = view.prepared.plan.steps if view.prepared else ()
+    return [_row(number, step, names, "planned", "") for number, step in enumerate(steps, 1)]
+
+
+def _row(
+    number: int, step: Step, names: Mapping[str, str], verdict: str, follows: str
+) -> dict[str, str]:
+    subjects = sorted(step.subjects)
+    subject = " ".join(subjects) if len(subjects) <= _NAMED_MAX else f"{len(subjects)} subjects"
+    return {
+        "part": f"step {number}",
+        "subject": subject,
+        "found": deed(step, names),
+        "verdict": verdict,
+        "then": follows,
+    }

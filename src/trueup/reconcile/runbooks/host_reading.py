@@ -1,0 +1,83 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Reads what a runbook needs to know of one host, besides the facts of an audit."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+from trueup.reconcile import changes
+from trueup.reconcile.facts import ComputeNode, Migration, NetworkAgent
+from trueup.reconcile.sources.cloud import Cloud
+from trueup.reconcile.whole_provider import ProviderContents, WholeProvider
+
+
+@dataclass(frozen=True, slots=True)
+class HostReading:
+    """One host: migrations from and to it, its network agents, and the contents of its providers.
+
+    `agents` is None if Neutron was not asked. `contents` are complete, by provider uuid: the facts
+    of a whole cloud leave out most traits and aggregates.
+    """
+
+    moves: tuple[Migration, ...]
+    agents: tuple[NetworkAgent, ...] | None
+    contents: Mapping[str, ProviderContents]
+
+
+def read_host(cloud: Cloud, host: str, providers: Iterable[str]) -> HostReading:
+    """What there is now. Raises Unreachable and AccessDenied."""
+    moves = (row for cell in cloud.nova.cells() for row in cloud.nova.moves_at(cell, host))
+    found = {uuid: changes.read(WholeProvider(uuid), cloud).state for uuid in providers}
+    return HostReading(
+        moves=tuple(moves),
+        agents=cloud.neutron.agents(host) if cloud.neutron else None,
+        contents={uuid: row for uuid, row in found.items() if isinstance(row, ProviderContents)},
+    )
+
+
+def former_providers(cloud: Cloud, host: str) -> frozenset[str] | None:
+    """The providers, by uuid, that are left of a host whose service and compute nodes are deleted.
+
+    None: the host is not deleted, or no cell has ever had it.
+    """
+    every = [cloud.nova.hosts(cell) for cell in cloud.nova.cells()]
+    services = [row for one in every for row in one.services if row.host == host]
+    nodes = [row for one in every for row in one.compute_nodes if row.host == host]
+    gone = [row.deleted for row in services] + [row.deleted for row in nodes]
+    if not gone or not all(gone):
+        return None
+    path = "/resource_providers/{}"
+    uuids = {row.uuid for row in nodes}
+    return frozenset(one for one in uuids if cloud.placement.document(path.format(one)))
+
+
+def left_of(cloud: Cloud, host: str, providers: Iterable[str]) -> tuple[str, ...]:
+    """What Nova and Placement still have of a host and of these providers, in words."""
+    left = []
+    for cell in cloud.nova.cells():
+        contents = cloud.nova.hosts(cell)
+        left += [
+            f"{cell.name} has a compute service of {host}"
+            for row in contents.services
+            if row.host == host and not row.deleted
+        ]
+    left += [
+        f"compute node {row.node} is not deleted"
+        for row in _nodes(cloud)
+        if row.host == host and not row.deleted
+    ]
+    registry = cloud.nova.registry(cloud.nova.cells(), ())
+    left += [f"{host} is mapped to a cell" for row in registry.host_mappings if row.host == host]
+    left += [
+        f"host aggregate {row.name} has {host}"
+        for row in registry.host_aggregates
+        if host in row.hosts
+    ]
+    for uuid in providers:
+        if row := cloud.placement.document(f"/resource_providers/{uuid}"):
+            left.append(f"Placement has the provider {row['name']} ({uuid})")
+    return tuple(left)
+
+
+def _nodes(cloud: Cloud) -> tuple[ComputeNode, ...]:
+    every = (cloud.nova.hosts(cell) for cell in cloud.nova.cells())
+    return tuple(row for contents in every for row in contents.compute_nodes)

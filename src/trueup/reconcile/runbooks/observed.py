@@ -1,0 +1,60 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Observes what a runbook is about twice, as for any plan, and prepares the runbook."""
+
+from dataclasses import dataclass, replace
+from datetime import timedelta
+
+from trueup.reconcile.collect.selection import Selection
+from trueup.reconcile.observation import Observation
+from trueup.reconcile.runbooks import retire
+from trueup.reconcile.runbooks.host_reading import former_providers, read_host
+from trueup.reconcile.runbooks.preflight import Prepared
+from trueup.reconcile.runs import Observer, Wait, plan
+
+
+@dataclass(eq=False)
+class NothingLeft(Exception):
+    """Nova deleted the host, and Placement has no provider of it."""
+
+    host: str
+
+
+@dataclass(frozen=True, slots=True)
+class Pacing:
+    """The time between the two observations, and how it is let pass."""
+
+    interval: timedelta
+    wait: Wait
+
+
+def retirement(host: str, observer: Observer, pacing: Pacing) -> Prepared | None:
+    """The retirement of a host; None: it was retired before, and nothing is left.
+
+    Raises SelectionUnknown if nothing has ever known the host, and as `plan`.
+    """
+    try:
+        observer, first = _of_host(host, observer)
+    except NothingLeft:
+        return None
+    planned = plan(observer, first.audit, pacing.interval, pacing.wait)
+    facts = planned.second.facts
+    trees = [
+        row.uuid for root in retire.retired(host, facts).roots for row in facts.trees[root.uuid]
+    ]
+    reading = read_host(observer.cloud, host, trees)
+    return retire.prepared(host, planned.plan, planned.second, reading)
+
+
+def _of_host(host: str, observer: Observer) -> tuple[Observer, Observation]:
+    """An observer of all that a host has, or of the providers that it left, and what it saw.
+
+    Raises NothingLeft.
+    """
+    selection = Selection(hosts=frozenset([host]))
+    left = former_providers(observer.cloud, host)
+    if left is not None:
+        if not left:
+            raise NothingLeft(host)
+        selection = Selection(providers=left)
+    narrow = replace(observer, selection=selection)
+    return narrow, narrow.observe()

@@ -1,0 +1,44 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Preflight: what a runbook checked before it plans, and what follows from each thing found."""
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+from trueup.reconcile.plan import Plan
+
+
+class Outlook(StrEnum):
+    """What a check means for the runbook."""
+
+    FINE = "ok"
+    PLANNED = "planned"  # a step of the plan takes care of it
+    BLOCKS = "blocks"  # nothing is planned until the operator has done what the check says
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """One thing that was found. `then` says what happens with it, or what the operator does."""
+
+    part: str
+    subject: str
+    found: str
+    outlook: Outlook
+    then: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Prepared:
+    """A runbook that is ready to be applied; its plan has no steps if a check blocks it.
+
+    `purpose` is what its own steps give as their reason, as `retire:compute-07`. `permanent` says
+    what cannot be undone; empty: everything can.
+    """
+
+    purpose: str
+    checks: tuple[Check, ...]
+    plan: Plan
+    permanent: str = ""
+
+    @property
+    def blocked(self) -> bool:
+        return any(check.outlook is Outlook.BLOCKS for check in self.checks)

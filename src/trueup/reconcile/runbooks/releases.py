@@ -1,0 +1,42 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Releases: the steps of a plan that leave a consumer with nothing of some providers. Pure."""
+
+from collections.abc import Container, Iterable, Mapping
+from dataclasses import dataclass
+
+from trueup.reconcile.plan import Plan
+from trueup.reconcile.steps import Step, held_in
+
+
+@dataclass(frozen=True, slots=True)
+class Releases:
+    """Steps in the order of their plan, and the step that releases each consumer."""
+
+    steps: tuple[Step, ...]
+    by_consumer: Mapping[str, Step]
+
+
+def releases_of(plan: Plan, consumers: Iterable[str], providers: Container[str]) -> Releases:
+    """The steps after which these consumers hold nothing of the providers, with what they need."""
+    by_id = {step.id: step for step in plan.steps}
+    releasing = {
+        consumer: step
+        for step in plan.steps
+        for consumer in step.consumers
+        if _releases(step, consumer, providers)
+    }
+    found = {one: releasing[one] for one in consumers if one in releasing}
+    wanted: set[str] = set()
+    waiting = [step.id for step in found.values()]
+    while waiting:
+        step_id = waiting.pop()
+        if step_id not in wanted:
+            wanted.add(step_id)
+            waiting += by_id[step_id].needs
+    return Releases(tuple(step for step in plan.steps if step.id in wanted), found)
+
+
+def _releases(step: Step, consumer: str, providers: Container[str]) -> bool:
+    states = (held_in(change.after) for change in step.changes)
+    held = next((state[consumer] for state in states if consumer in state), None)
+    return held is None or not any(uuid in providers for uuid in held.amounts)

@@ -1,0 +1,242 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What is checked before a compute service is retired, and why one may have to wait. Pure."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from trueup.reconcile.facts import (
+    OWNER_TRAIT,
+    ComputeNode,
+    ComputeService,
+    Facts,
+    Instance,
+    Migration,
+    Provider,
+)
+from trueup.reconcile.findings import amounts_in_words, counted
+from trueup.reconcile.observation import Observation
+from trueup.reconcile.plan import Plan
+from trueup.reconcile.runbooks.host_reading import HostReading
+from trueup.reconcile.runbooks.preflight import Check, Outlook
+from trueup.reconcile.runbooks.releases import Releases
+
+FINE, PLANNED, BLOCKS = Outlook.FINE, Outlook.PLANNED, Outlook.BLOCKS
+# How an operator gets an instance off a host whose nova-compute is up, by the instance's state.
+_COMMANDS = {
+    "soft-delete": "openstack server delete --force {}",
+    "shelved": "openstack server shelve --offload {}",
+    "resized": "openstack server resize confirm {}",
+    "error": "openstack server delete {}",
+    "stopped": "openstack server migrate {}",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Retired:
+    """What is deleted of a host. `former` are its deleted nodes; `roots` their providers too."""
+
+    host: str
+    services: tuple[ComputeService, ...]
+    nodes: tuple[ComputeNode, ...]
+    former: tuple[ComputeNode, ...]
+    roots: tuple[Provider, ...]
+
+    def without_provider(self, facts: Facts) -> tuple[ComputeNode, ...]:
+        """Its compute nodes whose uuid no provider has."""
+        return tuple(row for row in self.nodes if row.uuid not in facts.providers)
+
+
+def checks(
+    place: Retired,
+    second: Observation,
+    reading: HostReading,
+    holders: Sequence[str],
+    releases: Releases,
+    plan: Plan,
+) -> tuple[Check, ...]:
+    """Everything that was checked, in the order in which an operator deals with it."""
+    facts = second.facts
+    on_host = _on_host(place, facts)
+    open_moves = tuple(row for row in reading.moves if row.under_way)
+    moving = {one for row in open_moves for one in (row.uuid, row.instance)}
+    claimed = moving | {row.uuid for row in on_host}
+    others = [one for one in holders if one not in claimed]
+    return (
+        *_evidence(facts),
+        *_service(place, facts),
+        *(_instance(row, place, facts) for row in on_host),
+        *(_move(row, place.host) for row in open_moves),
+        *(_consumer(one, place, second, releases, plan) for one in others),
+        *_providers(place, reading, facts),
+        *_children(place, reading, facts),
+        *_aggregates(place, facts),
+    )
+
+
+def _evidence(facts: Facts) -> Iterator[Check]:
+    for source in (*facts.coverage.missing, *facts.coverage.damaged, *facts.coverage.behind):
+        reason = source.reason or source.behind or f"{source.lost_rows} rows cannot be read"
+        yield Check(
+            "evidence", source.source, reason, BLOCKS,
+            "repair it, and run this again: what it knows may forbid this",
+        )  # fmt: skip
+
+
+def _service(place: Retired, facts: Facts) -> Iterator[Check]:
+    if not place.services and place.nodes:
+        yield Check(
+            "service", place.host, "there is none, and its compute node is not deleted", BLOCKS,
+            f"start nova-compute on {place.host}, which registers itself, stop it, and run this "
+            "again: Nova deletes a compute node only with its service",
+        )  # fmt: skip
+        return
+    if not place.services:
+        found = "there is none: it was deleted before"
+        yield Check("service", place.host, found, FINE, "only what it left behind is deleted")
+        return
+    if len(place.services) > 1:
+        cells = " and ".join(facts.cells.get(row.cell, row.cell) for row in place.services)
+        yield Check(
+            "service", place.host, f"{cells} each have one of this name", BLOCKS,
+            "Nova maps a host to one cell: remove the wrong one by its uuid "
+            "(`openstack compute service delete UUID`)",
+        )  # fmt: skip
+        return
+    [service] = place.services
+    state = "disabled" if service.disabled else "enabled"
+    if service.is_up(facts.taken_at):
+        yield Check(
+            "service", place.host, f"{state}, and up", BLOCKS,
+            f"run `openstack compute service set --disable {place.host} nova-compute`, and stop "
+            "nova-compute on it: while it runs, it makes its records again",
+        )  # fmt: skip
+        return
+    word = "forced down" if service.forced_down else "down"
+    yield Check("service", place.host, f"{state}, and {word}", PLANNED, "deleted last")
+
+
+def _on_host(place: Retired, facts: Facts) -> tuple[Instance, ...]:
+    rows = (row for row in facts.instances if not row.deleted and row.host == place.host)
+    return tuple(sorted(rows, key=lambda row: (row.name, row.uuid)))
+
+
+def _instance(row: Instance, place: Retired, facts: Facts) -> Check:
+    up = any(one.is_up(facts.taken_at) for one in place.services)
+    if row.vm_state == "soft-delete":
+        command = _COMMANDS["soft-delete"]
+    elif up:
+        command = _COMMANDS.get(row.vm_state or "", "openstack server migrate --live-migration {}")
+    else:
+        command = "openstack server evacuate {}"
+    found = f"{row.name} is on the host: {row.vm_state}" + (
+        f", {row.task_state}" if row.task_state else ""
+    )
+    other = "" if up else f"; or start nova-compute on {place.host} and migrate it"
+    return Check("instance", row.uuid, found, BLOCKS, f"run `{command.format(row.uuid)}`{other}")
+
+
+def _move(row: Migration, host: str) -> Check:
+    way = f"from {row.source_host} to {row.target_host or 'a host that is not chosen yet'}"
+    found = f"{row.kind} of instance {row.instance} {way}: {row.status}"
+    if row.status != "finished":
+        then = f"wait until `openstack server migration list --server {row.instance}` says it ended"
+    elif row.source_host == host:
+        then = (
+            f"run `openstack server resize confirm {row.instance}` while nova-compute on {host} is "
+            "up: it cleans up there"
+        )
+    else:
+        then = f"run `openstack server resize revert {row.instance}`"
+    return Check("migration", row.uuid, found, BLOCKS, then)
+
+
+def _consumer(
+    consumer: str, place: Retired, second: Observation, releases: Releases, plan: Plan
+) -> Check:
+    """Somebody who holds resources of the host without being on it."""
+    facts = second.facts
+    roots = {row.uuid for row in place.roots}
+    here = {
+        uuid: held
+        for uuid, held in facts.consumers[consumer].items()
+        if uuid in facts.providers and facts.providers[uuid].root in roots
+    }
+    found = f"holds {amounts_in_words(here, facts.provider_names)}"
+    if step := releases.by_consumer.get(consumer):
+        defects = ", ".join(sorted({reason.partition(":")[0] for reason in step.because}))
+        return Check("consumer", consumer, f"{found}: {defects}", PLANNED, "released")
+    return Check("consumer", consumer, found, BLOCKS, _why_held(consumer, second, plan))
+
+
+def _why_held(consumer: str, second: Observation, plan: Plan) -> str:
+    """Why no step releases what a consumer holds, and what the operator does."""
+    for one in plan.declined:
+        if consumer in (one.finding.subject.uuid, *one.finding.consumers):
+            return one.reason
+    audit = second.audit
+    reasons = [row.reason for row in audit.unchecked if row.subject.uuid == consumer]
+    reasons += [row.reason for row in audit.left_alone if row.subject.uuid == consumer]
+    if any(consumer in (row.subject.uuid, *row.consumers) for row in audit.findings):
+        reasons.append("it was seen only once: run this again")
+    why = "; ".join(dict.fromkeys(reasons)) or "why is not known"
+    if consumer in second.facts.alive:
+        return f"{why}: see `trueup explain instance {consumer}`"
+    return f"{why}: have its owner release it, then run this again"
+
+
+def _tree(place: Retired, facts: Facts) -> Iterator[Provider]:
+    return (row for root in place.roots for row in facts.trees[root.uuid])
+
+
+def _providers(place: Retired, reading: HostReading, facts: Facts) -> Iterator[Check]:
+    if place.roots:
+        names = sorted(row.name for row in place.roots)
+        found = "of its compute node" if len(names) == 1 else "of its compute nodes"
+        subject = names[0] if len(names) == 1 else counted(len(names), "provider")
+        then = "Nova deletes it with the service" if place.services else "deleted"
+        yield Check("provider", subject, found, PLANNED, then)
+        gone = [row.name for row in _tree(place, facts) if row.uuid not in reading.contents]
+        for name in gone:
+            then = "run this again"
+            yield Check("provider", name, "it was deleted while it was read", BLOCKS, then)
+    for node in place.without_provider(facts):
+        if facts.providers_by_name.get(node.node):
+            found = f"its compute node has uuid {node.uuid}, the provider of its name another"
+            then = f"run `trueup rekey {place.host}` first"
+            yield Check("provider", node.node, found, BLOCKS, then)
+        else:
+            found = f"its compute node {node.uuid} has none, and Nova fails at that"
+            yield Check("provider", node.node, found, PLANNED, "made, empty, before the service")
+
+
+def _children(place: Retired, reading: HostReading, facts: Facts) -> Iterator[Check]:
+    agents = [one for one in reading.agents or () if one.alive]
+    for root in place.roots:
+        for row in facts.trees[root.uuid]:
+            if row is root or row.uuid not in reading.contents:
+                continue
+            if OWNER_TRAIT in reading.contents[row.uuid].traits:
+                yield Check("child provider", row.name, "it is Nova's", PLANNED, "deleted")
+                continue
+            found = "it is not known to be Nova's"
+            if agents:
+                words = ", ".join(f"{one.kind} {one.id}" for one in agents)
+                then = "stop them, and delete each: `openstack network agent delete ID`"
+                yield Check("child provider", row.name, f"{found}; {words} alive", BLOCKS, then)
+                continue
+            asked = (
+                "no network agent is alive"
+                if reading.agents is not None
+                else ("Neutron is not asked: make sure that no agent of it runs on the host")
+            )
+            yield Check("child provider", row.name, f"{found}; {asked}", PLANNED, "deleted")
+
+
+def _aggregates(place: Retired, facts: Facts) -> Iterator[Check]:
+    for one in sorted(facts.host_aggregates, key=lambda row: row.name):
+        if place.host in one.hosts:
+            then = "Nova takes the host out of it"
+            if not place.services:
+                then = "it stays: Nova takes out only hosts that have a compute service"
+            outlook = PLANNED if place.services else FINE
+            yield Check("aggregate", one.name, f"{place.host} is in it", outlook, then)

@@ -1,0 +1,153 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`trueup retire`: seed 003's question, with Nova's own deletion and both Placements."""
+
+from uuid import uuid4
+
+import pytest
+
+from tests.cli.runbooks.emptying import child, dead_host, give, providers
+from tests.cli.running import Ran, trueup
+from trueup.reconcile.journals import runs
+
+
+def retire(host: str, *words: object) -> Ran:
+    return trueup("retire", host, "--interval", 0.01, *words)
+
+
+def checks_of(ran: Ran, part: str) -> list[dict[str, str]]:
+    return [row for row in ran.json()["checks"] if row["part"] == part]
+
+
+def test_without_apply_nothing_is_written(site):
+    host, before = dead_host(site), site.rows()
+    ran = retire(host.name, "-f", "json")
+    assert ran.code == 3, ran.err
+    document = ran.json()
+    assert not document["blocked"]
+    assert [row["subject"] for row in checks_of(ran, "consumer")] == [host.evacuated]
+    assert [row["verdict"] for row in document["steps"]] == ["planned"] * 2
+    assert "cannot be undone: Nova cannot make one" in ran.err
+    assert "Next: the same command with --apply" in ran.err
+    assert site.rows() == before
+    assert site.services.deletions == 0
+
+
+def test_a_host_is_retired_with_its_children_and_what_is_left_on_them(site):
+    host = dead_host(site)
+    agent = child(site, host.provider, f"{host.node}:Open vSwitch agent")
+    bridge = child(site, agent, f"{host.node}:Open vSwitch agent:br-ex")
+    gpu = child(site, host.provider, f"{host.node}_0000:81:00.0", "OWNER_NOVA")
+    held = site.holding(host.evacuated)["allocations"]
+    ran = retire(host.name, "--apply", "-f", "json")
+    assert ran.code == 0, ran.out + ran.err
+    document = ran.json()
+    assert {row["verdict"] for row in document["steps"]} == {"done"}
+    assert document["left"] == []
+    assert not {host.provider, agent, bridge, gpu} & providers(site).keys()
+    assert site.services.deletions == 1
+    # What it holds on the host where it is now stays, to the last unit.
+    del held[host.provider]
+    left = site.holding(host.evacuated)["allocations"]
+    assert {uuid: row["resources"] for uuid, row in left.items()} == {
+        uuid: row["resources"] for uuid, row in held.items()
+    }
+    again = retire(host.name, "--apply")
+    assert again.code == 0
+    assert f"Nothing is left to do for retire:{host.name}." in again.err
+
+
+def test_instances_and_moves_have_to_end_first(site):
+    """Every one is named, with the command that ends it; nothing is written."""
+    host = site.planted["missing-allocation"].host
+    before = site.rows()
+    ran = retire(host, "--apply", "-f", "json")
+    assert ran.code == 3
+    assert checks_of(ran, "service")[0]["verdict"] == "blocks"
+    assert "compute service set --disable" in checks_of(ran, "service")[0]["then"]
+    assert {row["then"].split()[3] for row in checks_of(ran, "instance")} == {"migrate"}
+    [move] = checks_of(ran, "migration")
+    assert "openstack server resize confirm" in move["then"]
+    assert ran.json()["steps"] == []
+    assert site.rows() == before
+
+
+def test_a_stranger_keeps_the_host(site):
+    """Nova would delete the service, and leave the provider behind for ever."""
+    host, stranger = dead_host(site), str(uuid4())
+    give(site, stranger, {host.provider: {"VCPU": 1}})
+    ran = retire(host.name, "--apply", "-f", "json")
+    assert ran.code == 3
+    [other] = [row for row in checks_of(ran, "consumer") if row["subject"] == stranger]
+    assert other["verdict"] == "blocks"
+    assert "its owner is not known: have its owner release it" in other["then"]
+    assert host.provider in providers(site)
+    assert site.services.deletions == 0
+
+
+def test_a_provider_that_somebody_deleted_is_made_first(site):
+    """Nova fails at a compute node without a provider, after the host has left its aggregates."""
+    host = dead_host(site)
+    held = site.holding(host.evacuated)["allocations"]
+    rest = {uuid: row["resources"] for uuid, row in held.items() if uuid != host.provider}
+    assert site.call("DELETE", f"/allocations/{host.evacuated}").status_code == 204
+    give(site, host.evacuated, rest)
+    assert site.call("DELETE", f"/resource_providers/{host.provider}").status_code == 204
+    ran = retire(host.name, "--apply", "-f", "json")
+    assert ran.code == 0, ran.out + ran.err
+    assert ran.json()["steps"][0]["found"] == f"make the provider {host.node}"
+    assert host.provider not in providers(site)
+    assert site.services.deletions == 1
+
+
+def test_what_nova_left_behind_is_deleted_afterwards(site):
+    """The service is gone, and its provider is still there: Nova swallowed Placement's refusal."""
+    host = dead_host(site)
+    gpu = child(site, host.provider, f"{host.node}_0000:81:00.0", "OWNER_NOVA")
+    for table in ("services", "compute_nodes"):
+        site.sql(host.cell, f"UPDATE {table} SET deleted = id WHERE host = ?", host.name)
+    site.sql("nova_api", "DELETE FROM host_mappings WHERE host = ?", host.name)
+    ran = retire(host.name, "--apply", "-f", "json")
+    assert ran.code == 0, ran.out + ran.err
+    assert ran.json()["permanent"] == ""
+    assert not {host.provider, gpu} & providers(site).keys()
+    assert site.services.deletions == 0
+
+
+def test_what_was_left_behind_can_be_undone(site, state):
+    host = dead_host(site)
+    child(site, host.provider, f"{host.node}_0000:81:00.0", "OWNER_NOVA")
+    for table in ("services", "compute_nodes"):
+        site.sql(host.cell, f"UPDATE {table} SET deleted = id WHERE host = ?", host.name)
+    site.sql("nova_api", "DELETE FROM host_mappings WHERE host = ?", host.name)
+    before = site.ledger()
+    assert retire(host.name, "--apply").code == 0
+    [journal] = runs(state)
+    assert trueup("undo", journal.run).code == 0
+    assert site.ledger() == before
+
+
+def test_the_plan_is_a_file_like_any_other(site, tmp_path):
+    host, path = dead_host(site), tmp_path / "retire.json"
+    assert retire(host.name, "--out", path).code == 3
+    assert "forced down: True" in trueup("plan", "show", path).out
+    rehearsed = trueup("rehearse", path, "-f", "json")
+    assert rehearsed.code == 0, rehearsed.out + rehearsed.err
+    assert site.services.deletions == 0
+    assert trueup("apply", path).code == 0
+    assert host.provider not in providers(site)
+    assert site.services.deletions == 1
+
+
+@pytest.mark.parametrize("words", [("--yes",), ("--limit", 3)])
+def test_options_of_writing_need_apply(site_on, words):
+    site_on("trueup")
+    ran = retire("compute-01", *words)
+    assert ran.code == 2
+    assert "nothing is written without --apply" in ran.err
+
+
+def test_an_unknown_host_is_refused(site_on):
+    site_on("trueup")
+    ran = retire("nowhere", "--apply")
+    assert ran.code == 2
+    assert "nothing knows the host 'nowhere'" in ran.err
