@@ -10,6 +10,7 @@ import pytest
 from tests.clouds import recordings
 from tests.clouds.cloud import RecordedCloud, Site, running_cloud
 from tests.clouds.loading import load, nova_url
+from tests.clouds.nova_services import NovaServices, beside_placement
 from tests.servers.databases import DatabaseServer
 
 
@@ -54,5 +55,20 @@ def recorded_cloud(
         ) -> RecordedCloud:
             cells = None if own_cells else recorded_cells(name)
             return stopped_at_the_end.enter_context(running_cloud(site, name, placement, cells))
+
+        yield start
+
+
+@pytest.fixture
+def services_beside() -> Iterator[Callable[[RecordedCloud], NovaServices]]:
+    """Puts Nova's compute services beside the Placement of a cloud that has its own cells."""
+    with contextlib.ExitStack() as stack:
+
+        def start(cloud: RecordedCloud) -> NovaServices:
+            services = NovaServices(cloud.nova_api_url, cloud.cell_urls, cloud.placement_url)
+            url = stack.enter_context(beside_placement(services))
+            text = cloud.nova_conf.read_text()
+            cloud.nova_conf.write_text(text.replace(cloud.placement_url, url))
+            return services
 
         yield start

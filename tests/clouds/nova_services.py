@@ -39,6 +39,15 @@ class NovaServices:
     deletions: int = 0
     lock: threading.Lock = field(default_factory=threading.Lock)
 
+    def empty(self, host: str | None) -> None:
+        """Delete the servers of a host, as if Nova had done so long ago."""
+        named = {"host": host}
+        for url in self.cell_urls.values():
+            on_host = "SELECT uuid FROM instances WHERE host = :host AND deleted = 0"
+            for row in self._sql(url, on_host, **named):
+                self._placement("DELETE", f"/allocations/{row.uuid}")
+            self._sql(url, "UPDATE instances SET deleted = id WHERE host = :host", **named)
+
     def __call__(self, environ: dict[str, Any], start_response: Callable) -> Any:
         request = Request(environ)
         if request.path.startswith("/os-services"):

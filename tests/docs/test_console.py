@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Every console block of docs/ runs, in order, and prints what the page says.
 
-A page names the recorded cloud its commands run on: `<!-- cloud: evacuated -->`. With
+A page names the recorded cloud its commands run on: `<!-- cloud: evacuated -->`, and with
+`<!-- nova: services, empty: devstack3 -->` its Nova lets compute services be deleted, and that host
+is empty. With
 TRUEUP_REWRITE_PAGES=1 the pages get what the commands print now; read it before you keep it.
 """
 
@@ -30,6 +32,7 @@ CLOUD = re.compile(r"<!-- cloud: (\S+) -->")
 # The hypervisor of this host also has a shut-off domain of Nova's with this uuid.
 GHOST = re.compile(r"<!-- ghost: (\S+) (\S+) -->")
 BLOCK = re.compile(r"^```console\n(.*?)^```", re.MULTILINE | re.DOTALL)
+NOVA = re.compile(r"<!-- nova: services(?:, empty: (\S+))? -->")
 RUN = re.compile(r"\d{8}T\d{6}-[0-9a-f]{8}")
 PAGES = [path for path in sorted((ROOT / "docs").rglob("*.md")) if CLOUD.search(path.read_text())]
 
@@ -98,7 +101,11 @@ def ask_hypervisors(
 @pytest.mark.parametrize("path", PAGES, ids=lambda path: path.stem)
 def test_a_page_prints_what_it_says(path, recorded_cloud, tmp_path, monkeypatch, request):
     page = path.read_text()
-    cloud = recorded_cloud(CLOUD.search(page).group(1), "upstream")
+    nova = NOVA.search(page)
+    cloud = recorded_cloud(CLOUD.search(page).group(1), "upstream", own_cells=nova is not None)
+    if nova:
+        services = request.getfixturevalue("services_beside")(cloud)
+        services.empty(nova.group(1))
     monkeypatch.setenv("TRUEUP_NOVA_CONF", str(cloud.nova_conf))
     monkeypatch.setenv("TRUEUP_STATE_DIR", str(tmp_path / "state"))
     if haunted := GHOST.search(page):
@@ -107,6 +114,7 @@ def test_a_page_prints_what_it_says(path, recorded_cloud, tmp_path, monkeypatch,
     monkeypatch.setattr("trueup.cli.plan.INTERVAL_SECONDS", 0.01)
     monkeypatch.setattr("trueup.cli.nova_manage.writing.INTERVAL_SECONDS", 0.01)
     monkeypatch.setattr("trueup.cli.runbooks.ghosts.INTERVAL_SECONDS", 0.01)
+    monkeypatch.setattr("trueup.cli.runbooks.running.INTERVAL_SECONDS", 0.01)
     monkeypatch.setattr("trueup.reconcile.clock.datetime", ClockOfThePages)
     monkeypatch.chdir(tmp_path)
     names: dict[str, str] = {}

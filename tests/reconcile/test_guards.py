@@ -9,7 +9,13 @@ from tests.reconcile.small import Small
 from trueup.reconcile.clock import now
 from trueup.reconcile.facts import Domain
 from trueup.reconcile.guards import broken
-from trueup.reconcile.place_guards import AggregatesOfHost, NodeGone, NodeIs, ServiceSetting
+from trueup.reconcile.place_guards import (
+    AggregatesOfHost,
+    HostEmpty,
+    NodeGone,
+    NodeIs,
+    ServiceSetting,
+)
 from trueup.reconcile.sources.cloud import Cloud
 from trueup.reconcile.sources.libvirt import HostDomains
 from trueup.reconcile.steps import (
@@ -190,3 +196,12 @@ def test_a_compute_node_or_service_that_came_back_is_named(small):
     small.sql(f"nova_{where}", "UPDATE compute_nodes SET deleted = id WHERE uuid = ?", uuid)
     small.sql(f"nova_{where}", "UPDATE services SET deleted = id WHERE host = ?", host)
     assert reasons(guard, small.cloud) == []
+
+
+def test_whoever_is_on_a_host_or_moves_from_it_is_named(small):
+    said = reasons(HostEmpty("compute-01"), small.cloud)
+    assert any(one.startswith("instance ") and one.endswith("is on compute-01") for one in said)
+    assert any(one.startswith("resize ") and one.endswith(" is finished") for one in said)
+    small.sql("nova_cell1", "UPDATE instances SET deleted = id WHERE host = 'compute-01'")
+    small.sql("nova_cell1", "UPDATE migrations SET status = 'confirmed'")
+    assert reasons(HostEmpty("compute-01"), small.cloud) == []

@@ -118,7 +118,7 @@ def test_a_cell_that_is_silent_is_named(small, tmp_path):
     assert ("could not check", silent) in [row[:2] for row in rows]
 
 
-@pytest.mark.parametrize("kind", ["port-binding", "compute-service", "domain"])
+@pytest.mark.parametrize("kind", ["port-binding", "domain"])
 def test_what_is_outside_the_ledger_is_not_rehearsed(small, tmp_path, kind):
     target, state = CHANGES[kind]
     step = step_of((Change(target, None, state, {}),), (), ())

@@ -171,7 +171,7 @@ def _of_copy(change: Change, cloud: Cloud) -> Version:
     """
     found = changes.read(change.target, cloud).version
     planned = change.version.items()
-    return {part: found.get(part) if isinstance(was, int) else was for part, was in planned}
+    return {part: was if isinstance(was, str) else found.get(part) for part, was in planned}
 
 
 def _usage(before: Facts, after: Facts) -> tuple[Usage, ...]:

@@ -3,8 +3,6 @@
 
 from uuid import uuid4
 
-import pytest
-
 from tests.cli.runbooks.emptying import child, dead_host, give, providers
 from tests.cli.running import Ran, trueup
 from trueup.reconcile.journals import runs
@@ -136,14 +134,6 @@ def test_the_plan_is_a_file_like_any_other(site, tmp_path):
     assert trueup("apply", path).code == 0
     assert host.provider not in providers(site)
     assert site.services.deletions == 1
-
-
-@pytest.mark.parametrize("words", [("--yes",), ("--limit", 3)])
-def test_options_of_writing_need_apply(site_on, words):
-    site_on("trueup")
-    ran = retire("compute-01", *words)
-    assert ran.code == 2
-    assert "nothing is written without --apply" in ran.err
 
 
 def test_an_unknown_host_is_refused(site_on):

@@ -79,7 +79,7 @@ def test_a_compute_service_is_set_as_a_whole():
         reply = changes.write(change, known)
         assert reply.accepted
         assert reply.version == changes.version_after(change) != found.version
-        back = Change(SERVICE, None, structs.replace(DISABLED, forced_down=True), found.version)
+        back = Change(SERVICE, after, structs.replace(DISABLED, forced_down=True), found.version)
         assert changes.write(back, known).accepted
         stale = structs.replace(change, version={"h1": "another"})
         assert changes.write(stale, known).reason == "the service was changed since"
@@ -88,6 +88,21 @@ def test_a_compute_service_is_set_as_a_whole():
         {"status": "enabled", "forced_down": True},
         {"status": "disabled", "forced_down": True, "disabled_reason": "why"},
     ]
+
+
+def test_a_compute_service_is_deleted_and_never_made():
+    asked = []
+    delete = "DELETE /os-services/s-uuid"
+    replies = {SERVICES: Reply(200, {"services": [ROW]}), delete: Reply(204, {})}
+    with answering(replies, asked) as url:
+        known = cloud(compute=ComputeServices(adapter_of(url)))
+        found = changes.read(SERVICE, known)
+        change = Change(SERVICE, found.state, None, found.version)
+        reply = changes.write(change, known)
+        assert (reply.accepted, reply.version) == (True, {"h1": None})
+        back = Change(SERVICE, None, found.state, {"h1": None})
+        assert "start nova-compute on that host" in changes.write(back, known).reason
+    assert [request.line for request in asked if request.line == delete] == [delete]
 
 
 def test_a_host_without_a_compute_service():

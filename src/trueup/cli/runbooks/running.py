@@ -161,7 +161,7 @@ class RunbookVerb(DocumentVerb, CloudVerb):
         told = f"Run {journal.run} was interrupted with {counted(left, 'step')} left"
         if now() - journal.plan.made_at > timedelta(hours=AGE_MAX_HOURS):
             closed(journal.run, cloud, arguments.state_dir)
-            say(f"{told}, and its plan is older than {AGE_MAX_HOURS:g} hours: a new one is made.")
+            say(f"{told}, and its plan is older than {AGE_MAX_HOURS:g} h: a new one is made.")
             return None
         say(f"{told}: going on with it.")
         with continued(journal.run, cloud, arguments.state_dir) as run:

@@ -1,0 +1,75 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What every runbook's command does with its options, and with a run that was interrupted."""
+
+from datetime import timedelta
+
+import pytest
+
+from tests.cli.runbooks.emptying import child, dead_host, providers
+from tests.cli.running import trueup
+from tests.cli.terminal import at_a_terminal
+from trueup.reconcile import changes
+from trueup.reconcile.clock import now
+from trueup.reconcile.journal import Origin
+from trueup.reconcile.journals import applying, runs
+from trueup.reconcile.plan_file import load
+
+
+@pytest.mark.parametrize("words", [("--yes",), ("--limit", 3)])
+def test_options_of_writing_need_apply(site_on, words):
+    site_on("trueup")
+    ran = trueup("retire", "compute-01", *words)
+    assert ran.code == 2
+    assert "nothing is written without --apply" in ran.err
+
+
+@pytest.mark.parametrize(
+    "words", [("--interval", 0), ("--out", "/dev/null"), ("--limit", -1, "--apply"), ("-c", "No")]
+)
+def test_bad_input_is_refused_before_any_work(site_on, words):
+    site_on("trueup")
+    ran = trueup("retire", "compute-01", *words)
+    assert (ran.code, ran.out) == (2, "")
+
+
+@pytest.mark.parametrize(("typed", "written"), [("y\n", True), ("\n", False)])
+def test_at_a_terminal_it_asks_once(site_on, typed, written):
+    site = site_on("trueup")
+    host = dead_host(site)
+    words = ("retire", host.name, "--interval", 0.01, "--apply")
+    code, shown = at_a_terminal(*words, typed=typed)
+    assert (code == 0) is written, shown
+    assert "cannot be undone" in shown
+    assert (host.provider in providers(site)) is not written
+
+
+def interrupted(site, tmp_path, state) -> str:
+    """A run of which the first step was written, and its result was not noted; its host."""
+    host, path = dead_host(site), tmp_path / "plan.json"
+    child(site, host.provider, f"{host.node}_0000:81:00.0", "OWNER_NOVA")
+    assert trueup("retire", host.name, "--interval", 0.01, "--out", path).code == 3
+    plan = load(path)
+    with applying(plan, state, Origin("operator", "controller")) as journal:
+        journal.intend(plan.steps[0])
+        [change] = plan.steps[0].changes
+        assert changes.write(change, site.cloud).accepted
+    return host.name
+
+
+def test_the_same_command_goes_on_with_a_run_that_was_interrupted(site_on, tmp_path, state):
+    host = interrupted(site_on("trueup"), tmp_path, state)
+    ran = trueup("retire", host, "--interval", 0.01, "--apply")
+    assert ran.code == 0, ran.out + ran.err
+    assert "was interrupted with 3 steps left: going on with it." in ran.err
+    assert len(runs(state)) == 1
+
+
+def test_an_old_run_is_settled_and_a_new_one_begins(site_on, tmp_path, state, monkeypatch):
+    host = interrupted(site_on("trueup"), tmp_path, state)
+    later = now() + timedelta(hours=2)
+    monkeypatch.setattr("trueup.cli.runbooks.running.now", lambda: later)
+    ran = trueup("retire", host, "--interval", 0.01, "--apply")
+    assert ran.code == 0, ran.out + ran.err
+    assert "its plan is older than 1 h: a new one is made" in ran.err
+    first, _ = runs(state)
+    assert first.is_done(first.plan.steps[0].id)

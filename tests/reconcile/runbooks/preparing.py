@@ -1,0 +1,50 @@
+# SPDX-License-Identifier: Apache-2.0
+"""From the text of a scenario to a prepared runbook; see tests/scenarios/reading.py."""
+
+from collections.abc import Callable
+
+from tests.reconcile.observing import confirmed_by
+from tests.scenarios.drafting import Draft
+from tests.scenarios.reading import read_cloud
+from trueup.reconcile.facts import Facts, NetworkAgent
+from trueup.reconcile.plan import make_plan
+from trueup.reconcile.runbooks import retire
+from trueup.reconcile.runbooks.host_reading import HostReading
+from trueup.reconcile.runbooks.preflight import Prepared
+from trueup.reconcile.whole_provider import ProviderContents
+
+
+def reading_of(
+    host: str, facts: Facts, agents: tuple[NetworkAgent, ...] | None = None
+) -> HostReading:
+    """What reading the host once more gives: the same as the facts."""
+    return HostReading(
+        moves=tuple(row for row in facts.migrations if host in (row.source_host, row.target_host)),
+        agents=agents,
+        contents={
+            row.uuid: ProviderContents(
+                row.name, row.parent, {}, tuple(sorted(row.traits or ())), ()
+            )
+            for row in facts.providers.values()
+        },
+    )
+
+
+def retirement_of(
+    host: str,
+    text: str,
+    alter: Callable[[Draft], None] = lambda _: None,
+    agents: tuple[NetworkAgent, ...] | None = None,
+) -> Prepared:
+    """The retirement of a host of this cloud, after `alter` has changed it."""
+    draft = read_cloud(text)
+    alter(draft)
+    facts = draft.facts()
+    confirmed = confirmed_by(facts)
+    plan = make_plan(confirmed, facts.holdings)
+    return retire.prepared(host, plan, confirmed.second, reading_of(host, facts, agents))
+
+
+def table_of(prepared: Prepared) -> list[str]:
+    """Each check as `part subject verdict`, with names in place of most uuids."""
+    return [f"{one.part} {one.subject} {one.outlook.value}" for one in prepared.checks]

@@ -1,0 +1,124 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What is checked before a retirement: each line of seed 003's question, and what follows."""
+
+import pytest
+
+from tests.reconcile.runbooks.preparing import retirement_of, table_of
+from tests.scenarios.names import uuid_of
+from trueup.reconcile.facts import NetworkAgent
+
+HOST = "cell1\n  host h1 VCPU=8 MEMORY_MB=8192\n  host h2 VCPU=8 MEMORY_MB=8192 up\n"
+
+
+def then(text: str, part: str, host: str = "h1", **more: object) -> tuple[str, str]:
+    """The verdict of the one check of this part, and what follows from it."""
+    prepared = retirement_of(host, text, **more)
+    [check] = [one for one in prepared.checks if one.part == part]
+    assert bool(prepared.plan.steps) is not prepared.blocked
+    return check.outlook.value, check.then
+
+
+def test_an_empty_host_that_is_down_is_ready():
+    assert table_of(retirement_of("h1", HOST)) == ["service h1 planned", "provider h1 planned"]
+
+
+def test_a_service_that_is_up_would_come_back():
+    verdict, words = then(HOST, "service", host="h2")
+    assert verdict == "blocks"
+    assert "`openstack compute service set --disable h2 nova-compute`, and stop" in words
+
+
+@pytest.mark.parametrize(
+    ("host", "server", "command"),
+    [
+        ("h1", "", "openstack server evacuate"),
+        ("h2", "", "openstack server migrate --live-migration"),
+        ("h2", "state=stopped", "openstack server migrate"),
+        ("h2", "state=shelved", "openstack server shelve --offload"),
+        ("h1", "state=soft-delete", "openstack server delete --force"),
+    ],
+)
+def test_instances_leave_first(host, server, command):
+    text = f"{HOST}  server web on {host} {server} VCPU=2 MEMORY_MB=256\n"
+    assert then(text, "instance", host)[1].startswith(f"run `{command} {uuid_of('web')}`")
+
+
+@pytest.mark.parametrize(
+    ("status", "source", "target", "command"),
+    [
+        ("finished", "h1", "h2", "openstack server resize confirm"),
+        ("finished", "h2", "h1", "openstack server resize revert"),
+        ("running", "h1", "h2", "openstack server migration list --server"),
+    ],
+)
+def test_moves_end_first(status, source, target, command):
+    """Also a move whose allocation was lost: Nova would still need both hosts."""
+    text = (
+        f"{HOST}  server web on {target} state=resized VCPU=2 MEMORY_MB=256\n"
+        f"  resize of web from {source} to {target} {status}\n"
+    )
+    verdict, words = then(text, "migration")
+    assert verdict == "blocks"
+    assert f"`{command} {uuid_of('web')}`" in words
+
+
+def test_a_stranger_is_left_alone():
+    verdict, words = then(HOST + "holds zun h1 VCPU=1\n", "consumer")
+    assert verdict == "blocks"
+    assert "its owner is not known: have its owner release it" in words
+
+
+def test_residue_that_cannot_be_judged_keeps_the_host():
+    """Its new host does not hold enough: nothing proves that the resources are residue."""
+    text = (
+        f"{HOST}  server web on h2 VCPU=2 MEMORY_MB=256\n  evacuation of web from h1 done\n"
+        "holds web h1 VCPU=2 MEMORY_MB=256\nholds web h2 VCPU=1\n"
+    )
+    verdict, words = then(text, "consumer")
+    assert verdict == "blocks"
+    assert "trueup explain instance" in words
+
+
+def test_a_silent_cell_may_have_the_host_now():
+    prepared = retirement_of("h1", HOST + "cell2 silent\n")
+    assert "evidence cell2 blocks" in table_of(prepared)
+
+
+def test_two_cells_with_a_host_of_one_name():
+    verdict, words = then(HOST + "cell2\n  host h1 VCPU=8\n", "service")
+    assert verdict == "blocks"
+    assert "by its uuid" in words
+
+
+def test_another_provider_has_the_name_of_the_node():
+    text = "cell1\n  host h1 VCPU=8 uuid=another\n"
+    assert then(text, "provider") == ("blocks", "run `trueup rekey h1` first")
+
+
+CHILD = HOST + "provider nic of h1 NET_BW=100 traits=CUSTOM_PHYSNET\n"
+
+
+@pytest.mark.parametrize(
+    ("agents", "verdict", "words"),
+    [
+        (None, "planned", "deleted"),
+        ((NetworkAgent("an-agent", "Open vSwitch agent", False),), "planned", "deleted"),
+        ((NetworkAgent("an-agent", "Open vSwitch agent", True),), "blocks", "agent delete ID"),
+    ],
+)
+def test_the_agent_of_a_child_is_stopped_first(agents, verdict, words):
+    """It would report the child again, below a provider that is gone."""
+    found = then(CHILD, "child provider", agents=agents)
+    assert found[0] == verdict
+    assert words in found[1]
+
+
+def test_aggregates_lose_the_host():
+    text = HOST + "aggregate rack h1 h2\naggregate other h2\n"
+    assert "aggregate rack planned" in table_of(retirement_of("h1", text))
+    assert "aggregate other planned" not in table_of(retirement_of("h1", text))
+
+
+def test_a_compute_node_without_service_is_for_nova_to_delete():
+    prepared = retirement_of("h1", HOST, lambda draft: draft.services.pop(0))
+    assert "service h1 blocks" in table_of(prepared)
