@@ -16,7 +16,7 @@ from tests.tree import PACKAGE, REPOSITORY
 # By extra: the modules that must import with nothing else installed.
 HALVES = {
     "demo": ("trueup.cli.demo", "trueup.cli.rehearse", "trueup.lab"),
-    "reconcile": ("trueup.cli", "trueup.reconcile"),
+    "reconcile": ("trueup.cli", "trueup.reconcile", "trueup.shadow"),
     "service": (
         "trueup.cli.main",
         "trueup.cli.serve",

@@ -11,9 +11,10 @@ _ABOVE_ZERO = {
     "cell_timeout": "--cell-timeout",
     "replan": "--replan",
     "rate": "--rate",
+    "seconds": "--seconds",
     "concurrency": "--concurrency",
 }
-_NOT_NEGATIVE = {"grace": "--grace", "limit": "--limit", "max_age": "--max-age"}
+_NOT_NEGATIVE = {"grace": "--grace", "limit": "--limit", "max_age": "--max-age", "pause": "--pause"}
 # What names a cloud or a way to read it, and has no say where a snapshot is read.
 _OF_CLOUDS = {
     "nova_conf": "--nova-conf",

@@ -4,6 +4,7 @@
 Only this module of reconcile uses oslo.config.
 """
 
+import os
 from dataclasses import dataclass, replace
 from datetime import timedelta
 from pathlib import Path
@@ -115,6 +116,25 @@ def placement_at(endpoint: str) -> Placement:
     """A client of a Placement that asks nobody who they are, as an embedded one."""
     connected = session.Session(auth=noauth.NoAuth(), timeout=REQUEST_TIMEOUT_SECONDS)
     return Placement(Adapter(connected, service_type="placement", endpoint_override=endpoint))
+
+
+def placement_reader(endpoint: str, cloud_name: str | None) -> Adapter:
+    """A client of the Placement at this address, as the account of clouds.yaml or OS_*.
+
+    Without either it is the administrator of a service that believes every token (noauth2).
+    Raises SettingsUnreadable.
+    """
+    if cloud_name is None and not any(name.startswith("OS_") for name in os.environ):
+        token = token_endpoint.Token(endpoint, "admin")
+        connected = session.Session(auth=token, timeout=REQUEST_TIMEOUT_SECONDS)
+    else:
+        try:
+            connected = openstack.connect(
+                cloud=cloud_name, api_timeout=REQUEST_TIMEOUT_SECONDS
+            ).session
+        except (openstack.exceptions.ConfigException, exceptions.ClientException) as error:
+            raise SettingsUnreadable(cloud_name or "OS_* environment", str(error)) from error
+    return Adapter(connected, service_type="placement", endpoint_override=endpoint)
 
 
 def placement_database(path: Path) -> str:

@@ -1,0 +1,139 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Asks both services a read, and again if they differ, until it is clear what the reason is.
+
+The ledger changes meanwhile, and Trueup's candidates show the writes of another service some
+seconds later. So answers differ only if upstream's is the same before and after Trueup's.
+"""
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any, Protocol
+
+from trueup.reconcile.sources.errors import AccessDenied, Unreachable
+from trueup.reconcile.sources.http import document_of, send_request, well_formed
+from trueup.shadow.answers import Answer, Difference, differences, is_same, is_same_choice
+from trueup.shadow.reads import Read
+
+_ROUNDS = 3
+_REFUSED = frozenset({401, 403})
+_BUSY = 503
+
+
+class Outcome(StrEnum):
+    """What came of asking both services a read."""
+
+    SAME = "same"
+    MOVED = "same when asked again"
+    DIFFERENT = "different"
+    NOT_COMPARED = "not compared"
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """A read, what came of it, and the seconds of the first answers where there are both."""
+
+    read: Read
+    outcome: Outcome
+    differences: tuple[Difference, ...] = ()
+    reason: str = ""
+    seconds: tuple[float, float] | None = None
+    upstream: Answer | None = None
+
+
+class Asked(Protocol):
+    """A service that is asked reads."""
+
+    def ask(self, read: Read) -> Answer:
+        """Its answer. Raises Unreachable or AccessDenied."""
+
+
+class AskedOverHttp:
+    """A Placement service somewhere. Only GETs are sent to it."""
+
+    def __init__(self, name: str, adapter: Any):
+        self._name, self._adapter = name, adapter
+
+    def newest_minor(self) -> int:
+        """The newest microversion that it speaks, after the "1.". Raises Unreachable."""
+        root = document_of(
+            self._name, send_request(self._name, self._adapter, "GET", "/", authenticated=False)
+        )
+        with well_formed(self._name):
+            return int(str(root["versions"][0]["max_version"]).partition(".")[2])
+
+    def ask(self, read: Read) -> Answer:
+        """Its answer. Raises Unreachable or AccessDenied."""
+        headers = {"OpenStack-API-Version": f"placement {read.microversion}"}
+        began = time.perf_counter()
+        response = send_request(
+            self._name,
+            self._adapter,
+            "GET",
+            read.path,
+            headers=headers if read.microversion else {},
+            redirect=False,
+        )
+        seconds = time.perf_counter() - began
+        if response.status_code in _REFUSED:
+            raise AccessDenied(self._name, f"HTTP {response.status_code} for {read.path}")
+        if response.status_code == _BUSY:
+            raise Unreachable(self._name, "HTTP 503")
+        return Answer(response.status_code, _body(response), seconds)
+
+
+@dataclass(frozen=True, slots=True)
+class Services:
+    """Both services, and the pause before Trueup is asked again for candidates."""
+
+    upstream: Asked
+    trueup: Asked
+    pause: Callable[[], None]
+
+
+def compare(read: Read, services: Services) -> Comparison:
+    """Ask both services a read."""
+    try:
+        return _compare(read, services)
+    except (Unreachable, AccessDenied) as error:
+        reason = f"{error.source}: {error.reason}"
+        return Comparison(read, Outcome.NOT_COMPARED, reason=reason)
+
+
+def _compare(read: Read, services: Services) -> Comparison:
+    before, ours = services.upstream.ask(read), services.trueup.ask(read)
+    seconds = before.seconds, ours.seconds
+    if is_same(before, ours) or _chooses_the_same(read, before, ours, services):
+        return Comparison(read, Outcome.SAME, seconds=seconds, upstream=before)
+    for _ in range(_ROUNDS):
+        if read.is_of_candidates:
+            services.pause()
+        ours, after = services.trueup.ask(read), services.upstream.ask(read)
+        if is_same(ours, before) or is_same(ours, after):
+            return Comparison(read, Outcome.MOVED, seconds=seconds, upstream=after)
+        if _chooses_the_same(read, after, ours, services):
+            return Comparison(read, Outcome.MOVED, seconds=seconds, upstream=after)
+        if is_same(before, after):
+            found = differences(after, ours)
+            return Comparison(read, Outcome.DIFFERENT, found, seconds=seconds, upstream=after)
+        before = after
+    return Comparison(read, Outcome.NOT_COMPARED, reason="upstream's answer changed at every look")
+
+
+def _chooses_the_same(read: Read, upstream: Answer, ours: Answer, services: Services) -> bool:
+    """Whether a limit lets each service choose, and both choose from the same candidates."""
+    everything = read.without_limit()
+    if everything is None or not upstream.status == ours.status == 200:
+        return False
+    whole = _compare(everything, services)
+    if whole.outcome not in (Outcome.SAME, Outcome.MOVED) or whole.upstream is None:
+        return False
+    return is_same_choice(upstream, ours, whole.upstream)
+
+
+def _body(response: Any) -> Any:
+    try:
+        return response.json()
+    except ValueError:
+        return response.text
