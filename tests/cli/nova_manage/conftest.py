@@ -30,7 +30,7 @@ def twins(nova: Nova, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Twin
     folder = tmp_path_factory.mktemp("twins")
     neutron = NeutronOfNova({})
     with (
-        small_cloud(folder / "cloud", hosts=4, instances=24) as cloud,
+        small_cloud(folder / "cloud", hosts=12, instances=24) as cloud,
         serve(neutron.application) as url,
     ):
         conf = cloud.nova_conf

@@ -54,8 +54,8 @@ def forget() -> None:
 
     manage.CONF.reset()
     manage.CONF.unregister_opts([manage.category_opt, manage.post_mortem_opt])
-    context.CELL_CACHE.clear()
-    context.CELLS.clear()
+    context.CELL_CACHE = {}
+    context.CELLS = []
     report.PLACEMENTCLIENT = None
     neutron._SESSION = None
     neutron._ADMIN_AUTH = None

@@ -41,6 +41,6 @@ def finding(defect: str) -> Finding:
 )
 def test_before_something_is_released_it_looks_longer(defects, seconds) -> None:
     found = [finding(one) for one in defects]
-    assert interval_of(Namespace(interval=None), found) == seconds
-    assert interval_of(Namespace(interval=7.0), found) == 7
-    assert interval_of(Namespace(interval=None, dry_run=True), found) == ADDING_SECONDS
+    assert interval_of(Namespace(interval=None), found, writes=True) == seconds
+    assert interval_of(Namespace(interval=7.0), found, writes=True) == 7
+    assert interval_of(Namespace(interval=None), found, writes=False) == ADDING_SECONDS

@@ -8,7 +8,6 @@ and writes them as steps of a run that `trueup undo` takes back.
 import argparse
 from collections.abc import Iterable
 from dataclasses import replace
-from datetime import timedelta
 
 from trueup.cli.nova_manage import heal_lines as lines
 from trueup.cli.nova_manage import heal_verdicts as verdicts
@@ -21,8 +20,7 @@ from trueup.cli.nova_manage.heal_report import (
 )
 from trueup.cli.nova_manage.heal_verdicts import Planned
 from trueup.cli.nova_manage.output import Invalid, Output
-from trueup.cli.nova_manage.writing import Writing, interval_of
-from trueup.cli.progress import progress, wait
+from trueup.cli.nova_manage.writing import Writing, confirmed, interval_of, observed
 from trueup.reconcile.collect import with_holdings
 from trueup.reconcile.collect.selection import EVERYTHING, Selection, SelectionUnknown
 from trueup.reconcile.facts import NEUTRON, Facts
@@ -31,7 +29,6 @@ from trueup.reconcile.journal import Settled
 from trueup.reconcile.observation import Observation
 from trueup.reconcile.options import AuditOptions
 from trueup.reconcile.plan import Plan
-from trueup.reconcile.runs import Observer, plan
 from trueup.reconcile.sources.cloud import Cloud
 from trueup.reconcile.sources.errors import Unreachable
 from trueup.reconcile.sources.nova.contract import NovaCell
@@ -116,12 +113,10 @@ def _observed(
     arguments: argparse.Namespace, cloud: Cloud, options: AuditOptions
 ) -> Observation | None:
     """The first observation; None if the named instance is in no database."""
-    with progress() as report:
-        observer = Observer(cloud, options, report, _selection(arguments), owners=True)
-        try:
-            return observer.observe()
-        except SelectionUnknown:
-            return None
+    try:
+        return observed(cloud, options, _selection(arguments), owners=True)
+    except SelectionUnknown:
+        return None
 
 
 def _selection(arguments: argparse.Namespace) -> Selection:
@@ -173,15 +168,9 @@ def _planned(
     if not findings:
         asked = [arguments.instance_uuid] if arguments.force else []
         return Planned(with_holdings(first.facts, cloud, asked)), None
-    seconds = interval_of(arguments, findings)
-    with progress() as report:
-        observer = Observer(cloud, options, report, _selection(arguments), owners=True)
-        result = plan(
-            observer,
-            replace(first.audit, findings=findings),
-            timedelta(seconds=seconds),
-            lambda left: wait(left, report),
-        )
+    seconds = interval_of(arguments, findings, writes=not arguments.dry_run)
+    where = (cloud, options, _selection(arguments))
+    result = confirmed(where, first, findings, seconds, owners=True)
     by_id = {one.id: one for one in result.plan.findings}
     steps = {
         by_id[reason].subject.uuid: (by_id[reason], step)

@@ -12,10 +12,12 @@ from pathlib import Path
 from cliff.command import Command
 
 from trueup.cli.exits import explained
-from trueup.cli.judging import audit_options
+from trueup.cli.judging import audit_options, default_options
+from trueup.cli.nova_manage import audit
 from trueup.cli.nova_manage.heal_allocations import heal_allocations, refuse
 from trueup.cli.nova_manage.options import add_options
 from trueup.cli.nova_manage.output import ERROR, INVALID, Invalid, Output
+from trueup.cli.nova_manage.sync_aggregates import sync_aggregates
 from trueup.cli.options import refuse_meaningless
 from trueup.reconcile.acknowledgements import Acknowledgement
 from trueup.reconcile.clock import now
@@ -90,4 +92,21 @@ def _heal(arguments: argparse.Namespace, cloud: Cloud, output: Output) -> int:
     return heal_allocations(arguments, cloud, replace(options, acknowledgements=every), output)
 
 
-_ACTIONS = {"heal_allocations": (refuse, _heal)}
+def _audit(arguments: argparse.Namespace, cloud: Cloud, output: Output) -> int:
+    return audit.audit(arguments, cloud, audit_options(arguments), output)
+
+
+def _sync(arguments: argparse.Namespace, cloud: Cloud, output: Output) -> int:
+    return sync_aggregates(arguments, cloud, default_options(), output)
+
+
+def _nothing_to_refuse(arguments: argparse.Namespace) -> None:
+    """Every combination of its options makes sense."""
+
+
+# Each command: what refuses its options before any work, and what runs it.
+_ACTIONS = {
+    "heal_allocations": (refuse, _heal),
+    "audit": (audit.refuse, _audit),
+    "sync_aggregates": (_nothing_to_refuse, _sync),
+}

@@ -4,12 +4,14 @@
 import argparse
 from collections import Counter
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from datetime import timedelta
 from pathlib import Path
 
 from trueup.cli.nova_manage.output import Output
-from trueup.cli.progress import progress
+from trueup.cli.progress import progress, wait
 from trueup.reconcile.apply import Outcome
+from trueup.reconcile.collect.selection import Selection
 from trueup.reconcile.defects import (
     missing_allocation,
     missing_device_allocation,
@@ -18,9 +20,11 @@ from trueup.reconcile.defects import (
     wrong_owner,
 )
 from trueup.reconcile.findings import Finding, counted
+from trueup.reconcile.observation import Observation
+from trueup.reconcile.options import AuditOptions
 from trueup.reconcile.pace import Pace
 from trueup.reconcile.plan import Plan
-from trueup.reconcile.runs import INTERVAL_SECONDS, applied
+from trueup.reconcile.runs import INTERVAL_SECONDS, Observer, Planned, applied, plan
 from trueup.reconcile.sources.cloud import Cloud
 
 # What only adds allocations needs no long look: every guard is read again at the write, and
@@ -37,11 +41,37 @@ _ADDING = frozenset(
 )
 
 
-def interval_of(arguments: argparse.Namespace, findings: Iterable[Finding]) -> float:
+def observed(
+    cloud: Cloud, options: AuditOptions, selection: Selection, owners: bool = False
+) -> Observation:
+    """The first observation. Raises as `collect`."""
+    with progress() as report:
+        return Observer(cloud, options, report, selection, owners=owners).observe()
+
+
+def confirmed(
+    where: tuple[Cloud, AuditOptions, Selection],
+    first: Observation,
+    findings: tuple[Finding, ...],
+    seconds: float,
+    owners: bool = False,
+) -> Planned:
+    """What a second observation, so many seconds later, confirms of these findings, as a plan."""
+    cloud, options, selection = where
+    with progress() as report:
+        return plan(
+            Observer(cloud, options, report, selection, owners=owners),
+            replace(first.audit, findings=findings),
+            timedelta(seconds=seconds),
+            lambda left: wait(left, report),
+        )
+
+
+def interval_of(arguments: argparse.Namespace, findings: Iterable[Finding], writes: bool) -> float:
     """The seconds between two observations: as asked, or long where something is to be released."""
     if arguments.interval is not None:
         return float(arguments.interval)
-    if getattr(arguments, "dry_run", False):
+    if not writes:
         return ADDING_SECONDS
     adding = all(row.defect in _ADDING for row in findings)
     return ADDING_SECONDS if adding else INTERVAL_SECONDS
@@ -56,12 +86,12 @@ class Writing:
     concurrency: int
     output: Output
 
-    def apply(self, plan: Plan) -> list[Outcome]:
+    def apply(self, steps: Plan) -> list[Outcome]:
         """Apply a plan, and name its run. Raises as `runs.applied`."""
-        if not plan.steps:
+        if not steps.steps:
             return []
         outcomes: list[Outcome] = []
-        with progress() as report, applied(plan, self.cloud, self.folder, self._pace) as run:
+        with progress() as report, applied(steps, self.cloud, self.folder, self._pace) as run:
             try:
                 for outcome in run.outcomes:
                     outcomes.append(outcome)

@@ -1,0 +1,183 @@
+# SPDX-License-Identifier: Apache-2.0
+"""audit beside Nova 34's own, on the same databases and the same Placement."""
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+from sqlalchemy import text
+
+from tests.cli.nova_manage.twins import Both, Twins
+from tests.cli.running import trueup
+from trueup.lab.blueprint import Instance
+from trueup.lab.nova.databases import transaction
+
+pytestmark = pytest.mark.xdist_group("nova-manage")
+
+UNKNOWN = "11111111-2222-3333-4444-555555555555"
+TRANSCRIPT = (Path(__file__).parent / "transcripts" / "audit.txt").read_text()
+
+
+@dataclass(frozen=True)
+class Orphaned:
+    """An instance that was deleted an hour ago and still holds what it held, and its provider."""
+
+    twins: Twins
+    instance: Instance
+
+    @property
+    def provider(self) -> str:
+        assert self.instance.host is not None
+        return self.instance.host.uuid
+
+    def arrange(self) -> None:
+        self.twins.hold(self.instance, self.twins.right(self.instance))
+        self.deleted(self.instance.number)
+
+    def deleted(self, number: int) -> None:
+        hour_ago = self.twins.cloud.blueprint.now - timedelta(hours=1)
+        with transaction(self._url) as connection:
+            connection.execute(
+                text("UPDATE instances SET deleted = :mark, deleted_at = :at WHERE uuid = :of"),
+                {
+                    "mark": number,
+                    "at": hour_ago.isoformat(" ") if number else None,
+                    "of": self.instance.uuid,
+                },
+            )
+
+    @property
+    def _url(self) -> str:
+        assert self.instance.cell is not None
+        return self.twins.cloud.databases.cell_url(self.instance.cell.name)
+
+
+@pytest.fixture
+def orphaned(twins: Twins) -> Iterator[Orphaned]:
+    """On a host where nobody else is whom Nova's command takes for orphaned."""
+    blueprint = twins.cloud.blueprint
+    strange = {one.host.uuid for one in (*blueprint.containers, *blueprint.boots)}
+    for move in blueprint.open_moves:
+        strange |= {move.source.uuid, move.target.uuid}
+    found = Orphaned(
+        twins, next(one for one in twins.actives() if one.host and one.host.uuid not in strange)
+    )
+    yield found
+    found.deleted(0)
+
+
+def lines_of(both: Both) -> tuple[list[str], list[str]]:
+    """The lines of each, with classes in the order of the alphabet."""
+    return _ordered(both.nova.out), _ordered(both.ours.out)
+
+
+def _ordered(out: str) -> list[str]:
+    def sort(found: re.Match[str]) -> str:
+        return ", ".join(sorted(found.group(1).split(", ")))
+
+    return sorted(re.sub(r"\{(.*)\}", sort, line) for line in out.splitlines())
+
+
+OPTIONS = {
+    "--resource_provider": ([], 3, ""),
+    "--verbose": (["--verbose"], 3, "can be deleted"),
+    "--delete": (["--delete"], 4, ""),
+    "--delete and --verbose": (["--delete", "--verbose"], 4, "Deleted allocations"),
+}
+
+
+@pytest.mark.parametrize(("words", "code", "told"), OPTIONS.values(), ids=OPTIONS)
+def test_each_option_as_nova(
+    orphaned: Orphaned, words: list[str], code: int, told: str, monkeypatch
+) -> None:
+    monkeypatch.setattr("trueup.cli.nova_manage.writing.INTERVAL_SECONDS", 0.1)
+    line = ["audit", *words, "--resource_provider", orphaned.provider]
+    both = orphaned.twins.both(*line, arrange=orphaned.arrange)
+    assert both.ours.code == both.nova.code == code
+    nova, ours = lines_of(both)
+    assert ours == nova
+    assert told in both.ours.out
+    assert both.ledgers[1] == both.ledgers[0]
+
+
+def test_an_unknown_provider(twins: Twins) -> None:
+    both = twins.both("audit", "--resource_provider", UNKNOWN)
+    assert both.ours.out == both.nova.out
+    assert both.ours.code == both.nova.code == 127
+
+
+def test_nothing_is_orphaned(orphaned: Orphaned) -> None:
+    both = orphaned.twins.both("audit", "--verbose", "--resource_provider", orphaned.provider)
+    assert (both.ours.code, both.ours.out) == (both.nova.code, both.nova.out) == (0, "")
+
+
+def test_moves_boots_and_containers_are_not_orphaned(twins: Twins) -> None:
+    """Drift A.1 c to e: of a healthy cloud, Nova's command would delete all of these."""
+    both = twins.both("audit", "--verbose")
+    assert both.nova.code == 3
+    assert (both.ours.code, both.ours.out) == (0, "")
+    for uuid in set(re.findall(r"consumer UUID (\S+) but", both.nova.out)):
+        assert f"Note: {uuid} keeps what it holds: " in both.ours.err
+
+
+def test_a_cell_that_is_down_makes_no_orphans(twins: Twins) -> None:
+    """Drift A.1 a: Nova's command would delete the allocations of every instance of the cell."""
+    url = twins.cloud.databases.api_url
+    name = twins.actives()[0].cell.name
+    with transaction(url) as connection:
+        query = text("SELECT database_connection FROM cell_mappings WHERE name = :of")
+        [there] = connection.execute(query, {"of": name}).scalars()
+
+    def map_to(where: str) -> None:
+        with transaction(url) as connection:
+            connection.execute(
+                text("UPDATE cell_mappings SET database_connection = :to WHERE name = :of"),
+                {"to": where, "of": name},
+            )
+
+    map_to("sqlite:////")
+    try:
+        ran = twins.ours("audit", "--verbose", "--delete", "--interval", "0.1")
+    finally:
+        map_to(there)
+    assert ran.code == 1
+    assert "Deleted" not in ran.out
+    assert f"{name} does not answer" in ran.err
+
+
+def test_more_than_the_limit_is_not_released(orphaned: Orphaned) -> None:
+    orphaned.twins.keep_alive()
+    orphaned.arrange()
+    ran = orphaned.twins.ours("audit", "--delete", "--limit", "0", "--interval", "0.1")
+    assert ran.code == 1
+    assert "--limit" in ran.out
+    assert orphaned.instance.uuid in orphaned.twins.ledger()
+
+
+def test_what_was_released_can_be_given_back(orphaned: Orphaned) -> None:
+    twins = orphaned.twins
+    twins.keep_alive()
+    orphaned.arrange()
+    ran = twins.ours("audit", "--delete", "--interval", "0.1")
+    assert ran.code == 4
+    run = ran.err.split("trueup undo ")[1].split()[0]
+    assert trueup("undo", "--nova-conf", twins.cloud.nova_conf, run).code == 0
+    assert orphaned.instance.uuid in twins.ledger()
+
+
+def test_the_lines_are_those_of_a_real_nova(orphaned: Orphaned, monkeypatch) -> None:
+    """Each line that ours prints has the shape of one that a real Nova printed."""
+    monkeypatch.setattr("trueup.cli.nova_manage.writing.INTERVAL_SECONDS", 0.1)
+    shapes = {_shape(line) for line in TRANSCRIPT.splitlines()}
+    orphaned.twins.keep_alive()
+    for words in (["--verbose"], ["--verbose", "--delete"], ["--resource_provider", UNKNOWN]):
+        orphaned.arrange()
+        ran = orphaned.twins.ours("audit", *words)
+        assert {_shape(line) for line in ran.out.splitlines()} <= shapes
+
+
+def _shape(line: str) -> str:
+    return re.sub(r"\{.*\}", "{}", re.sub(r"[0-9a-f-]{36}", "UUID", line))
