@@ -2,6 +2,7 @@
 """What a worker builds. tests/test_wsgi.py loads it in a process of its own."""
 
 import gc
+import sys
 import weakref
 
 import pytest
@@ -70,3 +71,15 @@ def test_many_applications_of_one_process_keep_no_garbage(url):
     del application
     gc.collect()
     assert closed() is None
+
+
+def test_only_a_worker_lets_its_threads_take_turns_often(url):
+    before, usual = sys.getswitchinterval(), 0.005
+    try:
+        sys.setswitchinterval(usual)
+        make_app(url, NOAUTH).close()
+        assert sys.getswitchinterval() == usual
+        worker.init_application().close()
+        assert sys.getswitchinterval() < usual / 2
+    finally:
+        sys.setswitchinterval(before)

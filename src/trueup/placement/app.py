@@ -6,6 +6,7 @@ request log is around keystone, so that it also has requests whose token is refu
 """
 
 import logging
+import sys
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import replace
@@ -30,6 +31,15 @@ HEALTHCHECK = "/healthcheck"
 
 _PATIENCE_SECONDS = 1.0
 
+_SWITCH_SECONDS = 0.0005
+"""How long a thread may run while others wait, in a process that serves nothing else.
+
+PERF: Python's default is ten times as much, and a request needs its turn again after each word from
+the database. Beside a busy thread (a search for foreign writers, a large answer) candidates with
+`limit=10` took 6.5 ms with the default and 1.7 with this, where they take 1.0 alone; four busy
+threads need 1 % more processor time.
+"""
+
 _log = logging.getLogger(__name__)
 
 
@@ -42,6 +52,8 @@ class PlacementApplication(RequestIds):
     """
 
     def __init__(self, database: Database, settings: Settings, *, owns_process: bool = False):
+        if owns_process:
+            sys.setswitchinterval(_SWITCH_SECONDS)
         self._database, self._settings = database, settings
         self._is_prepared, self._preparing = False, Lock()
         self._preparing_since = 0.0

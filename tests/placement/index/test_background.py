@@ -95,3 +95,20 @@ def test_a_run_that_fails_is_logged_and_tried_again(
         asked(task, clock, after=5)
     assert work.runs == 2
     assert "the server is away" in caplog.text
+
+
+def test_nobody_waits_for_a_run_that_takes_as_long_as_the_one_before(clock: Clock) -> None:
+    work = Work(clock, seconds=4)
+    task = BackgroundTask(work, clock)
+    asked(task, clock, after=5)
+    work.begun.clear()
+    work.may_end.clear()
+    asked(task, clock, after=80)
+    assert work.begun.wait(30)
+    clock.seconds += 5
+    asking = threading.Thread(target=task.ask, daemon=True)
+    asking.start()
+    # Less than it would wait.
+    asking.join(5)
+    assert not asking.is_alive()
+    work.may_end.set()

@@ -28,6 +28,7 @@ class BackgroundTask:
         self._lock = Lock()
         self._thread: Thread | None = None
         self._due_at = now() + _PAUSE_SECONDS_MIN
+        self._late_seconds = _LATE_SECONDS
 
     def ask(self) -> None:
         """Start a run if it is time for one, and wait for it if it is late."""
@@ -38,7 +39,7 @@ class BackgroundTask:
             if self._thread is None and asked_at >= self._due_at:
                 self._thread = Thread(target=self._run_once, name=__name__, daemon=True)
                 self._thread.start()
-            thread, is_late = self._thread, asked_at >= self._due_at + _LATE_SECONDS
+            thread, is_late = self._thread, asked_at >= self._due_at + self._late_seconds
         if thread is not None and is_late:
             thread.join(_WAIT_SECONDS_MAX)
 
@@ -52,6 +53,9 @@ class BackgroundTask:
         finally:
             ended = self._now()
             with self._lock:
-                pause = max(_PAUSE_SECONDS_MIN, (ended - began) / _TIME_SHARE_MAX)
+                took = ended - began
+                pause = max(_PAUSE_SECONDS_MIN, took / _TIME_SHARE_MAX)
+                # PERF: else all requests would wait for the end of each run that takes as long.
+                self._late_seconds = max(_LATE_SECONDS, 2 * took)
                 self._due_at = ended + pause
                 self._thread = None
