@@ -3,7 +3,14 @@
 
 from trueup.placement.store import schema
 from trueup.placement.store.engine import changes, lock_rows
-from trueup.placement.store.reads import claims, filters, fingerprint, ledger_rows, usages
+from trueup.placement.store.reads import (
+    claims,
+    filters,
+    fingerprint,
+    ledger_rows,
+    of_provider,
+    usages,
+)
 from trueup.placement.store.rows import (
     aggregates,
     allocations,
@@ -26,6 +33,7 @@ __all__ = [
     "inventories",
     "ledger_rows",
     "lock_rows",
+    "of_provider",
     "providers",
     "schema",
     "traits",

@@ -21,7 +21,8 @@ def joined(first: ColumnElement[Any], *parts: ColumnElement[Any]) -> ColumnEleme
 
     `first` is a number; the rows are in its order. Only the last part may have several lines.
     """
-    line = _text(first)
+    # Without one, as beside a provider that has no rows, there is no line.
+    line: ColumnElement[str] = cast(first, String(30))
     for part in parts:
         line = line + _BETWEEN_PARTS + _text(part)
     return func.aggregate_strings(line, _BETWEEN_LINES)

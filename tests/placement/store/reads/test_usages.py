@@ -2,14 +2,12 @@
 from collections.abc import Iterator
 
 import pytest
-from sqlalchemy import insert
 
 from tests.placement.client import UUID, Client, claim
 from trueup.model.usages import TypeUsage
 from trueup.placement.store import tables
 from trueup.placement.store.engine.database import Transaction
 from trueup.placement.store.reads import usages
-from trueup.placement.store.rows import providers
 
 
 @pytest.fixture
@@ -34,12 +32,6 @@ def tx(client: Client) -> Iterator[Transaction]:
         yield tx
 
 
-def of_provider(tx: Transaction, number: int) -> dict[str, int]:
-    provider = providers.of_uuid(tx, UUID(number))
-    assert provider is not None
-    return usages.of_provider(tx, provider)
-
-
 def by_type(
     tx: Transaction, kind: str | None = None, user: str | None = None, project: str = "a-project"
 ) -> dict[str, TypeUsage]:
@@ -51,20 +43,6 @@ def by_type(
 INSTANCES = TypeUsage("INSTANCE", 2, {"VCPU": 4, "DISK_GB": 2})
 MIGRATIONS = TypeUsage("MIGRATION", 1, {"VCPU": 4})
 UNKNOWN = TypeUsage("unknown", 1, {"DISK_GB": 8})
-
-
-def test_all_that_is_held_of_a_provider_is_used(tx: Transaction) -> None:
-    """Whoever holds it, and whether there is a row for the consumer or not."""
-    assert of_provider(tx, 1) == {"VCPU": 11, "DISK_GB": 2}
-    assert of_provider(tx, 2) == {"VCPU": 5, "DISK_GB": 8}
-    row = {"resource_provider_id": 1, "resource_class_id": 0, "used": 1}
-    tx.execute(insert(tables.allocations), row | {"consumer_id": UUID(199)})
-    assert of_provider(tx, 1) == {"VCPU": 12, "DISK_GB": 2}
-
-
-def test_an_inventory_that_nobody_uses_counts_zero(tx: Transaction) -> None:
-    tx.execute(tables.allocations.delete())
-    assert of_provider(tx, 1) == {"VCPU": 0, "DISK_GB": 0}
 
 
 def test_sums_of_a_project_and_of_its_users(tx: Transaction) -> None:

@@ -41,17 +41,6 @@ def test_a_consumer_is_found_with_all_that_it_holds(tx: Transaction) -> None:
     assert allocations.of_consumer(tx, NOBODY) == (None, [])
 
 
-def test_a_provider_is_found_with_all_its_consumers(tx: Transaction) -> None:
-    found = allocations.of_provider(tx, provider(tx, 1))
-    assert [
-        (uuid, generation, one.resource_class, one.amount) for uuid, generation, one in found
-    ] == [
-        (SERVER, 1, "VCPU", 2),
-        (SERVER, 1, "DISK_GB", 3),
-        (MOVE, 1, "VCPU", 4),
-    ]
-
-
 def held_by(tx: Transaction, *consumers: str) -> dict[str, dict[tuple[str, str], int]]:
     return claims.read(tx, [ConsumerAllocations(uuid, "p", "u") for uuid in consumers], []).held
 

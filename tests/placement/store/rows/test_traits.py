@@ -6,6 +6,7 @@ import pytest
 from tests.placement.client import Client
 from tests.placement.store.numbered import provider
 from trueup.placement.store.engine.database import Transaction
+from trueup.placement.store.reads import of_provider
 from trueup.placement.store.rows import class_and_trait_names, traits
 
 AVX, SSE = "HW_CPU_X86_AVX", "HW_CPU_X86_SSE"
@@ -22,7 +23,9 @@ def tx(client: Client) -> Iterator[Transaction]:
 
 
 def names(tx: Transaction, number: int) -> list[str]:
-    return [word.name for word in traits.of_provider(tx, provider(tx, number))]
+    found = of_provider.traits_of(tx, provider(tx, number).uuid)
+    assert found is not None
+    return [word.name for word in found[1]]
 
 
 def ids(tx: Transaction, *wanted: str) -> list[int]:
@@ -53,9 +56,3 @@ def test_an_empty_change_does_nothing(tx: Transaction) -> None:
     traits.delete_traits(tx, one, [])
     assert names(tx, 1) == ["CUSTOM_FAST"]
     assert names(tx, 2) == []
-
-
-def test_a_trait_of_a_provider_is_as_old_as_the_trait(tx: Transaction) -> None:
-    (found,) = traits.of_provider(tx, provider(tx, 1))
-    assert found == class_and_trait_names.trait(tx, "CUSTOM_FAST")
-    assert found.modified_at is not None

@@ -3,7 +3,7 @@
 
 from trueup.placement import store, transactions
 from trueup.placement.api import policies
-from trueup.placement.api.handlers.existing import existing_provider, provider_comes_first
+from trueup.placement.api.handlers.existing import provider_comes_first, read_of_provider
 from trueup.placement.api.http import Answer, Request, utc_now
 from trueup.placement.api.wire import aggregates as wire
 
@@ -11,10 +11,8 @@ from trueup.placement.api.wire import aggregates as wire
 def get_aggregates(request: Request, uuid: str) -> Answer:
     """GET /resource_providers/{uuid}/aggregates"""
     request.caller.authorize(policies.LIST_AGGREGATES)
-    with request.database.reading() as tx:
-        provider = existing_provider(tx, uuid)
-        found = store.aggregates.of_provider(tx, provider)
-    return request.answer(wire.render(found, provider.generation, request.version), utc_now())
+    generation, found = read_of_provider(request, uuid, store.of_provider.aggregates_of)
+    return request.answer(wire.render(found, generation, request.version), utc_now())
 
 
 def put_aggregates(request: Request, uuid: str) -> Answer:

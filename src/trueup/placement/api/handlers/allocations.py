@@ -3,7 +3,7 @@
 
 from trueup.placement import store, transactions
 from trueup.placement.api import policies
-from trueup.placement.api.handlers.existing import existing_provider
+from trueup.placement.api.handlers.existing import read_of_provider
 from trueup.placement.api.http import NO_CONTENT, Answer, Request, newest
 from trueup.placement.api.wire import allocations as wire
 
@@ -20,10 +20,8 @@ def get_allocations(request: Request, consumer_uuid: str) -> Answer:
 def get_provider_allocations(request: Request, uuid: str) -> Answer:
     """GET /resource_providers/{uuid}/allocations"""
     request.caller.authorize(policies.LIST_PROVIDER_ALLOCATIONS)
-    with request.database.reading() as tx:
-        provider = existing_provider(tx, uuid)
-        held = store.allocations.of_provider(tx, provider)
-    body = wire.render_of_provider(held, provider.generation, request.version)
+    generation, held = read_of_provider(request, uuid, store.of_provider.allocations_of)
+    body = wire.render_of_provider(held, generation, request.version)
     return request.answer(body, newest([one.created_at for _, _, one in held]))
 
 

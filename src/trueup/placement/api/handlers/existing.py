@@ -1,23 +1,32 @@
 # SPDX-License-Identifier: Apache-2.0
 """The provider in a URL, which has to exist before the body is checked."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from typing import TypeVar
 
 from trueup.model.errors import BadCapacity, ProviderNotFound
-from trueup.model.providers import ProviderRef, refuse_stale_provider
+from trueup.model.providers import refuse_stale_provider
 from trueup.placement import store
 from trueup.placement.api.errors import Refused
 from trueup.placement.api.http import Request
 from trueup.placement.store.engine.database import Transaction
 
+_Found = TypeVar("_Found")
 
-def existing_provider(tx: Transaction, uuid: str) -> ProviderRef:
-    """The provider with this UUID. Raises ProviderNotFound."""
-    provider = store.providers.find_ref(tx, uuid)
-    if provider is None:
+
+def read_of_provider(
+    request: Request, uuid: str, read: Callable[[Transaction, str], tuple[int, _Found] | None]
+) -> tuple[int, _Found]:
+    """The generation of the provider with this UUID, and what is read of it.
+
+    Raises ProviderNotFound.
+    """
+    with request.database.reading() as tx:
+        found = read(tx, uuid)
+    if found is None:
         raise ProviderNotFound(uuid)
-    return provider
+    return found
 
 
 @contextmanager
@@ -33,7 +42,9 @@ def provider_comes_first(
         yield
     except (Refused, BadCapacity):
         with request.database.reading() as tx:
-            provider = existing_provider(tx, uuid)
+            provider = store.providers.find_ref(tx, uuid)
+        if provider is None:
+            raise ProviderNotFound(uuid) from None
         if generation is not None:
             refuse_stale_provider(provider, generation)
         raise

@@ -4,7 +4,7 @@
 from trueup.model.errors import InventoryNotFound
 from trueup.placement import store, transactions
 from trueup.placement.api import policies
-from trueup.placement.api.handlers.existing import existing_provider, provider_comes_first
+from trueup.placement.api.handlers.existing import provider_comes_first, read_of_provider
 from trueup.placement.api.http import NO_CONTENT, Answer, Request, newest, utc_now
 from trueup.placement.api.wire import inventories as wire
 
@@ -12,10 +12,9 @@ from trueup.placement.api.wire import inventories as wire
 def get_inventories(request: Request, uuid: str) -> Answer:
     """GET /resource_providers/{uuid}/inventories"""
     request.caller.authorize(policies.LIST_INVENTORIES)
-    with request.database.reading() as tx:
-        provider = existing_provider(tx, uuid)
-        found = store.inventories.of_provider(tx, provider).values()
-    body = wire.render_all(found, provider.generation)
+    generation, by_class = read_of_provider(request, uuid, store.of_provider.inventories_of)
+    found = by_class.values()
+    body = wire.render_all(found, generation)
     # PARITY: without inventories there is no time at which they changed.
     return request.answer(body, newest([one.modified_at for one in found]) if found else None)
 
@@ -57,12 +56,11 @@ def delete_inventories(request: Request, uuid: str) -> Answer:
 def get_inventory(request: Request, uuid: str, resource_class: str) -> Answer:
     """GET /resource_providers/{uuid}/inventories/{resource_class}"""
     request.caller.authorize(policies.SHOW_INVENTORY)
-    with request.database.reading() as tx:
-        provider = existing_provider(tx, uuid)
-        found = store.inventories.of_provider(tx, provider).get(resource_class)
+    generation, by_class = read_of_provider(request, uuid, store.of_provider.inventories_of)
+    found = by_class.get(resource_class)
     if found is None:
         raise InventoryNotFound(resource_class)
-    body = wire.render_one(found, provider.generation)
+    body = wire.render_one(found, generation)
     return request.answer(body, newest([found.modified_at]))
 
 

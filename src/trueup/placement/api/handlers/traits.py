@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from trueup.model.errors import TraitNotFound
 from trueup.placement import store, transactions
 from trueup.placement.api import policies
-from trueup.placement.api.handlers.existing import existing_provider
+from trueup.placement.api.handlers.existing import read_of_provider
 from trueup.placement.api.http import NO_CONTENT, Answer, Request, newest, utc_now
 from trueup.placement.api.wire import traits as wire
 from trueup.placement.store.rows.class_and_trait_names import NamedRow
@@ -50,10 +50,8 @@ def delete_trait(request: Request, name: str) -> Answer:
 def get_provider_traits(request: Request, uuid: str) -> Answer:
     """GET /resource_providers/{uuid}/traits"""
     request.caller.authorize(policies.LIST_PROVIDER_TRAITS)
-    with request.database.reading() as tx:
-        provider = existing_provider(tx, uuid)
-        found = store.traits.of_provider(tx, provider)
-    return _answer(request, found, provider.generation)
+    generation, found = read_of_provider(request, uuid, store.of_provider.traits_of)
+    return _answer(request, found, generation)
 
 
 def put_provider_traits(request: Request, uuid: str) -> Answer:

@@ -3,7 +3,7 @@
 
 from trueup.placement import store
 from trueup.placement.api import policies
-from trueup.placement.api.handlers.existing import existing_provider
+from trueup.placement.api.handlers.existing import read_of_provider
 from trueup.placement.api.http import Answer, Request, utc_now
 from trueup.placement.api.versions import V
 from trueup.placement.api.wire import usages as wire
@@ -12,10 +12,8 @@ from trueup.placement.api.wire import usages as wire
 def get_provider_usages(request: Request, uuid: str) -> Answer:
     """GET /resource_providers/{uuid}/usages"""
     request.caller.authorize(policies.PROVIDER_USAGES)
-    with request.database.reading() as tx:
-        provider = existing_provider(tx, uuid)
-        used = store.usages.of_provider(tx, provider)
-    return request.answer(wire.render_of_provider(used, provider.generation), utc_now())
+    generation, used = read_of_provider(request, uuid, store.of_provider.usages_of)
+    return request.answer(wire.render_of_provider(used, generation), utc_now())
 
 
 def get_usages(request: Request) -> Answer:

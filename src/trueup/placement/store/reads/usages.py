@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Sums of allocations: of a provider, of a project, by consumer type."""
+"""Sums of allocations: of a project, and by consumer type."""
 
 import functools
 from typing import Any
@@ -10,7 +10,6 @@ from sqlalchemy import (
     Select,
     Subquery,
     Table,
-    and_,
     bindparam,
     exists,
     func,
@@ -18,14 +17,12 @@ from sqlalchemy import (
 )
 
 from trueup.model.names import UNKNOWN_CONSUMER_TYPE
-from trueup.model.providers import AnyProvider
 from trueup.model.usages import TypeUsage
 from trueup.placement.store.engine.database import Transaction
 from trueup.placement.store.tables import (
     allocations,
     consumer_types,
     consumers,
-    inventories,
     projects,
     resource_classes,
     users,
@@ -33,33 +30,6 @@ from trueup.placement.store.tables import (
 
 ALL_TYPES = "all"
 """Asks for one sum over the consumers of all types."""
-
-
-# PERF: making a statement costs more than sending it, so each form of them is made once.
-_OF_PROVIDER = (
-    select(
-        resource_classes.c.name,
-        func.coalesce(func.sum(allocations.c.used), 0).label("used"),
-    )
-    .select_from(inventories)
-    .join(resource_classes, inventories.c.resource_class_id == resource_classes.c.id)
-    .outerjoin(
-        allocations,
-        and_(
-            allocations.c.resource_provider_id == inventories.c.resource_provider_id,
-            allocations.c.resource_class_id == inventories.c.resource_class_id,
-        ),
-    )
-    .where(inventories.c.resource_provider_id == bindparam("provider"))
-    .group_by(resource_classes.c.id, resource_classes.c.name)
-    .order_by(resource_classes.c.id)
-)
-
-
-def of_provider(tx: Transaction, provider: AnyProvider) -> dict[str, int]:
-    """What is used of each inventory of a provider, 0 included."""
-    found = tx.execute(_OF_PROVIDER, {"provider": provider.id})
-    return {row.name: int(row.used) for row in found}
 
 
 def of_project(tx: Transaction, project_id: str, user_id: str | None) -> dict[str, int]:

@@ -1,15 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Allocation rows, by consumer and by provider."""
+"""Allocation rows, by consumer."""
 
 from collections.abc import Collection, Mapping
 
 from sqlalchemy import bindparam, delete, insert, select
 
 from trueup.model.allocations import Allocation, Consumer, ConsumerAllocations
-from trueup.model.providers import AnyProvider
 from trueup.placement.store.engine.changes import USAGE_OF, note
 from trueup.placement.store.engine.database import Transaction
-from trueup.placement.store.packed_rows import joined, rows_of, time_of
 from trueup.placement.store.rows.consumers import columns as consumer_columns
 from trueup.placement.store.rows.consumers import read_consumer
 from trueup.placement.store.tables import (
@@ -34,21 +32,6 @@ _OF_CONSUMER = (
     .join(resource_classes, allocations.c.resource_class_id == resource_classes.c.id)
     .where(allocations.c.consumer_id == bindparam("uuid"))
     .order_by(allocations.c.id)
-)
-_PARTS_OF_PROVIDER = (
-    allocations.c.id,
-    consumers.c.uuid,
-    consumers.c.generation,
-    resource_classes.c.name,
-    allocations.c.used,
-    allocations.c.created_at,
-)
-_OF_PROVIDER = (
-    select(joined(*_PARTS_OF_PROVIDER))
-    .select_from(allocations)
-    .join(consumers, allocations.c.consumer_id == consumers.c.uuid)
-    .join(resource_classes, allocations.c.resource_class_id == resource_classes.c.id)
-    .where(allocations.c.resource_provider_id == bindparam("provider"))
 )
 _INSERTED = insert(allocations)
 _HELD_OF = (
@@ -75,23 +58,6 @@ def of_consumer(tx: Transaction, consumer_uuid: str) -> tuple[Consumer | None, l
         for row in rows
     ]
     return (read_consumer(rows[0]) if rows else None), held
-
-
-def of_provider(tx: Transaction, provider: AnyProvider) -> list[tuple[str, int, Allocation]]:
-    """The allocations of a provider, each with the UUID and the generation of its consumer."""
-    texts = tx.scalars(_OF_PROVIDER, {"provider": provider.id})
-    return [
-        (
-            consumer,
-            int(generation),
-            Allocation(
-                provider.uuid, resource_class, int(used), provider.generation, time_of(created_at)
-            ),
-        )
-        for _, consumer, generation, resource_class, used, created_at in rows_of(
-            texts, len(_PARTS_OF_PROVIDER)
-        )
-    ]
 
 
 def delete_of(

@@ -22,7 +22,8 @@ from trueup.placement.store.engine.changes import PROVIDER, note
 from trueup.placement.store.engine.database import Transaction
 from trueup.placement.store.tables import allocations, inventories, resource_classes
 
-_AMOUNTS = ("total", "reserved", "min_unit", "max_unit", "step_size", "allocation_ratio")
+AMOUNTS = ("total", "reserved", "min_unit", "max_unit", "step_size", "allocation_ratio")
+"""The columns of an inventory that are fields of an Inventory, in their order."""
 
 
 # PERF: building a statement costs more than sending it, so frequent ones are built once.
@@ -30,7 +31,7 @@ _AMOUNTS = ("total", "reserved", "min_unit", "max_unit", "step_size", "allocatio
 _COLUMNS: Select[Any] = select(
     inventories.c.resource_provider_id,
     resource_classes.c.name.label("resource_class"),
-    *(inventories.c[name] for name in _AMOUNTS),
+    *(inventories.c[name] for name in AMOUNTS),
     func.coalesce(inventories.c.updated_at, inventories.c.created_at).label("modified_at"),
 ).join(resource_classes, inventories.c.resource_class_id == resource_classes.c.id)
 
@@ -52,7 +53,7 @@ _ALL_WITH_USAGE = (
         resource_classes.c.id,
         USED.label("used"),
         resource_classes.c.name,
-        *(inventories.c[name] for name in _AMOUNTS),
+        *(inventories.c[name] for name in AMOUNTS),
     )
     .join(resource_classes, inventories.c.resource_class_id == resource_classes.c.id)
     .where(inventories.c.resource_provider_id.in_(_providers))
@@ -151,4 +152,4 @@ def delete_inventories(tx: Transaction, provider: AnyProvider, class_ids: Collec
 
 
 def _amounts(inventory: Inventory) -> dict[str, Any]:
-    return {name: getattr(inventory, name) for name in _AMOUNTS}
+    return {name: getattr(inventory, name) for name in AMOUNTS}

@@ -3,25 +3,14 @@
 
 from collections.abc import Collection
 
-from sqlalchemy import bindparam, delete, func, insert, select
+from sqlalchemy import bindparam, delete, insert, select
 
 from trueup.model.providers import AnyProvider
 from trueup.placement.store.engine.changes import PROVIDER, note
 from trueup.placement.store.engine.database import Transaction
-from trueup.placement.store.rows.class_and_trait_names import NamedRow
-from trueup.placement.store.tables import provider_traits, traits
+from trueup.placement.store.tables import provider_traits
 
 # PERF: making a statement costs more than sending it, so those of each request are made once.
-_OF_PROVIDER = (
-    select(
-        traits.c.id,
-        traits.c.name,
-        func.coalesce(traits.c.updated_at, traits.c.created_at).label("modified_at"),
-    )
-    .join(provider_traits, provider_traits.c.trait_id == traits.c.id)
-    .where(provider_traits.c.resource_provider_id == bindparam("provider"))
-    .order_by(traits.c.id)
-)
 _IDS = select(provider_traits.c.trait_id).where(
     provider_traits.c.resource_provider_id == bindparam("provider")
 )
@@ -30,11 +19,6 @@ _DELETED = delete(provider_traits).where(
     provider_traits.c.resource_provider_id == bindparam("provider"),
     provider_traits.c.trait_id.in_(bindparam("ids", expanding=True)),
 )
-
-
-def of_provider(tx: Transaction, provider: AnyProvider) -> list[NamedRow]:
-    """The traits of a provider, in the order of the traits' ids."""
-    return [NamedRow(*row) for row in tx.execute(_OF_PROVIDER, {"provider": provider.id})]
 
 
 def ids_of_provider(tx: Transaction, provider: AnyProvider) -> set[int]:
