@@ -78,9 +78,9 @@ class Cloud:
     """For each host that is not full, the allocation of one small instance there."""
 
 
-def draw(shape: str, hosts: int, seed: int = 1) -> Cloud:
-    """Generate the cloud of this shape and size."""
-    draft = _Draft(random.Random(f"{shape}/{hosts}/{seed}"))
+def draw(shape: str, hosts: int, seed: int = 1, consumers_max: int = _CONSUMERS_MAX) -> Cloud:
+    """Generate the cloud of this shape and size, with at most so many consumers on a host."""
+    draft = _Draft(random.Random(f"{shape}/{hosts}/{seed}"), consumers_max)
     draft.add_names(hosts)
     racks = [draft.add_aggregate() for _ in range(max(2, hosts // _HOSTS_OF_A_RACK))]
     zones = [draft.add_aggregate() for _ in range(_ZONES)]
@@ -143,8 +143,8 @@ class _Places:
 class _Draft:
     """The rows so far. Ids begin at one, as in a database."""
 
-    def __init__(self, source: random.Random):
-        self.random = source
+    def __init__(self, source: random.Random, consumers_max: int):
+        self.random, self.consumers_max = source, consumers_max
         self.rows: dict[str, list[Row]] = {table: [] for table in COLUMNS}
         self.consumers: list[str] = []
         self.projects: list[str] = []
@@ -289,7 +289,7 @@ def _fill(draft: _Draft, places: _Places, full: bool) -> None:
     """Add consumers until the target memory usage or the largest number of consumers is reached."""
     goal = places.memory_mb if full else places.memory_mb * draft.random.uniform(0.6, 0.8)
     used = 0
-    for _ in range(_CONSUMERS_MAX):
+    for _ in range(draft.consumers_max):
         processors, memory_mb, disk_gb = draft.random.choice(_FLAVORS)
         if used + memory_mb > goal:
             break
