@@ -141,12 +141,7 @@ class CloudVerb(Verb):
             placement_url = placement_database(arguments.placement_conf)
         seconds = arguments.cell_timeout or ANSWER_SECONDS
         cells = CellOptions(dict(arguments.cell_database), seconds)
-        databases = Databases(cells, placement_url)
-        if arguments.nova_api or arguments.nova_database:
-            nova_url = None if arguments.nova_api else arguments.nova_database
-            cloud = from_names(nova_url, arguments.os_cloud, databases)
-        else:
-            cloud = from_nova_conf(arguments.nova_conf or _nova_conf(), databases)
+        cloud = self.connected(arguments, Databases(cells, placement_url))
         if arguments.libvirt or arguments.libvirt_uri:
             uris = dict(arguments.libvirt_uri)
             cloud = replace(cloud, hypervisors=Hypervisors(arguments.libvirt or PATTERN, uris))
@@ -154,6 +149,13 @@ class CloudVerb(Verb):
             yield cloud
         finally:
             cloud.close()
+
+    def connected(self, arguments: argparse.Namespace, databases: Databases) -> Cloud:
+        """The cloud of nova.conf, of clouds.yaml or of the OS_* environment."""
+        if arguments.nova_api or arguments.nova_database:
+            nova_url = None if arguments.nova_api else arguments.nova_database
+            return from_names(nova_url, arguments.os_cloud, databases)
+        return from_nova_conf(arguments.nova_conf or _nova_conf(), databases)
 
 
 def _nova_conf() -> Path:

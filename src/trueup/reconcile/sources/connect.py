@@ -94,6 +94,19 @@ def from_names(
     """
     try:
         connection = openstack.connect(cloud=cloud_name, api_timeout=REQUEST_TIMEOUT_SECONDS)
+    except (openstack.exceptions.ConfigException, exceptions.ClientException) as error:
+        raise SettingsUnreadable(cloud_name or "OS_* environment", str(error)) from error
+    return from_connection(connection, nova_api_url, cloud_name, databases)
+
+
+def from_connection(
+    connection: Any,
+    nova_api_url: str | None,
+    cloud_name: str | None = None,
+    databases: Databases = AS_CONFIGURED,
+) -> Cloud:
+    """The cloud of an openstacksdk connection; else as `from_names`."""
+    try:
         placement = Placement(_named_adapter(connection, "placement"), databases.placement())
         compute = _named_adapter(connection, "compute")
         neutron = Neutron(_named_adapter(connection, "network"))

@@ -1,0 +1,2 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The plugin of OpenStackClient: `openstack trueup audit`, and the other commands of `trueup`."""
