@@ -20,12 +20,13 @@ HALVES = {
     "service": (
         "trueup.cli.main",
         "trueup.cli.serve",
+        "trueup.cli.why",
         "trueup.model",
         "trueup.placement",
     ),
 }
 # Commands that need more than the reconcile half.
-NOT_RECONCILE = ("trueup.cli.demo", "trueup.cli.rehearse", "trueup.cli.serve")
+NOT_RECONCILE = ("trueup.cli.demo", "trueup.cli.rehearse", "trueup.cli.serve", "trueup.cli.why")
 # It runs only inside of an alembic command, which sets up what it reads.
 RUN_BY_ALEMBIC = ("trueup.placement.store.migrations.env",)
 

@@ -36,6 +36,7 @@ COMMANDS = {
     "nova-manage": "trueup.cli.nova_manage.program:NovaManageCommand",
     "ghosts": "trueup.cli.runbooks.ghosts:GhostsCommand",
     "retire": "trueup.cli.runbooks.retire:RetireCommand",
+    "why": "trueup.cli.why:WhyCommand",
     "shadow": "trueup.cli.shadow:ShadowCommand",
     "serve": "trueup.cli.serve:ServeCommand",
     "demo": "trueup.cli.demo:DemoCommand",

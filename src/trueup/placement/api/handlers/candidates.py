@@ -16,7 +16,7 @@ _SUMMARIES = SummaryCache()
 def list_candidates(request: Request) -> Answer:
     """GET /allocation_candidates"""
     request.caller.authorize(policies.LIST_CANDIDATES)
-    asked = wire.parse(request)
+    asked = wire.parse(request.query(), request.version)
     settings = request.settings
     options = GenerationOptions(
         # The configured strategy applies only with a maximum. Without one, hosts take turns.

@@ -7,7 +7,6 @@ from typing import Any
 
 from trueup.model.requests import CandidateRequest, RequestGroup
 from trueup.placement.api.errors import BAD_VALUE, DUPLICATE_KEY, MISSING_VALUE, bad_request
-from trueup.placement.api.http import Request
 from trueup.placement.api.versions import V
 from trueup.placement.api.wire import query
 from trueup.placement.api.wire.query import Pairs
@@ -67,9 +66,8 @@ _KEY = {
 }
 
 
-def parse(request: Request) -> CandidateRequest:
+def parse(pairs: Pairs, version: V) -> CandidateRequest:
     """The request that the query describes. Raises Refused."""
-    pairs, version = request.query(), request.version
     LIST_CANDIDATES.check_query(pairs, version)
     limit, policy = _first(pairs, "limit"), _first(pairs, "group_policy")
     root_required, root_forbidden = _root_traits(pairs)

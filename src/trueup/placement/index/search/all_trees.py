@@ -11,6 +11,7 @@ import numpy as np
 from trueup.placement.index.search.match import Slot
 from trueup.placement.index.search.one_tree import SearchBudget, candidates_of_tree
 from trueup.placement.index.search.partial_candidate import Candidate, SearchProblem
+from trueup.placement.index.search.prune import PrunedTrees
 from trueup.placement.index.view.columns import View
 from trueup.placement.index.view.forest import Positions
 
@@ -75,17 +76,13 @@ def _each_tree(
 ) -> Iterator[Iterator[Candidate]]:
     """The candidates of each tree."""
     trees, budget = problem.trees, SearchBudget()
-    distinct = list(dict.fromkeys(slot.offers for slot in trees.slots))
-    index_of_slot = [distinct.index(slot.offers) for slot in trees.slots]
-    columns = [(offers.positions, trees.firsts[offers]) for offers in distinct]
+    columns, index_of_slot = _columns(trees)
     numbers = np.arange(len(trees.anchors))
     if options.randomize:
         numbers = np.random.default_rng().permutation(numbers)
     seen = _Seen(set(), set())
     for number in map(int, numbers):
-        of_tree = [
-            positions[firsts[number] : firsts[number + 1]].tolist() for positions, firsts in columns
-        ]
+        of_tree = _offers_of_tree(columns, number)
         if options.randomize:
             for positions in of_tree:
                 random.shuffle(positions)
@@ -96,6 +93,31 @@ def _each_tree(
         for part, may_repeat in _not_seen(offers, seen, view):
             candidates = candidates_of_tree(problem, part, budget)
             yield _once(candidates, seen, view) if may_repeat else candidates
+
+
+def trees_with_candidates(problem: SearchProblem) -> Positions:
+    """The roots of the trees that have any candidate, also one that other trees have too."""
+    columns, index_of_slot = _columns(problem.trees)
+    budget, found = SearchBudget(), []
+    for number, anchor in enumerate(problem.trees.anchors.tolist()):
+        of_tree = _offers_of_tree(columns, number)
+        offers = [of_tree[index] for index in index_of_slot]
+        if next(candidates_of_tree(problem, offers, budget), None) is not None:
+            found.append(anchor)
+    return np.array(found, dtype=np.int64)
+
+
+def _columns(trees: PrunedTrees) -> tuple[list[tuple[Positions, Positions]], list[int]]:
+    """All offers, and where those of each tree begin; for each slot, the index of its offers."""
+    distinct = list(dict.fromkeys(slot.offers for slot in trees.slots))
+    index_of_slot = [distinct.index(slot.offers) for slot in trees.slots]
+    return [(offers.positions, trees.firsts[offers]) for offers in distinct], index_of_slot
+
+
+def _offers_of_tree(columns: list[tuple[Positions, Positions]], number: int) -> list[list[int]]:
+    return [
+        positions[firsts[number] : firsts[number + 1]].tolist() for positions, firsts in columns
+    ]
 
 
 @dataclass(frozen=True, slots=True)

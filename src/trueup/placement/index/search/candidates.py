@@ -5,12 +5,15 @@ import itertools
 import random
 from collections.abc import Sequence
 
+import numpy as np
+
 from trueup.model.candidates import Candidates, Limit
 from trueup.model.requests import CandidateRequest
 from trueup.placement.index.search.all_trees import (
     GenerationOptions,
     candidates_of_all_trees,
     single_slot,
+    trees_with_candidates,
 )
 from trueup.placement.index.search.constraints import constrain
 from trueup.placement.index.search.match import NoCandidates, Slot, match_request
@@ -18,6 +21,7 @@ from trueup.placement.index.search.partial_candidate import Candidate, prepare
 from trueup.placement.index.search.prune import prune
 from trueup.placement.index.search.summaries import providers_used, summaries_of
 from trueup.placement.index.view.columns import NO_PROVIDERS, View
+from trueup.placement.index.view.forest import Positions
 
 ALLOCATIONS_MAX = 500_000
 """How many allocations the candidates of one answer have at most, all together.
@@ -49,6 +53,22 @@ def find_candidates(
         limited_by=limit if len(found) >= most else None,
         summaries=summaries_of(providers_used(found, slots), view, whole_trees=not one_per_tree),
     )
+
+
+def roots_with_candidates(request: CandidateRequest, view: View) -> Positions:
+    """The roots of all trees that have any candidate for the request, sorted.
+
+    Raises ResourceClassNotFound or TraitNotFound.
+    """
+    try:
+        slots: Sequence[Slot] = match_request(request, view)
+        if len(slots) == 1:
+            return np.unique(slots[0].offers.anchors)
+        slots, constraints = constrain(slots, request, view.forest.has_trees)
+        problem = prepare(prune(slots, constraints, view), constraints, view.forest)
+    except NoCandidates:
+        return NO_PROVIDERS
+    return trees_with_candidates(problem)
 
 
 def _find(

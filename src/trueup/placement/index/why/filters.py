@@ -1,0 +1,173 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A request for candidates as single filters, and the request that only some of them make. Pure."""
+
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass, replace
+
+from trueup.model.requests import AnyOf, CandidateRequest, RequestGroup
+
+
+@dataclass(frozen=True, slots=True)
+class InGroup:
+    """A filter of one group."""
+
+    suffix: str
+
+
+@dataclass(frozen=True, slots=True)
+class Resource(InGroup):
+    """An amount of a resource class."""
+
+    name: str
+    amount: int
+
+
+@dataclass(frozen=True, slots=True)
+class RequiredTrait(InGroup):
+    """One of these traits."""
+
+    any_of: AnyOf
+
+
+@dataclass(frozen=True, slots=True)
+class ForbiddenTraits(InGroup):
+    """None of these traits."""
+
+    names: frozenset[str]
+
+
+@dataclass(frozen=True, slots=True)
+class MemberOf(InGroup):
+    """A member of one of these aggregates."""
+
+    any_of: AnyOf
+
+
+@dataclass(frozen=True, slots=True)
+class NotMemberOf(InGroup):
+    """A member of none of these aggregates."""
+
+    aggregates: frozenset[str]
+
+
+@dataclass(frozen=True, slots=True)
+class InTree(InGroup):
+    """In the tree of a provider."""
+
+    uuid: str
+
+
+@dataclass(frozen=True, slots=True)
+class RootRequired:
+    """The root of the tree has a trait."""
+
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class RootForbidden:
+    """The root of the tree lacks these traits."""
+
+    names: frozenset[str]
+
+
+@dataclass(frozen=True, slots=True)
+class Isolate:
+    """The groups use different providers (group_policy=isolate)."""
+
+
+@dataclass(frozen=True, slots=True)
+class SameSubtree:
+    """The providers of these groups are in one subtree."""
+
+    suffixes: frozenset[str]
+
+
+Filter = InGroup | RootRequired | RootForbidden | Isolate | SameSubtree
+
+
+def filters_of(request: CandidateRequest) -> tuple[Filter, ...]:
+    """All filters of a request: group by group, then those that are of no group."""
+    return (
+        *(one for group in request.groups for one in _of_group(group)),
+        *(RootRequired(name) for name in sorted(request.root_required)),
+        *([RootForbidden(request.root_forbidden)] if request.root_forbidden else []),
+        *([Isolate()] if request.isolate and _suffixed(request) > 1 else []),
+        *(SameSubtree(suffixes) for suffixes in dict.fromkeys(request.same_subtrees)),
+    )
+
+
+def filters_without(one: Filter, filters: Sequence[Filter]) -> list[Filter]:
+    """All filters but one. Of the only resource class of a group, one unit stays."""
+    others = [other for other in filters if other is not one]
+    if not isinstance(one, Resource):
+        return others
+    if any(isinstance(other, Resource) and other.suffix == one.suffix for other in others):
+        return others
+    return [replace(one, amount=1) if other is one else other for other in filters]
+
+
+def request_of(kept: Collection[Filter], request: CandidateRequest) -> CandidateRequest | None:
+    """The request that only these of its filters make; None if they ask for no resources.
+
+    A group whose resources are all left out is left out with all its filters.
+    """
+    groups = [
+        (whole, _group([one for one in kept if isinstance(one, InGroup)], whole.suffix))
+        for whole in request.groups
+    ]
+    left = [group for whole, group in groups if group.resources or _is_bare(whole, group)]
+    if not any(group.resources for group in left):
+        return None
+    suffixes = frozenset(group.suffix for group in left)
+    forbidden = [one.names for one in kept if isinstance(one, RootForbidden)]
+    subtrees = [one.suffixes & suffixes for one in kept if isinstance(one, SameSubtree)]
+    return replace(
+        request,
+        groups=tuple(left),
+        limit=None,
+        isolate=any(isinstance(one, Isolate) for one in kept),
+        root_required=frozenset(one.name for one in kept if isinstance(one, RootRequired)),
+        root_forbidden=frozenset().union(*forbidden),
+        same_subtrees=tuple(subtrees),
+    )
+
+
+def _suffixed(request: CandidateRequest) -> int:
+    return sum(bool(group.suffix) for group in request.groups)
+
+
+def _of_group(group: RequestGroup) -> Iterator[Filter]:
+    suffix = group.suffix
+    yield from (Resource(suffix, name, amount) for name, amount in group.resources)
+    yield from (RequiredTrait(suffix, any_of) for any_of in dict.fromkeys(group.required))
+    if group.forbidden:
+        yield ForbiddenTraits(suffix, group.forbidden)
+    yield from (MemberOf(suffix, any_of) for any_of in dict.fromkeys(group.member_of))
+    if group.forbidden_aggregates:
+        yield NotMemberOf(suffix, group.forbidden_aggregates)
+    if group.in_tree is not None:
+        yield InTree(suffix, group.in_tree)
+
+
+def _is_bare(whole: RequestGroup, kept: RequestGroup) -> bool:
+    """Whether a group that never had resources still has anything."""
+    return not whole.resources and kept != RequestGroup(kept.suffix)
+
+
+def _group(kept: Collection[InGroup], suffix: str) -> RequestGroup:
+    own = [one for one in kept if one.suffix == suffix]
+    trees = [one.uuid for one in own if isinstance(one, InTree)]
+    return RequestGroup(
+        suffix=suffix,
+        resources=tuple((one.name, one.amount) for one in own if isinstance(one, Resource)),
+        required=tuple(one.any_of for one in own if isinstance(one, RequiredTrait)),
+        forbidden=frozenset().union(
+            *(one.names for one in own if isinstance(one, ForbiddenTraits))
+        ),
+        member_of=tuple(one.any_of for one in own if isinstance(one, MemberOf)),
+        forbidden_aggregates=frozenset().union(
+            *(one.aggregates for one in own if isinstance(one, NotMemberOf))
+        ),
+        in_tree=trees[0] if trees else None,
+    )
