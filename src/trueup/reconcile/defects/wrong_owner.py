@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Wrong owner: what an instance holds is right, and counted for another project or user.
+"""Wrong owner: what an instance holds is counted for another project or user than its own.
 
 Drift B.45, Launchpad 1779717, 1780107: Placement's online migration gives a consumer without a row
 a project and a user of zeros. And a move by an administrator counts for the administrator, where
@@ -8,7 +8,7 @@ the request spec is older than Rocky (nova/scheduler/utils.py, claim_resources).
 
 from collections.abc import Iterator
 
-from trueup.reconcile.claims import Right, claim_of, claims
+from trueup.reconcile.claims import OnHost, Right, all_claims, claim_of
 from trueup.reconcile.facts import Facts, Owner
 from trueup.reconcile.findings import (
     Declined,
@@ -27,17 +27,17 @@ from trueup.reconcile.replacing import with_owner
 from trueup.reconcile.steps import Step
 
 NAME = "wrong-owner"
-TITLE = "It holds what it should, counted for a project or user that is not its own"
+TITLE = "What it holds is counted for a project or user that is not its own"
 REMEDY = "Hold the same for the project and the user that Nova has"
 
 
 def find(facts: Facts, options: AuditOptions) -> Iterator[Verdict]:
-    """Settled instances that hold what they should, for somebody else."""
-    for claim in claims(facts, Right):
-        instance = claim.instance
-        counted_for = facts.owners.get(instance.uuid)
-        if counted_for is None or _is_of(counted_for, claim):
+    """Settled instances whose allocations are counted for somebody else."""
+    for claim in all_claims(facts):
+        counted_for = facts.owners.get(claim.instance.uuid)
+        if not isinstance(claim, OnHost) or counted_for is None or _is_of(counted_for, claim):
             continue
+        instance = claim.instance
         subject, where = Subject("instance", instance.uuid), claim.provider.name
         if reason := _obstacle(claim, facts):
             words = f"project {counted_for.project}, user {counted_for.user}"
@@ -57,19 +57,21 @@ def remedy(finding: Finding, facts: Facts) -> tuple[Step, ...] | Declined:
     uuid = finding.subject.uuid
     claim = claim_of(uuid, facts)
     held = facts.holdings[uuid].allocations
-    if not isinstance(claim, Right) or held is None:
-        return Declined("it does not hold what it should now")
+    if held is None:
+        return Declined("it holds nothing now")
+    if not isinstance(claim, Right):
+        return Declined("it does not hold what it should: repair that first, then plan again")
     if Owner(held.project, held.user) != facts.owners.get(uuid):
         return Declined("its owner has changed since the second observation")
     return with_owner(claim, finding, facts)
 
 
-def _is_of(owner: Owner, claim: Right) -> bool:
+def _is_of(owner: Owner, claim: OnHost) -> bool:
     instance = claim.instance
     return owner.project == instance.project and owner.user == instance.user
 
 
-def _obstacle(claim: Right, facts: Facts) -> str:
+def _obstacle(claim: OnHost, facts: Facts) -> str:
     """Why it is not certain whose the instance is; or empty."""
     if not (claim.instance.project and claim.instance.user):
         return "Nova does not say of which project and user it is"
