@@ -37,7 +37,7 @@ def drafts(draw: st.DrawFn) -> Draft:
         if draw(st.integers(0, 9)) > 0:
             draft.provider(host, {"VCPU": 8, "MEMORY_MB": 8192, "DISK_GB": 100})
         draft.host(host, cell, up=draw(st.booleans()))
-    draft.provider("nic", {"NET_BW_EGR_KILOBIT_PER_SEC": 1000}, root="h1")
+    draft.provider("nic", {"NET_BW_EGR_KILOBIT_PER_SEC": 1000}, parent="h1")
     draft.provider("pool", {"DISK_GB": 1000}, sharing=True)
     draft.provider("stray", {"VCPU": 8, "MEMORY_MB": 8192, "DISK_GB": 100})
     held = {name: draw(HOLDINGS) for name in SERVERS}

@@ -5,7 +5,7 @@ import pytest
 
 from tests.reconcile.planning import facts_of
 from tests.scenarios.names import uuid_of
-from trueup.reconcile.bindings import binding_changes, wrong_bindings
+from trueup.reconcile.bindings import binding_changes, unguarded, wrong_bindings
 from trueup.reconcile.steps import Change, PortBinding, Profile
 
 CLOUD = """
@@ -62,6 +62,12 @@ def test_the_change_keeps_the_rest_of_the_profile_and_is_made_at_the_ports_revis
     )
 
 
-def test_what_is_not_known_or_has_no_revision_is_not_written():
-    assert binding_changes(found("port p1 of web NET_BW=5 named=other", nic=5)) == ()
-    assert binding_changes(found("port p1 of web NET_BW=5 unrevised", nic=5)) == ()
+def test_what_is_not_known_is_not_written():
+    unknown = found("port p1 of web NET_BW=5 named=other", nic=5)
+    assert binding_changes(unknown) == ()
+    assert not unguarded(unknown)
+
+
+@pytest.mark.parametrize(("words", "expected"), [("", False), (" unrevised", True)])
+def test_a_write_is_unguarded_without_a_revision(words, expected):
+    assert unguarded(found(f"port p1 of web NET_BW=5{words}", nic=5)) is expected

@@ -176,3 +176,22 @@ def test_ports_are_known_by_their_instance_and_pci_devices_by_their_node():
 def test_a_port_is_bound_on_a_host(vif_type, host, bound):
     port = Port("a-port", "web", "compute:nova", host=host, vif_type=vif_type)
     assert port.bound_on("h1") == bound
+
+
+TREE = "cell1\n  host h1 VCPU=8\n  host h2 VCPU=8\nprovider agent of h1 VCPU=1\n"
+
+
+@pytest.mark.parametrize(
+    ("words", "what", "roots"),
+    [
+        ("provider nic of agent root=h1 VCPU=1", "", ""),
+        ("provider nic of agent root=h2 VCPU=1", "its root is not the top of its tree", "h1 h2"),
+        ("provider nic of gone root=h1 VCPU=1", "a parent in its tree is not listed", "nic h1"),
+        ("provider nic of nic root=h1 VCPU=1", "its parents form a circle", "nic h1"),
+        ("provider pool of gone root=gone VCPU=1 sharing", "", ""),
+    ],
+)
+def test_a_tree_is_broken_where_parents_do_not_lead_to_its_root(words, what, roots):
+    facts = facts_of(f"{TREE}{words}\n")
+    assert [one.what for one in facts.broken] == ([what] if what else [])
+    assert facts.broken_roots.keys() == {uuid_of(name) for name in roots.split()}

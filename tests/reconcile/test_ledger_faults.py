@@ -6,7 +6,8 @@ from dataclasses import replace
 from tests.reconcile.planning import facts_of
 from tests.scenarios.names import uuid_of
 from trueup.reconcile.findings import Severity
-from trueup.reconcile.ledger_faults import findings_of
+from trueup.reconcile.ledger_faults import finder
+from trueup.reconcile.options import AuditOptions
 
 FACTS = facts_of(
     "cell1\n  host h1 VCPU=8\n  host h2 VCPU=8\n"
@@ -14,13 +15,15 @@ FACTS = facts_of(
     "ledger-fault consumerless h2 VCPU=1 c\nledger-fault tree h2 d\n"
 )
 
+find = finder("consumerless", "a-defect", Severity.HIGH)
+
 
 def test_the_faults_of_a_provider_are_one_finding():
-    found = list(findings_of("consumerless", "a-defect", Severity.HIGH, FACTS))
+    found = list(find(FACTS, AuditOptions()))
     assert {(one.where, len(one.evidence["rows"])) for one in found} == {("h1", 2), ("h2", 1)}
 
 
 def test_only_what_is_judged_is_told():
     narrow = replace(FACTS, providers_in_scope=frozenset({uuid_of("h2")}))
-    [one] = findings_of("consumerless", "a-defect", Severity.HIGH, narrow)
+    [one] = find(narrow, AuditOptions())
     assert one.where == "h2"

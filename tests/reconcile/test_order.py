@@ -118,7 +118,7 @@ def test_what_has_no_room_is_named_with_what_it_lacks():
     order = ordered([moved(facts, "c", "h1", 2)], facts)
     assert order.steps == ()
     [lacking] = order.without_room
-    assert lacking.reason == "h1 has 0 of VCPU left, and 2 are needed"
+    assert lacking.reason == "h1 has 0 of VCPU left, needs 2"
 
 
 def test_a_finding_without_room_is_declined_in_the_plan():
@@ -128,7 +128,7 @@ def test_a_finding_without_room_is_declined_in_the_plan():
     )
     assert plan.steps == plan.findings == ()
     [declined] = plan.declined
-    assert declined.reason == "h1 has 0 of VCPU left, and 2 are needed"
+    assert declined.reason == "h1 has 0 of VCPU left, needs 2"
 
 
 def test_a_step_waits_for_what_it_needs():

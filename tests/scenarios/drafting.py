@@ -94,18 +94,19 @@ class Draft:
         self,
         name: str,
         amounts: dict[str, int],
-        root: str = "",
+        parent: str = "",
         sharing: bool = False,
+        root: str = "",
         **fields: object,
     ) -> None:
         self.providers[uuid_of(name)] = Provider(
             uuid=uuid_of(name),
             name=name,
             generation=1,
-            root=uuid_of(root or name),
+            root=uuid_of(root or parent or name),
             inventories={kind: Inventory(total, 0, 1.0) for kind, total in amounts.items()},
             sharing=sharing,
-            parent=uuid_of(root) if root else None,
+            parent=uuid_of(parent) if parent else None,
             **fields,
         )
 

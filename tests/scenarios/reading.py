@@ -25,6 +25,7 @@ provider nic of h1 NET_BW=100                   a nested provider
 build web [age=3600]                            a build request
 host h1 made=20                                 its compute node was made so many seconds ago
 host h1 traits=OWNER_NOVA,COMPUTE_NODE          traits of its provider; `traits=` none
+provider nic of h1 root=h2 NET_BW=100           its root is not the top of its tree
 provider gpu of h1 traits=HW_PCI_ONE_TIME_USE   so of any other provider
 forget h1 [service]                             its compute node is deleted; its service remains
 rename h1 h1.example.org                        the host has another compute node, by another name
@@ -241,9 +242,9 @@ def _migration(kind: str):
 
 
 def _provider(draft: Draft, cell: str, words: list[str]) -> None:
-    root = words[2] if "of" in words else ""
-    marks = _marks(dict(_details(words)))
-    draft.provider(words[0], _amounts(words), root, sharing="sharing" in words, **marks)
+    parent, details = words[2] if "of" in words else "", dict(_details(words))
+    root = details.get("root", "")
+    draft.provider(words[0], _amounts(words), parent, "sharing" in words, root, **_marks(details))
     draft.reserve(words[0], int(dict(_details(words)).get("reserved", "0")))
 
 

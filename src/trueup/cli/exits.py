@@ -209,6 +209,13 @@ _WORDS: dict[type[Exception], tuple[ExitCode, Callable[[Any], str]]] = {
             "Read that step with 'trueup plan show'."
         ),
     ),
+    rehearse.LedgerNotRehearsable: (
+        ExitCode.INCOMPLETE,
+        lambda e: (
+            f"the ledger cannot be copied for a rehearsal: an empty Placement refuses {e.part}: "
+            f"{e.reason} Nothing is rehearsed. Read the plan with 'trueup plan show'."
+        ),
+    ),
     plan.PlanForeign: (
         ExitCode.USAGE,
         lambda e: (

@@ -13,9 +13,10 @@ from trueup.lab.embedded import embedded_placement
 from trueup.reconcile import ledger_copy
 from trueup.reconcile.collect import collect
 from trueup.reconcile.findings import counted
+from trueup.reconcile.ledger_copy import CopyRefused, LedgerCopy, Progress
 from trueup.reconcile.plan import refuse_foreign
 from trueup.reconcile.plan_file import load
-from trueup.reconcile.rehearse import Rehearsal, rehearse
+from trueup.reconcile.rehearse import LedgerNotRehearsable, Rehearsal, rehearse
 from trueup.reconcile.report.rehearsals import (
     REHEARSAL_COLUMNS,
     rehearsal_table,
@@ -47,10 +48,18 @@ class RehearseCommand(CloudVerb):
             refuse_foreign(plan, [cell.uuid for cell in cloud.nova.cells()])
             facts = collect(cloud, report)
             copied = ledger_copy.read(cloud, report)
-            ledger_copy.write(copied, Cloud(cloud.nova, placement), report)
+            _copy(copied, Cloud(cloud.nova, placement), report)
             shown = rehearse(plan, facts, placement, options, Path(name) / "journal")
         self.exit_code = _conclude(shown)
         return rehearsal_table(shown)
+
+
+def _copy(copied: LedgerCopy, cloud: Cloud, report: Progress) -> None:
+    """Fill the embedded Placement. Raises LedgerNotRehearsable."""
+    try:
+        ledger_copy.write(copied, cloud, report)
+    except CopyRefused as refused:
+        raise LedgerNotRehearsable(refused.part, refused.reason) from refused
 
 
 def _conclude(shown: Rehearsal) -> ExitCode:
@@ -58,7 +67,7 @@ def _conclude(shown: Rehearsal) -> ExitCode:
     done = sum(1 for _, settled in shown.outcomes if settled.result == "done")
     say(
         f"Rehearsed: {done} of {counted(len(shown.outcomes), 'step')} done; of the findings that "
-        f"the plan remedies {len(shown.left)} are left, and {len(shown.new)} are new."
+        f"the plan remedies, left: {len(shown.left)}; new: {len(shown.new)}."
     )
     if shown.unchecked:
         count = counted(len(shown.unchecked), "subject")

@@ -54,11 +54,16 @@ def _is_held(groups: Iterable[RequestedGroup], amounts: Amounts) -> bool:
     )
 
 
-def binding_changes(wrong: Iterable[WrongBinding]) -> tuple[Change, ...]:
-    """The changes that make these profiles right, as far as that is known.
+def unguarded(wrong: Iterable[WrongBinding]) -> bool:
+    """Whether one of these profiles would be written and has no revision number.
 
-    SAFETY: a port without a revision number is not written, because nothing would guard the write.
+    SAFETY: nothing would guard that write.
     """
+    return any(one.right is not None and one.port.revision is None for one in wrong)
+
+
+def binding_changes(wrong: Iterable[WrongBinding]) -> tuple[Change, ...]:
+    """The changes that make these profiles right, as far as that is known."""
     return tuple(
         Change(
             PortBinding(one.port.id),
@@ -67,5 +72,5 @@ def binding_changes(wrong: Iterable[WrongBinding]) -> tuple[Change, ...]:
             {one.port.id: one.port.revision},
         )
         for one in wrong
-        if one.right is not None and one.port.revision is not None
+        if one.right is not None
     )

@@ -234,7 +234,11 @@ def should_hold(claim: OnHost, facts: Facts) -> Amounts | Unknown:
             return Unknown(open_reasons(wanted, facts.provider_names))
         for uuid, held in (kept if certain else wanted.known).items():
             total.setdefault(uuid, {}).update(held)
-    return total
+    if total:
+        return total
+    # SAFETY: what other defects would add is not put off until the instance holds nothing.
+    wanted = claim.wanted
+    return Unknown(open_reasons(wanted, facts.provider_names)) if wanted.open else wanted.known
 
 
 def _is_untouched(share: Share, here: Amounts, claim: OnHost) -> bool:
@@ -299,12 +303,23 @@ def _claim(instance: Instance, facts: Facts) -> Claim:
             holds = record.own or record.moves
             return HeldWithoutHost(instance, record) if holds else OnNoHost(instance)
         case Placed(provider):
+            if reason := _in_broken_tree(record, facts):
+                return NotCertain(instance, reason, of_instance=True)
             wanted = expected_on(provider.root, instance, facts)
             # PERF: nearly all instances hold exactly this, and then no other type fits: all that
             # is wanted is of this host, and of providers that share with it.
             exact = not record.moves and record.own == wanted.known and not wanted.open
             kind = Right if exact else _kind(OnHost(instance, record, provider, wanted), facts)
             return kind(instance, record, provider, wanted)
+
+
+def _in_broken_tree(record: InstanceRecord, facts: Facts) -> str:
+    """Why it is not certain on which host it holds something; or ""."""
+    if not facts.broken_roots:
+        return ""
+    roots = (facts.roots_of(held) for held in (record.own, *record.moves.values()))
+    broken = sorted(frozenset().union(*roots) & facts.broken_roots.keys())
+    return f"it holds resources of a broken tree: {facts.broken_roots[broken[0]]}" if broken else ""
 
 
 def _unconfirmed(

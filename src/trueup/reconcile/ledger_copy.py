@@ -30,6 +30,7 @@ from trueup.reconcile.steps import (
     Target,
     Traits,
     TraitsOf,
+    parts_of,
 )
 
 FORMAT = 1
@@ -208,8 +209,10 @@ def _write(target: Target, state: State, cloud: Cloud) -> None:
         return
     reply: Reply = changes.write(Change(target, found.state, state, found.version), cloud)
     if not reply.accepted:
-        raise CopyRefused(f"{type(target).__name__} {_named(target)}", reply.reason)
+        raise CopyRefused(_named(target), reply.reason)
 
 
 def _named(target: Target) -> str:
-    return " ".join(str(value) for value in msgspec.structs.asdict(target).values())
+    """What is written, as `allocations UUID`."""
+    kind = str(target.__struct_config__.tag).replace("-", " ")
+    return f"{kind} {', '.join(parts_of(target))}"

@@ -1,22 +1,38 @@
 # SPDX-License-Identifier: Apache-2.0
 """Faults of Placement's own rows as findings, one for each provider or table. Pure."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
-from trueup.reconcile.facts import Facts, FaultKind, grouped
-from trueup.reconcile.findings import Declined, Finding, Severity, Structure, Subject
+from trueup.reconcile.facts import Facts, FaultKind, LedgerFault, grouped
+from trueup.reconcile.findings import Declined, Finding, Severity, Structure, Subject, Verdict
+from trueup.reconcile.options import AuditOptions
 
-FSCK = Declined(
+_FSCK = Declined(
     "stop Placement, take a backup of its database, and run `trueup-manage db fsck --repair`, "
     "which says what it changes; then audit again"
 )
 
 
-def findings_of(
-    kind: FaultKind, defect: str, severity: Severity, facts: Facts
-) -> Iterator[Finding]:
+def finder(
+    kind: FaultKind, defect: str, severity: Severity
+) -> Callable[[Facts, AuditOptions], Iterator[Verdict]]:
+    """The `find` of a defect: findings for the faults of this kind."""
+
+    def find(facts: Facts, options: AuditOptions) -> Iterator[Verdict]:
+        """Findings for the faults of this kind that the ledger shows."""
+        yield from _findings(kind, defect, severity, facts)
+
+    return find
+
+
+def by_fsck(finding: Finding, facts: Facts) -> Declined:
+    """The remedy: no step. SAFETY: a plan never writes SQL to the ledger beside the service."""
+    return _FSCK
+
+
+def _findings(kind: FaultKind, defect: str, severity: Severity, facts: Facts) -> Iterator[Finding]:
     """The faults of one kind, on the providers and tables that are judged."""
-    faults = (row for row in facts.ledger_faults if row.kind == kind and facts.judges(row.subject))
+    faults = [row for row in _faults(kind, facts) if facts.judges(row.subject)]
     for subject, rows in sorted(grouped((row.subject, row) for row in faults).items()):
         provider = facts.providers.get(subject)
         evidence: tuple[Structure, ...] = tuple(
@@ -29,3 +45,14 @@ def findings_of(
         )
         where = provider.name if provider else subject
         yield Finding(defect, Subject("provider", subject), where, severity, {"rows": evidence})
+
+
+def _faults(kind: FaultKind, facts: Facts) -> Iterator[LedgerFault]:
+    """The faults of one kind; those of trees also as the providers themselves show them."""
+    read = [row for row in facts.ledger_faults if row.kind == kind]
+    yield from read
+    if kind == "tree":
+        told = {row.subject for row in read}
+        for one in facts.broken:
+            if one.provider.uuid not in told:
+                yield LedgerFault(kind, one.provider.uuid, str(one))

@@ -31,9 +31,14 @@ def judged_nodes(facts: Facts) -> Iterator[ComputeNode]:
 
 
 def nodes_without_provider(facts: Facts) -> Iterator[ComputeNode]:
-    """The compute nodes that are judged, and whose uuid and name no provider has."""
+    """The compute nodes that are judged, and whose uuid and name no provider has.
+
+    A provider without a root is not listed, and has a finding of its own.
+    """
+    unlisted = {row.subject for row in facts.ledger_faults if row.kind == "tree"}
     for node in judged_nodes(facts):
-        if node.uuid not in facts.providers and node.node not in facts.providers_by_name:
+        known = node.uuid in facts.providers or node.uuid in unlisted
+        if not known and node.node not in facts.providers_by_name:
             yield node
 
 

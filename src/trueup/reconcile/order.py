@@ -135,7 +135,7 @@ class _Room:
         missing = self._missing(step_growth(step), _altered([step]))
         for (uuid, name), amount in missing.items():
             free = max(0, self._capacity(uuid, name) - self._used[uuid, name])
-            words.append(f"{self._name(uuid)} has {free} of {name} left, and {amount} are needed")
+            words.append(f"{self._name(uuid)} has {free} of {name} left, needs {amount}")
         return "; ".join(words)
 
     def take(self, step: Step) -> Effect:

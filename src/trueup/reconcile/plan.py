@@ -170,15 +170,16 @@ def make_plan(
 def _remedied(
     finding: Finding, facts: Facts, planned: Mapping[str, Finding], remedy_of: Remedy
 ) -> tuple[Step, ...] | Declined | None:
-    for consumer in consumers_of([finding]):
-        if consumer not in facts.holdings:
-            return Declined("what it holds was not read again")
-        held = facts.holdings[consumer].allocations
-        if (held.amounts if held else {}) != facts.consumers.get(consumer, {}):
-            return Declined("what it holds has changed since the second observation")
+    consumers = consumers_of([finding])
+    if not facts.holdings.keys() >= set(consumers):
+        return Declined("what it holds was not read again")
     steps = remedy_of(finding, facts)
     if steps is None or isinstance(steps, Declined):
         return steps
+    for consumer in consumers:
+        held = facts.holdings[consumer].allocations
+        if (held.amounts if held else {}) != facts.consumers.get(consumer, {}):
+            return Declined("what it holds has changed since the second observation")
     # SAFETY: two steps for one subject would each undo what the other writes.
     for part in sorted(part for step in steps for part in step.subjects):
         if part in planned:

@@ -47,6 +47,14 @@ class NotRehearsable(Exception):
     target: str
 
 
+@dataclass(eq=False)
+class LedgerNotRehearsable(Exception):
+    """The ledger cannot be copied: an empty Placement does not accept a part of it."""
+
+    part: str
+    reason: str
+
+
 @dataclass(frozen=True, slots=True)
 class Usage:
     """How much of one class of a provider is used before and after."""

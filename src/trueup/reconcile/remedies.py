@@ -7,7 +7,12 @@ SAFETY: without one of these guards, a finding that is no longer true could stil
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict
 
-from trueup.reconcile.bindings import binding_changes, wrong_bindings
+from trueup.reconcile.bindings import (
+    WrongBinding,
+    binding_changes,
+    unguarded,
+    wrong_bindings,
+)
 from trueup.reconcile.domain_definition import DomainIs
 from trueup.reconcile.expected import Share, share_of
 from trueup.reconcile.facts import (
@@ -39,6 +44,11 @@ from trueup.reconcile.steps import (
 )
 from trueup.reconcile.whole_provider import ProviderContents, WholeProvider
 
+_UNGUARDED = Declined(
+    "the binding profile of a port would have to be written, and Neutron gives no revision "
+    "number of the port, so nothing would guard the write"
+)
+
 
 def guarded_step(
     after: Mapping[str, Allocations | None],
@@ -46,12 +56,13 @@ def guarded_step(
     finding: Finding,
     instance: Instance,
     guards: Iterable[Guard] = (),
-) -> Step:
+) -> tuple[Step, ...] | Declined:
     """The step that leaves these consumers with `after`.
 
     Its guards are the state of the instance, that its cell is not behind, the status of each
     migration whose claim is released, and `guards`, which are what else the finding rests on.
-    Binding profiles of the instance's ports that would be wrong afterwards are written with it.
+    Binding profiles of the instance's ports that would be wrong afterwards are written with it;
+    where one of them cannot be written, neither is the claim.
     """
     moves = (
         MigrationState(row.cell, row.instance, row.uuid, row.status)
@@ -60,8 +71,11 @@ def guarded_step(
     )
     every = (*_settled(instance, facts), *moves, *guards)
     step = allocations_step(after, facts, (finding.id,), every)
-    bindings = _bindings(after.get(instance.uuid), instance, facts)
-    return step_of((*step.changes, *bindings), every, step.because) if bindings else step
+    wrong = _wrong_bindings(after.get(instance.uuid), instance, facts)
+    if unguarded(wrong):
+        return _UNGUARDED
+    bindings = binding_changes(wrong)
+    return (step_of((*step.changes, *bindings), every, step.because) if bindings else step,)
 
 
 def with_share(share: Share, held: Amounts, right: Amounts) -> Amounts:
@@ -78,9 +92,10 @@ def with_share(share: Share, held: Amounts, right: Amounts) -> Amounts:
 def bindings_step(finding: Finding, instance: Instance, facts: Facts) -> Step | Declined:
     """The step that makes the profiles of its ports name what the instance holds."""
     holding = facts.holdings[instance.uuid]
-    changes = _bindings(holding.allocations, instance, facts)
-    if not changes:
-        return Declined("Neutron gives no revision number of its ports, so no write can be guarded")
+    wrong = _wrong_bindings(holding.allocations, instance, facts)
+    if unguarded(wrong):
+        return _UNGUARDED
+    changes = binding_changes(wrong)
     claim = VersionIs(AllocationsOf((instance.uuid,)), {instance.uuid: holding.generation})
     return step_of(changes, (*_settled(instance, facts), claim), (finding.id,))
 
@@ -91,11 +106,13 @@ def _settled(instance: Instance, facts: Facts) -> tuple[Guard, ...]:
     return (state, *fresh(instance.cell, facts))
 
 
-def _bindings(after: Allocations | None, instance: Instance, facts: Facts) -> tuple[Change, ...]:
+def _wrong_bindings(
+    after: Allocations | None, instance: Instance, facts: Facts
+) -> tuple[WrongBinding, ...]:
     nodes = facts.nodes_by_place.get((instance.cell, instance.host or "", instance.node or ""), ())
     if after is None or len(nodes) != 1:
         return ()
-    return binding_changes(wrong_bindings(nodes[0].uuid, instance, after.amounts, facts))
+    return tuple(wrong_bindings(nodes[0].uuid, instance, after.amounts, facts))
 
 
 def abandoned_host(cell: str, host: str, instance: Instance, facts: Facts) -> Iterator[Guard]:
@@ -131,8 +148,10 @@ def traits_step(
 
 def removal_steps(
     root: Provider, facts: Facts, finding: Finding, guards: Iterable[Guard]
-) -> tuple[Step, ...]:
+) -> tuple[Step, ...] | Declined:
     """The steps that delete a tree, the deepest providers first; each needs those below it."""
+    if broken := facts.broken_roots.get(root.uuid):
+        return Declined(f"its tree is broken, and repaired first: {broken}")
     tree = facts.trees[root.uuid]
     contents = {row.uuid: _contents(row) for row in tree}
     return deletions(root, tree, contents, (finding.id,), guards)

@@ -61,7 +61,7 @@ def replaced(
         return Declined("what it should hold is not known")
     every = (*guests_on(elsewhere(claim, facts), claim, facts), *guards)
     after = {uuid: replace(held, amounts=right)}
-    return (guarded_step(after, facts, finding, claim.instance, every),)
+    return guarded_step(after, facts, finding, claim.instance, every)
 
 
 def with_owner(claim: OnHost, finding: Finding, facts: Facts) -> tuple[Step, ...] | Declined:
@@ -74,7 +74,7 @@ def with_owner(claim: OnHost, finding: Finding, facts: Facts) -> tuple[Step, ...
     if held is None:
         return Declined("it holds nothing now")
     after = replace(held, project=instance.project, user=instance.user)
-    return (guarded_step({instance.uuid: after}, facts, finding, instance),)
+    return guarded_step({instance.uuid: after}, facts, finding, instance)
 
 
 def obstacle(claim: OnHost, facts: Facts) -> str:

@@ -77,8 +77,12 @@ def residence(instance: Instance, record: InstanceRecord, facts: Facts) -> Resid
         return Undetermined(reason)
     if behind := facts.cells_behind.get(instance.cell):
         return Undetermined(f"{facts.cells[instance.cell]}: {behind}", of_instance=False)
-    if instance.host is None or instance.node is None:
+    if instance.host is None and instance.node is None:
         return NoHost()
+    if instance.host is None or instance.node is None:
+        return Undetermined(
+            f"Nova names host {instance.host or 'none'} and node {instance.node or 'none'} of it"
+        )
     if instance.vm_state == _OFFLOADED:
         # nova-compute died after it set the state and before it cleared the host: it is not known
         # which of the two is true.
@@ -130,7 +134,10 @@ def provider_of(node: ComputeNode, facts: Facts) -> Provider | Undetermined:
         places = ", ".join(f"{row.host}/{row.node}" for row in facts.nodes_by_uuid[node.uuid])
         return _of_host(f"compute nodes {places} have one uuid, {node.uuid}")
     if provider := facts.providers.get(node.uuid):
-        return provider
+        broken = facts.broken_roots.get(provider.root)
+        if broken is None:
+            return provider
+        return _of_host(f"the tree of its provider is broken: {broken}")
     if namesakes := facts.providers_by_name.get(node.node):
         return _of_host(
             f"its compute node has uuid {node.uuid}, "

@@ -3,9 +3,12 @@
 
 from dataclasses import replace
 
+import pytest
+
+from tests.reconcile.expected.asking import instance
 from tests.reconcile.test_collect import quiet
 from trueup.reconcile.clock import now
-from trueup.reconcile.collect.coverage import Cells, domains_of, ports_of
+from trueup.reconcile.collect.coverage import Cells, Collected, domains_of, facts_of, ports_of
 from trueup.reconcile.facts import Domain, Port
 from trueup.reconcile.sources.errors import AccessDenied, Unreachable
 from trueup.reconcile.sources.libvirt import HostDomains
@@ -49,12 +52,18 @@ def test_a_cell_that_was_silent_once_is_not_asked_again(small):
 class OneNeutron:
     """A Neutron that answers so; `asked` are the instances it was asked about."""
 
-    def __init__(self, answer):
+    def __init__(self, answer, lists_any=True):
         self.answer = answer
+        self.any = lists_any
         self.asked = None
 
     def offered(self):
         return self.answer is not None
+
+    def lists_any(self):
+        if isinstance(self.any, Exception):
+            raise self.any
+        return self.any
 
     def ports(self, counted, devices):
         self.asked = devices
@@ -98,3 +107,40 @@ def test_domains_are_asked_for_of_each_host_once(small):
 
 def test_times_are_as_nova_keeps_them():
     assert now().tzinfo is None
+
+
+def test_an_instance_that_is_returned_again_is_kept_once(small):
+    """As by a server that compares without case, for a uuid in capital letters."""
+    web, app = instance(uuid="web"), instance(uuid="app")
+    cells = Cells(small.cloud, [HERE, THERE])
+    for rows in ((web,), (web, app)):
+        cells.ask(lambda cell, rows=rows: CellContents(instances=rows))
+    assert list(cells.instances) == [web, app, web, app]
+
+
+@pytest.mark.parametrize(
+    ("lists_any", "held", "reason"),
+    [
+        (True, "NET_BW_EGR_KILOBIT_PER_SEC", ""),
+        (False, "VCPU", ""),
+        (False, "NET_BW_EGR_KILOBIT_PER_SEC", "it lists no port at all"),
+        (Unreachable("Neutron", "gone"), "NET_BW_EGR_KILOBIT_PER_SEC", "gone"),
+    ],
+)
+def test_a_neutron_without_a_single_port_did_not_answer(small, lists_any, held, reason):
+    neutron = OneNeutron((), lists_any)
+    cloud = replace(small.cloud, neutron=neutron)
+    _, told = ports_of(cloud, quiet)
+    made = Collected(
+        taken_at=now(),
+        cells=Cells(cloud, []),
+        registry=cloud.nova.registry([], ()),
+        providers={},
+        consumers={"web": {"nic": {held: 1}}},
+        owners={},
+        read_via="API",
+        optional=told,
+    )
+    [answer] = [row for row in facts_of(cloud, made).coverage.sources if row.source == "Neutron"]
+    assert answer.answered == (not reason)
+    assert answer.reason.startswith(reason)

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Asks the sources of a cloud, and keeps who answered: what was collected → facts with coverage."""
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from datetime import datetime
@@ -11,11 +11,13 @@ from typing import TypeVar
 from trueup.reconcile.clock import now
 from trueup.reconcile.facts import (
     NEUTRON,
+    PORT_CLASSES,
     Amounts,
     ComputeNode,
     Coverage,
     Domain,
     Facts,
+    Instance,
     LedgerFault,
     Migration,
     Owner,
@@ -64,6 +66,19 @@ class Cells:
     def contents(self) -> list[CellContents]:
         """Everything that was read so far, cell by cell."""
         return [one for contents in self._contents.values() for one in contents]
+
+    @property
+    def instances(self) -> Iterator[Instance]:
+        """The rows of instances that were read, cell by cell.
+
+        A server that compares without case returns an instance again for a consumer whose uuid is
+        written in upper case: its rows are kept once.
+        """
+        for contents in self._contents.values():
+            known: set[str] = set()
+            for one in contents:
+                yield from (row for row in one.instances if row.uuid not in known)
+                known |= {row.uuid for row in one.instances}
 
     @property
     def heartbeats(self) -> dict[str, datetime]:
@@ -140,7 +155,8 @@ def facts_of(cloud: Cloud, collected: Collected) -> Facts:
         Noted(unsupported=(*collected.unsupported, *_not_read(collected))),
     )
     of_registry = _answered(nova.registry_source, nova.read_via, registry.rows, registry.noted)
-    statuses = (of_placement, of_registry, *collected.cells.statuses(), *collected.optional)
+    optional = (_with_ports(one, cloud, collected) for one in collected.optional)
+    statuses = (of_placement, of_registry, *collected.cells.statuses(), *optional)
     return Facts(
         taken_at=collected.taken_at,
         coverage=Coverage(statuses),
@@ -148,7 +164,7 @@ def facts_of(cloud: Cloud, collected: Collected) -> Facts:
         providers=collected.providers,
         consumers=collected.consumers,
         owners={**(collected.owners or {})},
-        instances=tuple(chain.from_iterable(one.instances for one in contents)),
+        instances=tuple(collected.cells.instances),
         migrations=_migrations(contents, collected.consumers),
         compute_nodes=tuple(row for row in nodes if not row.deleted),
         services=tuple(row for row in services if not row.deleted),
@@ -168,6 +184,27 @@ def facts_of(cloud: Cloud, collected: Collected) -> Facts:
         domains=collected.domains,
         ledger_faults=collected.ledger_faults,
     )
+
+
+def _with_ports(status: SourceStatus, cloud: Cloud, collected: Collected) -> SourceStatus:
+    """The status of a source; a Neutron that has lost all its ports did not answer.
+
+    SAFETY: an empty answer proves nothing. By it, all that ports hold would be released.
+    """
+    asked = status.source == NEUTRON and status.answered and not collected.ports
+    if not asked or cloud.neutron is None or not _ports_hold(collected.consumers):
+        return status
+    try:
+        lost = not cloud.neutron.lists_any()
+    except (Unreachable, AccessDenied) as silence:
+        return _silent(NEUTRON, _API, silence)
+    words = "it lists no port at all, and Placement has resources that ports hold"
+    return replace(status, answered=False, reason=words) if lost else status
+
+
+def _ports_hold(consumers: Mapping[str, Amounts]) -> bool:
+    every = (held for amounts in consumers.values() for held in amounts.values())
+    return any(name.startswith(PORT_CLASSES) for held in every for name in held)
 
 
 def _not_read(collected: Collected) -> tuple[Unsupported, ...]:

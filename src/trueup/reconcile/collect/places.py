@@ -9,6 +9,7 @@ from dataclasses import replace
 
 from trueup.reconcile.clock import now
 from trueup.reconcile.collect.coverage import Cells, Collected, Progress, facts_of
+from trueup.reconcile.collect.trees import whole_trees
 from trueup.reconcile.facts import ComputeNode, Facts
 from trueup.reconcile.sources.cloud import Cloud
 
@@ -33,7 +34,7 @@ def collect_places(cloud: Cloud, progress: Progress, places: frozenset[str]) -> 
         len(every),
         lambda done, total: progress("providers", done, total),
     )
-    trees = ledger.trees(uuids, {row.node for row in nodes})
+    trees = whole_trees(ledger, ledger.trees(uuids, {row.node for row in nodes}))
     consumers = ledger.held_of(trees)
     collected = Collected(
         taken_at=taken_at,

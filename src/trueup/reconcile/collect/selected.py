@@ -19,7 +19,12 @@ from trueup.reconcile.collect.coverage import (
     facts_of,
     ports_of,
 )
-from trueup.reconcile.collect.scope import hosts_of, hosts_of_moves, nodes_of, with_partners
+from trueup.reconcile.collect.scope import (
+    hosts_of,
+    hosts_of_moves,
+    nodes_of,
+    with_partners,
+)
 from trueup.reconcile.collect.selection import (
     Selection,
     cells_selected,
@@ -28,6 +33,7 @@ from trueup.reconcile.collect.selection import (
     nodes_selected,
     providers_selected,
 )
+from trueup.reconcile.collect.trees import whole_trees
 from trueup.reconcile.facts import Amounts, ComputeNode, Coverage, Facts, Provider, Unsupported
 from trueup.reconcile.sources.cloud import Cloud
 from trueup.reconcile.sources.nova.contract import InstanceFilter, InstanceIds
@@ -210,7 +216,7 @@ def _trees(
     uuids = {row.uuid for row in rows} - trees.keys()
     trees |= ledger.trees(uuids, {row.node for row in rows} - seen)
     held = {uuid for amounts in known.consumers.values() for uuid in amounts}
-    return trees | ledger.trees(held - trees.keys(), ())
+    return whole_trees(ledger, trees | ledger.trees(held - trees.keys(), ()))
 
 
 def _of_providers(

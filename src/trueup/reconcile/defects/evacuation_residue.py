@@ -58,7 +58,7 @@ def remedy(finding: Finding, facts: Facts) -> tuple[Step, ...] | Declined:
         for guard in abandoned_host(row.cell, row.source_host or "", claim.instance, facts)
     )
     every = (*guards, *_guests_on_targets(left, claim, facts), *same_status(left.values()))
-    return (guarded_step(after, facts, finding, claim.instance, every),)
+    return guarded_step(after, facts, finding, claim.instance, every)
 
 
 def _guests_on_targets(

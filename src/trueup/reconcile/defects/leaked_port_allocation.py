@@ -53,7 +53,7 @@ def remedy(finding: Finding, facts: Facts) -> tuple[Step, ...] | Declined:
     if held is None or wanted is None or wanted.open:
         return Declined("what its ports should hold is not known")
     after = replace(held, amounts=with_share(Share.PORTS, held.amounts, wanted.known))
-    return (guarded_step({claim.instance.uuid: after}, facts, finding, claim.instance),)
+    return guarded_step({claim.instance.uuid: after}, facts, finding, claim.instance)
 
 
 def _unread(claim: Right, facts: Facts) -> str:

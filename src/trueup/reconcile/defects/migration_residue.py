@@ -76,7 +76,7 @@ def remedy(finding: Finding, facts: Facts) -> tuple[Step, ...] | Declined:
     }
     roots = frozenset().union(*map(facts.roots_of, (claim.held, *claim.record.moves.values())))
     guards = guests_on(roots - {claim.provider.root}, claim, facts)
-    return (guarded_step(after, facts, finding, instance, guards),)
+    return guarded_step(after, facts, finding, instance, guards)
 
 
 def _judge_own(claim: OnHostOfMove, facts: Facts) -> Verdict:

@@ -50,7 +50,7 @@ def remedy(finding: Finding, facts: Facts) -> tuple[Step, ...] | Declined:
     }
     moves = [claim.migration] if isinstance(claim, LostInMove) else []
     kept = same_status(move for move in moves if move.uuid not in after)
-    return (guarded_step(after, facts, finding, instance, kept),)
+    return guarded_step(after, facts, finding, instance, kept)
 
 
 def _lacking(claim: Missing | LostInMove) -> tuple[ExpectedAllocation, ...]:

@@ -63,7 +63,7 @@ def remedy(finding: Finding, facts: Facts) -> tuple[Step, ...] | Declined:
             f"{names} is for one use only, and Nova has reserved it: Placement would refuse it"
         )
     after = replace(held, amounts=with_share(Share.DEVICES, held.amounts, wanted.known))
-    return (guarded_step({claim.instance.uuid: after}, facts, finding, claim.instance),)
+    return guarded_step({claim.instance.uuid: after}, facts, finding, claim.instance)
 
 
 def _lacks_accelerators(claim: Right) -> bool:

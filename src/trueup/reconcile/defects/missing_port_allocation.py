@@ -47,7 +47,7 @@ def remedy(finding: Finding, facts: Facts) -> tuple[Step, ...] | Declined:
     if wanted.open:
         return Declined(_why_open(claim, facts))
     after = replace(held, amounts=with_share(Share.PORTS, held.amounts, wanted.known))
-    return (guarded_step({claim.instance.uuid: after}, facts, finding, claim.instance),)
+    return guarded_step({claim.instance.uuid: after}, facts, finding, claim.instance)
 
 
 def _why_open(claim: PortsMissing, facts: Facts) -> str:

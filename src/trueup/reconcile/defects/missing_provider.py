@@ -43,5 +43,6 @@ def remedy(finding: Finding, facts: Facts) -> tuple[Step, ...] | Declined:
     """None: only nova-compute knows the resources of its host."""
     return Declined(
         f"nova-compute makes it: start or restart nova-compute on {finding.where}, wait five "
-        "minutes, and audit again; allocations that are missing then have findings of their own"
+        "minutes, and audit again; allocations that are missing then have findings of their own. "
+        "If its log says that the provider exists already (409), audit with --placement-database"
     )

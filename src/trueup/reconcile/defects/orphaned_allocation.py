@@ -45,7 +45,7 @@ def remedy(finding: Finding, facts: Facts) -> tuple[Step, ...] | Declined:
     after = {one: None for one in holders if facts.holdings[one].allocations is not None}
     if not after:
         return Declined("it holds nothing now")
-    return (guarded_step(after, facts, finding, instance),)
+    return guarded_step(after, facts, finding, instance)
 
 
 def _judge(instance: Instance, facts: Facts, options: AuditOptions) -> Verdict:

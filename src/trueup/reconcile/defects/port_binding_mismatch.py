@@ -55,7 +55,7 @@ def remedy(finding: Finding, facts: Facts) -> tuple[Step, ...] | Declined:
     if isinstance(claim, PortsMisplaced):
         right = claim.wanted.of(Share.PORTS).known
         after = replace(held, amounts=with_share(Share.PORTS, held.amounts, right))
-        return (guarded_step({claim.instance.uuid: after}, facts, finding, claim.instance),)
+        return guarded_step({claim.instance.uuid: after}, facts, finding, claim.instance)
     if open_ports := [one for one in _wrong(claim, facts) if one.right is None]:
         return Declined(
             f"{'; '.join(_several(one, facts) for one in open_ports)}; choose one with an "

@@ -42,7 +42,7 @@ def remedy(finding: Finding, facts: Facts) -> tuple[Step, ...] | Declined:
         return Declined("it is on a host, or holds nothing now")
     holders = (claim.instance.uuid, *claim.record.moves)
     after = {one: None for one in holders if facts.holdings[one].allocations is not None}
-    return (guarded_step(after, facts, finding, claim.instance),)
+    return guarded_step(after, facts, finding, claim.instance)
 
 
 def _judge(claim: HeldWithoutHost, facts: Facts) -> Verdict:
@@ -52,7 +52,9 @@ def _judge(claim: HeldWithoutHost, facts: Facts) -> Verdict:
     subject = Subject("instance", claim.instance.uuid)
     words = "; ".join(amounts_in_words(held, names) for held in every)
     if claim.instance.vm_state != _OFFLOADED:
-        reason = f"it is {claim.instance.vm_state}; if its build failed, delete it"
+        reason = f"it is {claim.instance.vm_state}"
+        if claim.instance.vm_state == "error":
+            reason += "; if its build failed, delete it"
         return Unchecked(
             subject, where, f"is on no host and holds {words}, should hold nothing; {reason}"
         )

@@ -22,6 +22,7 @@ from trueup.reconcile.findings import (
     instance_evidence,
 )
 from trueup.reconcile.options import AuditOptions
+from trueup.reconcile.place_guards import NodeGone
 from trueup.reconcile.remedies import abandoned_host, guarded_step, no_guest
 from trueup.reconcile.residence import source_is_up
 from trueup.reconcile.steps import Guard, Step
@@ -44,12 +45,13 @@ def remedy(finding: Finding, facts: Facts) -> tuple[Step, ...] | Declined:
         return Declined("what it should hold on its own host is not known")
     after = {claim.instance.uuid: replace(held, amounts=_moved(claim, facts))}
     [root] = elsewhere(claim, facts)
+    nodes = facts.nodes_by_uuid.get(root, ())
+    former = facts.deleted_nodes_by_uuid.get(root, ())[-1:] if not nodes else ()
     guards = (
-        guard
-        for node in facts.nodes_by_uuid.get(root, ())
-        for guard in _guards(node, claim.instance, facts)
+        *(NodeGone(one.uuid, one.node, one.cell, "") for one in former),
+        *(guard for node in nodes for guard in _guards(node, claim.instance, facts)),
     )
-    return (guarded_step(after, facts, finding, claim.instance, guards),)
+    return guarded_step(after, facts, finding, claim.instance, guards)
 
 
 def _moved(claim: Elsewhere, facts: Facts) -> Amounts:
@@ -111,7 +113,7 @@ def _obstacle(claim: Elsewhere, facts: Facts) -> str | None:
     if len(roots) > 1:
         return "it is not known which of them was its own"
     [root] = roots
-    if root not in facts.nodes_by_uuid:
+    if root not in facts.nodes_by_uuid and root not in facts.deleted_nodes_by_uuid:
         return "that provider is of no compute node that any cell knows"
     if claim.instance.uuid in facts.evacuations and source_is_up(root, facts):
         return "it was evacuated, and that host is up and may still run it"

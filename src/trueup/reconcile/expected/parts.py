@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from enum import Enum
 from functools import cache
 
-from trueup.reconcile.facts import Amounts
+from trueup.reconcile.facts import PORT_CLASSES, Amounts
 
 
 class Share(Enum):
@@ -25,7 +25,7 @@ def share_of(resource_class: str) -> Share:
     """The share to which a resource class belongs."""
     if resource_class in _HOST_CLASSES:
         return Share.HOST
-    return Share.PORTS if resource_class.startswith("NET_") else Share.DEVICES
+    return Share.PORTS if resource_class.startswith(PORT_CLASSES) else Share.DEVICES
 
 
 def held_of(share: Share, amounts: Amounts) -> Amounts:

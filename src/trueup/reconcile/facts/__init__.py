@@ -50,6 +50,7 @@ from trueup.reconcile.facts.providers import (
     NODE_TRAIT,
     ONE_USE_TRAIT,
     OWNER_TRAIT,
+    PORT_CLASSES,
     PORT_TRAITS,
     Allocations,
     Amounts,
@@ -60,6 +61,7 @@ from trueup.reconcile.facts.providers import (
     within_trees,
 )
 from trueup.reconcile.facts.records import InstanceRecord
+from trueup.reconcile.facts.trees import BrokenTree
 
 __all__ = [
     "DISABLED_TRAIT",
@@ -71,12 +73,14 @@ __all__ = [
     "NODE_TRAIT",
     "ONE_USE_TRAIT",
     "OWNER_TRAIT",
+    "PORT_CLASSES",
     "PORT_TRAITS",
     "SERVICE_DOWN_AFTER",
     "Allocations",
     "Amounts",
     "AssignedResource",
     "BlockDevice",
+    "BrokenTree",
     "BuildRequest",
     "ComputeNode",
     "ComputeService",

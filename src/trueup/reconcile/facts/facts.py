@@ -31,6 +31,7 @@ from trueup.reconcile.facts.migrations import Migration
 from trueup.reconcile.facts.ports import Port
 from trueup.reconcile.facts.providers import Amounts, Holding, Owner, Provider
 from trueup.reconcile.facts.records import InstanceRecord
+from trueup.reconcile.facts.trees import BrokenTree, broken_trees
 
 _UUID_LENGTH = 36
 Key = TypeVar("Key")
@@ -221,6 +222,19 @@ class Facts:
     def trees(self) -> Mapping[str, tuple[Provider, ...]]:
         """All providers of each tree, by the root's uuid."""
         return grouped((row.root, row) for row in self.providers.values())
+
+    @cached_property
+    def broken(self) -> tuple[BrokenTree, ...]:
+        """The providers whose parents do not lead to their root."""
+        return tuple(broken_trees(self.providers))
+
+    @cached_property
+    def broken_roots(self) -> Mapping[str, BrokenTree]:
+        """A broken provider of each tree that is concerned, by the root's uuid.
+
+        SAFETY: it is not certain which host such a tree belongs to, so nothing of it is judged.
+        """
+        return {root: one for one in self.broken for root in one.roots}
 
     @cached_property
     def sharing(self) -> tuple[Provider, ...]:

@@ -14,6 +14,8 @@ JUDGED_TRAITS = (OWNER_TRAIT, NODE_TRAIT, DISABLED_TRAIT, ONE_USE_TRAIT)
 # What Neutron's agents mark their providers with, and ports require: physical networks and kinds
 # of ports. Every trait that begins so is read.
 PORT_TRAITS = ("CUSTOM_PHYSNET_", "CUSTOM_VNIC_TYPE_")
+# Resource classes that begin so are those of ports: bandwidth and packet rate.
+PORT_CLASSES = "NET_"
 # The `max_unit` of an inventory that was made without one.
 UNLIMITED = 0x7FFFFFFF
 

@@ -98,6 +98,19 @@ def guard_in_words(guard: Guard) -> str:
     """`instance cell 0f3c…, uuid 9a1d…, host h1, …`"""
     fields = msgspec.to_builtins(guard)
     kind = fields.pop("type")
-    return f"{kind} " + ", ".join(
-        f"{name} {value}" for name, value in fields.items() if value is not None
-    )
+    known = ((name, value) for name, value in fields.items() if value not in (None, ""))
+    return f"{kind} " + ", ".join(f"{name.replace('_', ' ')} {_plain(one)}" for name, one in known)
+
+
+def _plain(value: object) -> str:
+    """A value of a guard in words."""
+    match value:
+        case bool():
+            return "yes" if value else "no"
+        case None:
+            return "none"
+        case list():
+            return " ".join(map(_plain, value)) or "none"
+        case dict():
+            return " ".join(f"{_plain(key)} {_plain(one)}" for key, one in value.items())
+    return str(value)

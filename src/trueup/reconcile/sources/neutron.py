@@ -65,6 +65,13 @@ class Neutron:
                 counted(seen)
         return tuple(found)
 
+    def lists_any(self) -> bool:
+        """Whether Neutron lists any port at all."""
+        path = "/v2.0/ports?fields=id&limit=1"
+        answer = document_of(NEUTRON, send_request(NEUTRON, self._adapter, "GET", path))
+        with well_formed(NEUTRON):
+            return bool(answer["ports"])
+
     def port(self, uuid: str) -> Mapping[str, Any] | None:
         """Neutron's document of one port; None: there is no such port."""
         path = f"/v2.0/ports/{quote(uuid)}?fields=binding:profile&fields=revision_number"

@@ -8,7 +8,15 @@ from dataclasses import replace
 from typing import Any, TypeVar
 from urllib.parse import quote
 
-from trueup.reconcile.facts import Amounts, LedgerFault, Owner, Provider, within_trees
+from trueup.reconcile.facts import (
+    Amounts,
+    LedgerFault,
+    Owner,
+    Provider,
+    canonical_uuid,
+    grouped,
+    within_trees,
+)
 from trueup.reconcile.sources.placement import documents
 from trueup.reconcile.sources.placement.contract import SHARING_TRAIT
 from trueup.reconcile.sources.placement.sharing import members_of_sharing, with_sharing
@@ -60,8 +68,15 @@ class LedgerApi:
         return dict(by_consumer)
 
     def held(self, consumers: Iterable[str]) -> dict[str, Amounts]:
-        held = self._each(self._held, consumers)
-        return {consumer: amounts for consumer, amounts in held.items() if amounts}
+        every = self._each(self._held, consumers)
+        held = {consumer: amounts for consumer, amounts in every.items() if amounts}
+        forms = grouped((canonical_uuid(written), written) for written in held)
+        doubtful = {one for same in forms.values() if len(same) > 1 for one in same}
+        return {
+            consumer: amounts
+            for consumer, amounts in held.items()
+            if consumer not in doubtful or self._lists(consumer, amounts)
+        }
 
     def owners(self, consumers: Iterable[str]) -> dict[str, Owner]:
         wanted = frozenset(consumers)
@@ -91,6 +106,13 @@ class LedgerApi:
             # A missing provider was deleted after it was listed.
             if stocks[uuid] is not None
         }
+
+    def _lists(self, consumer: str, amounts: Amounts) -> bool:
+        """Whether a provider lists a consumer in this form.
+
+        A server that compares without case returns for each form what one of them holds.
+        """
+        return any(consumer in self._allocations_of(provider) for provider in amounts)
 
     def _trees(self, uuids: Iterable[str]) -> dict[str, Provider]:
         trees = self._each(lambda uuid: self._listed(f"?in_tree={uuid}"), uuids)

@@ -1,0 +1,105 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Incidents that are made by hand, with SQL, on the databases of a real OpenStack.
+
+Each once misled an audit. What is expected is what an operator would say who knows what was done.
+"""
+
+from pathlib import Path
+
+import pytest
+
+from tests.cli.running import trueup
+from tests.clouds import damage
+from tests.clouds.cloud import RecordedCloud
+from tests.clouds.neutron import recorded_neutron
+from tests.reconcile.test_recorded_clouds import DB1, audit, plan
+
+# The provider of the bandwidth of devstack1.
+NIC = "f94dacca-2dc0-42d5-933e-63d17c2f75cb"
+DEVSTACK1 = "SELECT id FROM resource_providers WHERE name = 'devstack1'"
+DEVSTACK2 = "SELECT id FROM resource_providers WHERE name = 'devstack2'"
+OTHER_OWNER = (
+    "INSERT INTO projects (external_id) VALUES ('another')",
+    "UPDATE consumers SET project_id = (SELECT id FROM projects WHERE external_id = 'another') "
+    f"WHERE uuid = '{DB1}'",
+)
+
+
+def planted(cloud: RecordedCloud, *statements: str) -> None:
+    """Change Placement's rows by hand."""
+    for statement in statements:
+        damage.execute(cloud.placement_database_url, statement)
+
+
+def found(cloud: RecordedCloud) -> tuple[set[tuple[str, str]], int]:
+    """The findings, and the exit code."""
+    ran = audit(cloud)
+    rows = [row for row in ran.json() if row["Verdict"] == "finding"]
+    return {(row["Defect"], row["Subject"]) for row in rows}, ran.code
+
+
+def test_a_consumer_in_capital_letters_is_not_taken_for_a_second_row(recorded_cloud, tmp_path):
+    """MariaDB compares without case: it returns the instance again for the other form."""
+    cloud = recorded_cloud("healthy", "trueup")
+    planted(
+        cloud,
+        f"UPDATE allocations SET consumer_id = UPPER(consumer_id) WHERE consumer_id = '{DB1}'",
+        f"UPDATE consumers SET uuid = UPPER(uuid) WHERE uuid = '{DB1}'",
+    )
+    assert found(cloud) == ({("split-consumer", DB1)}, 3)
+    planned = plan(cloud, tmp_path / "plan.json")
+    assert planned.json() == []
+    assert "trueup-manage db fsck --repair" in planned.err
+
+
+@pytest.mark.parametrize("options", [(), ("--host", "devstack1"), ("--host", "devstack2")])
+def test_of_a_broken_tree_nothing_is_released(recorded_cloud, tmp_path, options):
+    """A child with the root of another host made its healthy consumers look doubled."""
+    cloud = recorded_cloud("healthy", "trueup")
+    planted(
+        cloud,
+        f"UPDATE resource_providers SET root_provider_id = ({_copied(DEVSTACK2)}) "
+        f"WHERE uuid = '{NIC}'",
+    )
+    ran = audit(cloud, *options)
+    rows = [(row["Defect"], row["Subject"]) for row in ran.json() if row["Verdict"] == "finding"]
+    assert set(rows) <= {("broken-tree", NIC)}
+    assert rows or options
+    assert ran.code == 5
+    assert plan(cloud, tmp_path / "plan.json").json() == []
+
+
+def _copied(query: str) -> str:
+    """MySQL reads no table that it writes, but a copy of it."""
+    return f"SELECT id FROM ({query}) AS copied"
+
+
+def test_a_neutron_that_lost_its_ports_releases_nothing(recorded_cloud, tmp_path):
+    cloud = recorded_cloud("healthy", "trueup")
+    with recorded_neutron("healthy", cloud.nova_conf) as neutron:
+        neutron.ports.clear()
+        assert found(cloud) == (set(), 5)
+        assert "it lists no port at all" in audit(cloud).err
+        assert plan(cloud, tmp_path / "plan.json").json() == []
+
+
+def test_an_owner_and_amounts_that_are_both_wrong_are_both_told(
+    recorded_cloud, tmp_path: Path, monkeypatch
+):
+    monkeypatch.setenv("TRUEUP_STATE_DIR", str(tmp_path / "state"))
+    cloud = recorded_cloud("healthy", "trueup")
+    planted(
+        cloud,
+        *OTHER_OWNER,
+        f"UPDATE allocations SET resource_provider_id = ({DEVSTACK1}) WHERE consumer_id = '{DB1}'",
+    )
+    assert found(cloud) == ({("wrong-provider", DB1), ("wrong-owner", DB1)}, 3)
+    path = tmp_path / "plan.json"
+    assert len(plan(cloud, path).json()) == 1
+    conf = ("--nova-conf", cloud.nova_conf)
+    assert trueup("rehearse", *conf, path).code == 0
+    assert trueup("apply", *conf, path).code == 0
+    assert found(cloud) == ({("wrong-owner", DB1)}, 3)
+    assert len(plan(cloud, path).json()) == 1
+    assert trueup("apply", *conf, path).code == 0
+    assert found(cloud) == (set(), 0)
