@@ -65,6 +65,7 @@ class Draft:
     host_aggregates: list[HostAggregate] = field(default_factory=list)
     pci_devices: list[PciDevice] = field(default_factory=list)
     ledger_faults: list[LedgerFault] = field(default_factory=list)
+    writes: dict[str, datetime] = field(default_factory=dict)
     disabled_cells: set[str] = field(default_factory=set)
     attached: Attachments = field(default_factory=Attachments)
 
@@ -130,6 +131,10 @@ class Draft:
         self.services.append(
             ComputeService(uuid_of(cell), name, forced_down=not up, last_seen=last_seen)
         )
+
+    def wrote(self, name: str, seconds: int) -> None:
+        """Placement wrote an allocation of this provider so many seconds after our clock's time."""
+        self.writes[uuid_of(name)] = NOW + timedelta(seconds=seconds)
 
     def forget(self, name: str, keep_service: bool = False) -> None:
         """The compute node of this name is deleted, and so is its service, unless that is kept."""
@@ -240,6 +245,7 @@ class Draft:
             ledger_faults=tuple(self.ledger_faults),
             disabled_cells=frozenset(self.disabled_cells),
             heartbeats={cell: self.reported[cell] for cell in heard},
+            ledger_writes=self.writes,
             domains=tuple(self.guests or ()),
             ports=tuple(self.attached.ports),
             pci_devices=tuple(

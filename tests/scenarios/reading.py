@@ -36,6 +36,8 @@ host h1 disabled version=74                     its compute service
 host node1 hypervisor=ironic reserved=1         a bare metal node; so much is reserved of each class
 device h1 0000:81:00.0                          a PCI device
 ledger-fault tree h1 its root is not known      what is wrong in Placement's own rows
+wrote h1 after=1200                             Placement wrote an allocation of it so many seconds
+                                                after what our clock says
 disabled cell1
 holds web h1 VCPU=2 MEMORY_MB=256               what Placement says; also of `resize-of-web`, and of
                                                 `web-without-dashes`
@@ -261,6 +263,10 @@ def _build(draft: Draft, cell: str, words: list[str]) -> None:
     draft.builds[uuid_of(words[0])] = NOW - timedelta(seconds=int(age)) if age else None
 
 
+def _wrote(draft: Draft, cell: str, words: list[str]) -> None:
+    draft.wrote(words[0], int(dict(_details(words))["after"]))
+
+
 def _forget(draft: Draft, cell: str, words: list[str]) -> None:
     draft.forget(words[0], keep_service="service" in words)
 
@@ -348,6 +354,7 @@ _PARTS = {
     "aggregate": _aggregate,
     "disabled": _disabled,
     "ledger-fault": _ledger_fault,
+    "wrote": _wrote,
     "map": _map,
     "guest": _guest,
     "neutron": _neutron,

@@ -2,7 +2,9 @@
 """Freshness: whether a cell's database is up to date, or lags behind like a stopped replica. Pure.
 
 SAFETY: two observations of a stopped replica agree with each other, so confirmation does not help.
-But in such a database no compute service has reported lately, and that shows it.
+But in such a database no compute service has reported lately, and that shows it. "Lately" is by our
+clock or by Placement's, whichever is later: a clock that is behind would hide the lag. Placement
+tells the time by its newest allocation of a host of the cell.
 """
 
 from dataclasses import replace
@@ -24,14 +26,17 @@ def with_freshness(facts: Facts, options: AuditOptions) -> Facts:
     reported = {
         facts.cells[cell]: moment for cell, moment in facts.heartbeats.items() if cell in with_hosts
     }
+    written = {facts.cells[cell]: moment for cell, moment in facts.written_in.items()}
 
     def judged(source: SourceStatus) -> SourceStatus:
         moment = reported.get(source.source)
         if moment is None or source.source in options.cells_allowed_behind:
             return replace(source, behind="")
-        age = facts.taken_at - moment
-        behind = _words(age) if age > facts.service_down_time else ""
-        return replace(source, behind=behind)
+        newest = written.get(source.source, facts.taken_at)
+        age = max(facts.taken_at, newest) - moment
+        if age <= facts.service_down_time:
+            return replace(source, behind="")
+        return replace(source, behind=_words(age, by_ledger=newest > facts.taken_at))
 
     sources = tuple(map(judged, facts.coverage.sources))
     if sources == facts.coverage.sources:
@@ -39,7 +44,8 @@ def with_freshness(facts: Facts, options: AuditOptions) -> Facts:
     return replace(facts, coverage=replace(facts.coverage, sources=sources))
 
 
-def _words(age: timedelta) -> str:
+def _words(age: timedelta, by_ledger: bool) -> str:
     seconds = int(age.total_seconds())
     told = f"{seconds // 60} minutes" if seconds >= _IN_MINUTES else f"{seconds} seconds"
-    return f"its newest service report is {told} old; this may be a lagging replica"
+    since = " older than Placement's newest allocation of its hosts" if by_ledger else " old"
+    return f"its newest service report is {told}{since}; this may be a lagging replica"

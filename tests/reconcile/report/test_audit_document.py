@@ -107,6 +107,18 @@ def test_counts_are_of_all_and_a_filter_hides_only_rows():
     assert set(every["counts"]["by_defect"]) <= {defect.NAME for defect in DEFECTS}
 
 
+def test_what_has_no_verdict_is_counted_also_where_it_is_not_listed():
+    cloud = (
+        "cell1\n  host h1 VCPU=8 MEMORY_MB=8192\n  server web on h1 VCPU=2 MEMORY_MB=256\n"
+        "  host h2 without-provider\n  server app on h2 VCPU=2 MEMORY_MB=256\n"
+        "holds web h1 VCPU=2 MEMORY_MB=256\n"
+    )
+    some, every = document(cloud), document(cloud, EVERYTHING)
+    for name in ("right", "not_checked"):
+        assert name not in some
+        assert some["counts"][name] == every["counts"][name] == len(every[name]) == 1
+
+
 def test_what_is_muted_says_why_and_until_when():
     made = document(BROKEN, WHOLE, said("finding", OLD))
     [muted] = made["muted"]

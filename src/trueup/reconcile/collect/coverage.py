@@ -3,7 +3,7 @@
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from itertools import chain
 from typing import TypeVar
@@ -141,6 +141,7 @@ class Collected:
     optional: tuple[SourceStatus, ...] = ()
     unsupported: tuple[Unsupported, ...] = ()
     ledger_faults: tuple[LedgerFault, ...] = ()
+    ledger_writes: Mapping[str, datetime] = field(default_factory=dict)
 
 
 def facts_of(cloud: Cloud, collected: Collected) -> Facts:
@@ -171,6 +172,7 @@ def facts_of(cloud: Cloud, collected: Collected) -> Facts:
         deleted_compute_nodes=tuple(row for row in nodes if row.deleted),
         deleted_services=tuple(row for row in services if row.deleted),
         heartbeats=collected.cells.heartbeats,
+        ledger_writes=collected.ledger_writes,
         build_requests=registry.build_requests,
         disabled_cells=frozenset(cell.uuid for cell in collected.cells.every if cell.disabled),
         host_mappings=registry.host_mappings,

@@ -36,16 +36,18 @@ def collect_places(cloud: Cloud, progress: Progress, places: frozenset[str]) -> 
     )
     trees = whole_trees(ledger, ledger.trees(uuids, {row.node for row in nodes}))
     consumers = ledger.held_of(trees)
+    providers = ledger.completed(trees)
     collected = Collected(
         taken_at=taken_at,
         cells=cells,
         registry=registry,
-        providers=ledger.completed(trees),
+        providers=providers,
         consumers=consumers,
         # No instance is judged, and so no owner.
         owners={},
         read_via=ledger.read_via,
         ledger_faults=ledger.faults(),
+        ledger_writes=ledger.written(providers),
     )
     return _of_places(facts_of(cloud, collected), nodes, places | trees.keys())
 

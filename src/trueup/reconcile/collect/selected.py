@@ -92,6 +92,7 @@ def collect_selected(cloud: Cloud, progress: Progress, selection: Selection) -> 
         owners=ledger.owners(consumers),
         read_via=ledger.read_via,
         ledger_faults=ledger.faults() if of_places else (),
+        ledger_writes=ledger.written(providers),
         ports=ports,
         domains=domains,
         optional=(*of_neutron, *of_libvirt),

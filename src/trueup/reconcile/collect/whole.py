@@ -46,6 +46,7 @@ def collect_whole(cloud: Cloud, progress: Progress) -> Facts:
         owners=ledger.owners,
         read_via=ledger.read_via,
         ledger_faults=ledger.faults,
+        ledger_writes=ledger.written,
         ports=ports,
         domains=domains,
         optional=(*of_neutron, *of_libvirt),

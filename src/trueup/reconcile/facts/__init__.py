@@ -61,7 +61,6 @@ from trueup.reconcile.facts.providers import (
     within_trees,
 )
 from trueup.reconcile.facts.records import InstanceRecord
-from trueup.reconcile.facts.trees import BrokenTree
 
 __all__ = [
     "DISABLED_TRAIT",
@@ -80,7 +79,6 @@ __all__ = [
     "Amounts",
     "AssignedResource",
     "BlockDevice",
-    "BrokenTree",
     "BuildRequest",
     "ComputeNode",
     "ComputeService",

@@ -60,6 +60,9 @@ class Facts:
     build_requests: tuple[BuildRequest, ...] = ()
     # When any service of each cell, of whatever kind, last reported: cell uuid → time.
     heartbeats: Mapping[str, datetime] = field(default_factory=dict)
+    # When an allocation of each provider was last written, by Placement's clock: provider uuid →
+    # time. Read from its database only.
+    ledger_writes: Mapping[str, datetime] = field(default_factory=dict)
     # Owner and generation, known for the consumers that a plan is about.
     holdings: Mapping[str, Holding] = field(default_factory=dict)
     # Of each consumer, by its uuid; empty where they were not read, which the coverage says.
@@ -235,6 +238,17 @@ class Facts:
         SAFETY: it is not certain which host such a tree belongs to, so nothing of it is judged.
         """
         return {root: one for one in self.broken for root in one.roots}
+
+    @cached_property
+    def written_in(self) -> Mapping[str, datetime]:
+        """When an allocation of any host of each cell was last written, by the cell's uuid."""
+        newest: dict[str, datetime] = {}
+        for node in self.compute_nodes:
+            for row in self.trees.get(node.uuid, ()):
+                moment = self.ledger_writes.get(row.uuid)
+                if moment is not None and moment > newest.get(node.cell, datetime.min):
+                    newest[node.cell] = moment
+        return newest
 
     @cached_property
     def sharing(self) -> tuple[Provider, ...]:

@@ -82,6 +82,8 @@ def _counts(what: ShownAudit) -> Document:
         "unchecked": len(audit.unchecked),
         "silent_sources": len(audit.coverage.missing),
         "left_alone": len(audit.left_alone),
+        "right": what.right,
+        "not_checked": what.not_checked,
         "by_severity": {severity.value: severities[severity] for severity in Severity},
         "by_defect": dict(sorted(Counter(row.defect for row in audit.findings).items())),
     }

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Which findings of an audit are shown, and in which order; it never changes a verdict. Pure."""
 
+from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Literal
@@ -36,21 +37,38 @@ class AuditView:
 
 @dataclass(frozen=True, slots=True)
 class ShownAudit:
-    """An audit with the findings that a view shows, in its order, and how many it hides."""
+    """An audit with the findings that a view shows, in its order, and how many it hides.
+
+    Of the instances and consumers without a verdict, so many are `right`, and so many were
+    `not_checked`; `remarks` are about each of them, if the view shows everything.
+    """
 
     audit: Audit
     view: AuditView
     findings: tuple[Finding, ...]
     hidden: int
+    right: int = 0
+    not_checked: int = 0
     remarks: tuple[Remark, ...] = ()
 
 
 def shown(audit: Audit, view: AuditView, remarks: Iterable[Remark] = ()) -> ShownAudit:
-    """What a view shows of an audit; `remarks` are of what has no verdict, if that is shown."""
+    """What a view shows of an audit; `remarks` are about all that has no verdict."""
     findings = [row for row in audit.findings if view.shows(row)]
-    ordered = tuple(_in_order(findings, view.order))
-    rest = tuple(remarks) if view.everything else ()
-    return ShownAudit(audit, view, ordered, len(audit.findings) - len(findings), rest)
+    counted, kept = Counter[bool](), list[Remark]()
+    for row in remarks:
+        counted[row.right] += 1
+        if view.everything:
+            kept.append(row)
+    return ShownAudit(
+        audit=audit,
+        view=view,
+        findings=tuple(_in_order(findings, view.order)),
+        hidden=len(audit.findings) - len(findings),
+        right=counted[True],
+        not_checked=counted[False],
+        remarks=tuple(kept),
+    )
 
 
 def _in_order(findings: Iterable[Finding], order: Order) -> list[Finding]:

@@ -4,6 +4,7 @@
 from collections.abc import Callable
 from contextlib import closing
 from dataclasses import replace
+from datetime import timedelta
 from pathlib import Path
 
 import pytest
@@ -13,6 +14,7 @@ from tests.clouds import damage
 from tests.placement.client import UUID, Client
 from trueup.lab.serving import serve
 from trueup.placement.app import PlacementApplication, make_app
+from trueup.reconcile.clock import now
 from trueup.reconcile.facts import JUDGED_TRAITS, PORT_TRAITS, Owner
 from trueup.reconcile.sources.placement.client import Placement
 from trueup.reconcile.sources.placement.contract import Ledger
@@ -87,9 +89,9 @@ def three_ways(url: str) -> list[Ledger]:
             by_api = over_http(plain, "API")
         with serve(application) as whole:
             exported = over_http(whole, "export")
-    # Only a database shows the faults of its rows.
+    # Only a database shows the faults and the times of its rows.
     every = (by_api, exported, from_database(url))
-    return [replace(one, read_via="", faults=()) for one in every]
+    return [replace(one, read_via="", faults=(), written={}) for one in every]
 
 
 def untagged(ledger: Ledger) -> Ledger:
@@ -134,6 +136,25 @@ def test_all_three_ways_give_equal_facts(filled):
         NESTED: {"VGPU": 1},
         POOL: {"DISK_GB": 4},
     }
+
+
+def test_a_database_tells_when_an_allocation_of_a_provider_was_written_last(database_url):
+    with closing(service(database_url)) as application:
+        before = now().replace(microsecond=0)
+        fill(Client(application))
+    written = from_database(database_url).written
+    held = {uuid for amounts in from_database(database_url).consumers.values() for uuid in amounts}
+    assert written.keys() == held
+    assert all(before <= moment <= now() for moment in written.values())
+    later = before + timedelta(days=1)
+    damage.execute(
+        database_url,
+        f"UPDATE allocations SET updated_at = '{later}' WHERE resource_provider_id = "
+        f"(SELECT id FROM resource_providers WHERE uuid = '{HOST}')",
+    )
+    assert from_database(database_url).written == written | {HOST: later}
+    with closing(PlacementDatabase(database_url)) as database:
+        assert database.written([HOST, UUID(404)]) == {HOST: later}
 
 
 @pytest.mark.parametrize(

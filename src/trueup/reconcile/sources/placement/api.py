@@ -5,6 +5,7 @@ import re
 from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
+from datetime import datetime
 from typing import Any, TypeVar
 from urllib.parse import quote
 
@@ -82,6 +83,9 @@ class LedgerApi:
         wanted = frozenset(consumers)
         self._each(self._held, wanted - self._owners.keys())
         return {uuid: self._owners[uuid] for uuid in wanted & self._owners.keys()}
+
+    def written(self, providers: Iterable[str]) -> dict[str, datetime]:
+        return {}
 
     def completed(self, trees: Mapping[str, Provider]) -> dict[str, Provider]:
         """As `LedgerLookup.completed`."""

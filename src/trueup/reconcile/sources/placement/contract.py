@@ -2,7 +2,8 @@
 """What every reader of Placement offers, and the values that it returns. No SQL and no HTTP."""
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from datetime import datetime
 from typing import Protocol
 
 from trueup.reconcile.facts import Amounts, LedgerFault, Owner, Provider
@@ -17,7 +18,8 @@ class Ledger:
     """All providers, and the amounts that each consumer holds.
 
     `read_via` is `API`, `export` or `database`; only a database shows `faults`. `owners` has the
-    owner of each consumer; None: they were not read.
+    owner of each consumer; None: they were not read. `written` says when an allocation of each
+    provider was last written; only a database says it.
     """
 
     providers: Mapping[str, Provider]
@@ -25,6 +27,7 @@ class Ledger:
     read_via: str
     faults: tuple[LedgerFault, ...] = ()
     owners: Mapping[str, Owner] | None = None
+    written: Mapping[str, datetime] = field(default_factory=dict)
 
 
 class LedgerLookup(Protocol):
@@ -53,6 +56,9 @@ class LedgerLookup(Protocol):
 
     def owners(self, consumers: Iterable[str]) -> dict[str, Owner] | None:
         """The owner of each of these consumers that holds something; None: they were not read."""
+
+    def written(self, providers: Iterable[str]) -> dict[str, datetime]:
+        """When an allocation of each of these providers was last written; empty if not known."""
 
     def completed(self, trees: Mapping[str, Provider]) -> dict[str, Provider]:
         """All providers of these trees with inventories, and the providers that share with them."""

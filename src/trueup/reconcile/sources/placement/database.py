@@ -6,6 +6,7 @@ providers without a root.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
+from datetime import datetime
 from functools import cached_property
 from typing import Any
 
@@ -63,6 +64,10 @@ class PlacementDatabase:
         wanted = sorted(set(consumers))
         return self._database.ask(lambda session: _Reading(session).owners(wanted))
 
+    def written(self, providers: Iterable[str]) -> dict[str, datetime]:
+        wanted = sorted(set(providers))
+        return self._database.ask(lambda session: _Reading(session).written(wanted))
+
     def completed(self, trees: Mapping[str, Provider]) -> dict[str, Provider]:
         return self._database.ask(lambda session: _Reading(session).completed(trees))
 
@@ -85,7 +90,9 @@ class _Reading:
         consumers = amounts_of(held, uuids, self._classes)
         every = self._session.every_row(tables.EVERY_CONSUMER, tables.consumers.c.id)
         owners = owners_of(row for row in every if row.uuid in consumers)
-        return Ledger(providers, consumers, DATABASE, self.faults(), owners)
+        times = self._session.rows(tables.NEWEST_WRITES)
+        written = _times_of(times, uuids)
+        return Ledger(providers, consumers, DATABASE, self.faults(), owners, written)
 
     def faults(self) -> tuple[LedgerFault, ...]:
         key = tables.providers.c.id
@@ -141,6 +148,13 @@ class _Reading:
         found = self._session.rows_of(tables.EVERY_CONSUMER, tables.consumers.c.uuid, consumers)
         return owners_of(row for row in found if row.uuid in wanted)
 
+    def written(self, providers: Sequence[str]) -> dict[str, datetime]:
+        rows = self._provider_rows(tables.providers.c.uuid, providers)
+        uuids = {number: str(row.uuid) for number, row in rows.items()}
+        key = tables.allocations.c.resource_provider_id
+        times = self._session.rows_of(tables.NEWEST_WRITES, key, sorted(uuids))
+        return _times_of(times, uuids)
+
     def completed(self, trees: Mapping[str, Provider]) -> dict[str, Provider]:
         columns = tables.providers.c
         sharing = [row.resource_provider_id for row in self._session.rows(tables.EVERY_SHARING)]
@@ -187,3 +201,12 @@ class _Reading:
     @cached_property
     def _classes(self) -> dict[int, str]:
         return {row.id: row.name for row in self._session.rows(select(tables.resource_classes))}
+
+
+def _times_of(rows: Iterable[Row], uuids: Mapping[int, str]) -> dict[str, datetime]:
+    """Times from rows of NEWEST_WRITES, by the provider's uuid."""
+    return {
+        uuids[row.resource_provider_id]: row.written
+        for row in rows
+        if row.written is not None and row.resource_provider_id in uuids
+    }

@@ -2,6 +2,7 @@
 """Looks up parts of a ledger that was already read completely."""
 
 from collections.abc import Iterable, Mapping
+from datetime import datetime
 from functools import cached_property
 
 from trueup.reconcile.facts import (
@@ -52,6 +53,10 @@ class LoadedLedger:
         if known is None:
             return None
         return {uuid: known[uuid] for uuid in consumers if uuid in known}
+
+    def written(self, providers: Iterable[str]) -> dict[str, datetime]:
+        known = self._ledger.written
+        return {uuid: known[uuid] for uuid in providers if uuid in known}
 
     def completed(self, trees: Mapping[str, Provider]) -> dict[str, Provider]:
         roots = frozenset(row.root for row in trees.values())

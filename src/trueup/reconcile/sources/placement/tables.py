@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Placement's tables, and queries that leave out the same rows as Placement's API."""
 
-from sqlalchemy import Float, Select, column, select, table
+from sqlalchemy import DateTime, Float, Select, column, func, select, table
 
 from trueup.reconcile.sources.placement.contract import SHARING_TRAIT
 
@@ -28,6 +28,7 @@ allocations = table(
     "allocations",
     *map(column, ("id", "resource_provider_id", "resource_class_id", "consumer_id", "used")),
 )
+allocation_times = (column("created_at", DateTime), column("updated_at", DateTime))
 consumers = table("consumers", *map(column, ("id", "uuid", "project_id", "user_id")))
 projects = table("projects", column("id"), column("external_id"))
 users = table("users", column("id"), column("external_id"))
@@ -51,6 +52,15 @@ EVERY_AGGREGATE = select(
 ).join_from(provider_aggregates, aggregates, aggregates.c.id == provider_aggregates.c.aggregate_id)
 EVERY_ALLOCATION = select(allocations).join_from(
     allocations, consumers, consumers.c.uuid == allocations.c.consumer_id
+)
+# Placement replaces the rows of a consumer, so a write makes new ones.
+NEWEST_WRITES = (
+    select(
+        allocations.c.resource_provider_id,
+        func.max(func.coalesce(*reversed(allocation_times))).label("written"),
+    )
+    .select_from(allocations)
+    .group_by(allocations.c.resource_provider_id)
 )
 EVERY_CONSUMER = (
     select(
