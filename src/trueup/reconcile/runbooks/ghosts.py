@@ -130,7 +130,8 @@ def _without_domain(
     if holding.allocations is None:
         return steps
     gone = [DomainIs(one.host, one.uuid, None) for one in facts.domains_of[instance.uuid]]
-    return (*steps, guarded_step({instance.uuid: None}, facts, finding, instance, gone))
+    release = guarded_step({instance.uuid: None}, facts, finding, instance, gone)
+    return release if isinstance(release, Declined) else (*steps, *release)
 
 
 def _runs(domains: Iterable[Domain]) -> bool:
