@@ -238,8 +238,8 @@ KEPT: Mapping[type, frozenset[str]] = {
 }
 
 
-# Values made of facts when they are asked for; no file holds them.
-DERIVED = frozenset({kinds.InstanceRecord})
+# Values that are asked for when they are needed; no file holds them.
+DERIVED = frozenset({kinds.InstanceRecord, kinds.NetworkAgent})
 
 
 def undecided_fields() -> list[str]:

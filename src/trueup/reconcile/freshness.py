@@ -8,7 +8,7 @@ tells the time by its newest allocation of a host of the cell.
 """
 
 from dataclasses import replace
-from datetime import timedelta
+from datetime import datetime, timedelta
 
 from trueup.reconcile.facts import Facts, SourceStatus
 from trueup.reconcile.options import AuditOptions
@@ -26,7 +26,7 @@ def with_freshness(facts: Facts, options: AuditOptions) -> Facts:
     reported = {
         facts.cells[cell]: moment for cell, moment in facts.heartbeats.items() if cell in with_hosts
     }
-    written = {facts.cells[cell]: moment for cell, moment in facts.written_in.items()}
+    written = {facts.cells[cell]: moment for cell, moment in _written(facts).items()}
 
     def judged(source: SourceStatus) -> SourceStatus:
         moment = reported.get(source.source)
@@ -42,6 +42,17 @@ def with_freshness(facts: Facts, options: AuditOptions) -> Facts:
     if sources == facts.coverage.sources:
         return facts
     return replace(facts, coverage=replace(facts.coverage, sources=sources))
+
+
+def _written(facts: Facts) -> dict[str, datetime]:
+    """When an allocation of any host of each cell was last written, by the cell's uuid."""
+    newest: dict[str, datetime] = {}
+    for node in facts.compute_nodes if facts.ledger_writes else ():
+        for row in facts.trees.get(node.uuid, ()):
+            moment = facts.ledger_writes.get(row.uuid)
+            if moment is not None and moment > newest.get(node.cell, datetime.min):
+                newest[node.cell] = moment
+    return newest
 
 
 def _words(age: timedelta, by_ledger: bool) -> str:

@@ -240,17 +240,6 @@ class Facts:
         return {root: one for one in self.broken for root in one.roots}
 
     @cached_property
-    def written_in(self) -> Mapping[str, datetime]:
-        """When an allocation of any host of each cell was last written, by the cell's uuid."""
-        newest: dict[str, datetime] = {}
-        for node in self.compute_nodes:
-            for row in self.trees.get(node.uuid, ()):
-                moment = self.ledger_writes.get(row.uuid)
-                if moment is not None and moment > newest.get(node.cell, datetime.min):
-                    newest[node.cell] = moment
-        return newest
-
-    @cached_property
     def sharing(self) -> tuple[Provider, ...]:
         """The providers that share what they have by an aggregate."""
         return tuple(row for row in self.providers.values() if row.sharing)
