@@ -39,7 +39,7 @@ DOORS = {
     ),
     "oslo_utils": ("trueup.placement.api.wire", "trueup.placement.store"),
     "platformdirs": ("trueup.cli.state",),
-    "prometheus_client": ("trueup.placement.metrics",),
+    "prometheus_client": ("trueup.placement.metrics", "trueup.reconcile.watch.metrics"),
     "rich": ("trueup.cli",),
     "sqlalchemy": ("trueup.lab", "trueup.placement.store", "trueup.reconcile.sources"),
     "webob": ("trueup.placement.api.accept", "trueup.placement.app"),

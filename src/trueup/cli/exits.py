@@ -25,6 +25,7 @@ from trueup.reconcile.collect import selection
 from trueup.reconcile.report import story_subjects
 from trueup.reconcile.runbooks import ghosts
 from trueup.reconcile.sources import errors as cloud
+from trueup.reconcile.watch import errors as watch
 
 # Error type → exit code, and its sentence: what is wrong, and what to do.
 _WORDS: dict[type[Exception], tuple[ExitCode, Callable[[Any], str]]] = {
@@ -126,6 +127,26 @@ _WORDS: dict[type[Exception], tuple[ExitCode, Callable[[Any], str]]] = {
             f"the second observation was made {e.apart.total_seconds():.0f} s after the first, "
             f"and must be {e.interval.total_seconds():g} s later. "
             "Name an older one with --first, or a shorter time with --interval."
+        ),
+    ),
+    watch.WatchedAlready: (
+        ExitCode.USAGE,
+        lambda e: (
+            f"another 'trueup watch' uses {e.folder}. Stop that one, or name another folder with "
+            "--state-dir."
+        ),
+    ),
+    watch.FolderUnusable: (
+        ExitCode.USAGE,
+        lambda e: (
+            f"{e.folder} cannot be used: {e.reason}. Name a folder of yours with --state-dir."
+        ),
+    ),
+    watch.AddressUnusable: (
+        ExitCode.USAGE,
+        lambda e: (
+            f"nothing can be served at {e.address}: {e.reason}. Name a free port of this machine "
+            "with --listen."
         ),
     ),
     snapshot.SnapshotUnusable: (

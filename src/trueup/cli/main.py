@@ -22,6 +22,7 @@ COMMANDS = {
     "audit": "trueup.cli.audit:AuditCommand",
     "explain": "trueup.cli.explain:ExplainCommand",
     "report": "trueup.cli.report:ReportCommand",
+    "watch": "trueup.cli.watch:WatchCommand",
     "plan": "trueup.cli.plan:PlanCommand",
     "plan show": "trueup.cli.plan_show:PlanShowCommand",
     "apply": "trueup.cli.apply:ApplyCommand",

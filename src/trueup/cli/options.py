@@ -13,6 +13,7 @@ _ABOVE_ZERO = {
     "rate": "--rate",
     "seconds": "--seconds",
     "concurrency": "--concurrency",
+    "rounds": "--rounds",
 }
 _NOT_NEGATIVE = {"grace": "--grace", "limit": "--limit", "max_age": "--max-age", "pause": "--pause"}
 # What names a cloud or a way to read it, and has no say where a snapshot is read.

@@ -14,6 +14,7 @@ from trueup.reconcile.journal import Journal
 from trueup.reconcile.journals import Unreadable
 from trueup.reconcile.observation import Observation
 from trueup.reconcile.page.cards import DefectGroup, defect_groups
+from trueup.reconcile.page.history import Plot
 from trueup.reconcile.page.split import CapacitySplit, capacity_splits, summed
 from trueup.reconcile.page.timeline import Timeline, timeline
 from trueup.reconcile.page.trees import CellTree, Ground, HostTree, cell_trees, other_trees
@@ -70,7 +71,10 @@ class SeverityCount:
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """Everything on the page, in its order. `origin` says what was audited, `version` by what."""
+    """Everything on the page, in its order. `origin` says what was audited, `version` by what.
+
+    `history` is of the rounds of a watch.
+    """
 
     taken_at: datetime
     origin: str
@@ -88,6 +92,7 @@ class Page:
     left_alone: tuple[ReasonGroup, ...]
     acknowledged: tuple[Acknowledged, ...]
     timeline: Timeline
+    history: Plot | None = None
 
 
 def page_of(

@@ -1,0 +1,27 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Why a watch cannot begin. Apart from what it works with, so that naming them loads no library."""
+
+from dataclasses import dataclass
+
+
+@dataclass(eq=False)
+class WatchedAlready(Exception):
+    """Another process watches with the same folder."""
+
+    folder: str
+
+
+@dataclass(eq=False)
+class FolderUnusable(Exception):
+    """The folder for what watching remembers cannot be made or written."""
+
+    folder: str
+    reason: str
+
+
+@dataclass(eq=False)
+class AddressUnusable(Exception):
+    """Nothing can be served at this address: it is taken, or not of this machine."""
+
+    address: str
+    reason: str

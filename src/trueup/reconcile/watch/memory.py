@@ -1,0 +1,174 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What watching remembers from round to round, and across restarts. Pure.
+
+SAFETY: a finding is gone only if a round whose sources all answered no longer has it. It is
+confirmed only if it was there, with the same evidence, for as long as a plan waits between its two
+observations.
+"""
+
+import hashlib
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+from typing import Literal
+
+import msgspec
+
+from trueup.reconcile.audit import Audit
+from trueup.reconcile.findings import Finding, Severity
+
+# After more rounds than these, of the older half every second one is forgotten.
+ROUNDS_MAX = 1000
+
+RoundState = Literal["complete", "incomplete", "failed"]
+
+
+@dataclass(frozen=True, slots=True)
+class Sighting:
+    """A finding and when it was seen: since `first_seen` in every round, with this evidence.
+
+    `evidence` is a digest. `rounds` is how many had it, with whatever evidence. `since` is when the
+    defect began, as far as the facts tell.
+    """
+
+    id: str
+    defect: str
+    severity: Severity
+    uuid: str
+    where: str
+    evidence: str
+    first_seen: datetime
+    last_seen: datetime
+    rounds: int = 1
+    since: datetime | None = None
+
+    def confirmed(self, interval: timedelta) -> bool:
+        """Whether two rounds that are so far apart, and all between them, have it."""
+        return self.last_seen - self.first_seen >= interval
+
+
+@dataclass(frozen=True, slots=True)
+class Round:
+    """How one round ended. `counts` are findings by severity, `reason` says why it failed."""
+
+    at: datetime
+    state: RoundState
+    seconds: float = 0.0
+    counts: Mapping[str, int] | None = None
+    unchecked: int = 0
+    reason: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Memory:
+    """The cells that were watched (uuids), what was seen, the rounds, and what was notified."""
+
+    cells: tuple[str, ...] = ()
+    sightings: tuple[Sighting, ...] = ()
+    rounds: tuple[Round, ...] = ()
+    notified: frozenset[str] = frozenset()
+
+    def confirmed(self, interval: timedelta) -> tuple[Sighting, ...]:
+        """The findings that the two-look rule confirms."""
+        return tuple(one for one in self.sightings if one.confirmed(interval))
+
+    @property
+    def has_new(self) -> bool:
+        """Whether the last round has a finding that no round before had: it is to be confirmed.
+
+        One that is there with other evidence each time does not count, or a busy cloud would be
+        read again and again.
+        """
+        last = self.rounds[-1] if self.rounds else None
+        if last is None or last.state == "failed":
+            return False
+        return any(one.rounds == 1 and one.last_seen == last.at for one in self.sightings)
+
+
+@dataclass(frozen=True, slots=True)
+class News:
+    """How the set of confirmed findings differs from what was last notified."""
+
+    appeared: tuple[Sighting, ...]
+    gone: tuple[str, ...]
+
+    def __bool__(self) -> bool:
+        return bool(self.appeared or self.gone)
+
+
+def after_round(memory: Memory, audit: Audit, cells: Iterable[str], seconds: float) -> Memory:
+    """What is remembered after an audit that took so many seconds."""
+    watched = tuple(sorted(cells))
+    known = memory if not memory.cells or set(memory.cells) & set(watched) else Memory()
+    before = {one.id: one for one in known.sightings}
+    found = {row.id: _sighting(row, before.get(row.id), audit.taken_at) for row in audit.findings}
+    muted = {one.finding.id for one in audit.muted}
+    kept = [
+        one
+        for one in known.sightings
+        if one.id not in found and one.id not in muted and _may_be_there(one, audit)
+    ]
+    counts = {
+        severity.value: sum(row.severity is severity for row in audit.findings)
+        for severity in Severity
+    }
+    ended = Round(
+        at=audit.taken_at,
+        state="incomplete" if audit.incomplete else "complete",
+        seconds=round(seconds, 3),
+        counts=counts,
+        unchecked=len(audit.unchecked),
+    )
+    return Memory(
+        watched, (*found.values(), *kept), _thinned((*known.rounds, ended)), known.notified
+    )
+
+
+def after_failure(memory: Memory, at: datetime, seconds: float, reason: str) -> Memory:
+    """What is remembered after a round that failed: it says nothing about findings."""
+    failed = Round(at, "failed", round(seconds, 3), reason=reason)
+    return replace(memory, rounds=_thinned((*memory.rounds, failed)))
+
+
+def news_in(memory: Memory, interval: timedelta) -> News:
+    """What has to be notified; a finding that is no longer confirmed, but there, is not gone."""
+    appeared = tuple(one for one in memory.confirmed(interval) if one.id not in memory.notified)
+    there = {one.id for one in memory.sightings}
+    return News(appeared, tuple(sorted(memory.notified - there)))
+
+
+def after_notifying(memory: Memory, news: News) -> Memory:
+    """The same memory, in which this has been notified."""
+    notified = memory.notified - set(news.gone) | {one.id for one in news.appeared}
+    return replace(memory, notified=frozenset(notified))
+
+
+def _may_be_there(one: Sighting, audit: Audit) -> bool:
+    """Whether a finding that an audit does not have may be there all the same."""
+    return not audit.coverage.complete or any(
+        row.subject.uuid == one.uuid for row in audit.unchecked
+    )
+
+
+def _sighting(row: Finding, before: Sighting | None, now: datetime) -> Sighting:
+    evidence = hashlib.sha256(msgspec.json.encode(row)).hexdigest()[:16]
+    same = before is not None and before.evidence == evidence
+    return Sighting(
+        id=row.id,
+        defect=row.defect,
+        severity=row.severity,
+        uuid=row.subject.uuid,
+        where=row.where,
+        evidence=evidence,
+        first_seen=before.first_seen if before and same else now,
+        last_seen=now,
+        rounds=before.rounds + 1 if before else 1,
+        since=row.since,
+    )
+
+
+def _thinned(rounds: tuple[Round, ...]) -> tuple[Round, ...]:
+    if len(rounds) <= ROUNDS_MAX:
+        return rounds
+    half = len(rounds) // 2
+    return (*rounds[:half:2], *rounds[half:])

@@ -1,0 +1,138 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The status of watching as Prometheus metrics. Every scrape sees one round, never half of two."""
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator
+from datetime import UTC, datetime
+
+from prometheus_client import CollectorRegistry
+from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
+from prometheus_client.exposition import CONTENT_TYPE_LATEST, generate_latest
+from prometheus_client.registry import Collector
+
+from trueup.reconcile.clock import now
+from trueup.reconcile.findings import Severity
+from trueup.reconcile.watch.status import WatchStatus
+
+CONTENT_TYPE = CONTENT_TYPE_LATEST
+_PARTS = ("capacity", "right", "undecided", "phantom", "missing")
+_STATES = ("answered", "partly", "behind", "silent")
+_RESULTS = ("complete", "incomplete", "failed")
+
+
+class StatusMetrics(Collector):
+    """Collects what a function says that the status is."""
+
+    def __init__(self, status: Callable[[], WatchStatus]) -> None:
+        self._status = status
+        self._registry = CollectorRegistry(auto_describe=False)
+        self._registry.register(self)
+
+    def text(self) -> bytes:
+        """The metrics in Prometheus' text format."""
+        return generate_latest(self._registry)
+
+    def collect(self) -> Iterable[Metric]:
+        status = self._status()
+        yield from _rounds(status)
+        # SAFETY: before a round has succeeded nothing is known, and 0 would say that nothing is.
+        if status.last_success:
+            yield from _findings(status)
+            yield from _sources(status)
+            yield _capacity(status)
+
+
+def _rounds(status: WatchStatus) -> Iterator[Metric]:
+    rounds = CounterMetricFamily(
+        "trueup_watch_rounds", "Rounds since the start, by how they ended", labels=["result"]
+    )
+    for result in _RESULTS:
+        rounds.add_metric([result], status.rounds.get(result, 0))
+    yield rounds
+    notified = CounterMetricFamily(
+        "trueup_watch_notifications", "Runs of the hook, by how they ended", labels=["result"]
+    )
+    for result in ("done", "failed"):
+        notified.add_metric([result], status.notifications.get(result, 0))
+    yield notified
+    phases = GaugeMetricFamily(
+        "trueup_watch_phase_seconds", "Seconds of each phase of the last round", labels=["phase"]
+    )
+    for name, seconds in status.phases.items():
+        phases.add_metric([name], seconds)
+    yield phases
+    last = GaugeMetricFamily(
+        "trueup_watch_last_success_timestamp_seconds",
+        "When the last round that did not fail observed the cloud",
+    )
+    if status.last_success:
+        last.add_metric([], _epoch(status.last_success))
+    yield last
+
+
+def _findings(status: WatchStatus) -> Iterator[Metric]:
+    found = GaugeMetricFamily(
+        "trueup_watch_findings",
+        "Findings; confirmed: two observations have them with the same evidence",
+        labels=["defect", "severity", "confirmed"],
+    )
+    sightings = status.memory.sightings
+    counts = Counter(
+        (one.defect, one.severity, one.confirmed(status.confirm_after)) for one in sightings
+    )
+    for (defect, severity, confirmed), count in sorted(counts.items()):
+        found.add_metric([defect, severity.value, "yes" if confirmed else "no"], count)
+    yield found
+    total = GaugeMetricFamily(
+        "trueup_watch_findings_by_severity", "Findings of each severity", labels=["severity"]
+    )
+    by_severity = Counter(one.severity for one in sightings)
+    for severity in Severity:
+        total.add_metric([severity.value], by_severity[severity])
+    yield total
+    oldest = GaugeMetricFamily(
+        "trueup_watch_oldest_finding_age_seconds", "How long the oldest finding has been there"
+    )
+    began = [one.since or one.first_seen for one in sightings]
+    oldest.add_metric([], max(0.0, (now() - min(began)).total_seconds()) if began else 0.0)
+    yield oldest
+    last = next((one for one in reversed(status.memory.rounds) if one.state != "failed"), None)
+    unchecked = GaugeMetricFamily(
+        "trueup_watch_unchecked_subjects", "Subjects that could not be checked"
+    )
+    unchecked.add_metric([], last.unchecked if last else 0)
+    yield unchecked
+
+
+def _sources(status: WatchStatus) -> Iterator[Metric]:
+    states = GaugeMetricFamily(
+        "trueup_watch_source_state",
+        "1 for the state of each source: answered, partly, behind or silent",
+        labels=["source", "state"],
+    )
+    rows = GaugeMetricFamily(
+        "trueup_watch_source_rows", "How many rows each source gave", labels=["source"]
+    )
+    for source in status.coverage:
+        for state in _STATES:
+            states.add_metric([source.source, state], float(source.state == state))
+        rows.add_metric([source.source], source.rows)
+    yield states
+    yield rows
+
+
+def _capacity(status: WatchStatus) -> Metric:
+    amounts = GaugeMetricFamily(
+        "trueup_watch_capacity",
+        "Amounts of the whole cloud: its capacity, and what of it is held rightly, undecided, "
+        "phantom (held, not used) or missing (used, not held)",
+        labels=["resource_class", "part"],
+    )
+    for split in status.totals:
+        for part in _PARTS:
+            amounts.add_metric([split.resource_class, part], getattr(split, part))
+    return amounts
+
+
+def _epoch(moment: datetime) -> float:
+    return moment.replace(tzinfo=UTC).timestamp()

@@ -1,0 +1,47 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The status of watching: one frozen value that metrics, page and health are made from."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+
+from trueup.reconcile.page.page import CoverageRow
+from trueup.reconcile.page.split import CapacitySplit
+from trueup.reconcile.watch.memory import Memory
+
+# A round that takes longer hangs.
+STUCK_AFTER = timedelta(hours=1)
+
+
+@dataclass(frozen=True, slots=True)
+class WatchStatus:
+    """What is known now. Before the first round has succeeded, `last_success` is None.
+
+    `running_since` is when the round in progress began. `phases` are seconds of the last round.
+    `rounds` and `notifications` count since the start of the process, by how they ended.
+    """
+
+    memory: Memory
+    confirm_after: timedelta
+    page: bytes = b""
+    coverage: tuple[CoverageRow, ...] = ()
+    totals: tuple[CapacitySplit, ...] = ()
+    phases: Mapping[str, float] = field(default_factory=dict)
+    rounds: Mapping[str, int] = field(default_factory=dict)
+    notifications: Mapping[str, int] = field(default_factory=dict)
+    last_success: datetime | None = None
+    running_since: datetime | None = None
+
+    def not_ready(self) -> str:
+        """Why there is nothing to show yet; empty: there is."""
+        if self.last_success:
+            return ""
+        last = self.memory.rounds[-1] if self.memory.rounds else None
+        reason = f": {last.reason}" if last and last.reason else ""
+        return f"no round has succeeded yet{reason}"
+
+    def not_alive(self, now: datetime) -> str:
+        """Why this process should be started again; empty: it need not."""
+        if self.running_since and now - self.running_since > STUCK_AFTER:
+            return f"a round has not ended since {self.running_since:%Y-%m-%d %H:%M:%S} UTC"
+        return ""

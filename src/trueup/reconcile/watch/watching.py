@@ -1,0 +1,189 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The rounds: observe, compare with what is remembered, tell. One after another, never two at once.
+
+SAFETY: nothing here writes to a cloud. A round that fails is told, and the next one goes on.
+"""
+
+import random
+import time
+from collections import Counter
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, replace
+from datetime import timedelta
+from pathlib import Path
+
+from trueup.reconcile.clock import now
+from trueup.reconcile.files import FileUnwritable
+from trueup.reconcile.findings import counted
+from trueup.reconcile.journal import Journal
+from trueup.reconcile.journals import Unreadable
+from trueup.reconcile.observation import Observation
+from trueup.reconcile.page.history import Mark, history_plot
+from trueup.reconcile.page.html import html_of
+from trueup.reconcile.page.page import Page, page_of
+from trueup.reconcile.runs import INTERVAL_SECONDS, Wait
+from trueup.reconcile.watch.hook import Hook, news_document
+from trueup.reconcile.watch.memory import (
+    Memory,
+    after_failure,
+    after_notifying,
+    after_round,
+    news_in,
+)
+from trueup.reconcile.watch.memory_file import remember
+from trueup.reconcile.watch.status import WatchStatus
+
+# By how much of the interval a round may come earlier or later, so that the rounds of several
+# watchers, and other work that is timed, do not meet every time.
+JITTER = 0.1
+_PAUSE_SECONDS_MIN = 1.0
+
+
+@dataclass(frozen=True, slots=True)
+class Watch:
+    """What a watch works with. `interval` and `confirm_after` are in seconds.
+
+    `observe` reads and judges the cloud, `journals` reads the runs, `explain` words an error, `say`
+    tells a person, `pause` lets seconds pass.
+    """
+
+    observe: Callable[[], Observation]
+    journals: Callable[[], Iterable[Journal | Unreadable]]
+    explain: Callable[[Exception], str]
+    say: Callable[[str], None]
+    pause: Wait
+    path: Path
+    interval: float
+    version: str
+    hook: Hook | None = None
+    confirm_after: float = INTERVAL_SECONDS
+
+    @property
+    def confirming(self) -> timedelta:
+        return timedelta(seconds=self.confirm_after)
+
+
+class Watcher:
+    """Does the rounds of a watch; `status` may be read by other threads at any time."""
+
+    def __init__(self, watch: Watch, memory: Memory) -> None:
+        self._watch = watch
+        self._page: Page | None = None
+        self._rounds: Counter[str] = Counter()
+        self._notifications: Counter[str] = Counter()
+        self._random = random.Random()
+        self.status = WatchStatus(memory, watch.confirming)
+
+    def rounds(self, number: int | None = None) -> None:
+        """Do so many rounds (None: until something raises), with pauses between them."""
+        done = 0
+        while True:
+            began = time.monotonic()
+            self.round()
+            done += 1
+            if number is not None and done >= number:
+                return
+            self._watch.pause(self._left(time.monotonic() - began))
+
+    def round(self) -> None:
+        """One round; a failure of it is remembered and told, and not raised."""
+        started, began = now(), time.monotonic()
+        self.status = replace(self.status, running_since=started)
+        phases: dict[str, float] = {}
+        try:
+            memory = self._observe(phases)
+        except Exception as error:
+            reason = self._watch.explain(error)
+            memory = after_failure(self.status.memory, started, time.monotonic() - began, reason)
+            self._watch.say(f"{started:%Y-%m-%d %H:%M:%S} the round failed: {reason}")
+        self._rounds[memory.rounds[-1].state] += 1
+        memory = self._notify(memory, phases)
+        self._remember(memory, phases)
+        self._publish(memory, phases)
+
+    def _observe(self, phases: dict[str, float]) -> Memory:
+        began = time.monotonic()
+        seen = self._watch.observe()
+        phases["observe"] = time.monotonic() - began
+        before = self.status.memory
+        memory = after_round(before, seen.audit, seen.facts.cells, phases["observe"])
+        began = time.monotonic()
+        self._page = page_of(seen, self._watch.journals(), "The cloud", self._watch.version)
+        phases["compose"] = time.monotonic() - began
+        self._tell(before, memory)
+        return memory
+
+    def _tell(self, before: Memory, memory: Memory) -> None:
+        last = memory.rounds[-1]
+        old, new = ({one.id for one in each.sightings} for each in (before, memory))
+        self._watch.say(
+            f"{last.at:%Y-%m-%d %H:%M:%S} {counted(len(new), 'finding')} ({len(new - old)} new, "
+            f"{len(old - new)} gone), {last.unchecked} could not be checked, "
+            f"the evidence is {last.state}, {last.seconds:.1f} s."
+        )
+
+    def _notify(self, memory: Memory, phases: dict[str, float]) -> Memory:
+        news = news_in(memory, self._watch.confirming)
+        if not news or self._watch.hook is None:
+            return memory
+        began = time.monotonic()
+        document = news_document(memory, news, self._watch.confirming)
+        reason = self._watch.hook.run(document)
+        phases["notify"] = time.monotonic() - began
+        self._notifications["failed" if reason else "done"] += 1
+        if reason:
+            self._watch.say(f"the hook failed: {reason}. It gets the same news after next round.")
+            return memory
+        return after_notifying(memory, news)
+
+    def _remember(self, memory: Memory, phases: dict[str, float]) -> None:
+        began = time.monotonic()
+        try:
+            remember(memory, self._watch.path)
+        except FileUnwritable as error:
+            self._watch.say(f"{error.path} cannot be written: {error.reason}. Watching goes on.")
+        phases["remember"] = time.monotonic() - began
+
+    def _publish(self, memory: Memory, phases: dict[str, float]) -> None:
+        began = time.monotonic()
+        content = self._rendered(memory)
+        phases["render"] = time.monotonic() - began
+        # SAFETY: one assignment, or a scrape would see a new success beside an old memory.
+        self.status = replace(
+            self.status,
+            memory=memory,
+            page=content,
+            coverage=self._page.coverage if self._page else (),
+            totals=self._page.totals if self._page else (),
+            last_success=self._page.taken_at if self._page else None,
+            phases=phases,
+            rounds=dict(self._rounds),
+            notifications=dict(self._notifications),
+            running_since=None,
+        )
+
+    def _rendered(self, memory: Memory) -> bytes:
+        """The page of the last round that succeeded, with the history up to now."""
+        if self._page is None:
+            return b""
+        try:
+            return html_of(replace(self._page, history=history_plot(_marks(memory))))
+        except Exception as error:
+            self._watch.say(f"the page cannot be made: {self._watch.explain(error)}")
+            return self.status.page
+
+    def _left(self, passed: float) -> float:
+        """Seconds until the next round; sooner if it is to confirm what is new."""
+        interval = self._watch.interval
+        if self.status.memory.has_new:
+            # Not less than what confirms, or the next round would come too early for it.
+            return max(_PAUSE_SECONDS_MIN, min(interval, self._watch.confirm_after))
+        spread = self._random.uniform(1 - JITTER, 1 + JITTER)
+        return max(_PAUSE_SECONDS_MIN, interval * spread - passed)
+
+
+def _marks(memory: Memory) -> tuple[Mark, ...]:
+    return tuple(
+        Mark(one.at, one.counts or {}, one.unchecked, one.state, one.reason)
+        for one in memory.rounds
+    )

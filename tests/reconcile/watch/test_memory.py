@@ -1,0 +1,169 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Which findings are there, confirmed, new and gone, after any rounds."""
+
+from dataclasses import replace
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.reconcile.page.paging import seen
+from tests.reconcile.planning import BROKEN
+from tests.reconcile.report.showing import said
+from tests.reconcile.watch.watching import MINUTE, at
+from tests.scenarios.drafting import uuid_of
+from trueup.reconcile.audit import Audit
+from trueup.reconcile.watch import memory as module
+from trueup.reconcile.watch.memory import (
+    Memory,
+    after_failure,
+    after_notifying,
+    after_round,
+    news_in,
+)
+
+RIGHT = "cell1\n  host h1 VCPU=8 MEMORY_MB=8192 DISK_GB=100\n"
+SILENT = f"{RIGHT}cell2 silent\n"
+EVERY = seen(BROKEN).audit
+CELLS = tuple(seen(BROKEN).facts.cells)
+OLD = f"orphaned-allocation:{uuid_of('old')}"
+
+
+def audit_at(minutes: int, *ids: str, silent: bool = False) -> Audit:
+    """An audit of that minute with only these findings."""
+    like = seen(SILENT if silent else RIGHT).audit
+    findings = tuple(row for row in EVERY.findings if row.id in ids)
+    return replace(like, taken_at=at(minutes), findings=findings)
+
+
+def told(*audits: Audit, memory: Memory | None = None) -> Memory:
+    found = memory or Memory()
+    for one in audits:
+        found = after_round(found, one, CELLS, 1.0)
+    return found
+
+
+def confirmed(memory: Memory) -> set[str]:
+    return {one.id for one in memory.confirmed(MINUTE)}
+
+
+def test_one_round_confirms_nothing_and_the_next_one_does():
+    first = told(audit_at(0, OLD))
+    assert ({one.id for one in first.sightings}, confirmed(first)) == ({OLD}, set())
+    assert confirmed(told(audit_at(1, OLD), memory=first)) == {OLD}
+
+
+def test_two_rounds_that_are_too_close_confirm_nothing():
+    first = told(audit_at(0, OLD))
+    soon = replace(audit_at(0, OLD), taken_at=at(0) + MINUTE / 2)
+    assert confirmed(told(soon, memory=first)) == set()
+
+
+def test_other_evidence_has_to_be_confirmed_again_and_is_neither_new_nor_gone():
+    before = told(audit_at(0, OLD), audit_at(1, OLD))
+    before = after_notifying(before, news_in(before, MINUTE))
+    audit = audit_at(2, OLD)
+    changed = replace(audit, findings=(replace(audit.findings[0], where="elsewhere"),))
+    after = told(changed, memory=before)
+    assert confirmed(after) == set()
+    assert not news_in(after, MINUTE)
+    assert not after.has_new
+
+
+def test_what_a_round_no_longer_has_is_gone():
+    before = told(audit_at(0, OLD), audit_at(1, OLD))
+    assert told(audit_at(2), memory=before).sightings == ()
+
+
+def test_what_comes_back_has_to_be_confirmed_again():
+    assert confirmed(told(audit_at(0, OLD), audit_at(1), audit_at(2, OLD))) == set()
+
+
+def test_a_silent_source_makes_nothing_gone():
+    before = told(audit_at(0, OLD), audit_at(1, OLD))
+    after = told(audit_at(2, silent=True), memory=before)
+    assert confirmed(after) == {OLD}
+    assert after.rounds[-1].state == "incomplete"
+    assert not after.has_new
+
+
+def test_a_subject_that_could_not_be_checked_is_not_gone():
+    lost = "cell1\n  host h1 VCPU=8\n  server lost on h9\n"
+    unchecked = seen(lost).audit
+    [row] = [one for one in unchecked.unchecked if one.subject.uuid == uuid_of("lost")]
+    finding = replace(EVERY.findings[0], subject=row.subject)
+    before = told(replace(audit_at(0), findings=(finding,)))
+    after = told(replace(unchecked, taken_at=at(1)), memory=before)
+    assert [one.id for one in after.sightings] == [finding.id]
+
+
+def test_what_is_muted_is_no_longer_there():
+    muted = seen(BROKEN, said("finding", OLD)).audit
+    after = told(replace(muted, taken_at=at(2)), memory=told(audit_at(0, OLD)))
+    assert OLD not in {one.id for one in after.sightings}
+
+
+def test_a_failed_round_says_nothing_about_findings():
+    before = told(audit_at(0, OLD))
+    after = after_failure(before, at(1), 3.0, "it is down")
+    assert after.sightings == before.sightings
+    assert (after.rounds[-1].state, after.rounds[-1].reason) == ("failed", "it is down")
+    assert not after.has_new
+    assert confirmed(told(audit_at(2, OLD), memory=after)) == {OLD}
+
+
+def test_only_a_finding_that_no_round_had_is_new():
+    first = told(audit_at(0, OLD))
+    assert first.has_new
+    assert not told(audit_at(1, OLD), memory=first).has_new
+
+
+def test_news_are_told_until_somebody_was_told():
+    memory = told(audit_at(0, OLD), audit_at(1, OLD))
+    news = news_in(memory, MINUTE)
+    assert [one.id for one in news.appeared] == [OLD]
+    assert news_in(memory, MINUTE) == news
+    memory = after_notifying(memory, news)
+    assert not news_in(memory, MINUTE)
+    gone = news_in(told(audit_at(2), memory=memory), MINUTE)
+    assert (gone.appeared, gone.gone) == ((), (OLD,))
+
+
+def test_another_cloud_has_another_memory():
+    before = told(audit_at(0, OLD))
+    after = after_round(before, audit_at(1), ["another-cell"], 1.0)
+    assert (after.sightings, len(after.rounds)) == ((), 1)
+
+
+def test_the_history_stays_small_and_keeps_its_ends(monkeypatch):
+    monkeypatch.setattr(module, "ROUNDS_MAX", 20)
+    memory = told(*(audit_at(minute) for minute in range(200)))
+    assert len(memory.rounds) <= 20
+    moments = [one.at for one in memory.rounds]
+    assert moments == sorted(moments)
+    assert (moments[0], moments[-1]) == (at(0), at(199))
+
+
+IDS = [row.id for row in EVERY.findings]
+
+
+@given(st.lists(st.tuples(st.sets(st.sampled_from(IDS)), st.booleans()), min_size=1, max_size=12))
+def test_the_two_look_rule_holds_for_any_rounds(rounds):
+    """The oracle looks at the rounds as a whole, without a memory."""
+    memory = told(*(audit_at(n, *ids, silent=silent) for n, (ids, silent) in enumerate(rounds)))
+    for one in IDS:
+        # From the last round that answered in full without it, it was seen in these.
+        clear = max(
+            (n for n, (ids, silent) in enumerate(rounds) if not silent and one not in ids),
+            default=-1,
+        )
+        since = [n for n, (ids, _) in enumerate(rounds) if n > clear and one in ids]
+        assert (one in {row.id for row in memory.sightings}) == bool(since)
+        assert (one in confirmed(memory)) == (len(since) > 1)
+
+
+@pytest.mark.parametrize("counts", [(), (OLD,)])
+def test_a_round_counts_by_severity(counts):
+    [ended] = told(audit_at(0, *counts)).rounds
+    assert sum(ended.counts.values()) == len(counts)
+    assert set(ended.counts) == {"critical", "high", "medium", "low"}

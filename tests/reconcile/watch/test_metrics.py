@@ -1,0 +1,68 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The metrics, read by Prometheus' own parser."""
+
+from collections.abc import Mapping
+from pathlib import Path
+
+from prometheus_client.parser import text_string_to_metric_families
+
+from tests.reconcile.planning import BROKEN
+from tests.reconcile.watch.watching import scene, seen_at
+from trueup.reconcile.observation import Observation
+from trueup.reconcile.watch.metrics import StatusMetrics
+
+DOWN = ConnectionError("Placement does not answer")
+Samples = Mapping[tuple[str, frozenset[tuple[str, str]]], float]
+
+
+def samples(path: Path, *rounds: Observation | Exception) -> Samples:
+    watcher = scene(rounds, path).watcher
+    text = StatusMetrics(lambda: watcher.status).text().decode()
+    families = text_string_to_metric_families(text)
+    return {
+        (one.name, frozenset(one.labels.items())): one.value for f in families for one in f.samples
+    }
+
+
+def value(found: Samples, name: str, **labels: str) -> float:
+    return found[f"trueup_watch_{name}", frozenset(labels.items())]
+
+
+def test_findings_by_defect_severity_and_whether_they_are_confirmed(tmp_path):
+    found = samples(tmp_path / "x", seen_at(BROKEN, 0), seen_at(BROKEN, 5))
+    told = {"defect": "orphaned-allocation", "severity": "medium"}
+    assert value(found, "findings", confirmed="yes", **told) == 1
+    assert value(found, "findings_by_severity", severity="high") == 2
+    assert value(found, "findings_by_severity", severity="critical") == 0
+    first = samples(tmp_path / "y", seen_at(BROKEN, 0))
+    assert value(first, "findings", confirmed="no", **told) == 1
+    assert value(first, "oldest_finding_age_seconds") > 3600
+
+
+def test_capacity_coverage_and_what_could_not_be_checked(tmp_path):
+    text = f"{BROKEN}  server lost on h9\ncell2 silent\n"
+    found = samples(tmp_path / "x", seen_at(text, 0))
+    assert value(found, "unchecked_subjects") > 0
+    assert value(found, "source_state", source="cell2", state="silent") == 1
+    assert value(found, "source_state", source="cell2", state="answered") == 0
+    assert value(found, "source_state", source="cell1", state="answered") == 1
+    whole = samples(tmp_path / "y", seen_at(BROKEN, 0))
+    assert value(whole, "capacity", resource_class="VCPU", part="phantom") == 3
+    assert value(whole, "capacity", resource_class="VCPU", part="missing") == 3
+    assert value(whole, "capacity", resource_class="VCPU", part="capacity") == 16
+
+
+def test_rounds_phases_and_the_last_success(tmp_path):
+    found = samples(tmp_path / "x", seen_at(BROKEN, 0), DOWN)
+    assert value(found, "rounds_total", result="complete") == 1
+    assert value(found, "rounds_total", result="failed") == 1
+    assert value(found, "last_success_timestamp_seconds") == 1795262400
+    whole = samples(tmp_path / "y", seen_at(BROKEN, 0))
+    assert value(whole, "phase_seconds", phase="observe") >= 0
+
+
+def test_before_a_round_has_succeeded_nothing_looks_like_an_all_clear(tmp_path):
+    found = samples(tmp_path / "x", DOWN)
+    names = {name for name, _ in found}
+    assert not names & {"trueup_watch_findings_by_severity", "trueup_watch_unchecked_subjects"}
+    assert value(found, "rounds_total", result="failed") == 1

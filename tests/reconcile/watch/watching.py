@@ -1,0 +1,70 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Watches of small clouds, without a cloud: each round takes the next of some observations."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field, replace
+from datetime import datetime, timedelta
+from pathlib import Path
+
+from tests.reconcile.page.paging import seen
+from tests.scenarios.drafting import NOW
+from trueup.reconcile.observation import Observation
+from trueup.reconcile.watch.hook import Hook
+from trueup.reconcile.watch.memory import Memory
+from trueup.reconcile.watch.watching import Watch, Watcher
+
+MINUTE = timedelta(minutes=1)
+
+
+def at(minutes: int) -> datetime:
+    return NOW + timedelta(minutes=minutes)
+
+
+def seen_at(text: str, minutes: int) -> Observation:
+    """The observation of a cloud, so many minutes later."""
+    one = seen(text)
+    return replace(one, audit=replace(one.audit, taken_at=at(minutes)))
+
+
+@dataclass
+class Scene:
+    """What a watcher was shown and what it did: what it said, and for how long it paused."""
+
+    watcher: Watcher
+    said: list[str] = field(default_factory=list)
+    paused: list[float] = field(default_factory=list)
+
+
+def scene(
+    rounds: Iterable[Observation | Exception],
+    path: Path,
+    memory: Memory | None = None,
+    hook: Hook | None = None,
+) -> Scene:
+    """A watcher that has been shown these, round by round; an error is raised in its round."""
+    coming = list(rounds)
+    number = len(coming)
+    said: list[str] = []
+    paused: list[float] = []
+
+    def observe() -> Observation:
+        one = coming.pop(0)
+        if isinstance(one, Exception):
+            raise one
+        return one
+
+    watch = Watch(
+        observe=observe,
+        journals=tuple,
+        explain=str,
+        say=said.append,
+        pause=paused.append,
+        path=path,
+        interval=600,
+        version="1.2.3",
+        hook=hook,
+    )
+    watcher = Watcher(watch, memory or Memory())
+    if number:
+        watcher.rounds(number)
+    return Scene(watcher, said, paused)
