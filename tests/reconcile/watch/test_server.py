@@ -1,4 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
+import socket
+import struct
 from collections.abc import Callable
 from dataclasses import replace
 from datetime import timedelta
@@ -75,3 +77,19 @@ def test_a_port_that_is_taken_is_refused(nothing):
         serving(LOOPBACK, port, lambda: nothing),
     ):
         pass
+
+
+def test_it_listens_on_an_address_of_ipv6_too(good):
+    with serving("::1", 0, lambda: good) as port:
+        assert requests.get(f"http://[::1]:{port}/readyz", timeout=30).text == "ok\n"
+
+
+def test_a_client_that_hangs_up_is_no_news(good, capfd):
+    large = replace(good, page=b"x" * 50_000_000)
+    with serving(LOOPBACK, 0, lambda: large) as port:
+        with socket.create_connection((LOOPBACK, port)) as client:
+            client.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+            client.sendall(b"GET / HTTP/1.0\r\n\r\n")
+            client.recv(1)
+        assert requests.get(f"http://{LOOPBACK}:{port}/livez", timeout=30).ok
+    assert capfd.readouterr().err == ""

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Serves the page, the metrics and the health of watching over HTTP, from the status alone."""
 
+import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -8,6 +9,7 @@ from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from socket import AF_INET6
 from threading import Thread
+from typing import Any
 
 from trueup.reconcile.clock import now
 from trueup.reconcile.watch.errors import AddressUnusable
@@ -36,10 +38,9 @@ def serving(host: str, port: int, status: Callable[[], WatchStatus]) -> Iterator
             return _answer(path, status(), metrics)
 
     try:
-        server = _server_class(host)((host, port), Handler)
+        server = (_Server6 if ":" in host else _Server)((host, port), Handler)
     except (OSError, OverflowError) as error:
         raise AddressUnusable(f"{host}:{port}", str(error)) from error
-    server.daemon_threads = True
     thread = Thread(target=server.serve_forever, daemon=True)
     thread.start()
     try:
@@ -96,11 +97,18 @@ class _Handler(BaseHTTPRequestHandler):
         if with_content:
             self.wfile.write(answer.content)
 
-    def log_message(self, format: str, *arguments: object) -> None:  # noqa: A002 - the name is http.server's
+    def log_request(self, code: int | str = "-", size: int | str = "-") -> None:
         """Not logged: a scrape every few seconds is no news."""
 
 
-def _server_class(host: str) -> type[ThreadingHTTPServer]:
-    if ":" not in host:
-        return ThreadingHTTPServer
-    return type("_Server6", (ThreadingHTTPServer,), {"address_family": AF_INET6})
+class _Server(ThreadingHTTPServer):
+    daemon_threads = True
+
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        """A client that hangs up is no error of ours."""
+        if not isinstance(sys.exc_info()[1], ConnectionError | TimeoutError):
+            super().handle_error(request, client_address)
+
+
+class _Server6(_Server):
+    address_family = AF_INET6
