@@ -12,13 +12,15 @@ from pathlib import Path
 
 import pytest
 
+from tests.real.cloud.catalog import TINY
 from tests.real.cloud.cleaning import clean
 from tests.real.cloud.logs import LogBook
 from tests.real.cloud.openstack import Cloud, running_cloud
 from tests.real.cloud.placement import KINDS
+from tests.real.cloud.processes import wait_until
 from tests.real.cloud.site import ENVIRONMENTS
 from tests.real.cloud.tenant import Ledger, Tenant
-from tests.real.cloud.trueup import Trueup
+from tests.real.cloud.trueup import FINDINGS, Trueup, nothing_is_left_to_repair
 from tests.real.cloud.verified import Verified
 
 HERE = Path(__file__).parent
@@ -103,3 +105,37 @@ def ledger(cloud: Cloud) -> Ledger:
 @pytest.fixture
 def trueup(cloud: Cloud) -> Trueup:
     return Trueup(cloud.site)
+
+
+@pytest.fixture
+def settled(cloud, trueup, tenant, ledger):
+    """Call it at the end with the touched hosts: nothing is left to repair, and Nova goes on."""
+
+    def check(*hosts):
+        assert nothing_is_left_to_repair(cloud.site, trueup)
+        for host in hosts:
+            server = tenant.boot(TINY, host)
+            assert ledger.held_by(server.id) == {host: TINY.resources}
+            tenant.delete(server)
+            wait_until(lambda one=server: ledger.held_by(one.id) == {}, "nothing is held")
+
+    return check
+
+
+@pytest.fixture
+def repaired(trueup, ledger):
+    """Explain, rehearse, repair, undo, repair again: the defect, its subject, before and after."""
+
+    def check(defect, subject, before, after):
+        answer = trueup.audit()
+        assert (answer.exit_code, answer.findings()) == (FINDINGS, [(defect, subject)])
+        assert ledger.held_by(subject) == before
+        assert trueup.explain("instance", subject)["findings"] == [f"{defect}:{subject}"]
+        run = trueup.repair(rehearse=True)
+        assert ledger.held_by(subject) == after
+        trueup.undo(run)
+        assert ledger.held_by(subject) == before
+        trueup.repair()
+        assert ledger.held_by(subject) == after
+
+    return check

@@ -41,8 +41,11 @@ TUNED = (
 
 
 @contextlib.contextmanager
-def private_mariadb() -> Iterator[DatabaseServer]:
-    """A server of its own, on a free loopback port; its files go when it stops."""
+def private_mariadb(more: Sequence[str] = ()) -> Iterator[DatabaseServer]:
+    """A server of its own, on a free loopback port; its files go when it stops.
+
+    `more` are options besides those that every server of the tests gets.
+    """
     server = find_program("mariadbd", PACKAGE, "/usr/sbin", "/usr/local/sbin")
     installer = find_program("mariadb-install-db", PACKAGE, "/usr/sbin")
     account = unprivileged_account("mysql")
@@ -57,7 +60,7 @@ def private_mariadb() -> Iterator[DatabaseServer]:
             return URL.create("mysql+pymysql", ACCOUNT, password, "127.0.0.1", port)
 
         program = ServerProgram(
-            command=lambda port: _serve(server, files, accounts, port),
+            command=lambda port: (*_serve(server, files, accounts, port), *more),
             ready=lambda port: answers(url(port)),
             log=folder / "server.log",
             account=account,

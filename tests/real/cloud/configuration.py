@@ -7,6 +7,7 @@ from typing import Any
 
 from tests.real.cloud.site import CELL_OF_COMPUTE, CELLS, ENVIRONMENTS, REGION, Site
 
+SERVICE_DOWN_SECONDS = 30
 Sections = Mapping[str, Mapping[str, Any]]
 # The paste files come with the packages.
 _PACKAGED = ENVIRONMENTS / "openstack" / "etc"
@@ -165,7 +166,7 @@ def _nova(site: Site, host: str, virtual_host: str) -> Sections:
             # Its nodes keep their uuid across restarts, as those of real drivers do.
             "compute_driver": "fake.FakeDriverWithoutFakeNodes",
             "report_interval": 5,
-            "service_down_time": 30,
+            "service_down_time": SERVICE_DOWN_SECONDS,
             # An incident has to be found before nova-compute cleans up part of it by itself. What
             # nova-compute reports, it also reports at its start.
             "update_resources_interval": 600,

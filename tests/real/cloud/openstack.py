@@ -13,16 +13,28 @@ import sqlalchemy
 from openstack.connection import Connection
 from sqlalchemy.pool import NullPool
 
+from tests.deployment.relay import Relay, relay_to
 from tests.real.cloud import catalog, rabbitmq, schemas
 from tests.real.cloud.balancer import balancer_at
 from tests.real.cloud.configuration import write_configuration
 from tests.real.cloud.neutron import neutron_command, neutron_environment
 from tests.real.cloud.placement import PlacementServices
 from tests.real.cloud.processes import Processes, answers_http, processes_in, run, wait_until
-from tests.real.cloud.site import CELL_OF_COMPUTE, CELLS, REGION, Site, choose_ports, program
+from tests.real.cloud.site import (
+    CELL_OF_COMPUTE,
+    CELLS,
+    FRAGILE_CELL,
+    REGION,
+    Site,
+    choose_ports,
+    program,
+)
 from tests.real.cloud.web import uwsgi_command
 from tests.servers.databases import DatabaseServer
 from tests.servers.mariadb import private_mariadb
+
+# A primary that replicas can follow.
+PRIMARY = ("--log-bin", "--server-id=1", "--binlog-format=ROW")
 
 
 @dataclass(frozen=True)
@@ -33,6 +45,8 @@ class Cloud:
     processes: Processes
     placement: PlacementServices
     server: DatabaseServer
+    # Everybody reaches the database of FRAGILE_CELL over it.
+    relay: Relay
 
     @cached_property
     def connection(self) -> Connection:
@@ -92,6 +106,14 @@ class Cloud:
             wait_until(lambda one=host: self._reports(one) > before[one], f"{host} reports")
             wait_until(lambda one=host: self._has_provider(one), f"{host} has a provider")
 
+    def report_counts(self) -> dict[str, int]:
+        """Of each host: how often its nova-compute has told that it is alive."""
+        return {host: self._reports(host) for host in CELL_OF_COMPUTE}
+
+    def start_neutron(self) -> None:
+        command, environment = neutron_command(self.site), neutron_environment(self.site)
+        self.processes.start("neutron-api", command, self.site.client_environment | environment)
+
     def _reports(self, host: str) -> int:
         """How often nova-compute of this host has told that it is alive."""
         statement = "SELECT report_count FROM services WHERE deleted = 0 AND host = :host"
@@ -119,14 +141,17 @@ class Cloud:
 def running_cloud(folder: Path, placement: str) -> Iterator[Cloud]:
     """A new cloud, without a server, with this kind of Placement. It is gone at the end."""
     with contextlib.ExitStack() as ended:
-        server = ended.enter_context(private_mariadb())
-        site = Site(folder, choose_ports(), secrets.token_hex(16), server.url)
+        server = ended.enter_context(private_mariadb(PRIMARY))
+        relay = ended.enter_context(relay_to(server.url.port))
+        relayed = {f"nova_{FRAGILE_CELL}": relay.port}
+        site = Site(folder, choose_ports(), secrets.token_hex(16), server.url, relayed)
         processes = ended.enter_context(processes_in(site.logs))
         balancer = ended.enter_context(balancer_at(site.ports["placement"]))
         write_configuration(site)
         rabbitmq.start_rabbitmq(site, processes)
         schemas.create_schemas(site, server)
-        cloud = Cloud(site, processes, PlacementServices(site, processes, balancer), server)
+        services = PlacementServices(site, processes, balancer)
+        cloud = Cloud(site, processes, services, server, relay)
         _start_services(cloud, placement)
         yield cloud
 
@@ -142,6 +167,7 @@ def _start_services(cloud: Cloud, placement: str) -> None:
     catalog.register_services(site, cloud.connect())
     cloud.placement.swap_to(placement)
     _start_web_services(site, processes)
+    cloud.start_neutron()
     _start_nova(site, processes, "nova-conductor", "nova")
     for cell in CELLS:
         _start_nova(site, processes, f"nova-conductor-{cell}", cell)
@@ -160,9 +186,6 @@ def _start_web_services(site: Site, processes: Processes) -> None:
     ):
         environment = site.client_environment | {variable: str(site.configuration(name))}
         processes.start(f"{name}-api", uwsgi_command(site.ports[name], module), environment)
-    processes.start(
-        "neutron-api", neutron_command(site), site.client_environment | neutron_environment(site)
-    )
 
 
 def _start_nova(site: Site, processes: Processes, name: str, configuration: str) -> None:

@@ -4,8 +4,9 @@
 Ours is started as docs/service/swap-in-place.md says, word by word: the page's own uWSGI file.
 """
 
+import contextlib
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 
 from tests.real.cloud.balancer import Balancer
 from tests.real.cloud.processes import Processes, answers_http, run, wait_until
@@ -50,6 +51,17 @@ class PlacementServices:
         assert self.serving is not None
         self._processes.stop(_process(self.serving))
         self.serving = None
+
+    @contextlib.contextmanager
+    def unreachable(self) -> Iterator[None]:
+        """Whoever asks Placement meets a closed port. It runs on, and is reached at the end."""
+        assert self.serving is not None
+        [other] = [kind for kind in KINDS if kind != self.serving]
+        self._balancer.send_to(self._site.ports[_process(other)])
+        try:
+            yield
+        finally:
+            self._balancer.send_to(self._site.ports[_process(self.serving)])
 
     def manage(self, kind: str, *words: str) -> str:
         """What `placement-manage` of that kind prints; both have the name."""

@@ -28,10 +28,14 @@ def start_rabbitmq(site: Site, processes: Processes) -> None:
         "disk_free_limit.absolute = 50MB\n"
     )
     (folder / "enabled_plugins").write_text("[].\n")
-    environment = os.environ | _environment(site)
     epmd = [find_program("epmd", PACKAGE), "-port", site.ports["epmd"], "-address", HOST]
-    processes.start("epmd", epmd, environment)
-    processes.start("rabbitmq", [_server()], environment)
+    processes.start("epmd", epmd, os.environ | _environment(site))
+    restart_rabbitmq(site, processes)
+
+
+def restart_rabbitmq(site: Site, processes: Processes) -> None:
+    """Start it where it was stopped. Return when it takes connections."""
+    processes.start("rabbitmq", [_server()], os.environ | _environment(site))
     wait_until(lambda: _accepts(site.ports["rabbitmq"]), "RabbitMQ takes connections")
 
 

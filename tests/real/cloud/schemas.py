@@ -7,6 +7,7 @@ import os
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 
+from tests.real.cloud import dumps
 from tests.real.cloud.processes import run
 from tests.real.cloud.site import CELLS, DATABASES, REGION, Site, program
 from tests.servers.databases import MARIADB_CREATE, DatabaseServer
@@ -74,8 +75,9 @@ def _nova(site: Site) -> None:
     _command(site, "nova-manage", *main, "cell_v2", "map_cell0", *cell0)
     _command(site, "nova-manage", *main, "db", "sync", "--local_cell")
     for cell in CELLS:
-        own = ("--config-file", site.configuration("nova", f"{cell}.conf"))
-        _command(site, "nova-manage", *own, "db", "sync", "--local_cell")
+        # A `db sync` takes a quarter of a minute, and makes the same in every cell.
+        server = site.database_server
+        dumps.copy(server, ["nova_cell0"], server.set(database=f"nova_{cell}"))
         mapped = (
             *("--name", cell),
             *("--transport-url", site.messages(f"nova_{cell}")),

@@ -23,6 +23,8 @@ CELL_OF_COMPUTE: Mapping[str, str] = {
     "compute3": "cell2",
 }
 CELLS = tuple(sorted(set(CELL_OF_COMPUTE.values())))
+# Its database can be made unreachable.
+FRAGILE_CELL = "cell2"
 DATABASES = (
     "keystone",
     "placement",
@@ -57,6 +59,8 @@ class Site:
     ports: Mapping[str, int]
     password: str
     database_server: URL
+    # Databases that are reached over a port of their own, which can be closed.
+    relayed: Mapping[str, int]
 
     def configuration(self, *parts: str) -> Path:
         return self.folder.joinpath("etc", *parts)
@@ -76,7 +80,8 @@ class Site:
         return self.url("keystone", "/v3")
 
     def database(self, name: str) -> str:
-        url = self.database_server.set(database=name, query={"charset": "utf8"})
+        port = self.relayed.get(name, self.database_server.port)
+        url = self.database_server.set(database=name, port=port, query={"charset": "utf8"})
         return url.render_as_string(hide_password=False)
 
     def messages(self, virtual_host: str) -> str:

@@ -2,6 +2,7 @@
 """What users and administrators do with instances, and what the ledger then holds of them."""
 
 import itertools
+import uuid
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
@@ -132,6 +133,20 @@ class Ledger:
             "user_id": before["user_id"],
             "consumer_generation": before["consumer_generation"],
             "consumer_type": "INSTANCE",
+        }
+        self.connection.placement.put(
+            f"/allocations/{consumer}", json=document, microversion="1.39"
+        ).raise_for_status()
+
+    def claim(self, consumer: str, provider: str, resources: Resources) -> None:
+        """A consumer that no service of OpenStack knows takes resources of a provider."""
+        owner = str(uuid.uuid4())
+        document = {
+            "allocations": {self.uuid_of(provider): {"resources": resources}},
+            "project_id": owner,
+            "user_id": owner,
+            "consumer_generation": None,
+            "consumer_type": "RESERVATION",
         }
         self.connection.placement.put(
             f"/allocations/{consumer}", json=document, microversion="1.39"

@@ -4,7 +4,8 @@
 import json
 import re
 import subprocess
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,7 @@ from tests.real.cloud.site import Site, program
 
 CLEAN, FINDINGS, INCOMPLETE = 0, 3, 5
 HEALED_NOTHING, AUDIT_CLEAN = 4, 0
+READS_FACTS = ("audit", "plan", "apply", "undo", "explain", "rehearse")
 
 
 @dataclass(frozen=True)
@@ -22,7 +24,7 @@ class Answer:
     """What a command ended with, its table, and what it said beside it."""
 
     exit_code: int
-    rows: list[dict[str, Any]]
+    rows: Any
     said: str
 
     def findings(self) -> list[tuple[str, str]]:
@@ -42,6 +44,18 @@ class Trueup:
 
     # While instances come and go, some cannot be judged; Trueup then says so by INCOMPLETE.
     while_busy: bool = False
+    # Options that say from where the facts come.
+    sources: tuple[str, ...] = ()
+    nova_conf: Path | None = None
+    # Time between the two observations of a plan.
+    interval_seconds: int = 1
+
+    def through(self, identity_url: str) -> "Trueup":
+        """The same, whose nova.conf names another address of keystone."""
+        file = self.site.configuration("nova", "other-keystone.conf")
+        text = self.site.nova_conf.read_text()
+        file.write_text(text.replace(self.site.identity_url, identity_url))
+        return replace(self, nova_conf=file)
 
     def audit(self, *options: str) -> Answer:
         return self._run("audit", *options, expected=self._verdicts)
@@ -50,12 +64,20 @@ class Trueup:
         """The plan's file, and its table. Two observations, a second apart."""
         file = self.site.state("plan.json")
         file.unlink(missing_ok=True)
-        words = ("plan", "--out", str(file), "--interval", "1")
+        words = ("plan", "--out", str(file), "--interval", str(self.interval_seconds))
         return file, self._run(*words, expected=self._verdicts)
 
     @property
     def _verdicts(self) -> tuple[int, ...]:
         return (CLEAN, FINDINGS, INCOMPLETE) if self.while_busy else (CLEAN, FINDINGS)
+
+    def rehearse(self, plan: Path) -> None:
+        """On a copy, every step is done, and nothing is left or new."""
+        self._run("rehearse", str(plan))
+
+    def explain(self, kind: str, name: str) -> Mapping[str, Any]:
+        """What is known about a subject that has a finding: ids of findings, sections of words."""
+        return dict(self._run("explain", kind, name, expected=(FINDINGS,)).rows)
 
     def apply(self, plan: Path) -> str:
         """Every step is written; the name of the run."""
@@ -66,19 +88,27 @@ class Trueup:
     def undo(self, run_name: str) -> None:
         self._run("undo", run_name)
 
-    def repair(self) -> str:
+    def repair(self, rehearse: bool = False) -> str:
         """Plan and apply; the name of the run."""
-        return self.apply(self.plan()[0])
+        plan, planned = self.plan()
+        if not planned.rows:
+            # Right after an incident its evidence may still change between the two observations.
+            plan, planned = self.plan()
+        assert planned.rows, planned.said
+        if rehearse:
+            self.rehearse(plan)
+        return self.apply(plan)
 
     def _run(self, *words: str, expected: tuple[int, ...] = (CLEAN,)) -> Answer:
         form = ROWS if words[0] == "audit" else ("-f", "json")
-        done = self._program(*words, *form, expected=expected)
+        sources = self.sources if words[0] in READS_FACTS else ()
+        done = self._program(*words, *sources, *form, expected=expected)
         rows = json.loads(done.stdout) if done.stdout.strip() else []
         return Answer(done.returncode, rows, done.stderr)
 
     def _program(self, *words: str, expected: tuple[int, ...]) -> subprocess.CompletedProcess[str]:
         environment = self.site.client_environment | {
-            "TRUEUP_NOVA_CONF": str(self.site.nova_conf),
+            "TRUEUP_NOVA_CONF": str(self.nova_conf or self.site.nova_conf),
             "TRUEUP_STATE_DIR": str(self.site.state("trueup")),
         }
         return run([program("trueup", "trueup"), *words], environment, expected)
@@ -92,6 +122,13 @@ def what_nova_finds(site: Site) -> list[str]:
     words = ("placement", "heal_allocations", "--dry-run", "--verbose")
     _, healed = nova_manage(site, *words, expected=(HEALED_NOTHING,))
     return found + [line for line in healed.splitlines() if line.startswith("[dry-run]")]
+
+
+def nothing_is_left_to_repair(site: Site, trueup: Trueup) -> bool:
+    """Trueup and Nova's own commands agree."""
+    assert trueup.audit().rows == []
+    assert what_nova_finds(site) == []
+    return True
 
 
 def openstack_command(site: Site, *words: str) -> Any:

@@ -154,3 +154,26 @@ def test_a_migration_with_nothing_but_nulls_is_under_way():
     assert one.under_way
     assert (one.kind, one.status) == ("migration", "of unknown status")
     assert (one.uuid, one.instance, one.source_host) == ("", "", None)
+
+
+def numa_text(version: str, **cell: object) -> str:
+    fields = {"id": 0, "memory": 64, "cpu_thread_policy": None} | cell
+    kept = {"nova_object.version": version, "nova_object.data": fields}
+    return json.dumps({"nova_object.data": {"cells": [kept]}})
+
+
+@pytest.mark.parametrize(
+    ("text", "shared", "dedicated"),
+    [
+        (numa_text("1.4", cpuset=[0, 1], cpu_policy="dedicated"), (), (0, 1)),
+        (numa_text("1.4", cpuset=[0, 1], cpu_policy=None), (0, 1), ()),
+        (numa_text("1.6", cpuset=[], pcpuset=[0, 1], cpu_policy="dedicated"), (), (0, 1)),
+        (numa_text("1.6", cpuset=[1], pcpuset=[0], cpu_policy="mixed"), (1,), (0,)),
+    ],
+)
+def test_dedicated_processors_up_to_ussuri_and_later(text, shared, dedicated):
+    """Versions of InstanceNUMACell: 1.4 up to nova 21, 1.6 since nova 22."""
+    topology = instance(numa_topology=text).numa_topology
+    assert topology is not None
+    [cell] = topology.cells
+    assert (cell.processors, cell.pinned) == (shared, dedicated)

@@ -222,10 +222,16 @@ def _pci_request(kept: Mapping[str, Any]) -> PciRequest:
 
 
 def _numa_cell(fields: Mapping[str, Any]) -> NumaCell:
+    processors = tuple(sorted(fields.get("cpuset") or ()))
+    pinned = tuple(sorted(fields.get("pcpuset") or ()))
+    # Up to Ussuri (version 1.4 of the object) `cpuset` had the dedicated processors too. Later
+    # releases rewrite such a row when they next load it.
+    if "pcpuset" not in fields and fields.get("cpu_policy") == "dedicated":
+        processors, pinned = (), processors
     return NumaCell(
         number=int(fields["id"]),
-        processors=tuple(sorted(fields.get("cpuset") or ())),
-        pinned=tuple(sorted(fields.get("pcpuset") or ())),
+        processors=processors,
+        pinned=pinned,
         memory_mb=int(fields["memory"]),
         cpu_policy=fields.get("cpu_policy"),
         thread_policy=fields.get("cpu_thread_policy"),

@@ -1,0 +1,56 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What administrators and failures do to a cloud, and what Neutron's agents would have made."""
+
+from openstack.compute.v2.server import Server
+from openstack.network.v2.port import Port
+
+from tests.real.cloud.catalog import BANDWIDTH_NETWORK, PHYSICAL_NETWORK
+from tests.real.cloud.openstack import Cloud
+
+EGRESS, INGRESS = "NET_BW_EGR_KILOBIT_PER_SEC", "NET_BW_IGR_KILOBIT_PER_SEC"
+
+
+def delete_by_sql(cloud: Cloud, server: Server) -> None:
+    """Its row says that it was deleted a day ago; Placement was never told."""
+    cloud.sql(
+        cloud.cell_of(server.compute_host),
+        "UPDATE instances SET deleted = id, vm_state = 'deleted',"
+        " deleted_at = NOW() - INTERVAL 1 DAY, terminated_at = NOW() - INTERVAL 1 DAY"
+        " WHERE uuid = :uuid",
+        uuid=server.id,
+    )
+
+
+def bandwidth_on(cloud: Cloud, host: str) -> str:
+    """The providers that Neutron's agent would report for a host; the name of the bridge's."""
+    placement = cloud.connection.placement
+    [root] = placement.resource_providers(name=host)
+    name = f"{host}:agent:bridge"
+    if found := list(placement.resource_providers(name=name)):
+        return found[0].name
+    agent = placement.create_resource_provider(name=f"{host}:agent", parent_provider_uuid=root.id)
+    bridge = placement.create_resource_provider(name=name, parent_provider_uuid=agent.id)
+    traits = [f"CUSTOM_PHYSNET_{PHYSICAL_NETWORK.upper()}", "CUSTOM_VNIC_TYPE_NORMAL"]
+    for trait in traits:
+        placement.put(f"/traits/{trait}", microversion="1.6").raise_for_status()
+    path = f"/resource_providers/{bridge.id}"
+    for part, document in (
+        ("traits", {"traits": traits}),
+        ("inventories", {"inventories": {name: {"total": 10**6} for name in (EGRESS, INGRESS)}}),
+    ):
+        generation = placement.get(path, microversion="1.39").json()["generation"]
+        document |= {"resource_provider_generation": generation}
+        placement.put(f"{path}/{part}", json=document, microversion="1.39").raise_for_status()
+    # nova-compute has its providers in memory, and would fail for one that it does not know.
+    cloud.restart_computes(host)
+    return name
+
+
+def port_with_bandwidth(cloud: Cloud) -> Port:
+    """A port whose policy guarantees bandwidth in both directions."""
+    network = cloud.connection.network
+    policy = network.create_qos_policy(name="guaranteed")
+    for kbps, direction in ((1000, "egress"), (2000, "ingress")):
+        network.create_qos_minimum_bandwidth_rule(policy, min_kbps=kbps, direction=direction)
+    where = network.find_network(BANDWIDTH_NETWORK, ignore_missing=False)
+    return network.create_port(network_id=where.id, qos_policy_id=policy.id)
