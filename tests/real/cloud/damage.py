@@ -1,11 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
 """What administrators and failures do to a cloud, and what Neutron's agents would have made."""
 
+import contextlib
+import uuid
+from collections.abc import Iterator
+
 from openstack.compute.v2.server import Server
 from openstack.network.v2.port import Port
 
 from tests.real.cloud.catalog import BANDWIDTH_NETWORK, PHYSICAL_NETWORK
-from tests.real.cloud.openstack import Cloud
+from tests.real.cloud.openstack import Cloud, nova_manage
 
 EGRESS, INGRESS = "NET_BW_EGR_KILOBIT_PER_SEC", "NET_BW_IGR_KILOBIT_PER_SEC"
 
@@ -19,6 +23,34 @@ def delete_by_sql(cloud: Cloud, server: Server) -> None:
         " WHERE uuid = :uuid",
         uuid=server.id,
     )
+
+
+@contextlib.contextmanager
+def changed_uuid(cloud: Cloud, host: str) -> Iterator[None]:
+    """A stopped host has another uuid in its cell's database; at the end it is as it was."""
+    change = "UPDATE compute_nodes SET uuid = :new WHERE uuid = :old AND deleted = 0"
+    [found] = cloud.connection.placement.resource_providers(name=host)
+    own, other = found.id, str(uuid.uuid4())
+    cloud.processes.kill(f"nova-compute-{host}")
+    cloud.sql(cloud.cell_of(host), change, old=own, new=other)
+    try:
+        yield
+    finally:
+        cloud.sql(cloud.cell_of(host), change, old=other, new=own)
+        cloud.start_computes(host)
+
+
+@contextlib.contextmanager
+def deleted_service(cloud: Cloud, host: str) -> Iterator[None]:
+    """A stopped host whose compute service was deleted; at the end it comes back as a new one."""
+    cloud.processes.kill(f"nova-compute-{host}")
+    [service] = cloud.connection.compute.services(host=host, binary="nova-compute")
+    cloud.connection.compute.delete_service(service)
+    try:
+        yield
+    finally:
+        cloud.start_computes(host)
+        nova_manage(cloud.site, "cell_v2", "discover_hosts", "--by-service")
 
 
 def bandwidth_on(cloud: Cloud, host: str) -> str:

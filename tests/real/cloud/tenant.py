@@ -160,6 +160,10 @@ class Ledger:
         [found] = self.connection.placement.resource_providers(name=provider)
         return found.id
 
+    def names(self) -> set[str]:
+        """Of all providers."""
+        return {one.name for one in self.connection.placement.resource_providers()}
+
     def inventories(self, provider: str) -> dict[str, dict[str, int]]:
         found = self._get(f"/resource_providers/{self.uuid_of(provider)}/inventories")
         return found.json()["inventories"]

@@ -1,10 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The oldest and the newest Nova whose databases we can make: what one lacks is named.
+"""The databases of every release of Nova since Stein: what one lacks is named.
 
-The tables in tests/clouds/schemas are those that `nova-manage api_db sync` and `db sync` of the
-real packages make on SQLite. To record them again: install that nova into an environment of its
-own (19 on Python 3.8), sync into two SQLite files, and keep `sql` of the tables that tables
-names from `sqlite_master`. Older ones than 19 do not run on the Pythons that could be tried.
+tests/clouds/schemas/README.md says how the tables and objects there were recorded.
 """
 
 import json
@@ -19,6 +16,20 @@ from trueup.reconcile.sources.nova.databases import NovaDatabases
 
 SCHEMAS = Path(__file__).parents[3] / "clouds" / "schemas"
 OLDEST, NEWEST = "19.3.2", "34.0.0"
+# Release → the release whose tables of a cell and of the API database are the same in all that
+# is read.
+TABLES = {
+    "19.3.2": ("19.3.2", "19.3.2"),
+    **dict.fromkeys(("20.6.1", "21.2.4", "22.4.0", "23.2.2", "24.2.1"), ("20.6.1", "19.3.2")),
+    "25.3.0": ("20.6.1", "34.0.0"),
+    **dict.fromkeys(("26.3.0", "27.5.1"), ("26.3.0", "34.0.0")),
+    **dict.fromkeys(
+        ("28.3.1", "29.4.0", "30.3.0", "31.3.1", "32.2.1", "33.0.2", "34.0.0"),
+        ("34.0.0", "34.0.0"),
+    ),
+}
+# Releases in which the version of an object changed that is kept as JSON.
+OBJECTS = ("19.3.2", "21.2.4", "22.4.0", "23.2.2", "34.0.0")
 SERVER, MOVE, NODE = (f"5eb033fd-1111-4222-8333-44445555666{n}" for n in range(3))
 # What Stein did not have yet, of what we read.
 UNSUPPORTED = {
@@ -29,7 +40,6 @@ UNSUPPORTED = {
         "migrations.cross_cell_move",
         "instance_extra.vpmems",
     },
-    NEWEST: set(),
 }
 ROWS = {
     "cell": {
@@ -84,17 +94,22 @@ def filled(release: str, kind: str, path: Path, rows: dict[str, dict[str, object
     return f"sqlite:///{path}"
 
 
-@pytest.fixture(params=[OLDEST, NEWEST])
-def release(request) -> str:
+@pytest.fixture(params=sorted(set(TABLES.values())), ids="-".join)
+def release(request) -> tuple[str, str]:
+    """The release whose tables a cell has, and that whose tables the API database has."""
     return request.param
 
 
 @pytest.fixture
 def nova(release, tmp_path) -> NovaDatabases:
-    cell = filled(release, "cell", tmp_path / "cell.sqlite", ROWS["cell"])
+    return databases(tmp_path, *release, ROWS["cell"], ROWS["api"])
+
+
+def databases(folder: Path, of_cell: str, of_api: str, cell_rows, api_rows) -> NovaDatabases:
+    cell = filled(of_cell, "cell", folder / "cell.sqlite", cell_rows)
     mapping = {"id": 1, "uuid": NODE, "name": "cell1", "database_connection": cell}
-    rows = {"cell_mappings": mapping, **ROWS["api"]}
-    return NovaDatabases(filled(release, "api", tmp_path / "api.sqlite", rows), None)
+    rows = {"cell_mappings": mapping, **api_rows}
+    return NovaDatabases(filled(of_api, "api", folder / "api.sqlite", rows), None)
 
 
 def test_a_cell_of_each_release_is_read_and_what_it_lacks_is_named(nova, release):
@@ -108,7 +123,7 @@ def test_a_cell_of_each_release_is_read_and_what_it_lacks_is_named(nova, release
     assert [service.host for service in contents.services] == ["h1"]
     assert [device.parent_interface for device in contents.pci_devices] == ["ens1"]
     told = {one.what for one in contents.noted.unsupported}
-    assert told <= UNSUPPORTED[release]
+    assert told <= UNSUPPORTED.get(release[0], set())
     assert contents.noted.unread_rows == 0
     found = nova.lookup(cell, [SERVER], [SERVER])
     assert [row.uuid for row in found.instances] == [SERVER]
@@ -131,3 +146,35 @@ def test_an_api_database_of_each_release_is_read(nova):
     assert registry.request_specs == {SERVER}
     assert [row.name for row in registry.host_aggregates] == ["fast"]
     assert (registry.noted.unread_rows, registry.noted.unsupported) == (0, ())
+
+
+@pytest.mark.parametrize("release", OBJECTS)
+def test_objects_as_the_classes_of_each_release_write_them(release, tmp_path):
+    """A flavor with dedicated CPUs, its NUMA topology, a PCI request, an assigned resource."""
+    told = json.loads((SCHEMAS / f"nova-{release}-objects.json").read_text())
+    text = {name: json.dumps(value) for name, value in told.items()}
+    kept = ("flavor", "numa_topology", "pci_requests")
+    extra = ROWS["cell"]["instance_extra"] | {name: text[name] for name in kept}
+    if "resources" in text:
+        extra["resources"] = text["resources"]
+    spec = {"instance_uuid": SERVER, "spec": text["request_spec"]}
+    nova = databases(
+        tmp_path, *TABLES[release], ROWS["cell"] | {"instance_extra": extra},
+        ROWS["api"] | {"request_specs": spec},
+    )  # fmt: skip
+    [cell] = nova.cells()
+    contents = nova.contents(cell)
+    [instance] = contents.instances
+    assert (instance.flavor.name, instance.flavor.vcpus, instance.flavor.swap_mb) == (
+        "pinned", 4, 512,
+    )  # fmt: skip
+    [numa] = instance.numa_topology.cells
+    assert (numa.processors, numa.pinned) == ((), (0, 1, 2, 3))
+    [request] = instance.pci_requests
+    assert (request.alias, request.count, request.request_id) == ("card", 1, SERVER)
+    assigned = [] if release == OLDEST else ["CUSTOM_PMEM_NAMESPACE_4GB"]
+    assert [one.resource_class for one in instance.assigned_resources] == assigned
+    registry = nova.registry([cell], [SERVER])
+    [found] = registry.specs
+    assert (found.flavor, found.volume_backed) == (instance.flavor, True)
+    assert (contents.noted.unread_rows, registry.noted.unread_rows) == (0, 0)
