@@ -45,3 +45,29 @@ def test_what_is_wrong_with_a_host_is_found_again(small: Small):
     ]
     assert [row.id for row in found] == [f"host-mapping-missing:{host}"] * 2
     assert found[0] == found[1]
+
+
+def test_all_traits_and_aggregates_are_read_of_however_many_places(on_both: Small):
+    """A provider is deleted only with all that is needed to make it again."""
+    placement, sql = on_both.cloud.placement, on_both.sql
+    hosts = collect(on_both.cloud, quiet).compute_nodes
+    host = hosts[0]
+    placement.send("PUT", "/traits/CUSTOM_RACK_7", None).raise_for_status()
+    sql(
+        "placement",
+        "INSERT INTO resource_provider_traits (resource_provider_id, trait_id)"
+        " SELECT p.id, t.id FROM resource_providers p, traits t"
+        " WHERE p.uuid = ? AND t.name = 'CUSTOM_RACK_7'",
+        host.uuid,
+    )
+    facts = collect_places(on_both.cloud, quiet, frozenset(row.uuid for row in hosts))
+    found = facts.providers[host.uuid]
+    assert "CUSTOM_RACK_7" in found.traits
+    rows = sql(
+        "placement",
+        "SELECT a.uuid FROM placement_aggregates a"
+        " JOIN resource_provider_aggregates r ON r.aggregate_id = a.id"
+        " JOIN resource_providers p ON p.id = r.resource_provider_id WHERE p.uuid = ?",
+        host.uuid,
+    )
+    assert found.aggregates == {row["uuid"] for row in rows} != set()

@@ -29,7 +29,7 @@ def collect_places(cloud: Cloud, progress: Progress, places: frozenset[str]) -> 
     every = [row for one in cells.contents for row in one.compute_nodes]
     nodes = [row for row in every if {row.uuid, row.host} & places and not row.deleted]
     uuids = places | {row.uuid for row in nodes}
-    ledger = cloud.placement.lookup(
+    ledger = cloud.placement.lookup_of_trees(
         _REQUESTS_FOR_TREE * len(uuids),
         len(every),
         lambda done, total: progress("providers", done, total),

@@ -79,6 +79,20 @@ class Placement:
             return LoadedLedger(self.ledger(progress))
         return LedgerApi(self._found)
 
+    def lookup_of_trees(
+        self, requests: int, hosts: int, progress: ProviderProgress
+    ) -> LedgerLookup:
+        """As `lookup`, for trees of which all traits and aggregates are needed.
+
+        The whole ledger has them only from the database or as an export.
+        """
+        if self._database is not None:
+            return self._database
+        self.newest_minor()
+        if requests > hosts and (exported := self._export()):
+            return LoadedLedger(_at_once(exported, progress))
+        return LedgerApi(self._found)
+
     def _export(self) -> Ledger | None:
         """The ledger from the export of Trueup's service; None if that is not offered to us."""
         response = self._request("GET", export.EXPORT, minor=NEEDED, stream=True)
