@@ -124,7 +124,7 @@ def settled(cloud, trueup, tenant, ledger):
 
 @pytest.fixture
 def repaired(trueup, ledger):
-    """Explain, rehearse, repair, undo, repair again: the defect, its subject, before and after."""
+    """Explain, rehearse, repair, undo, undo that: the defect, its subject, before and after."""
 
     def check(defect, subject, before, after):
         answer = trueup.audit()
@@ -133,9 +133,9 @@ def repaired(trueup, ledger):
         assert trueup.explain("instance", subject)["findings"] == [f"{defect}:{subject}"]
         run = trueup.repair(rehearse=True)
         assert ledger.held_by(subject) == after
-        trueup.undo(run)
+        undone = trueup.undo(run)
         assert ledger.held_by(subject) == before
-        trueup.repair()
+        trueup.undo(undone)
         assert ledger.held_by(subject) == after
 
     return check

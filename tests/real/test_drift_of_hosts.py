@@ -5,8 +5,8 @@ import uuid
 from dataclasses import replace
 
 from tests.real.cloud.catalog import SMALL, TINY
-from tests.real.cloud.damage import changed_uuid, deleted_service
-from tests.real.cloud.trueup import FINDINGS, INCOMPLETE
+from tests.real.cloud.damage import abandoned, changed_uuid, delete_service
+from tests.real.cloud.trueup import CLEAN, FINDINGS, INCOMPLETE
 
 
 def test_a_uuid_was_changed_in_the_database_of_the_cell(
@@ -31,20 +31,39 @@ def test_a_uuid_was_changed_in_the_database_of_the_cell(
 def test_a_deleted_service_leaves_its_provider(placement, cloud, trueup, ledger, settled):
     provider, foreign = ledger.uuid_of("compute3"), str(uuid.uuid4())
     ledger.claim(foreign, "compute3", TINY.resources)
-    with deleted_service(cloud, "compute3"):
+    with abandoned(cloud, "compute3"):
+        delete_service(cloud, "compute3")
         assert ledger.uuid_of("compute3") == provider
         answer = trueup.audit()
         _, planned = trueup.plan()
         ledger.forget(foreign)
         run = trueup.repair(rehearse=True)
         assert "compute3" not in ledger.names()
-        trueup.undo(run)
+        undone = trueup.undo(run)
         assert ledger.uuid_of("compute3") == provider
-        trueup.repair()
+        trueup.undo(undone)
         assert trueup.audit().rows == []
     assert (answer.exit_code, answer.findings()) == (FINDINGS, [("orphaned-provider", provider)])
     assert planned.rows == []
     assert foreign in planned.said
+    settled("compute3")
+
+
+def test_a_host_is_retired(placement, cloud, trueup, ledger, settled):
+    foreign = str(uuid.uuid4())
+    ledger.claim(foreign, "compute3", TINY.resources)
+    with abandoned(cloud, "compute3"):
+        blocked = trueup.retire("compute3")
+        ledger.forget(foreign)
+        retired = trueup.retire("compute3", "--apply", "--yes")
+        assert "compute3" not in ledger.names()
+        assert not list(cloud.connection.compute.services(host="compute3"))
+        again = trueup.retire("compute3")
+    assert blocked.exit_code == FINDINGS
+    blocking = [row["subject"] for row in blocked.rows["checks"] if row["verdict"] == "blocks"]
+    assert blocking == [foreign]
+    assert (retired.exit_code, retired.rows["left"]) == (CLEAN, [])
+    assert again.exit_code == CLEAN
     settled("compute3")
 
 

@@ -41,16 +41,20 @@ def changed_uuid(cloud: Cloud, host: str) -> Iterator[None]:
 
 
 @contextlib.contextmanager
-def deleted_service(cloud: Cloud, host: str) -> Iterator[None]:
-    """A stopped host whose compute service was deleted; at the end it comes back as a new one."""
-    cloud.processes.kill(f"nova-compute-{host}")
-    [service] = cloud.connection.compute.services(host=host, binary="nova-compute")
-    cloud.connection.compute.delete_service(service)
+def abandoned(cloud: Cloud, host: str) -> Iterator[None]:
+    """A dead host whose compute service will be deleted; at the end it comes back as a new one."""
+    cloud.kill_compute(host)
     try:
         yield
     finally:
         cloud.start_computes(host)
         nova_manage(cloud.site, "cell_v2", "discover_hosts", "--by-service")
+
+
+def delete_service(cloud: Cloud, host: str) -> None:
+    """Over Nova's API."""
+    [service] = cloud.connection.compute.services(host=host, binary="nova-compute")
+    cloud.connection.compute.delete_service(service)
 
 
 def bandwidth_on(cloud: Cloud, host: str) -> str:

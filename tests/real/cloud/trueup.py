@@ -16,7 +16,7 @@ from tests.real.cloud.site import Site, program
 
 CLEAN, FINDINGS, INCOMPLETE = 0, 3, 5
 HEALED_NOTHING, AUDIT_CLEAN = 4, 0
-READS_FACTS = ("audit", "plan", "apply", "undo", "explain", "rehearse")
+READS_FACTS = ("audit", "plan", "apply", "undo", "explain", "rehearse", "retire")
 
 
 @dataclass(frozen=True)
@@ -26,6 +26,12 @@ class Answer:
     exit_code: int
     rows: Any
     said: str
+
+    @property
+    def run_name(self) -> str:
+        """The run that an apply or an undo tells how to take back."""
+        [name] = re.findall(r"trueup undo (\S+)", self.said)
+        return name
 
     def findings(self) -> list[tuple[str, str]]:
         """Defect and subject of each finding of an audit, in order."""
@@ -79,14 +85,18 @@ class Trueup:
         """What is known about a subject that has a finding: ids of findings, sections of words."""
         return dict(self._run("explain", kind, name, expected=(FINDINGS,)).rows)
 
+    def retire(self, host: str, *options: str) -> Answer:
+        """The document of the runbook, which writes only with `--apply`."""
+        words = ("retire", host, "--interval", str(self.interval_seconds), *options)
+        return self._run(*words, expected=(CLEAN, FINDINGS))
+
     def apply(self, plan: Path) -> str:
         """Every step is written; the name of the run."""
-        answer = self._run("apply", str(plan))
-        [run_name] = re.findall(r"trueup undo (\S+)", answer.said)
-        return run_name
+        return self._run("apply", str(plan)).run_name
 
-    def undo(self, run_name: str) -> None:
-        self._run("undo", run_name)
+    def undo(self, run_name: str) -> str:
+        """Every step is taken back; the name of the run that did it."""
+        return self._run("undo", run_name).run_name
 
     def repair(self, rehearse: bool = False) -> str:
         """Plan and apply; the name of the run."""
