@@ -27,7 +27,7 @@ def in_a_chapter_of_its_own(cloud, logbook):
 @pytest.fixture
 def orphan(cloud, tenant):
     """An instance that was deleted by SQL: what it holds should be released."""
-    server = tenant.boot(SMALL, "compute1")
+    server = tenant.boot(SMALL, "compute2")
     delete_by_sql(cloud, server)
     return server.id
 
