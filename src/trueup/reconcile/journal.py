@@ -175,6 +175,12 @@ class Journal:
         return began and not every and "refused" not in results
 
     @property
+    def half_done(self) -> bool:
+        """Whether some of its steps, and not all, are or may be in place."""
+        is_open = any(self.fate_open(step) for step in self.plan.steps)
+        return is_open or 0 < len(self.in_place) < len(self.plan.steps)
+
+    @property
     def in_place(self) -> tuple[tuple[Step, Settled], ...]:
         """The steps that were written and not taken back, in order, each with its settling."""
         return tuple(

@@ -130,16 +130,12 @@ def runs(folder: Path) -> tuple[Journal | Unreadable, ...]:
     return (*sorted(found, key=lambda journal: journal.began_at), *unreadable)
 
 
-def unfinished(reason: str, folder: Path) -> Journal | None:
-    """The last run with a step for this reason, if it stopped before every step was settled.
-
-    A run with a refused step has ended: what to do about that, a new plan says.
-    """
-    journals = (one for one in reversed(runs(folder)) if isinstance(one, Journal))
-    for journal in journals:
-        if any(reason in step.because for step in journal.plan.steps):
-            return journal if journal.interrupted else None
-    return None
+def last_for(reason: str, folder: Path) -> Journal | None:
+    """The last run with a step for this reason, and no undo."""
+    every = (one for one in reversed(runs(folder)) if isinstance(one, Journal))
+    ours = (one for one in every if one.plan.undoes is None)
+    steps = ((one, step) for one in ours for step in one.plan.steps)
+    return next((one for one, step in steps if reason in step.because), None)
 
 
 def _path(folder: Path, run: str) -> Path:

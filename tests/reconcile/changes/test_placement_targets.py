@@ -23,6 +23,7 @@ from trueup.reconcile.sources.placement.client import Placement
 from trueup.reconcile.steps import (
     Aggregates,
     AggregatesOf,
+    AllocationsOf,
     Change,
     Inventories,
     InventoriesOf,
@@ -204,7 +205,7 @@ def test_a_target_that_was_changed_since_is_refused(on_both, tmp_path, kind):
     assert on_both.rows() == before
 
 
-@pytest.mark.parametrize("kind", ["more_inventory", "more_traits", "aggregate", "reshaped"])
+@pytest.mark.parametrize("kind", ["more_inventory", "more_traits", "aggregate"])
 def test_a_generation_that_has_passed_is_refused_by_placement_itself(on_both, kind):
     change = MADE[kind](on_both)
     assert changes.write(change, on_both.cloud).accepted
@@ -212,7 +213,7 @@ def test_a_generation_that_has_passed_is_refused_by_placement_itself(on_both, ki
     assert (reply.accepted, reply.definite, reply.conflict) == (False, True, True)
 
 
-@pytest.mark.parametrize("kind", ["made", "renamed", "removed"])
+@pytest.mark.parametrize("kind", ["made", "renamed", "removed", "reshaped"])
 def test_a_provider_that_was_changed_since_is_not_written_to(small, kind):
     change = MADE[kind](small)
     assert changes.write(change, small.cloud).accepted
@@ -220,6 +221,18 @@ def test_a_provider_that_was_changed_since_is_not_written_to(small, kind):
     reply = changes.write(change, small.cloud)
     assert (reply.accepted, reply.definite) == (False, True)
     assert small.rows() == before
+
+
+def test_a_consumer_that_was_written_since_is_refused_by_placement_itself(on_both):
+    """Also when the inventories of the tree are what they were."""
+    change = reshaped(on_both)
+    target = AllocationsOf(change.target.consumers[:1])
+    again = changed_to(on_both, target, lambda state: state)
+    assert changes.write(again, on_both.cloud).accepted
+    before = on_both.rows()
+    reply = changes.write(change, on_both.cloud)
+    assert (reply.accepted, reply.definite, reply.conflict) == (False, True, True)
+    assert on_both.rows() == before
 
 
 def test_a_provider_that_holds_something_is_not_deleted(on_both):

@@ -22,7 +22,7 @@ def test_after_applying_steps_say_how_they_ended_and_what_is_left():
     assert rows[-2][3:] == ("refused", "an instance is on h1")
     assert rows[-1][2:4] == ("h1 is mapped", "left")
     _, rows = runbook_table(RunbookView(PREPARED, ((STEP, refused),), ()))
-    assert rows[-1][2:4] == ("nothing is left", "ok")
+    assert rows[-1][2:4] == ("nothing is left to do", "ok")
 
 
 def test_programs_get_the_same():

@@ -2,13 +2,14 @@
 """From the text of a scenario to a prepared runbook; see tests/scenarios/reading.py."""
 
 from collections.abc import Callable
+from dataclasses import asdict, replace
 
 from tests.reconcile.observing import confirmed_by
 from tests.scenarios.drafting import Draft
 from tests.scenarios.reading import read_cloud
 from trueup.reconcile.facts import Facts, NetworkAgent
 from trueup.reconcile.plan import make_plan
-from trueup.reconcile.runbooks import retire
+from trueup.reconcile.runbooks import rekey, retire
 from trueup.reconcile.runbooks.host_reading import HostReading
 from trueup.reconcile.runbooks.preflight import Prepared
 from trueup.reconcile.whole_provider import ProviderContents
@@ -23,7 +24,11 @@ def reading_of(
         agents=agents,
         contents={
             row.uuid: ProviderContents(
-                row.name, row.parent, {}, tuple(sorted(row.traits or ())), ()
+                row.name,
+                row.parent,
+                {name: asdict(one) for name, one in row.inventories.items()},
+                tuple(sorted(row.traits or ())),
+                (),
             )
             for row in facts.providers.values()
         },
@@ -48,3 +53,18 @@ def retirement_of(
 def table_of(prepared: Prepared) -> list[str]:
     """Each check as `part subject verdict`, with names in place of most uuids."""
     return [f"{one.part} {one.subject} {one.outlook.value}" for one in prepared.checks]
+
+
+def rekeying_of(
+    host: str,
+    text: str,
+    compute_id: str | None,
+    alter: Callable[[Draft], None] = lambda _: None,
+) -> Prepared:
+    """The rekeying of a host of this cloud, after `alter` has changed it."""
+    draft = read_cloud(text)
+    alter(draft)
+    facts = draft.facts()
+    plan = make_plan(confirmed_by(facts), facts.holdings)
+    reading = replace(reading_of(host, facts), holdings=facts.holdings)
+    return rekey.prepared(host, plan, facts, reading, compute_id)

@@ -20,7 +20,7 @@ from trueup.reconcile.apply import Outcome
 from trueup.reconcile.clock import now
 from trueup.reconcile.files import refuse_unwritable
 from trueup.reconcile.findings import counted
-from trueup.reconcile.journals import unfinished
+from trueup.reconcile.journals import last_for
 from trueup.reconcile.observation import refuse_interval
 from trueup.reconcile.plan import Plan, refuse_too_large
 from trueup.reconcile.plan_file import save
@@ -33,7 +33,16 @@ from trueup.reconcile.report.runbook_table import (
 from trueup.reconcile.report.tables import Columns, Table
 from trueup.reconcile.runbooks.observed import Pacing
 from trueup.reconcile.runbooks.preflight import Prepared
-from trueup.reconcile.runs import INTERVAL_SECONDS, Observer, Run, applied, closed, continued
+from trueup.reconcile.runs import (
+    INTERVAL_SECONDS,
+    Chosen,
+    Observer,
+    Run,
+    applied,
+    closed,
+    continued,
+    undone,
+)
 from trueup.reconcile.sources.cloud import Cloud
 
 # What only says how a plan is written.
@@ -43,6 +52,8 @@ _ONLY_TO_APPLY = {"yes": "--yes", "limit": "--limit"}
 class RunbookVerb(DocumentVerb, CloudVerb):
     """A command that prepares a plan for one purpose, and applies it if it is told to."""
 
+    # Whether a run of which a step was refused is taken back, rather than left half done.
+    whole = False
     _view: RunbookView
 
     def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
@@ -101,7 +112,7 @@ class RunbookVerb(DocumentVerb, CloudVerb):
         if arguments.out:
             refuse_unwritable(arguments.out)
         with self.cloud(arguments) as cloud, progress() as report:
-            if arguments.apply and (view := self._go_on(arguments, cloud, report)):
+            if view := self._go_on(arguments, cloud, report):
                 self._view = view
                 return runbook_table(view)
             observer = Observer(cloud, audit_options(arguments), report)
@@ -127,7 +138,7 @@ class RunbookVerb(DocumentVerb, CloudVerb):
         ask(arguments, prepared.plan, cloud)
         with applied(prepared.plan, cloud, arguments.state_dir) as run:
             outcomes = follow(run, report)
-        return self._verified(prepared, run, outcomes, arguments, cloud)
+        return self._verified(prepared, run, outcomes, arguments, cloud, report)
 
     def _announce(self, prepared: Prepared, arguments: argparse.Namespace) -> None:
         plan = prepared.plan
@@ -153,21 +164,39 @@ class RunbookVerb(DocumentVerb, CloudVerb):
     def _go_on(
         self, arguments: argparse.Namespace, cloud: Cloud, report: Report
     ) -> RunbookView | None:
-        """Go on with a run of the same purpose that was interrupted; None: there is none."""
-        journal = unfinished(self.purpose(arguments), arguments.state_dir)
-        if journal is None:
+        """Go on with a run of the same purpose that was left half done; None: a new one begins."""
+        journal = last_for(self.purpose(arguments), arguments.state_dir)
+        if journal is None or not journal.half_done:
+            return None
+        if not arguments.apply:
+            say(f"Run {journal.run} is half done: with --apply it is continued, or taken back.")
+            self.exit_code = ExitCode.FINDINGS
             return None
         left = sum(1 for step in journal.plan.steps if not journal.is_done(step.id))
         told = f"Run {journal.run} was interrupted with {counted(left, 'step')} left"
-        if now() - journal.plan.made_at > timedelta(hours=AGE_MAX_HOURS):
+        if journal.interrupted and now() - journal.plan.made_at <= timedelta(hours=AGE_MAX_HOURS):
+            say(f"{told}: going on with it.")
+            with continued(journal.run, cloud, arguments.state_dir) as run:
+                outcomes = follow(run, report)
+            prepared = Prepared(self.purpose(arguments), (), journal.plan)
+            return self._verified(prepared, run, outcomes, arguments, cloud, report)
+        if self.whole:
+            self._take_back(journal.run, journal.plan, arguments, cloud, report)
+        elif journal.interrupted:
             closed(journal.run, cloud, arguments.state_dir)
             say(f"{told}, and its plan is older than {AGE_MAX_HOURS:g} h: a new one is made.")
-            return None
-        say(f"{told}: going on with it.")
-        with continued(journal.run, cloud, arguments.state_dir) as run:
-            outcomes = follow(run, report)
-        prepared = Prepared(self.purpose(arguments), (), journal.plan)
-        return self._verified(prepared, run, outcomes, arguments, cloud)
+        return None
+
+    def _take_back(
+        self, name: str, plan: Plan, arguments: argparse.Namespace, cloud: Cloud, report: Report
+    ) -> None:
+        """Take a run back that is not to stay half done."""
+        say(f"Run {name} is taken back, because it is half done.")
+        chosen = Chosen(limit=len(plan.subjects))
+        with undone(name, cloud, arguments.state_dir, chosen) as undo:
+            outcomes = follow(undo, report)
+        if undo.name:
+            conclude(undo, outcomes)
 
     def _verified(
         self,
@@ -176,10 +205,13 @@ class RunbookVerb(DocumentVerb, CloudVerb):
         outcomes: list[Outcome],
         arguments: argparse.Namespace,
         cloud: Cloud,
+        report: Report,
     ) -> RunbookView:
         """What was written, and if all of it was, what a fresh look says."""
         self.exit_code = conclude(run, outcomes, prepared.permanent)
         if self.exit_code is not ExitCode.CLEAN:
+            if self.whole and any(settled.result == "refused" for _, settled in outcomes):
+                self._take_back(run.name, prepared.plan, arguments, cloud, report)
             say("To go on: run this again.")
             return RunbookView(prepared, outcomes, run=run.name)
         left = self.left(arguments, cloud, prepared.plan)

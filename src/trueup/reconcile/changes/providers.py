@@ -4,6 +4,7 @@
 from typing import Any
 
 from trueup.reconcile.changes.target import Found, Reply, reply_of
+from trueup.reconcile.digests import digest
 from trueup.reconcile.sources.cloud import Cloud
 from trueup.reconcile.steps import Change, ProviderFields, ProviderNode, Version
 
@@ -13,12 +14,15 @@ OK, NO_CONTENT = 200, 204
 
 
 def read(target: ProviderNode, cloud: Cloud) -> Found:
-    """Name and parent; the version is the generation."""
+    """Name and parent; the version is a digest of them.
+
+    The generation would not do: it moves with each allocation, and an undo may come long after.
+    """
     row = cloud.placement.document(f"/resource_providers/{target.provider}")
     if row is None:
         return Found(None, {target.provider: None})
     state = ProviderFields(name=row["name"], parent=row["parent_provider_uuid"])
-    return Found(state, {target.provider: row["generation"]})
+    return Found(state, {target.provider: digest(state)})
 
 
 def write(change: Change, cloud: Cloud) -> Reply:
@@ -50,9 +54,5 @@ def write(change: Change, cloud: Cloud) -> Reply:
 
 
 def version_after(change: Change) -> Version:
-    """A new provider is at generation 0; a name or a parent moves no generation."""
-    if change.after is None:
-        return dict.fromkeys(change.version)
-    if change.before is None:
-        return dict.fromkeys(change.version, 0)
-    return change.version
+    """The digest of what is written; a deleted provider has none."""
+    return dict.fromkeys(change.version, digest(change.after))

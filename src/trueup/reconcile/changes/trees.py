@@ -1,12 +1,22 @@
 # SPDX-License-Identifier: Apache-2.0
 """Inventories of several providers and all allocations of them, at once: Placement's reshaper."""
 
+from dataclasses import dataclass
 from typing import Any
 
 from trueup.reconcile.changes import allocations, inventories
 from trueup.reconcile.changes.target import Found, Reply, reply_of
+from trueup.reconcile.digests import digest
 from trueup.reconcile.sources.cloud import Cloud
-from trueup.reconcile.steps import AllocationsOf, Change, Tree, TreeContents, Version, held_in
+from trueup.reconcile.steps import (
+    AllocationsOf,
+    Change,
+    Inventories,
+    Tree,
+    TreeContents,
+    Version,
+    held_in,
+)
 
 # The reshaper came with 1.30 (Rocky).
 RESHAPER = 30
@@ -14,40 +24,64 @@ NO_CONTENT = 204
 
 
 def read(target: Tree, cloud: Cloud) -> Found:
-    """What all providers have and all consumers hold; the version are their generations."""
-    by_provider = {}
-    version: dict[str, int | str | None] = {}
-    for uuid in target.providers:
-        row = cloud.placement.document(f"/resource_providers/{uuid}/inventories")
-        version[uuid] = row["resource_provider_generation"] if row else None
-        if row is not None:
-            by_provider[uuid] = inventories.fields_by_class(row["inventories"])
+    """What all providers have and all consumers hold.
+
+    The version are digests of inventories and generations of consumers. The generations of
+    providers would not do: on a busy host they move all the time, and Placement itself checks them
+    when the change is written.
+    """
+    stocks = {uuid: _stock(uuid, cloud) for uuid in target.providers}
     held = allocations.read(AllocationsOf(target.consumers), cloud)
+    by_provider = {uuid: one.inventories.by_class for uuid, one in stocks.items() if one}
+    version: dict[str, int | str | None] = {
+        uuid: digest(one.inventories) if one else None for uuid, one in stocks.items()
+    }
     return Found(TreeContents(by_provider, held_in(held.state)), version | dict(held.version))
 
 
 def write(change: Change, cloud: Cloud) -> Reply:
-    """Everything at once, or nothing."""
+    """Everything at once, or nothing. The inventories are compared right before."""
     assert isinstance(change.target, Tree)
     assert isinstance(change.after, TreeContents)
+    stocks = {uuid: _stock(uuid, cloud) for uuid in change.target.providers}
+    for uuid, one in stocks.items():
+        if (digest(one.inventories) if one else None) != change.version[uuid]:
+            return Reply(False, reason=f"the inventories of {uuid} were changed since")
     typed = allocations.typed(change, cloud)
     body: dict[str, Any] = {
         "inventories": {
             uuid: {
-                "resource_provider_generation": change.version[uuid],
-                "inventories": inventories.documents(rows),
+                "resource_provider_generation": one.generation,
+                "inventories": inventories.documents(change.after.inventories[uuid]),
             }
-            for uuid, rows in change.after.inventories.items()
+            for uuid, one in stocks.items()
+            if one is not None
         },
         "allocations": allocations.bodies(change, change.version, typed),
     }
     minor = allocations.WITH_TYPES if typed else allocations.without_types(cloud)
     response = cloud.placement.send("POST", "/reshaper", body, minor)
-    return reply_of(response, NO_CONTENT)
+    return reply_of(response, NO_CONTENT, version_after(change))
 
 
 def version_after(change: Change) -> Version:
-    """A consumer moves by one; how far a provider moves is an implementation's own affair."""
-    assert isinstance(change.target, Tree)
-    moved = allocations.version_after(change)
-    return {one: moved[one] for one in change.target.consumers}
+    """A consumer moves by one; of the inventories the digest of what is written."""
+    assert isinstance(change.after, TreeContents)
+    stocks = {uuid: digest(Inventories(rows)) for uuid, rows in change.after.inventories.items()}
+    return {**stocks, **allocations.version_after(change)}
+
+
+@dataclass(frozen=True, slots=True)
+class _Stock:
+    """The inventories of a provider, and the generation at which they were read."""
+
+    inventories: Inventories
+    generation: int
+
+
+def _stock(provider: str, cloud: Cloud) -> _Stock | None:
+    row = cloud.placement.document(f"/resource_providers/{provider}/inventories")
+    if row is None:
+        return None
+    fields = inventories.fields_by_class(row["inventories"])
+    return _Stock(Inventories(fields), row["resource_provider_generation"])

@@ -83,7 +83,9 @@ def _made(uuid: str, wanted: ProviderContents, cloud: Cloud) -> Reply:
         ("aggregates", list(wanted.aggregates)),
     )
     for name, content in parts:
-        generation = providers.read(ProviderNode(uuid), cloud).version[uuid]
+        # Each part is read with the generation at which it may be replaced.
+        row = cloud.placement.document(f"/resource_providers/{uuid}/{name}") or {}
+        generation = row.get("resource_provider_generation")
         body = {"resource_provider_generation": generation, name: content}
         filled = reply_of(
             cloud.placement.send("PUT", f"/resource_providers/{uuid}/{name}", body), OK

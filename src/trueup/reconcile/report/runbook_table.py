@@ -38,7 +38,7 @@ def runbook_table(view: RunbookView) -> Table:
     rows += [tuple(row.values()) for row in _steps(view)]
     rows += [("verified", "", one, "left", "run this again") for one in view.left or ()]
     if view.left == ():
-        rows.append(("verified", "", "nothing is left", "ok", ""))
+        rows.append(("verified", "", "nothing is left to do", "ok", ""))
     return RUNBOOK_COLUMNS, rows
 
 

@@ -2,10 +2,10 @@
 """Reads what a runbook needs to know of one host, besides the facts of an audit."""
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from trueup.reconcile import changes
-from trueup.reconcile.facts import ComputeNode, Migration, NetworkAgent
+from trueup.reconcile.facts import ComputeNode, Holding, Migration, NetworkAgent
 from trueup.reconcile.sources.cloud import Cloud
 from trueup.reconcile.whole_provider import ProviderContents, WholeProvider
 
@@ -15,12 +15,14 @@ class HostReading:
     """One host: migrations from and to it, its network agents, and the contents of its providers.
 
     `agents` is None if Neutron was not asked. `contents` are complete, by provider uuid: the facts
-    of a whole cloud leave out most traits and aggregates.
+    of a whole cloud leave out most traits and aggregates. `holdings` are those of all consumers
+    that hold something of the host, where they are asked for.
     """
 
     moves: tuple[Migration, ...]
     agents: tuple[NetworkAgent, ...] | None
     contents: Mapping[str, ProviderContents]
+    holdings: Mapping[str, Holding] = field(default_factory=dict)
 
 
 def read_host(cloud: Cloud, host: str, providers: Iterable[str]) -> HostReading:
@@ -75,6 +77,17 @@ def left_of(cloud: Cloud, host: str, providers: Iterable[str]) -> tuple[str, ...
     for uuid in providers:
         if row := cloud.placement.document(f"/resource_providers/{uuid}"):
             left.append(f"Placement has the provider {row['name']} ({uuid})")
+    return tuple(left)
+
+
+def without_provider(cloud: Cloud, host: str) -> tuple[str, ...]:
+    """The compute nodes of a host whose uuid and name are not those of one provider, in words."""
+    left = []
+    for node in _nodes(cloud):
+        if node.host == host and not node.deleted:
+            row = cloud.placement.document(f"/resource_providers/{node.uuid}")
+            if row is None or row["name"] != node.node:
+                left.append(f"no provider has the name and the uuid of compute node {node.node}")
     return tuple(left)
 
 

@@ -6,8 +6,9 @@ from datetime import timedelta
 
 from trueup.reconcile.collect.selection import Selection
 from trueup.reconcile.observation import Observation
-from trueup.reconcile.runbooks import retire
+from trueup.reconcile.runbooks import rekey, retire
 from trueup.reconcile.runbooks.host_reading import former_providers, read_host
+from trueup.reconcile.runbooks.moving import holders
 from trueup.reconcile.runbooks.preflight import Prepared
 from trueup.reconcile.runs import Observer, Wait, plan
 
@@ -58,3 +59,17 @@ def _of_host(host: str, observer: Observer) -> tuple[Observer, Observation]:
         selection = Selection(providers=left)
     narrow = replace(observer, selection=selection)
     return narrow, narrow.observe()
+
+
+def rekeying(host: str, compute_id: str | None, observer: Observer, pacing: Pacing) -> Prepared:
+    """The rekeying of a host. Raises SelectionUnknown, and as `plan`."""
+    narrow = replace(observer, selection=Selection(hosts=frozenset([host])))
+    planned = plan(narrow, narrow.observe().audit, pacing.interval, pacing.wait)
+    facts = planned.second.facts
+    uuids = [one.provider.uuid for one in rekey.clashes(host, facts)]
+    placement = observer.cloud.placement
+    reading = replace(
+        read_host(observer.cloud, host, uuids),
+        holdings=placement.holdings(holders(uuids, facts)),
+    )
+    return rekey.prepared(host, planned.plan, facts, reading, compute_id)

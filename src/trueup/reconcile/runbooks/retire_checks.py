@@ -16,6 +16,7 @@ from trueup.reconcile.facts import (
 from trueup.reconcile.findings import amounts_in_words, counted
 from trueup.reconcile.observation import Observation
 from trueup.reconcile.plan import Plan
+from trueup.reconcile.runbooks.host_checks import evidence, waiting, way
 from trueup.reconcile.runbooks.host_reading import HostReading
 from trueup.reconcile.runbooks.preflight import Check, Outlook
 from trueup.reconcile.runbooks.releases import Releases
@@ -62,7 +63,7 @@ def checks(
     claimed = moving | {row.uuid for row in on_host}
     others = [one for one in holders if one not in claimed]
     return (
-        *_evidence(facts),
+        *evidence(facts),
         *_service(place, facts),
         *(_instance(row, place, facts) for row in on_host),
         *(_move(row, place.host) for row in open_moves),
@@ -71,15 +72,6 @@ def checks(
         *_children(place, reading, facts),
         *_aggregates(place, facts),
     )
-
-
-def _evidence(facts: Facts) -> Iterator[Check]:
-    for source in (*facts.coverage.missing, *facts.coverage.damaged, *facts.coverage.behind):
-        reason = source.reason or source.behind or f"{source.lost_rows} rows cannot be read"
-        yield Check(
-            "evidence", source.source, reason, BLOCKS,
-            "repair it, and run this again: what it knows may forbid this",
-        )  # fmt: skip
 
 
 def _service(place: Retired, facts: Facts) -> Iterator[Check]:
@@ -136,10 +128,8 @@ def _instance(row: Instance, place: Retired, facts: Facts) -> Check:
 
 
 def _move(row: Migration, host: str) -> Check:
-    way = f"from {row.source_host} to {row.target_host or 'a host that is not chosen yet'}"
-    found = f"{row.kind} of instance {row.instance} {way}: {row.status}"
     if row.status != "finished":
-        then = f"wait until `openstack server migration list --server {row.instance}` says it ended"
+        then = waiting(row)
     elif row.source_host == host:
         then = (
             f"run `openstack server resize confirm {row.instance}` while nova-compute on {host} is "
@@ -147,7 +137,7 @@ def _move(row: Migration, host: str) -> Check:
         )
     else:
         then = f"run `openstack server resize revert {row.instance}`"
-    return Check("migration", row.uuid, found, BLOCKS, then)
+    return Check("migration", row.uuid, way(row), BLOCKS, then)
 
 
 def _consumer(

@@ -1,0 +1,47 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Checks that several runbooks of a host make: the evidence, the service, moves, children. Pure."""
+
+from collections.abc import Iterator
+
+from trueup.reconcile.facts import Facts, Migration
+from trueup.reconcile.runbooks.preflight import Check, Outlook
+
+
+def evidence(facts: Facts) -> Iterator[Check]:
+    """Every source that is silent, damaged or behind."""
+    for source in (*facts.coverage.missing, *facts.coverage.damaged, *facts.coverage.behind):
+        reason = source.reason or source.behind or f"{source.lost_rows} rows cannot be read"
+        yield Check(
+            "evidence", source.source, reason, Outlook.BLOCKS,
+            "repair it, and run this again: what it knows may forbid this",
+        )  # fmt: skip
+
+
+def stopped(host: str, facts: Facts) -> Iterator[Check]:
+    """Whether nova-compute is stopped, which would write to the same providers."""
+    for service in facts.services:
+        if service.host != host:
+            continue
+        if service.is_up(facts.taken_at):
+            yield Check(
+                "service", host, "it is up", Outlook.BLOCKS,
+                "stop nova-compute on it, and start it again afterwards: it would write to the "
+                "same providers meanwhile. Its guests keep running",
+            )  # fmt: skip
+        else:
+            then = "start nova-compute afterwards"
+            yield Check("service", host, "it is down", Outlook.FINE, then)
+
+
+def waiting(move: Migration) -> str:
+    """How an operator sees that a migration has ended."""
+    return f"wait until `openstack server migration list --server {move.instance}` says it ended"
+
+
+def way(move: Migration) -> str:
+    """From where to where a migration goes, and its status."""
+    target = move.target_host or "a host that is not chosen yet"
+    return (
+        f"{move.kind} of instance {move.instance} from {move.source_host} to {target}: "
+        f"{move.status}"
+    )

@@ -1,0 +1,77 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What is checked before a rekeying, first of all which side is the wrong one."""
+
+import pytest
+
+from tests.reconcile.runbooks.preparing import rekeying_of, table_of
+from tests.scenarios.drafting import Draft
+from tests.scenarios.names import uuid_of
+from trueup.reconcile.facts import ComputeNode
+
+NEW = uuid_of("another")
+CLASH = """
+cell1
+  host h1 VCPU=8 MEMORY_MB=8192 uuid=another
+  server web on h1 {} VCPU=2 MEMORY_MB=256
+holds web h1 VCPU=2 MEMORY_MB=256
+"""
+
+
+def identity(text: str, compute_id: str | None, alter=lambda _: None) -> tuple[str, str]:
+    prepared = rekeying_of("h1", text, compute_id, alter)
+    found = [one for one in prepared.checks if one.part == "identity"]
+    [check] = [one for one in found if one.outlook.value != "ok"]
+    return check.outlook.value, check.then
+
+
+@pytest.mark.parametrize(
+    ("compute_id", "verdict", "words"),
+    [
+        (None, "blocks", "read the file compute_id"),
+        (NEW, "planned", "Placement is the wrong side"),
+        (uuid_of("h1"), "blocks", f"UPDATE compute_nodes SET uuid = '{uuid_of('h1')}'"),
+        (uuid_of("h7"), "blocks", "which is neither"),
+    ],
+)
+def test_the_file_on_the_host_decides(compute_id, verdict, words):
+    found = identity(CLASH.format(""), compute_id)
+    assert found[0] == verdict
+    assert words in found[1]
+
+
+def test_a_deleted_compute_node_with_the_old_uuid_is_a_proof():
+    def deleted(draft: Draft) -> None:
+        row = ComputeNode(uuid_of("h1"), uuid_of("cell1"), "h1", "h1", 9, deleted=True)
+        draft.deleted_nodes.append(row)
+
+    verdict, words = identity(CLASH.format(""), None, deleted)
+    assert verdict == "planned"
+    assert "the compute node with the provider's uuid is deleted" in words
+
+
+def test_a_provider_of_another_host_is_left_to_it():
+    text = CLASH.format("") + "cell2\n  host h1 VCPU=8\n"
+    verdict, words = identity(text, NEW)
+    assert verdict == "blocks"
+    assert "names of hosts must be unique" in words
+
+
+@pytest.mark.parametrize(
+    ("text", "line"),
+    [
+        (CLASH.format("").replace("uuid=", "up uuid="), "service h1 blocks"),
+        (CLASH.format("task=migrating"), f"instance {uuid_of('web')} blocks"),
+        (
+            CLASH.format("") + "  migration of web from h1 to h1 running\n",
+            f"migration {uuid_of('migration-of-web')} blocks",
+        ),
+        (CLASH.format("") + "cell2 silent\n", "evidence cell2 blocks"),
+    ],
+)
+def test_what_has_to_end_first(text, line):
+    assert line in table_of(rekeying_of("h1", text, NEW))
+
+
+def test_a_resize_that_is_not_confirmed_is_moved_as_it_is():
+    text = CLASH.format("state=resized") + "  resize of web from h1 to h1 finished\n"
+    assert not rekeying_of("h1", text, NEW).blocked
