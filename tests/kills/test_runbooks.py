@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from tests.cli.runbooks.emptying import DeadHost, child, dead_host, providers
+from tests.cli.runbooks.merging import NEW_NAME, renamed
 from tests.cli.runbooks.rekeying import HOST, NEW, held_on, with_another_uuid
 from tests.cli.running import Ran, trueup
 from tests.kills.tracing import NEVER, Kill, Traced, Tracing
@@ -156,6 +157,29 @@ def test_a_rekeying_that_was_killed_is_completed_once_and_undone(site, rounds, r
         going.begin(number)
         killed += going.traced(kill).killed
         # At no moment an instance holds less: all of it is on one of the two.
+        assert (held_on(site, host.old) or held_on(site, NEW)) == held
+        ran = going.again()
+        assert ran.code == 0, (kill, ran.out, ran.err)
+        assert held_on(site, NEW) == held
+        [journal] = runs(going.state)
+        ran = trueup("undo", journal.run, "--limit", 100, "--state-dir", going.state)
+        assert ran.code == 0, (kill, ran.out, ran.err)
+        assert site.ledger() == before
+    record_property("killed", killed)
+    assert killed
+
+
+@pytest.mark.timeout(7200)
+@BOTH
+def test_a_merging_that_was_killed_is_completed_once_and_undone(site, rounds, record_property):
+    host = renamed(site).old
+    before, held = site.ledger(), held_on(site, host.old)
+    words = ["merge", host.name, NEW_NAME, "--interval", "0.01", "--apply", "--limit", "100"]
+    going = rounds(words)
+    killed = 0
+    for number, kill in enumerate(going.kills(), 1):
+        going.begin(number)
+        killed += going.traced(kill).killed
         assert (held_on(site, host.old) or held_on(site, NEW)) == held
         ran = going.again()
         assert ran.code == 0, (kill, ran.out, ran.err)

@@ -36,6 +36,7 @@ COMMANDS = {
     "ledger import": "trueup.cli.ledger:LedgerImportCommand",
     "nova-manage": "trueup.cli.nova_manage.program:NovaManageCommand",
     "ghosts": "trueup.cli.runbooks.ghosts:GhostsCommand",
+    "merge": "trueup.cli.runbooks.merge:MergeCommand",
     "rekey": "trueup.cli.runbooks.rekey:RekeyCommand",
     "retire": "trueup.cli.runbooks.retire:RetireCommand",
     "why": "trueup.cli.why:WhyCommand",

@@ -9,7 +9,7 @@ from tests.scenarios.drafting import Draft
 from tests.scenarios.reading import read_cloud
 from trueup.reconcile.facts import Facts, NetworkAgent
 from trueup.reconcile.plan import make_plan
-from trueup.reconcile.runbooks import rekey, retire
+from trueup.reconcile.runbooks import merge, rekey, retire
 from trueup.reconcile.runbooks.host_reading import HostReading
 from trueup.reconcile.runbooks.preflight import Prepared
 from trueup.reconcile.whole_provider import ProviderContents
@@ -68,3 +68,12 @@ def rekeying_of(
     plan = make_plan(confirmed_by(facts), facts.holdings)
     reading = replace(reading_of(host, facts), holdings=facts.holdings)
     return rekey.prepared(host, plan, facts, reading, compute_id)
+
+
+def merging_of(old: str, new: str, text: str) -> Prepared:
+    """The merging of two providers of this cloud."""
+    facts = read_cloud(text).facts()
+    plan = make_plan(confirmed_by(facts), facts.holdings)
+    reading = replace(reading_of("h1", facts), holdings=facts.holdings)
+    pair = merge.pair_of(old, new, facts)
+    return merge.prepared(f"merge:{old}:{new}", plan, facts, reading, pair)

@@ -18,6 +18,7 @@ from trueup.cli.verb import CloudVerb, add_state_option
 from trueup.exit_codes import ExitCode
 from trueup.reconcile.apply import Outcome
 from trueup.reconcile.clock import now
+from trueup.reconcile.collect.selection import SelectionUnknown
 from trueup.reconcile.files import refuse_unwritable
 from trueup.reconcile.findings import counted
 from trueup.reconcile.journals import last_for
@@ -117,9 +118,22 @@ class RunbookVerb(DocumentVerb, CloudVerb):
                 return runbook_table(view)
             observer = Observer(cloud, audit_options(arguments), report)
             pacing = Pacing(interval, lambda seconds: wait(seconds, report))
-            prepared = self.prepare(arguments, observer, pacing)
+            prepared = self._prepared(arguments, observer, pacing)
             self._view = self._done_with(prepared, arguments, cloud, report)
         return runbook_table(self._view)
+
+    def _prepared(
+        self, arguments: argparse.Namespace, observer: Observer, pacing: Pacing
+    ) -> Prepared | None:
+        """The runbook; None also if it is about something that a run of it has removed."""
+        try:
+            return self.prepare(arguments, observer, pacing)
+        except SelectionUnknown:
+            journal = last_for(self.purpose(arguments), arguments.state_dir)
+            if journal is None or len(journal.in_place) < len(journal.plan.steps):
+                raise
+            say(f"Run {journal.run} has done it.")
+            return None
 
     def _done_with(
         self,

@@ -46,7 +46,7 @@ def _changes(step: Step, names: Mapping[str, str]) -> Iterator[str]:
 
 def _moved(change: Change, names: Mapping[str, str]) -> str:
     assert isinstance(change.target, Tree)
-    places = " and ".join(names.get(one, one) for one in change.target.providers)
+    places = " and ".join(dict.fromkeys(names.get(one, one) for one in change.target.providers))
     who = counted(len(change.target.consumers), "consumer")
     return f"at once, the inventories of {places} and all that {who} hold"
 

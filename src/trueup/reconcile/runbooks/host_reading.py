@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Reads what a runbook needs to know of one host, besides the facts of an audit."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
 from trueup.reconcile import changes
@@ -74,10 +74,14 @@ def left_of(cloud: Cloud, host: str, providers: Iterable[str]) -> tuple[str, ...
         for row in registry.host_aggregates
         if host in row.hosts
     ]
+    return (*left, *providers_left(cloud, providers))
+
+
+def providers_left(cloud: Cloud, providers: Iterable[str]) -> Iterator[str]:
+    """Which of these providers Placement still has, in words."""
     for uuid in providers:
         if row := cloud.placement.document(f"/resource_providers/{uuid}"):
-            left.append(f"Placement has the provider {row['name']} ({uuid})")
-    return tuple(left)
+            yield f"Placement has the provider {row['name']} ({uuid})"
 
 
 def without_provider(cloud: Cloud, host: str) -> tuple[str, ...]:

@@ -6,7 +6,7 @@ from datetime import timedelta
 
 from trueup.reconcile.collect.selection import Selection
 from trueup.reconcile.observation import Observation
-from trueup.reconcile.runbooks import rekey, retire
+from trueup.reconcile.runbooks import merge, rekey, retire
 from trueup.reconcile.runbooks.host_reading import former_providers, read_host
 from trueup.reconcile.runbooks.moving import holders
 from trueup.reconcile.runbooks.preflight import Prepared
@@ -73,3 +73,18 @@ def rekeying(host: str, compute_id: str | None, observer: Observer, pacing: Paci
         holdings=placement.holdings(holders(uuids, facts)),
     )
     return rekey.prepared(host, planned.plan, facts, reading, compute_id)
+
+
+def merging(purpose: str, names: tuple[str, str], observer: Observer, pacing: Pacing) -> Prepared:
+    """The merging of two providers, the one to delete first. Raises as `rekeying`."""
+    narrow = replace(observer, selection=Selection(providers=frozenset(names)))
+    planned = plan(narrow, narrow.observe().audit, pacing.interval, pacing.wait)
+    facts = planned.second.facts
+    pair = merge.pair_of(*names, facts)
+    moved = pair.moved if pair else {}
+    host = pair.node.host if pair and pair.node else ""
+    reading = replace(
+        read_host(observer.cloud, host, (*moved, *moved.values())),
+        holdings=observer.cloud.placement.holdings(holders(moved, facts)),
+    )
+    return merge.prepared(purpose, planned.plan, facts, reading, pair)

@@ -1,0 +1,167 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What is checked before two providers become one, first of all that they are one host. Pure."""
+
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+from trueup.reconcile.facts import ComputeNode, Facts, Port, Provider
+from trueup.reconcile.findings import counted
+from trueup.reconcile.nodes import Former, without_node
+from trueup.reconcile.runbooks.host_checks import evidence
+from trueup.reconcile.runbooks.host_reading import HostReading
+from trueup.reconcile.runbooks.moving import holders
+from trueup.reconcile.runbooks.preflight import Check, Outlook
+from trueup.reconcile.runbooks.rekey_checks import in_motion
+
+FINE, PLANNED, BLOCKS = Outlook.FINE, Outlook.PLANNED, Outlook.BLOCKS
+
+
+@dataclass(frozen=True, slots=True)
+class Pair:
+    """The provider that gives and the one that takes, whose compute node is `node`.
+
+    `twins` are the children that both have: the uuid of the one that takes, by that which gives.
+    """
+
+    old: Provider
+    new: Provider
+    node: ComputeNode | None
+    twins: Mapping[str, str]
+
+    @property
+    def moved(self) -> dict[str, str]:
+        """The uuid of the provider that takes, by the uuid of the one that gives."""
+        return {self.old.uuid: self.new.uuid, **self.twins}
+
+
+def checks(pair: Pair | None, facts: Facts, reading: HostReading) -> tuple[Check, ...]:
+    """Everything that was checked, in the order in which an operator deals with it."""
+    if pair is None:
+        found = "the two names are not those of two providers"
+        return (Check("providers", "", found, BLOCKS, "name each by its uuid"),)
+    consumers = holders(pair.moved, facts)
+    return (
+        *evidence(facts),
+        *_identity(pair, facts),
+        *in_motion(consumers, facts, reading),
+        *(check for one in consumers for check in _consumer(one, pair, facts)),
+        *_room(pair, consumers, facts),
+        *_children(pair, facts),
+        *_ports(pair, facts),
+        *_summary(pair, consumers, facts),
+    )
+
+
+def ports_of(pair: Pair, facts: Facts) -> tuple[Port, ...]:
+    """The ports whose binding profile names a provider that gives."""
+    return tuple(
+        port for port in facts.ports if set((port.allocation or {}).values()) & pair.moved.keys()
+    )
+
+
+def _identity(pair: Pair, facts: Facts) -> Iterator[Check]:
+    for row in (pair.old, pair.new):
+        if row.parent is not None:
+            yield Check("identity", row.name, "it is not a root provider", BLOCKS, "name its root")
+    if owners := facts.nodes_by_uuid.get(pair.old.uuid):
+        yield Check(
+            "identity", pair.old.name, f"it is that of compute node {owners[0].node}", BLOCKS,
+            "that host is there: it is not the old name of another",
+        )  # fmt: skip
+        return
+    if pair.node is None:
+        yield Check(
+            "identity", pair.new.name, "no compute node has its uuid", BLOCKS,
+            "name the provider that is to stay last; if its compute node has another uuid, run "
+            "`trueup rekey` first",
+        )  # fmt: skip
+        return
+    former = without_node(pair.old, facts)
+    same = isinstance(former, Former) and former.node.host == pair.node.host
+    if same:
+        found = f"its compute node is deleted, and {pair.node.host} has {pair.node.node} now"
+        yield Check("identity", pair.old.name, found, PLANNED, f"merged into {pair.new.name}")
+        return
+    found = f"no deleted compute node says that it was of {pair.node.host}"
+    if holders(pair.moved, facts):
+        then = "whose instances hold its resources decides"
+        yield Check("identity", pair.old.name, found, FINE, then)
+    else:
+        then = f"nobody holds it: run `openstack resource provider delete {pair.old.uuid}`"
+        yield Check("identity", pair.old.name, found, BLOCKS, then)
+
+
+def _consumer(consumer: str, pair: Pair, facts: Facts) -> Iterator[Check]:
+    """A consumer that Nova has elsewhere, or that holds other amounts of both providers."""
+    host = pair.node.host if pair.node else ""
+    moves = {row.uuid: row for row in facts.migrations}
+    instance, move = facts.alive.get(consumer), moves.get(consumer)
+    if instance is not None and instance.host != host:
+        found = f"{instance.name} is on {instance.host or 'no host'}"
+        yield Check("consumer", consumer, found, BLOCKS, "run `trueup plan`, which releases it")
+    elif instance is None and (move is None or host not in (move.source_host, move.target_host)):
+        found = "no instance or migration of that host has its uuid"
+        then = f"see `trueup explain consumer {consumer}`, and release it first"
+        yield Check("consumer", consumer, found, BLOCKS, then)
+    held = facts.consumers[consumer]
+    for old, new in pair.moved.items():
+        gives, takes = held.get(old, {}), held.get(new, {})
+        if any(takes.get(name, amount) != amount for name, amount in gives.items()):
+            found = f"it holds other amounts of {facts.provider_names[new]}"
+            then = "run `trueup plan`, and repair what it should hold first"
+            yield Check("consumer", consumer, found, BLOCKS, then)
+
+
+def _room(pair: Pair, consumers: tuple[str, ...], facts: Facts) -> Iterator[Check]:
+    """Whether all that is moved has room; what is held of both already has."""
+    for old, new in pair.moved.items():
+        more: Counter[str] = Counter()
+        for one in consumers:
+            held = facts.consumers[one]
+            there = held.get(new, {})
+            more.update({k: v for k, v in held.get(old, {}).items() if k not in there})
+        row = facts.providers[new]
+        for name, amount in sorted(more.items()):
+            stock = row.inventories.get(name)
+            used = facts.used.get(new, {}).get(name, 0)
+            free = max(0, stock.capacity - used) if stock else 0
+            if amount > free:
+                found = f"{amount} of {name} are to be moved, and {free} are free"
+                then = "start nova-compute, which reports what it has; or move instances away"
+                yield Check("room", row.name, found, BLOCKS, then)
+
+
+def _children(pair: Pair, facts: Facts) -> Iterator[Check]:
+    for row in facts.trees.get(pair.old.uuid, ()):
+        if row is pair.old:
+            continue
+        if row.uuid in pair.twins:
+            twin = facts.provider_names[pair.twins[row.uuid]]
+            found = f"{pair.new.name} has {twin}"
+            yield Check("child provider", row.name, found, PLANNED, "merged into it")
+        elif row.parent in pair.moved:
+            found = f"{pair.new.name} has none of that kind"
+            yield Check("child provider", row.name, found, PLANNED, "moved below it")
+
+
+def _ports(pair: Pair, facts: Facts) -> Iterator[Check]:
+    bandwidth = holders(pair.twins, facts)
+    if bandwidth and not facts.ports_read:
+        found = "Neutron is not asked, and instances hold resources of children"
+        then = "give Neutron's credentials: binding profiles of ports name these providers"
+        yield Check("ports", "Neutron", found, BLOCKS, then)
+    for port in ports_of(pair, facts):
+        if port.revision is None:
+            found = "Neutron gives no revision number of it, so no write can be guarded"
+            yield Check("port", port.id, found, BLOCKS, "upgrade Neutron, or its configuration")
+        else:
+            found = "its binding profile names the old provider"
+            yield Check("port", port.id, found, PLANNED, "it names the new one, in the same step")
+
+
+def _summary(pair: Pair, consumers: tuple[str, ...], facts: Facts) -> Iterator[Check]:
+    instances = sum(1 for one in consumers if one in facts.alive)
+    found = f"{counted(len(consumers), 'consumer')}, of which {counted(instances, 'instance')}"
+    then = f"they hold the same of {pair.new.name}, at once"
+    yield Check("consumers", pair.old.name, found, PLANNED, then)
