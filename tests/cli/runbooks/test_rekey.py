@@ -98,7 +98,9 @@ def test_without_proof_the_file_on_the_host_decides(site_on):
 def test_nova_compute_is_stopped_and_moves_have_ended(site_on):
     site = site_on("trueup")
     host = with_another_uuid(site)
-    site.sql("nova_cell1", "UPDATE services SET forced_down = 0 WHERE host = ?", HOST)
+    seen = "2100-01-01 00:00:00"
+    up = "UPDATE services SET forced_down = 0, last_seen_up = ? WHERE host = ?"
+    site.sql("nova_cell1", up, seen, HOST)
     site.sql(
         "nova_cell1", "UPDATE instances SET task_state = 'migrating' WHERE uuid = ?", host.instance
     )

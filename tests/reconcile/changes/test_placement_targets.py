@@ -214,13 +214,13 @@ def test_a_generation_that_has_passed_is_refused_by_placement_itself(on_both, ki
 
 
 @pytest.mark.parametrize("kind", ["made", "renamed", "removed", "reshaped"])
-def test_a_provider_that_was_changed_since_is_not_written_to(small, kind):
-    change = MADE[kind](small)
-    assert changes.write(change, small.cloud).accepted
-    before = small.rows()
-    reply = changes.write(change, small.cloud)
+def test_a_provider_that_was_changed_since_is_not_written_to(on_both, kind):
+    change = MADE[kind](on_both)
+    assert changes.write(change, on_both.cloud).accepted
+    before = on_both.rows()
+    reply = changes.write(change, on_both.cloud)
     assert (reply.accepted, reply.definite) == (False, True)
-    assert small.rows() == before
+    assert on_both.rows() == before
 
 
 def test_a_consumer_that_was_written_since_is_refused_by_placement_itself(on_both):
