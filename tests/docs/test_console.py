@@ -20,6 +20,7 @@ from pathlib import Path
 import pytest
 
 from tests.cli.running import ROOT
+from tests.clouds.neutron import recorded_neutron
 from tests.kills.hypervisor import hypervisor
 from tests.servers.domains import define, node_of
 from tests.servers.skipping import skip_without
@@ -33,6 +34,7 @@ CLOUD = re.compile(r"<!-- cloud: (\S+) -->")
 GHOST = re.compile(r"<!-- ghost: (\S+) (\S+) -->")
 BLOCK = re.compile(r"^```console\n(.*?)^```", re.MULTILINE | re.DOTALL)
 NOVA = re.compile(r"<!-- nova: services(?:, empty: (\S+))? -->")
+NEUTRON = "<!-- neutron: recorded -->"
 RUN = re.compile(r"\d{8}T\d{6}-[0-9a-f]{8}")
 PAGES = [path for path in sorted((ROOT / "docs").rglob("*.md")) if CLOUD.search(path.read_text())]
 
@@ -106,6 +108,10 @@ def test_a_page_prints_what_it_says(path, recorded_cloud, tmp_path, monkeypatch,
     if nova:
         services = request.getfixturevalue("services_beside")(cloud)
         services.empty(nova.group(1))
+    if NEUTRON in page:
+        neutron = contextlib.ExitStack()
+        neutron.enter_context(recorded_neutron(cloud.name, cloud.nova_conf))
+        request.addfinalizer(neutron.close)
     monkeypatch.setenv("TRUEUP_NOVA_CONF", str(cloud.nova_conf))
     monkeypatch.setenv("TRUEUP_STATE_DIR", str(tmp_path / "state"))
     if haunted := GHOST.search(page):
