@@ -146,4 +146,4 @@ def test_a_page_prints_what_it_says(path, recorded_cloud, tmp_path, monkeypatch,
 
 
 def test_there_are_pages_to_run() -> None:
-    assert [path.relative_to(ROOT) for path in PAGES] >= [Path("docs/repair.md")]
+    assert Path("docs/repair.md") in [path.relative_to(ROOT) for path in PAGES]
