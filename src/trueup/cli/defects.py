@@ -6,9 +6,9 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
-from rich.console import Console
 from rich.markdown import Markdown
 
+from trueup.cli.output import PageConsole
 from trueup.cli.verb import Verb
 from trueup.reconcile.defects import DEFECTS
 from trueup.reconcile.report.tables import DEFECTS_COLUMNS, Columns, Table, defects_table
@@ -43,7 +43,7 @@ class DefectsCommand(Verb):
         if not parsed_args.name or parsed_args.formatter != "table" or parsed_args.columns:
             return super().produce_output(parsed_args, column_names, rows)
         width = parsed_args.max_width if parsed_args.max_width > 0 else None
-        console = Console(file=self.app.stdout, width=width)
+        console = PageConsole(file=self.app.stdout, width=width)
         console.print(Markdown(page(parsed_args.name)))
         return 0
 

@@ -9,6 +9,7 @@ from typing import Any
 from rich.console import Console
 from rich.text import Text
 
+from trueup.cli.output import PageConsole
 from trueup.cli.verb import Verb
 from trueup.reconcile.plan_file import load
 from trueup.reconcile.report.diff import DiffLine, plan_diff
@@ -38,7 +39,7 @@ class PlanShowCommand(Verb):
     def produce_output(self, parsed_args: argparse.Namespace, column_names: Any, rows: Any) -> int:
         if parsed_args.formatter != "table" or parsed_args.columns:
             return super().produce_output(parsed_args, column_names, rows)
-        _print(plan_diff(self._shown), Console(file=self.app.stdout, highlight=False))
+        _print(plan_diff(self._shown), PageConsole(file=self.app.stdout, highlight=False))
         return 0
 
 

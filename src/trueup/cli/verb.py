@@ -15,6 +15,7 @@ from cliff.lister import Lister
 
 from trueup.cli.exits import explained, unforeseen
 from trueup.cli.options import refuse_columns, refuse_ignored, refuse_meaningless
+from trueup.cli.output import discard_output
 from trueup.cli.progress import be_quiet, complain
 from trueup.cli.state import state_folder
 from trueup.cli.tables import FittedTable
@@ -78,15 +79,21 @@ class Verb(Lister):
 
     def run(self, parsed_args: argparse.Namespace) -> int:
         self.exit_code = ExitCode.CLEAN
+        self._acted = False
         if parsed_args.quiet:
             be_quiet(True)
         try:
             self.check(parsed_args)
             super().run(parsed_args)
+            self.app.stdout.flush()
         except KeyboardInterrupt:
             complain("stopped by Ctrl-C; nothing further is written.")
             return INTERRUPTED
         except Exception as error:
+            if self._acted and isinstance(error, BrokenPipeError):
+                # Whoever reads the table has seen enough (`trueup plan | head`): all is done.
+                discard_output()
+                return int(self.exit_code)
             known = explained(error)
             if known is None and self.app_args and self.app_args.debug:
                 raise
@@ -106,6 +113,7 @@ class Verb(Lister):
 
     def take_action(self, parsed_args: argparse.Namespace) -> tuple[Any, Any]:
         columns, rows = self.act(parsed_args)
+        self._acted = True
         plain = parsed_args.formatter in _PLAIN_FORMATS
         return columns, [tuple(_shown(cell, plain) for cell in row) for row in rows]
 

@@ -99,9 +99,10 @@ def places_confirmed(first: Observation, again: Facts, options: AuditOptions) ->
         and still.get(row.id) != row
     ]
     changed = tuple(LeftAlone(row.subject, row.where, CHANGED) for row in gone)
+    lost = {row.id for row in gone}
     result = replace(
         first.audit,
-        findings=tuple(row for row in first.audit.findings if row not in gone),
+        findings=tuple(row for row in first.audit.findings if row.id not in lost),
         left_alone=(*first.audit.left_alone, *changed),
     )
     # Not for sharing providers: `again` knows only some of the providers that they share with.
