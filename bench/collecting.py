@@ -78,7 +78,7 @@ def _read(urls: NovaUrls, profile: bool) -> int:
     from trueup.cli.progress import progress
     from trueup.reconcile.collect import collect
 
-    reading = _cloud(urls)
+    reading = cloud_at(urls)
     if profile:
         return _profile(reading)
     started, used = time.monotonic(), time.process_time()
@@ -142,7 +142,8 @@ def _profile(reading: Any) -> int:
     return 0
 
 
-def _cloud(urls: NovaUrls) -> Any:
+def cloud_at(urls: NovaUrls) -> Any:
+    """The cloud in these databases; nobody answers for Placement's API."""
     from keystoneauth1 import adapter, session, token_endpoint
 
     from trueup.reconcile.sources.cloud import Cloud

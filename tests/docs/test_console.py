@@ -32,6 +32,8 @@ from trueup.reconcile.sources.connect import from_nova_conf
 CLOUD = re.compile(r"<!-- cloud: (\S+) -->")
 # The hypervisor of this host also has a shut-off domain of Nova's with this uuid.
 GHOST = re.compile(r"<!-- ghost: (\S+) (\S+) -->")
+# There is a placement.conf beside, with the cloud's database.
+CONF = "<!-- placement.conf -->"
 BLOCK = re.compile(r"^```console\n(.*?)^```", re.MULTILINE | re.DOTALL)
 NOVA = re.compile(r"<!-- nova: services(?:, empty: (\S+))? -->")
 NEUTRON = "<!-- neutron: recorded -->"
@@ -114,6 +116,9 @@ def test_a_page_prints_what_it_says(path, recorded_cloud, tmp_path, monkeypatch,
         request.addfinalizer(neutron.close)
     monkeypatch.setenv("TRUEUP_NOVA_CONF", str(cloud.nova_conf))
     monkeypatch.setenv("TRUEUP_STATE_DIR", str(tmp_path / "state"))
+    if CONF in page:
+        connection = f"[placement_database]\nconnection = {cloud.placement_database_url}\n"
+        (tmp_path / "placement.conf").write_text(connection)
     if haunted := GHOST.search(page):
         libvirtd = request.getfixturevalue("libvirtd")
         ask_hypervisors(cloud.nova_conf, haunted.groups(), libvirtd, monkeypatch)

@@ -23,7 +23,7 @@ from trueup.reconcile import (
 )
 from trueup.reconcile.collect import selection
 from trueup.reconcile.report import story_subjects
-from trueup.reconcile.runbooks import ghosts
+from trueup.reconcile.runbooks import ghosts, rebuild
 from trueup.reconcile.sources import errors as cloud
 from trueup.reconcile.watch import errors as watch
 
@@ -32,6 +32,27 @@ _WORDS: dict[type[Exception], tuple[ExitCode, Callable[[Any], str]]] = {
     ModuleNotFoundError: (ExitCode.USAGE, how_to_install),
     outcomes.NotAgreed: (ExitCode.USAGE, lambda e: "nothing is written."),
     options.OptionRefused: (ExitCode.USAGE, lambda e: f"{e.option}: {e.reason}."),
+    rebuild.EvidenceIncomplete: (
+        ExitCode.INCOMPLETE,
+        lambda e: (
+            f"{e.gap}: what it knows would be missing in the new ledger. "
+            "Nothing is written. Let every cell answer, then try again."
+        ),
+    ),
+    rebuild.TargetNotEmpty: (
+        ExitCode.USAGE,
+        lambda e: (
+            f"the new database holds another ledger, with {e.providers} providers and "
+            f"{e.consumers} consumers. Nothing is written. Name an empty database with --into."
+        ),
+    ),
+    rebuild.NotAsWritten: (
+        ExitCode.SOME_REFUSED,
+        lambda e: (
+            "the new database was filled and holds something else: another program writes to it. "
+            "Do not cut over; stop that program, and fill another new database."
+        ),
+    ),
     ghosts.NoGhost: (
         ExitCode.USAGE,
         lambda e: (

@@ -35,6 +35,7 @@ COMMANDS = {
     "ledger export": "trueup.cli.ledger:LedgerExportCommand",
     "ledger import": "trueup.cli.ledger:LedgerImportCommand",
     "nova-manage": "trueup.cli.nova_manage.program:NovaManageCommand",
+    "rebuild": "trueup.cli.runbooks.rebuild:RebuildCommand",
     "ghosts": "trueup.cli.runbooks.ghosts:GhostsCommand",
     "merge": "trueup.cli.runbooks.merge:MergeCommand",
     "rekey": "trueup.cli.runbooks.rekey:RekeyCommand",

@@ -123,6 +123,11 @@ def ask_undo(arguments: argparse.Namespace, journal: Journal) -> None:
     _ask(arguments, f"Take back {counted(len(steps), 'step')} of run {journal.run}?")
 
 
+def confirm(arguments: argparse.Namespace, question: str) -> None:
+    """Ask once, at a terminal, whether to do what a question says. Raises NotAgreed."""
+    _ask(arguments, question)
+
+
 def tell_plan(plan: Plan) -> None:
     """How many steps there are for how many findings, and what was declined, with the reason."""
     say(f"{counted(len(plan.steps), 'step')} for {counted(len(plan.findings), 'finding')}.")

@@ -163,11 +163,12 @@ class CloudVerb(Verb):
         if arguments.nova_api or arguments.nova_database:
             nova_url = None if arguments.nova_api else arguments.nova_database
             return from_names(nova_url, arguments.os_cloud, databases)
-        return from_nova_conf(arguments.nova_conf or _nova_conf(), databases)
+        return from_nova_conf(nova_conf_of(arguments), databases)
 
 
-def _nova_conf() -> Path:
-    return Path(os.environ.get("TRUEUP_NOVA_CONF", NOVA_CONF))
+def nova_conf_of(arguments: argparse.Namespace) -> Path:
+    """The nova.conf that --nova-conf names, or the one that is used when none is named."""
+    return arguments.nova_conf or Path(os.environ.get("TRUEUP_NOVA_CONF", NOVA_CONF))
 
 
 def _add_nova_options(where: argparse._ArgumentGroup) -> None:

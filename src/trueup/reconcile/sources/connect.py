@@ -5,7 +5,7 @@ Only this module of reconcile uses oslo.config.
 """
 
 import os
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -16,6 +16,7 @@ from keystoneauth1.adapter import Adapter
 from oslo_config import cfg
 
 from trueup.reconcile.facts import SERVICE_DOWN_AFTER
+from trueup.reconcile.host_defaults import HostDefaults
 from trueup.reconcile.sources.cloud import Cloud
 from trueup.reconcile.sources.errors import SettingMissing, SettingsUnreadable
 from trueup.reconcile.sources.neutron import Neutron
@@ -157,6 +158,18 @@ def placement_database(path: Path) -> str:
     named = ConfFiles((path,))
     _load(conf, named, project="placement")
     return _needed(conf, named, "placement_database", "connection")
+
+
+def host_defaults(path: Path) -> HostDefaults:
+    """What this nova.conf says of reservations and initial ratios. Raises SettingsUnreadable."""
+    conf = cfg.ConfigOpts()
+    known = HostDefaults()
+    for field in fields(HostDefaults):
+        value = getattr(known, field.name)
+        kind = cfg.IntOpt if isinstance(value, int) else cfg.FloatOpt
+        conf.register_opts([kind(field.name, default=value)])
+    _load(conf, ConfFiles((path,)), project="nova")
+    return HostDefaults(**{field.name: conf[field.name] for field in fields(HostDefaults)})
 
 
 def _compute_beside(placement: Adapter) -> Adapter:

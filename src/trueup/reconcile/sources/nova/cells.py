@@ -16,6 +16,7 @@ from trueup.reconcile.facts import (
     Migration,
     PciDevice,
 )
+from trueup.reconcile.host_defaults import Hardware
 from trueup.reconcile.sources.columns import Columns
 from trueup.reconcile.sources.database import Row, Session
 from trueup.reconcile.sources.notes import Noted, Notes
@@ -71,6 +72,11 @@ class CellReading:
             heartbeat=self._heartbeat(services),
             noted=self._noted(),
         )
+
+    def hardware(self) -> dict[str, Hardware]:
+        """What each of its compute nodes has, by uuid; those of deleted rows are left out."""
+        rows = self._rows(queries.every(self._columns, tables.hardware), tables.hardware)
+        return {str(row.uuid).lower(): host_rows.hardware(row) for row in rows if not row.deleted}
 
     def service_reports(self, host: str) -> CellContents:
         """The compute services of one host, and when any service of the cell last reported."""

@@ -10,6 +10,7 @@ from urllib.parse import urlsplit
 from sqlalchemy import select
 
 from trueup.reconcile.facts import SERVICE_DOWN_AFTER, Migration
+from trueup.reconcile.host_defaults import Hardware
 from trueup.reconcile.sources.columns import Columns
 from trueup.reconcile.sources.database import ANSWER_SECONDS, Database, Row, Session
 from trueup.reconcile.sources.errors import DatabaseUnusable
@@ -104,6 +105,10 @@ class NovaDatabases:
     def hosts(self, cell: NovaCell) -> CellContents:
         """A cell's compute nodes and services."""
         return self._ask_cell(cell, lambda reading: reading.hosts())
+
+    def hardware(self, cell: NovaCell) -> dict[str, Hardware]:
+        """What each compute node of a cell has, by uuid."""
+        return self._ask_cell(cell, lambda reading: reading.hardware())
 
     def service_reports(self, cell: NovaCell, host: str) -> CellContents:
         """The compute services of one host, and when any service of the cell last reported."""

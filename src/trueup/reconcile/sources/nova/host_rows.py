@@ -16,6 +16,7 @@ from trueup.reconcile.facts import (
     PciDevice,
     grouped,
 )
+from trueup.reconcile.host_defaults import Hardware
 from trueup.reconcile.sources.database import Row
 from trueup.reconcile.sources.reading import Reader
 
@@ -32,6 +33,18 @@ def compute_node(reader: Reader, row: Row, cell: str) -> ComputeNode:
         deleted=row.deleted not in (0, None),
         updated_at=reader.moment(row, "updated_at"),
         created_at=reader.moment(row, "created_at"),
+    )
+
+
+def hardware(row: Row) -> Hardware:
+    """What the row of a compute node says that its host has."""
+    return Hardware(
+        vcpus=row.vcpus or 0,
+        memory_mb=row.memory_mb or 0,
+        disk_gb=row.local_gb or 0,
+        cpu_ratio=row.cpu_allocation_ratio,
+        ram_ratio=row.ram_allocation_ratio,
+        disk_ratio=row.disk_allocation_ratio,
     )
 
 

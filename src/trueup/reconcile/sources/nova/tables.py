@@ -57,6 +57,11 @@ compute_nodes = _table(
     "compute_nodes", "id", "uuid", "host", "hypervisor_hostname", "hypervisor_type", "deleted",
     "updated_at", "created_at",
 )  # fmt: skip
+# What a host has; read only where Placement's database is lost.
+hardware = _table(
+    "compute_nodes", "id", "uuid", "deleted", "vcpus", "memory_mb", "local_gb",
+    "cpu_allocation_ratio", "ram_allocation_ratio", "disk_allocation_ratio",
+)  # fmt: skip
 services = _table(
     "services", "id", "uuid", "host", "binary", "deleted", "disabled", "disabled_reason",
     "forced_down", "version", "last_seen_up", "updated_at", "created_at",

@@ -49,6 +49,10 @@ class Placement:
         self._database = database
         self._newest: int | None = None
 
+    def reading(self, database: LedgerDatabase) -> "Placement":
+        """The same service, with its ledger read from this database."""
+        return Placement(self._adapter, database)
+
     def newest_minor(self) -> int:
         """The newest microversion that both sides support. Raises MicroversionTooOld."""
         if self._newest is None:

@@ -66,3 +66,17 @@ class LoadedLedger:
     def _holders(self) -> Mapping[str, tuple[str, ...]]:
         held = self._ledger.consumers.items()
         return grouped((provider, who) for who, amounts in held for provider in amounts)
+
+
+class EmptyLedger(LoadedLedger):
+    """A LedgerDatabase without anything in it: where Placement's database is lost."""
+
+    def __init__(self) -> None:
+        self._nothing = Ledger({}, {}, "nothing", owners={})
+        super().__init__(self._nothing)
+
+    def ledger(self) -> Ledger:
+        return self._nothing
+
+    def close(self) -> None:
+        pass

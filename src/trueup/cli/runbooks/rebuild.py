@@ -1,0 +1,354 @@
+# SPDX-License-Identifier: Apache-2.0
+"""trueup rebuild: a new Placement database beside the old one, from what Nova and Neutron say."""
+
+import argparse
+import time
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict, replace
+from pathlib import Path
+
+from trueup.cli.judging import add_audit_options, audit_options
+from trueup.cli.options import OptionRefused
+from trueup.cli.outcomes import confirm
+from trueup.cli.progress import Report, progress, say
+from trueup.cli.verb import CloudVerb, nova_conf_of
+from trueup.exit_codes import ExitCode
+from trueup.placement.manage.fill import fill_database, make_schema
+from trueup.placement.store.fill import FilledConsumer, FilledProvider
+from trueup.reconcile.audit import audit
+from trueup.reconcile.collect import collect
+from trueup.reconcile.facts import Allocations, Facts, Holding, Provider
+from trueup.reconcile.files import refuse_unwritable
+from trueup.reconcile.findings import counted
+from trueup.reconcile.freshness import with_freshness
+from trueup.reconcile.host_defaults import Hardware, HostDefaults
+from trueup.reconcile.ledger_copy import LedgerCopy, ProviderCopy, save
+from trueup.reconcile.report.rebuild import (
+    REASON_COLUMNS,
+    REBUILD_COLUMNS,
+    UNREPORTED_COLUMNS,
+    reasons_table,
+    rebuild_table,
+    unreported_table,
+)
+from trueup.reconcile.report.tables import Columns, Table
+from trueup.reconcile.runbooks.rebuild import (
+    ASSUMED,
+    NOBODY,
+    HostsOfNova,
+    NotAsWritten,
+    Rebuilt,
+    TargetNotEmpty,
+    rebuilt,
+    refuse_incomplete,
+    strangers_in,
+    unreported,
+)
+from trueup.reconcile.sources.cloud import Cloud
+from trueup.reconcile.sources.connect import host_defaults
+from trueup.reconcile.sources.errors import AccessDenied, Unreachable
+from trueup.reconcile.sources.nova.databases import NovaDatabases
+from trueup.reconcile.sources.placement.contract import Ledger
+from trueup.reconcile.sources.placement.database import PlacementDatabase
+from trueup.reconcile.sources.placement.loaded import EmptyLedger
+from trueup.reconcile.steps import InventoryFields
+
+_SECONDS_BETWEEN_CHECKS = 5.0
+_RESERVED = {
+    "reserved_host_cpus": "--reserved-host-cpus",
+    "reserved_host_memory_mb": "--reserved-host-memory-mb",
+    "reserved_host_disk_mb": "--reserved-host-disk-mb",
+}
+
+
+class RebuildCommand(CloudVerb):
+    """Make a new Placement database from what Nova, Neutron and the old ledger say, and show every
+    difference with its reason. The old database is only read."""
+
+    def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
+        parser = super().get_parser(prog_name)
+        add_audit_options(parser)
+        _add_rebuild_options(parser)
+        return parser
+
+    def check(self, arguments: argparse.Namespace) -> None:
+        super().check(arguments)
+        old = arguments.placement_database or arguments.placement_conf
+        if arguments.nova_api:
+            raise OptionRefused("--nova-api", "a rebuild needs Nova's databases; leave it out")
+        if arguments.into == arguments.placement_database:
+            raise OptionRefused("--into", "it is the old database; name a new, empty one")
+        if arguments.check_only:
+            _refuse_with_check(arguments)
+        elif not old and not arguments.lost:
+            raise OptionRefused(
+                "--placement-database",
+                "the old ledger is read from its database; name it, or say --lost if it is gone",
+            )
+        elif old and arguments.lost:
+            raise OptionRefused("--lost", "an old database is named as well; leave one of them out")
+        if arguments.wait and not arguments.check_only:
+            raise OptionRefused("--wait", "it is for --check; leave it out")
+
+    def columns(self, arguments: argparse.Namespace) -> Columns:
+        if arguments.check_only:
+            return UNREPORTED_COLUMNS
+        return REASON_COLUMNS if arguments.by_reason else REBUILD_COLUMNS
+
+    def act(self, arguments: argparse.Namespace) -> Table:
+        if arguments.backup:
+            refuse_unwritable(arguments.backup)
+        with self.cloud(arguments) as cloud, progress() as report:
+            if arguments.check_only:
+                return self._checked(cloud, arguments, report)
+            if arguments.lost:
+                cloud = replace(cloud, placement=cloud.placement.reading(EmptyLedger()))
+            facts = collect(cloud, report)
+            made = self._rebuilt(cloud, facts, arguments)
+            self.exit_code = ExitCode.FINDINGS
+            if arguments.apply:
+                confirm(arguments, f"Write a new ledger to {_shown(arguments.into)}?")
+                self._write(facts, made, arguments)
+        if not arguments.apply:
+            say("Nothing is written. Next: the same with --apply")
+        return reasons_table(made.lines) if arguments.by_reason else rebuild_table(made.lines)
+
+    def _rebuilt(self, cloud: Cloud, facts: Facts, arguments: argparse.Namespace) -> Rebuilt:
+        refuse_incomplete(facts, audit_options(arguments))
+        hosts = HostsOfNova(_hardware(cloud), _defaults(arguments))
+        made = rebuilt(facts, hosts, _strangers(cloud, facts), audit_options(arguments))
+        if any(line.reason == ASSUMED for line in made.lines):
+            say(f"Assumed of hosts without inventory: {hosts.defaults.words}.")
+        say(
+            f"Old: {counted(len(facts.providers), 'provider')}, "
+            f"{counted(len(facts.consumers), 'consumer')}. "
+            f"New: {counted(len(made.facts.providers), 'provider')}, "
+            f"{counted(len(made.allocations), 'consumer')}. "
+            f"{counted(len(made.lines), 'line')} below."
+        )
+        return made
+
+    def _write(self, facts: Facts, made: Rebuilt, arguments: argparse.Namespace) -> None:
+        """Keep the old ledger in a file, and fill the new database. Raises TargetNotEmpty."""
+        if arguments.backup:
+            save(_copy_of(facts), arguments.backup)
+            say(f"The old ledger is kept in {arguments.backup}; 'trueup ledger import' reads it.")
+        make_schema(arguments.into)
+        found = ledger_in(arguments.into)
+        if holds(found, made):
+            say("The new database holds this ledger already; nothing is written.")
+        elif found.providers or found.consumers:
+            raise TargetNotEmpty(len(found.providers), len(found.consumers))
+        else:
+            fill_database(arguments.into, providers_to_fill(made), consumers_to_fill(made))
+            found = ledger_in(arguments.into)
+            if not holds(found, made):
+                raise NotAsWritten
+        left = _audited(made, found, arguments)
+        said = counted(left, "finding")
+        say(f"Read again: it holds what was computed. An audit of it has {said}.")
+        _tell_cut_over(arguments)
+        self.exit_code = ExitCode.FINDINGS if left else ExitCode.CLEAN
+
+    def _checked(self, cloud: Cloud, arguments: argparse.Namespace, report: Report) -> Table:
+        """Wait until every nova-compute has reported to the new database, or the time is over."""
+        database = PlacementDatabase(arguments.into)
+        until = time.monotonic() + arguments.wait
+        try:
+            while True:
+                facts = collect(replace(cloud, placement=cloud.placement.reading(database)), report)
+                missing = list(unreported(facts))
+                left = until - time.monotonic()
+                if not missing or left <= 0:
+                    break
+                say(f"{counted(len(missing), 'compute node')} to report; {left:.0f} s left.")
+                time.sleep(min(left, _SECONDS_BETWEEN_CHECKS))
+        finally:
+            database.close()
+        found = audit(with_freshness(facts, audit_options(arguments)), audit_options(arguments))
+        say(
+            f"{counted(len(missing), 'compute node')} of {len(facts.compute_nodes)} did not report "
+            f"yet; an audit of the new ledger has {counted(len(found.findings), 'finding')}."
+        )
+        work = bool(missing or found.findings)
+        incomplete = not found.coverage.complete
+        self.exit_code = ExitCode.FINDINGS if work else ExitCode.CLEAN
+        if incomplete:
+            self.exit_code = ExitCode.INCOMPLETE
+        return unreported_table(missing)
+
+
+def _hardware(cloud: Cloud) -> dict[str, Hardware]:
+    assert isinstance(cloud.nova, NovaDatabases)
+    rows = [cloud.nova.hardware(cell) for cell in cloud.nova.cells()]
+    return {uuid: one for found in rows for uuid, one in found.items()}
+
+
+def _defaults(arguments: argparse.Namespace) -> HostDefaults:
+    """What nova.conf says, and what the options say in place of it."""
+    path = None if arguments.nova_database else nova_conf_of(arguments)
+    known = host_defaults(path) if path else HostDefaults()
+    named = {name: getattr(arguments, name) for name in _RESERVED}
+    return replace(known, **{name: value for name, value in named.items() if value is not None})
+
+
+def _strangers(cloud: Cloud, facts: Facts) -> Mapping[str, Holding]:
+    """Owner and type of consumers that no cell knows, from the API of the old Placement."""
+    uuids = strangers_in(facts)
+    if not uuids:
+        return {}
+    try:
+        return cloud.placement.holdings(uuids)
+    except (Unreachable, AccessDenied) as silence:
+        say(f"The types of {counted(len(uuids), 'consumer')} are not known: {silence.reason}")
+        return {}
+
+
+def ledger_in(url: str) -> Ledger:
+    """The whole ledger of a database. Raises Unreachable."""
+    database = PlacementDatabase(url)
+    try:
+        return database.ledger()
+    finally:
+        database.close()
+
+
+def holds(found: Ledger, made: Rebuilt) -> bool:
+    """Whether a database holds the new ledger. Generations may have grown since."""
+    right = {uuid: held.amounts for uuid, held in made.allocations.items()}
+    return _comparable(found.providers) == _comparable(made.facts.providers) and (
+        dict(found.consumers) == right
+    )
+
+
+def _comparable(providers: Mapping[str, Provider]) -> dict[str, Provider]:
+    nothing: frozenset[str] = frozenset()
+    return {
+        uuid: replace(
+            row, generation=0, traits=row.traits or nothing, aggregates=row.aggregates or nothing
+        )
+        for uuid, row in providers.items()
+    }
+
+
+def _audited(made: Rebuilt, found: Ledger, arguments: argparse.Namespace) -> int:
+    """How many findings an audit of the new ledger has."""
+    facts = replace(
+        made.facts, providers=found.providers, consumers=found.consumers, owners=found.owners or {}
+    )
+    options = audit_options(arguments)
+    return len(audit(with_freshness(facts, options), options).findings)
+
+
+def providers_to_fill(made: Rebuilt) -> Iterator[FilledProvider]:
+    """The new providers as the store takes them."""
+    for row in made.facts.providers.values():
+        yield FilledProvider(
+            row.uuid,
+            row.name,
+            row.parent,
+            row.generation,
+            {name: asdict(one) for name, one in row.inventories.items()},
+            row.traits or frozenset(),
+            row.aggregates or frozenset(),
+        )
+
+
+def consumers_to_fill(made: Rebuilt) -> Iterator[FilledConsumer]:
+    """The new consumers as the store takes them."""
+    for uuid, held in made.allocations.items():
+        yield FilledConsumer(uuid, held.project, held.user, held.consumer_type, held.amounts)
+
+
+def _copy_of(facts: Facts) -> LedgerCopy:
+    """The old ledger as `trueup ledger export` keeps it, without types of consumers."""
+    depth = {uuid: _depth(uuid, facts) for uuid in facts.providers}
+    ordered = sorted(facts.providers.values(), key=lambda row: (depth[row.uuid], row.uuid))
+    providers = tuple(
+        ProviderCopy(
+            row.uuid,
+            row.name,
+            row.parent,
+            {name: InventoryFields(**asdict(one)) for name, one in row.inventories.items()},
+            tuple(sorted(row.traits or ())),
+            tuple(sorted(row.aggregates or ())),
+        )
+        for row in ordered
+    )
+    consumers = {}
+    for uuid, amounts in sorted(facts.consumers.items()):
+        owner = facts.owners.get(uuid)
+        project, user = (owner.project, owner.user) if owner else (NOBODY, NOBODY)
+        consumers[uuid] = Allocations(amounts, project, user)
+    return LedgerCopy(providers, consumers)
+
+
+def _depth(uuid: str, facts: Facts) -> int:
+    depth, parent = 0, facts.providers[uuid].parent
+    while parent is not None and parent in facts.providers:
+        depth, parent = depth + 1, facts.providers[parent].parent
+    return depth
+
+
+def _tell_cut_over(arguments: argparse.Namespace) -> None:
+    old = arguments.placement_database
+    say("To cut over, in placement.conf of every Placement server, then restart it:")
+    say(f"  [placement_database] connection = {_shown(arguments.into)}")
+    back = _shown(old) if old else "what it is now"
+    say(f"The way back: connection = {back}. The old database is as it was.")
+    say("Then: trueup rebuild --check --into URL --wait 600, and trueup plan for what is left.")
+
+
+def _shown(url: str) -> str:
+    """A URL without its password."""
+    before, at, after = url.rpartition("@")
+    if not at:
+        return url
+    scheme, _, who = before.partition("://")
+    return f"{scheme}://{who.partition(':')[0]}:***@{after}"
+
+
+def _refuse_with_check(arguments: argparse.Namespace) -> None:
+    given = {
+        "--apply": arguments.apply,
+        "--lost": arguments.lost,
+        "--backup": arguments.backup,
+        "--by-reason": arguments.by_reason,
+        "--placement-database": arguments.placement_database,
+        "--placement-conf": arguments.placement_conf,
+    } | {option: getattr(arguments, name) is not None for name, option in _RESERVED.items()}
+    for option, value in given.items():
+        if value:
+            raise OptionRefused(option, "--check only looks at the new database; leave it out")
+
+
+def _add_rebuild_options(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--into", metavar="URL", required=True, help="the new database, which exists and is empty"
+    )
+    parser.add_argument(
+        "--lost", action="store_true", help="there is no old ledger; hosts are taken from Nova"
+    )
+    parser.add_argument("--apply", action="store_true", help="fill the new database")
+    parser.add_argument("--yes", action="store_true", help="with --apply, write without asking")
+    parser.add_argument(
+        "--backup", metavar="FILE", type=Path, help="with --apply, keep the old ledger in a file"
+    )
+    parser.add_argument("--by-reason", action="store_true", help="count the lines for each reason")
+    parser.add_argument(
+        "--check",
+        dest="check_only",
+        action="store_true",
+        help="after the cut-over: which nova-compute has not reported to the new database yet",
+    )
+    parser.add_argument(
+        "--wait", metavar="SECONDS", type=float, default=0.0, help="how long --check waits for them"
+    )
+    for name, option in _RESERVED.items():
+        parser.add_argument(
+            option,
+            dest=name,
+            metavar="NUMBER",
+            type=int,
+            help=f"{name} of the hosts, in place of what nova.conf says",
+        )

@@ -1,0 +1,37 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A new database for Placement: its schema as `db sync` makes it, and a whole ledger in it."""
+
+from collections.abc import Iterable
+
+from trueup.placement.store import migrations, schema
+from trueup.placement.store.engine.database import Database
+from trueup.placement.store.engine.sessions import DatabaseOptions
+from trueup.placement.store.fill import FilledConsumer, FilledProvider, fill
+
+# A transaction with a whole ledger in it waits for nobody: the database is new.
+_OPTIONS = DatabaseOptions(lock_wait_seconds=None)
+
+
+def make_schema(url: str) -> None:
+    """Make the tables where they are missing, as `trueup-manage db sync` does."""
+    database = Database(url, _OPTIONS)
+    try:
+        migrations.upgrade(database)
+        # A service adds these when it starts; here the ledger needs them before.
+        schema.add_standard_names(database)
+    finally:
+        database.close()
+
+
+def fill_database(
+    url: str, providers: Iterable[FilledProvider], consumers: Iterable[FilledConsumer]
+) -> None:
+    """Fill a database that has the schema and nothing else, whole or not at all.
+
+    Raises LedgerThere.
+    """
+    database = Database(url, _OPTIONS)
+    try:
+        fill(database, tuple(providers), tuple(consumers))
+    finally:
+        database.close()

@@ -1,0 +1,32 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A rebuilt ledger as tables: each difference with its reason, or how many there are for each."""
+
+from collections.abc import Iterable
+
+from trueup.reconcile.facts import ComputeNode
+from trueup.reconcile.report.tables import Columns, Table
+from trueup.reconcile.runbooks.rebuild import LedgerLine, counted_by_reason
+
+REBUILD_COLUMNS: Columns = ("Kind", "Subject", "Name", "Old", "New", "Reason")
+REASON_COLUMNS: Columns = ("Kind", "Count", "Reason")
+UNREPORTED_COLUMNS: Columns = ("Provider", "Host", "Node")
+
+
+def rebuild_table(lines: Iterable[LedgerLine]) -> Table:
+    """One row for each difference."""
+    return REBUILD_COLUMNS, [
+        (one.kind, one.uuid, one.name, one.old or "nothing", one.new or "nothing", one.reason)
+        for one in lines
+    ]
+
+
+def reasons_table(lines: Iterable[LedgerLine]) -> Table:
+    """One row for each kind and reason."""
+    return REASON_COLUMNS, [
+        (kind, number, reason) for (kind, reason), number in counted_by_reason(lines).items()
+    ]
+
+
+def unreported_table(nodes: Iterable[ComputeNode]) -> Table:
+    """The compute nodes whose nova-compute has not reported to the new ledger yet."""
+    return UNREPORTED_COLUMNS, [(row.uuid, row.host, row.node) for row in nodes]

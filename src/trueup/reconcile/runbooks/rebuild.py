@@ -1,0 +1,377 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Rebuild (seed 000): a new ledger from what Nova, Neutron and the old ledger say. Pure.
+
+What the old ledger has is kept wherever Nova does not contradict it: an instance gets other amounts
+only where an audit has a finding about it. Where the old ledger has nothing of an instance, it
+gets what Nova's rules say. Nothing is left out because it was not found.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
+
+from trueup.reconcile.claims import LostInMove, OnHost, claim_of, should_hold
+from trueup.reconcile.defects import DEFECTS, orphaned_allocation, shelved_allocation
+from trueup.reconcile.expected import Unknown, expected, open_reasons
+from trueup.reconcile.facts import (
+    DISABLED_TRAIT,
+    NODE_TRAIT,
+    OWNER_TRAIT,
+    Allocations,
+    Amounts,
+    ComputeNode,
+    Facts,
+    Holding,
+    Instance,
+    Provider,
+)
+from trueup.reconcile.findings import amounts_in_words, plain_words
+from trueup.reconcile.freshness import with_freshness
+from trueup.reconcile.host_defaults import Hardware, HostDefaults, inventories_of
+from trueup.reconcile.nodes import Former, service_of, without_node
+from trueup.reconcile.observation import observation
+from trueup.reconcile.options import AuditOptions
+from trueup.reconcile.sources.placement.sharing import members_of_sharing, with_sharing
+
+# Whom Placement counts a consumer for if it does not know: upstream's own placeholder.
+NOBODY = "00000000-0000-0000-0000-000000000000"
+# The reason of a line about a host whose inventory rests on what nova.conf is assumed to say.
+ASSUMED = "Placement has none; computed from Nova's compute node"
+_TITLES = {defect.NAME: defect.TITLE for defect in DEFECTS}
+
+
+@dataclass(eq=False)
+class EvidenceIncomplete(Exception):
+    """A source is silent or behind: what it knows would be missing in the new ledger."""
+
+    gap: str
+
+
+@dataclass(eq=False)
+class TargetNotEmpty(Exception):
+    """The new database holds something else than the ledger that was computed."""
+
+    providers: int
+    consumers: int
+
+
+@dataclass(eq=False)
+class NotAsWritten(Exception):
+    """The new database was filled, and holds something else: somebody else writes to it."""
+
+
+@dataclass(frozen=True, slots=True)
+class LedgerLine:
+    """One difference between the new and the old ledger, or one thing that was only copied.
+
+    `old` and `new` are words; empty where a ledger has nothing of it.
+    """
+
+    kind: str
+    uuid: str
+    name: str
+    old: str
+    new: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Rebuilt:
+    """The new ledger, and in which it differs from the old one.
+
+    `facts` are those of the cloud with the new ledger in place of the old one.
+    """
+
+    facts: Facts
+    allocations: Mapping[str, Allocations]
+    lines: tuple[LedgerLine, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class HostsOfNova:
+    """What Nova says that compute nodes have, by uuid, and what nova.conf says of all of them."""
+
+    hardware: Mapping[str, Hardware]
+    defaults: HostDefaults
+
+
+def rebuilt(
+    facts: Facts, hosts: HostsOfNova, strangers: Mapping[str, Holding], options: AuditOptions
+) -> Rebuilt:
+    """The new ledger of a cloud whose facts are complete.
+
+    `strangers` is what `strangers_in` the old ledger hold, with their owners and types.
+    """
+    providers, moved, lines = _providers(facts, hosts)
+    known = replace(
+        facts,
+        providers=providers,
+        consumers={one: _moved(held, moved) for one, held in facts.consumers.items()},
+    )
+    seen = observation(known, options)
+    reasons: dict[str, str] = {}
+    for finding in seen.audit.findings:
+        for uuid in (finding.subject.uuid, *finding.consumers):
+            reasons.setdefault(uuid, f"{finding.defect}: {_TITLES[finding.defect]}")
+    released = {
+        uuid
+        for finding in seen.audit.findings
+        if finding.defect in (orphaned_allocation.NAME, shelved_allocation.NAME)
+        for uuid in (finding.subject.uuid, *finding.consumers)
+    }
+    drafts = _Consumers(seen.facts, reasons, frozenset(released), strangers)
+    allocations = drafts.allocations()
+    kept = _without_former(providers, allocations, seen.facts)
+    lines += [
+        LedgerLine("provider", one, row.name, "there", "", "its compute node is deleted")
+        for one, row in providers.items()
+        if one not in kept
+    ]
+    new = {uuid: held.amounts for uuid, held in allocations.items()}
+    return Rebuilt(
+        replace(known, providers=kept, consumers=new),
+        allocations,
+        (*lines, *drafts.lines),
+    )
+
+
+def refuse_incomplete(facts: Facts, options: AuditOptions) -> None:
+    """Raise EvidenceIncomplete if a source is silent or behind."""
+    if gap := with_freshness(facts, options).coverage.gap:
+        raise EvidenceIncomplete(gap)
+
+
+def strangers_in(facts: Facts) -> tuple[str, ...]:
+    """The consumers that are no instance and no migration that a cell knows, in order."""
+    known = facts.alive.keys() | facts.deleted.keys() | {row.uuid for row in facts.migrations}
+    return tuple(sorted(facts.consumers.keys() - known))
+
+
+def unreported(facts: Facts) -> Iterator[ComputeNode]:
+    """The compute nodes whose nova-compute has not reported to the new ledger yet.
+
+    It writes COMPUTE_* traits; a provider that was made here has only those that are needed.
+    """
+    for node in facts.compute_nodes:
+        provider = facts.providers.get(node.uuid)
+        traits = provider.traits or frozenset() if provider else frozenset()
+        if len([one for one in traits if one.startswith("COMPUTE_")]) <= len(
+            {NODE_TRAIT, DISABLED_TRAIT} & traits
+        ):
+            yield node
+
+
+def _providers(
+    facts: Facts, hosts: HostsOfNova
+) -> tuple[dict[str, Provider], dict[str, str], list[LedgerLine]]:
+    """The new providers, the new uuid of each that gets one, and what differs."""
+    lines: list[LedgerLine] = []
+    pairs = ((_namesake(node, facts), node.uuid) for node in facts.compute_nodes)
+    moved = {namesake.uuid: uuid for namesake, uuid in pairs if namesake}
+    found = {
+        moved.get(row.uuid, row.uuid): replace(
+            row,
+            uuid=moved.get(row.uuid, row.uuid),
+            root=moved.get(row.root, row.root),
+            parent=moved.get(row.parent or "", row.parent),
+            generation=row.generation + 1,
+        )
+        for row in facts.providers.values()
+    }
+    for old, new in sorted(moved.items()):
+        name = found[new].name
+        lines.append(
+            LedgerLine("provider", new, name, old, new, "Nova has its host with this uuid")
+        )
+    for node in sorted(facts.compute_nodes, key=lambda row: row.uuid):
+        changed, told = _of_node(node, found.get(node.uuid), facts, hosts)
+        found[node.uuid] = changed
+        lines += told
+    return _sharing(found), moved, lines
+
+
+def _namesake(node: ComputeNode, facts: Facts) -> Provider | None:
+    """The root that has a node's name and another uuid, which no other compute node has."""
+    if node.uuid in facts.providers:
+        return None
+    rows = [row for row in facts.providers_by_name.get(node.node, ()) if row.parent is None]
+    return rows[0] if len(rows) == 1 and rows[0].uuid not in facts.nodes_by_uuid else None
+
+
+def _of_node(
+    node: ComputeNode, row: Provider | None, facts: Facts, hosts: HostsOfNova
+) -> tuple[Provider, list[LedgerLine]]:
+    """The root provider of a compute node."""
+    lines = []
+    made = row is None
+    if row is None:
+        row = Provider(node.uuid, node.node, 1, node.uuid, {}, traits=frozenset())
+    hardware = hosts.hardware.get(node.uuid)
+    if not row.inventories and hardware is not None and row.parent is None:
+        row = replace(row, inventories=inventories_of(hardware, hosts.defaults))
+        totals = plain_words({name: one.total for name, one in row.inventories.items()})
+        old = "" if made else "no inventory"
+        lines.append(LedgerLine("provider", node.uuid, node.node, old, totals, ASSUMED))
+    service = service_of(node, facts)
+    wanted = {OWNER_TRAIT, NODE_TRAIT} if made else set()
+    wanted |= {DISABLED_TRAIT} if service and service.disabled else set()
+    known = row.traits or frozenset()
+    traits = known | wanted
+    if not made and traits != known:
+        words = " ".join(sorted(traits - known))
+        reason = "its compute service is disabled"
+        lines.append(LedgerLine("traits", node.uuid, node.node, "", words, reason))
+    of_nova = frozenset(one.uuid for one in facts.host_aggregates)
+    old_aggregates = row.aggregates or frozenset()
+    right = facts.aggregates_of_hosts.get(node.host, frozenset())
+    aggregates = (old_aggregates - of_nova) | right
+    if aggregates != old_aggregates:
+        words_old, words_new = (" ".join(sorted(one)) for one in (old_aggregates, aggregates))
+        reason = "as the host aggregates that its host is in"
+        lines.append(LedgerLine("aggregates", node.uuid, node.node, words_old, words_new, reason))
+    return replace(row, traits=traits, aggregates=aggregates), lines
+
+
+def _sharing(providers: Mapping[str, Provider]) -> dict[str, Provider]:
+    """The same providers; with which trees each sharing one shares follows from aggregates."""
+    sharing = [row.uuid for row in providers.values() if row.sharing]
+    aggregates = {row.uuid: row.aggregates or frozenset() for row in providers.values()}
+    return with_sharing(providers.values(), members_of_sharing(sharing, aggregates))
+
+
+def _moved(held: Amounts, moved: Mapping[str, str]) -> Amounts:
+    return {moved.get(uuid, uuid): row for uuid, row in held.items()}
+
+
+def _without_former(
+    providers: Mapping[str, Provider], allocations: Mapping[str, Allocations], facts: Facts
+) -> dict[str, Provider]:
+    """Without the trees of deleted compute nodes, of which nobody holds anything."""
+    held = {uuid for one in allocations.values() for uuid in one.amounts}
+    in_use = {providers[uuid].root for uuid in held if uuid in providers}
+    former = {
+        row.uuid
+        for row in providers.values()
+        if row.parent is None
+        and row.uuid not in in_use
+        and isinstance(without_node(row, facts), Former)
+    }
+    return {uuid: row for uuid, row in providers.items() if row.root not in former}
+
+
+class _Consumers:
+    """What each consumer holds in the new ledger; `lines` is what differs and why."""
+
+    def __init__(
+        self,
+        facts: Facts,
+        reasons: Mapping[str, str],
+        released: frozenset[str],
+        strangers: Mapping[str, Holding],
+    ) -> None:
+        self._facts = facts
+        self._reasons = reasons
+        self._released = released
+        self._strangers = strangers
+        self.lines: list[LedgerLine] = []
+
+    def allocations(self) -> dict[str, Allocations]:
+        """By consumer; those that hold nothing are left out."""
+        found: dict[str, Allocations] = {}
+        judged: set[str] = set()
+        for uuid, instance in sorted(self._facts.alive.items()):
+            moves = {row.uuid for row in self._facts.migrations_of.get(uuid, ())}
+            judged |= {uuid, *moves}
+            for consumer, amounts in self._of_instance(instance).items():
+                if amounts:
+                    found[consumer] = Allocations(amounts, instance.project, instance.user)
+                    self._tell_owner(consumer, instance)
+        for uuid, held in sorted(self._facts.consumers.items()):
+            if uuid in judged:
+                continue
+            if uuid in self._released:
+                self._tell(uuid, held, {}, self._reasons[uuid])
+                continue
+            found[uuid] = self._copied(uuid, held)
+        return found
+
+    def _of_instance(self, instance: Instance) -> Mapping[str, Amounts]:
+        """What an instance and its migrations hold."""
+        facts, uuid = self._facts, instance.uuid
+        record = facts.record(uuid)
+        old = {one: held for one, held in ((uuid, record.own), *record.moves.items()) if held}
+        if uuid in self._released:
+            for one, held in old.items():
+                self._tell(one, held, {}, self._reasons[uuid])
+            return {}
+        claim = claim_of(uuid, facts)
+        new = dict(old)
+        if isinstance(claim, LostInMove):
+            new |= {one.consumer: one.known for one in claim.wanted}
+            self._tell_all(old, new, "its move waits for confirmation, and a claim was lost")
+        elif isinstance(claim, OnHost) and uuid in self._reasons:
+            right = should_hold(claim, facts)
+            if isinstance(right, Unknown):
+                if record.own:
+                    why = f"copied: {right.reason}"
+                    self._tell(uuid, record.own, record.own, why, same=True)
+            else:
+                new = {uuid: right}
+                self._tell_all(old, new, self._reasons[uuid])
+        if not new:
+            new = self._by_rules(instance)
+        return new
+
+    def _by_rules(self, instance: Instance) -> dict[str, Amounts]:
+        """What Nova's rules say, for an instance of which the old ledger has nothing."""
+        found: dict[str, Amounts] = {}
+        names = self._facts.provider_names
+        for one in expected(instance, self._facts):
+            if not one.parts:
+                continue
+            found[one.consumer] = one.known
+            left = "; in part: " + open_reasons(one, names) if one.open else ""
+            self._tell(one.consumer, {}, one.known, f"Placement had nothing{left}")
+        return {consumer: held for consumer, held in found.items() if held}
+
+    def _copied(self, uuid: str, held: Amounts) -> Allocations:
+        """What a consumer that cannot be judged holds, as it was."""
+        kept = self._strangers.get(uuid, Holding(None, None)).allocations
+        owner = self._facts.owners.get(uuid) or self._facts.deleted.get(uuid) or kept
+        project, user = (owner.project, owner.user) if owner else (NOBODY, NOBODY)
+        reason = "copied: no cell knows it, and absence is no proof"
+        if uuid in self._facts.deleted:
+            reason = "copied: its instance is deleted, and that could not be confirmed"
+        self._tell(uuid, held, held, reason, same=True)
+        return Allocations(held, project, user, kept.consumer_type if kept else None)
+
+    def _tell_owner(self, consumer: str, instance: Instance) -> None:
+        owner = self._facts.owners.get(consumer)
+        right = (instance.project, instance.user)
+        if owner is not None and (owner.project, owner.user) != right:
+            old = f"project {owner.project}, user {owner.user}"
+            new = f"project {instance.project}, user {instance.user}"
+            self.lines.append(
+                LedgerLine("owner", consumer, instance.name, old, new, "as Nova has it")
+            )
+
+    def _tell_all(self, old: Mapping[str, Amounts], new: Mapping[str, Amounts], why: str) -> None:
+        for uuid in sorted(old.keys() | new.keys()):
+            self._tell(uuid, old.get(uuid, {}), new.get(uuid, {}), why)
+
+    def _tell(self, uuid: str, old: Amounts, new: Amounts, why: str, same: bool = False) -> None:
+        if old == new and not same:
+            return
+        names = self._facts.provider_names
+        instance = self._facts.alive.get(uuid) or self._facts.deleted.get(uuid)
+        before, after = amounts_in_words(old, names), amounts_in_words(new, names)
+        name = instance.name if instance else ""
+        self.lines.append(LedgerLine("consumer", uuid, name, before, after, why))
+
+
+def counted_by_reason(lines: Iterable[LedgerLine]) -> dict[tuple[str, str], int]:
+    """How many lines of each kind there are for each reason."""
+    counts: dict[tuple[str, str], int] = {}
+    for one in lines:
+        key = (one.kind, one.reason)
+        counts[key] = counts.get(key, 0) + 1
+    return dict(sorted(counts.items()))

@@ -1,0 +1,171 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`trueup rebuild` on a small broken cloud, and both Placements on what it makes."""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+import requests
+
+from tests.cli.running import Ran, trueup
+from tests.clouds.ledger import HEADERS, ledger_in
+from tests.reconcile.small import Small
+from tests.servers.placement import placement_server
+from trueup.lab.nova.databases import sqlite_url
+
+
+@pytest.fixture
+def rebuild(small: Small, nova_conf: Path) -> Callable[..., Ran]:
+    """Runs the command, with the old ledger in the small cloud's database."""
+    old = ("--placement-database", sqlite_url(small.folder / "placement.sqlite"))
+
+    def run(*words: object, lost: bool = False, check: bool = False) -> Ran:
+        how = ("--lost",) if lost else () if check else old
+        into = sqlite_url(small.folder / "new.sqlite")
+        return trueup("rebuild", *how, "--into", into, *words)
+
+    return run
+
+
+def the_new(small: Small) -> dict:
+    return ledger_in(small.folder / "new.sqlite")
+
+
+def by_subject(ran: Ran) -> dict[str, dict]:
+    return {one["Subject"]: one for one in ran.json()}
+
+
+def test_nothing_is_written_without_apply(rebuild, small):
+    before = small.rows()
+    ran = rebuild("-f", "json")
+    assert ran.code == 3, ran.err
+    assert not (small.folder / "new.sqlite").exists()
+    assert small.rows() == before
+    assert "Nothing is written" in ran.err
+
+
+def test_the_new_ledger_is_true_and_every_difference_has_its_reason(rebuild, small, tmp_path):
+    before, old = small.rows(), small.ledger()
+    backup = tmp_path / "old.json"
+    ran = rebuild("--apply", "--backup", backup, "-f", "json")
+    assert ran.code == 0, ran.err
+    assert small.rows() == before, "the old database is only read"
+    lines = by_subject(ran)
+    planted = {kind: one.consumer_uuid for kind, one in small.planted.items()}
+    assert planted.keys() <= {one["Reason"].split(":")[0] for one in lines.values()}
+    assert lines[planted["orphaned-allocation"]]["New"] == "nothing"
+    assert lines[planted["missing-allocation"]]["Old"] == "nothing"
+    new = the_new(small)
+    changed = set(lines)
+    assert {uuid: held for uuid, held in new["allocations"].items() if uuid not in changed} == {
+        uuid: held for uuid, held in old["allocations"].items() if uuid not in changed
+    }
+    assert new["providers"] == old["providers"]
+    assert "An audit of it has 0 findings" in ran.err
+    assert "connection = sqlite" in ran.err
+    assert json.loads(backup.read_text())["consumers"].keys() == old["allocations"].keys()
+
+
+def test_again_it_says_that_it_is_done(rebuild, small):
+    assert rebuild("--apply").code == 0
+    before = the_new(small)
+    again = rebuild("--apply")
+    assert again.code == 0
+    assert "holds this ledger already" in again.err
+    assert the_new(small) == before
+
+
+def test_a_database_that_holds_something_else_is_refused(rebuild, small):
+    assert rebuild("--apply").code == 0
+    small.change_instance("missing-allocation", deleted=1, vm_state="deleted")
+    before = the_new(small)
+    refused = rebuild("--apply")
+    assert refused.code == 2
+    assert "holds another ledger" in refused.err
+    assert the_new(small) == before
+
+
+def test_a_lost_ledger_is_made_from_nova(rebuild, small):
+    """Inventories as nova-compute would report them; each instance holds what it should."""
+    assert trueup("plan", "--interval", 0.01, "--out", small.folder / "p.json").code == 3
+    assert trueup("apply", small.folder / "p.json").code == 0
+    right = small.ledger()
+    ran = rebuild("--apply", "--by-reason", "-f", "json", lost=True)
+    assert ran.code == 0, ran.err
+    assert "reserved_host_memory_mb=512" in ran.err
+    found = the_new(small)
+    assert found["providers"][:2] == right["providers"][:2], "providers and their inventories"
+    lost = right["allocations"].keys() - found["allocations"].keys()
+    known = {uuid for cell in ("nova_cell1", "nova_cell2") for uuid in _instances(small, cell)}
+    assert not lost & known, "only what other services held cannot be known"
+    kept = {uuid: held for uuid, held in right["allocations"].items() if uuid not in lost}
+    assert found["allocations"] == kept
+    counts = [one["Count"] for one in ran.json() if one["Kind"] == "consumer"]
+    assert sum(counts) == len(kept)
+
+
+@pytest.mark.parametrize("placement", ["trueup", "upstream"])
+def test_both_placements_serve_it_and_go_on_with_it(rebuild, small, placement):
+    assert rebuild("--apply").code == 0
+    with placement_server(placement, sqlite_url(small.folder / "new.sqlite")) as server:
+        consumer = small.consumer("missing-allocation")
+        url = f"{server.url}/allocations/{consumer}"
+        headers = {**HEADERS, "OpenStack-API-Version": "placement 1.36"}
+        held = requests.get(url, headers=headers, timeout=30).json()
+        assert held["consumer_generation"] == 1
+        again = requests.put(url, headers=headers, json=held, timeout=30)
+        assert again.status_code == 204, again.text
+        made = requests.post(
+            f"{server.url}/resource_providers", headers=headers, json={"name": "one more"},
+            timeout=30,
+        )  # fmt: skip
+        assert made.status_code == 200, made.text
+    # The same provider generations go on, and never fall.
+    assert the_new(small)["allocations"][consumer]
+
+
+def test_the_check_names_who_has_not_reported(rebuild, small):
+    assert rebuild("--apply", lost=True).code in (0, 3)
+    before = rebuild("--check", "-f", "json", check=True)
+    assert before.code == 3
+    assert len(before.json()) == len(the_new(small)["providers"][0])
+    copied = small.folder / "new.sqlite"
+    copied.unlink()
+    assert rebuild("--apply").code == 0
+    after = rebuild("--check", "-f", "json", check=True)
+    assert (after.code, after.json()) == (0, []), after.err
+
+
+def test_a_cell_that_is_silent_is_no_evidence(rebuild, small):
+    (small.folder / "nova_cell2.sqlite").unlink()
+    ran = rebuild("--apply")
+    assert ran.code == 5
+    assert "would be missing in the new ledger" in ran.err
+    assert not (small.folder / "new.sqlite").exists()
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (("--wait", "5"), "--wait: it is for --check"),
+        (("--lost",), "--lost: an old database is named as well"),
+        (("--check",), "--placement-database: --check only looks"),
+    ],
+)
+def test_what_makes_no_sense_is_refused(rebuild, words, said):
+    ran = rebuild(*words)
+    assert ran.code == 2
+    assert said in ran.err
+
+
+def test_the_old_database_is_never_the_new_one(small, nova_conf):
+    url = sqlite_url(small.folder / "placement.sqlite")
+    ran = trueup("rebuild", "--placement-database", url, "--into", url, "--apply")
+    assert ran.code == 2
+    assert "--into: it is the old database" in ran.err
+
+
+def _instances(small: Small, cell: str) -> list[str]:
+    rows = small.sql(cell, "SELECT uuid FROM instances UNION SELECT uuid FROM migrations")
+    return [row["uuid"] for row in rows]

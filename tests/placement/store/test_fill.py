@@ -1,0 +1,73 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A database is filled whole or not at all, and is one that a service goes on with."""
+
+import pytest
+from sqlalchemy import func, select
+
+from trueup.placement.manage.fill import fill_database, make_schema
+from trueup.placement.store.engine.database import Database
+from trueup.placement.store.fill import FilledConsumer, FilledProvider, LedgerThere
+from trueup.placement.store.tables import allocations, consumers, providers
+
+INVENTORY = {
+    "total": 8, "reserved": 0, "min_unit": 1, "max_unit": 8, "step_size": 1, "allocation_ratio": 1.0
+}  # fmt: skip
+HOST, NIC, POOL = (f"{number}1111111-2222-4333-8444-555555555555" for number in (1, 2, 3))
+NOTHING: frozenset[str] = frozenset()
+NODE, SHARED = frozenset({"COMPUTE_NODE"}), frozenset({POOL})
+PROVIDERS = (
+    FilledProvider(
+        NIC, "nic", HOST, 1, {"CUSTOM_NET": INVENTORY}, frozenset({"CUSTOM_T"}), NOTHING
+    ),
+    FilledProvider(HOST, "host", None, 7, {"VCPU": INVENTORY}, NODE, SHARED),
+    FilledProvider(POOL, "pool", None, 2, {}, NOTHING, SHARED),
+)
+CONSUMERS = (
+    FilledConsumer("c1", "p", "u", None, {HOST: {"VCPU": 2}, NIC: {"CUSTOM_NET": 3}}),
+    FilledConsumer("c2", "p", "v", "INSTANCE", {HOST: {"VCPU": 1}}),
+)
+
+
+def counts(url: str) -> tuple[int, ...]:
+    database = Database(url)
+    with database.reading() as tx:
+        found = tuple(
+            tx.scalar(select(func.count()).select_from(one))
+            for one in (providers, consumers, allocations)
+        )
+    database.close()
+    return found
+
+
+@pytest.fixture
+def url(database_url: str) -> str:
+    make_schema(database_url)
+    return database_url
+
+
+def test_all_of_a_ledger_is_there(url):
+    fill_database(url, PROVIDERS, CONSUMERS)
+    assert counts(url) == (3, 2, 3)
+    database = Database(url)
+    with database.reading() as tx:
+        rows = {row.uuid: row for row in tx.execute(select(providers))}
+    database.close()
+    assert rows[NIC].root_provider_id == rows[NIC].parent_provider_id == rows[HOST].id
+    assert (rows[HOST].root_provider_id, rows[HOST].generation) == (rows[HOST].id, 7)
+
+
+def test_a_ledger_that_is_there_is_left(url):
+    fill_database(url, PROVIDERS, CONSUMERS)
+    with pytest.raises(LedgerThere) as refused:
+        fill_database(url, PROVIDERS, CONSUMERS)
+    assert (refused.value.providers, refused.value.consumers) == (3, 3)
+    assert counts(url) == (3, 2, 3)
+
+
+def test_what_ends_half_way_leaves_nothing(url):
+    twice = (*CONSUMERS, FilledConsumer("c1", "p", "u", None, {HOST: {"VCPU": 1}}))
+    with pytest.raises(Exception, match=r"(?i)unique|duplicate"):
+        fill_database(url, PROVIDERS, twice)
+    assert counts(url) == (0, 0, 0)
+    fill_database(url, PROVIDERS, CONSUMERS)
+    assert counts(url) == (3, 2, 3)

@@ -1,0 +1,177 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a new ledger holds, and which reason each difference has."""
+
+from dataclasses import replace
+
+import pytest
+
+from tests.reconcile.planning import facts_of
+from tests.scenarios.names import uuid_of
+from trueup.reconcile.facts import Allocations, Facts, Holding
+from trueup.reconcile.host_defaults import Hardware, HostDefaults
+from trueup.reconcile.options import AuditOptions
+from trueup.reconcile.runbooks.rebuild import (
+    NOBODY,
+    EvidenceIncomplete,
+    HostsOfNova,
+    Rebuilt,
+    counted_by_reason,
+    rebuilt,
+    refuse_incomplete,
+    strangers_in,
+    unreported,
+)
+
+HARDWARE = Hardware(8, 8192, 100, None, None, None)
+
+
+def made(facts: Facts) -> Rebuilt:
+    hardware = {row.uuid: HARDWARE for row in facts.compute_nodes}
+    return rebuilt(facts, HostsOfNova(hardware, HostDefaults()), {}, AuditOptions())
+
+
+def without_ledger(facts: Facts) -> Facts:
+    return replace(facts, providers={}, consumers={}, owners={}, holdings={})
+
+
+def told(result: Rebuilt) -> dict[str, str]:
+    """The reason of each line, by its subject."""
+    return {one.uuid: one.reason for one in result.lines}
+
+
+HEALTHY = """
+cell1
+  host h1 VCPU=8 MEMORY_MB=8192 DISK_GB=100 traits=COMPUTE_NODE,CUSTOM_GOLD aggregates=rack,other
+  host h2 VCPU=8 MEMORY_MB=8192 DISK_GB=100
+  server web on h1 VCPU=2 MEMORY_MB=256
+aggregate rack h1
+holds web h1 VCPU=2 MEMORY_MB=256
+"""
+
+
+def test_a_ledger_that_is_true_is_copied():
+    facts = facts_of(HEALTHY)
+    result = made(facts)
+    assert result.lines == ()
+    [held] = result.allocations.values()
+    assert held.amounts == facts.consumers[uuid_of("web")]
+    for uuid, old in facts.providers.items():
+        new = result.facts.providers[uuid]
+        assert (new.inventories, new.traits or frozenset()) == (
+            old.inventories, old.traits or frozenset()
+        )  # fmt: skip
+        assert new.aggregates == (old.aggregates or frozenset())
+        assert new.generation > old.generation, "a generation never falls"
+
+
+def test_a_host_with_another_uuid_keeps_all_that_its_provider_has():
+    """Seed 000: the cell's database was restored, and its compute nodes have other uuids."""
+    text = HEALTHY.replace("host h1 ", "host h1 uuid=restored ") + "provider nic of h1 NET_BW=100\n"
+    facts = facts_of(text)
+    result = made(facts)
+    [node] = [row.uuid for row in facts.compute_nodes if row.host == "h1"]
+    [old] = [row.uuid for row in facts.providers.values() if row.name == "h1"]
+    assert node != old
+    new = result.facts.providers
+    assert old not in new
+    assert new[node].inventories == facts.providers[old].inventories
+    assert new[node].traits == facts.providers[old].traits
+    [nic] = [row for row in new.values() if row.name == "nic"]
+    assert (nic.parent, nic.root) == (node, node)
+    assert result.allocations[uuid_of("web")].amounts == {node: {"VCPU": 2, "MEMORY_MB": 256}}
+    assert told(result)[node] == "Nova has its host with this uuid"
+
+
+DRIFTED = """
+cell1
+  host h1 VCPU=8 MEMORY_MB=8192 DISK_GB=100
+  host h2 VCPU=8 MEMORY_MB=8192 DISK_GB=100 disabled
+  server lost on h1 VCPU=1 MEMORY_MB=64
+  server old on h1 deleted=3600
+  server just on h1 deleted=20
+  server busy on h2 task=rebuilding VCPU=1 MEMORY_MB=64
+aggregate rack h2
+holds old h1 VCPU=2 MEMORY_MB=256
+holds just h1 VCPU=2 MEMORY_MB=256
+holds busy h1 VCPU=1 MEMORY_MB=64
+holds zun h1 VCPU=1
+"""
+
+
+def test_only_what_an_audit_finds_differs():
+    facts = facts_of(DRIFTED)
+    result = made(facts)
+    reasons, new = told(result), result.facts.consumers
+    lost, old, just, busy, zun = (uuid_of(one) for one in ("lost", "old", "just", "busy", "zun"))
+    assert reasons[lost].startswith("missing-allocation: ")
+    assert reasons[old].startswith("orphaned-allocation: ")
+    assert old not in new
+    for untouched in (just, busy, zun):
+        assert new[untouched] == facts.consumers[untouched]
+    assert busy not in reasons, "what is in motion is as it was"
+    assert reasons[zun] == "copied: no cell knows it, and absence is no proof"
+    [h2] = [row for row in result.facts.providers.values() if row.name == "h2"]
+    assert h2.aggregates == {"rack"}
+    assert "COMPUTE_STATUS_DISABLED" in h2.traits
+    assert ("aggregates", "as the host aggregates that its host is in") in counted_by_reason(
+        result.lines
+    )
+
+
+def test_a_stranger_keeps_its_owner_and_type():
+    facts = facts_of(DRIFTED)
+    zun = uuid_of("zun")
+    assert strangers_in(facts) == (zun,)
+    holding = Holding(Allocations(facts.consumers[zun], "p", "u", "CONTAINER"), 3)
+    hosts = HostsOfNova({}, HostDefaults())
+    known = rebuilt(replace(facts, owners={}), hosts, {zun: holding}, AuditOptions())
+    assert known.allocations[zun] == holding.allocations
+    unknown = rebuilt(replace(facts, owners={}), hosts, {}, AuditOptions())
+    assert unknown.allocations[zun].project == NOBODY
+
+
+LOST = """
+cell1
+  host h1 VCPU=8 MEMORY_MB=8192 DISK_GB=100
+  host h2 VCPU=8 MEMORY_MB=8192 DISK_GB=100
+  server web on h1 VCPU=2 MEMORY_MB=256 DISK_GB=6
+  server big on h2 state=resized old-VCPU=1 VCPU=4 MEMORY_MB=512
+  server shelf
+  resize of big from h1 to h2 finished
+"""
+
+
+def test_a_lost_ledger_has_what_novas_rules_say():
+    facts = without_ledger(facts_of(LOST))
+    result = made(facts)
+    by_name = {row.name: row.uuid for row in result.facts.providers.values()}
+    assert by_name.keys() == {"h1", "h2"}
+    assert result.facts.providers[by_name["h1"]].inventories["VCPU"].allocation_ratio == 4.0
+    [move] = facts.migrations
+    assert {uuid: dict(held.amounts) for uuid, held in result.allocations.items()} == {
+        uuid_of("web"): {by_name["h1"]: {"VCPU": 2, "MEMORY_MB": 256, "DISK_GB": 6}},
+        uuid_of("big"): {by_name["h2"]: {"VCPU": 4, "MEMORY_MB": 512}},
+        move.uuid: {by_name["h1"]: {"VCPU": 1, "MEMORY_MB": 512}},
+    }, "an unconfirmed resize holds both hosts"
+    assert {one.kind for one in result.lines} == {"provider", "consumer"}
+
+
+def test_a_provider_that_was_made_waits_for_its_report():
+    lost = made(without_ledger(facts_of(LOST)))
+    assert {row.host for row in unreported(lost.facts)} == {"h1", "h2"}
+    reported = "traits=COMPUTE_NODE,COMPUTE_TRUSTED_CERTS,OWNER_NOVA"
+    there = facts_of(LOST.replace("host h1", f"host h1 {reported}"))
+    assert {row.host for row in unreported(there)} == {"h2"}
+
+
+def test_a_silent_cell_is_refused():
+    with pytest.raises(EvidenceIncomplete) as refused:
+        refuse_incomplete(facts_of(HEALTHY + "cell2 silent\n"), AuditOptions())
+    assert "cell2" in refused.value.gap
+
+
+def test_a_deleted_host_is_left_out_if_nobody_holds_it():
+    gone = HEALTHY + "forget h2\n"
+    assert {row.name for row in made(facts_of(gone)).facts.providers.values()} == {"h1"}
+    held = gone + "holds zun h2 VCPU=1\n"
+    assert {row.name for row in made(facts_of(held)).facts.providers.values()} == {"h1", "h2"}
