@@ -4,6 +4,9 @@
     python -m bench.rebuilding --hosts 10000 --instances 200000 --cells 4 [--lost]
 
 Nova's databases, the old ledger and the new one are on one MariaDB. The goal is minutes.
+
+10,000 hosts and 200,000 instances in four cells, on 2 busy cores (a load of 13 to 24), where every
+consumer differs from the old ledger: 261 s by the clock, of them 57 s of this process; 1393 MiB.
 """
 
 import argparse
