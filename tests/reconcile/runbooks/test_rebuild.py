@@ -164,6 +164,14 @@ def test_a_provider_that_was_made_waits_for_its_report():
     assert {row.host for row in unreported(there)} == {"h2"}
 
 
+def test_a_bare_metal_node_waits_for_its_driver():
+    text = "cell1\n  host node1 hypervisor=ironic CUSTOM_BM=1\naggregate rack node1\n"
+    [kept] = made(facts_of(text)).facts.providers.values()
+    assert (set(kept.inventories), kept.aggregates) == ({"CUSTOM_BM"}, frozenset())
+    [lost] = made(without_ledger(facts_of(text))).facts.providers.values()
+    assert lost.inventories == {}
+
+
 def test_a_silent_cell_is_refused():
     with pytest.raises(EvidenceIncomplete) as refused:
         refuse_incomplete(facts_of(HEALTHY + "cell2 silent\n"), AuditOptions())

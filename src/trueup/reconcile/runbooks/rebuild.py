@@ -27,7 +27,7 @@ from trueup.reconcile.facts import (
 from trueup.reconcile.findings import amounts_in_words, plain_words
 from trueup.reconcile.freshness import with_freshness
 from trueup.reconcile.host_defaults import Hardware, HostDefaults, inventories_of
-from trueup.reconcile.nodes import Former, service_of, without_node
+from trueup.reconcile.nodes import IRONIC, Former, service_of, without_node
 from trueup.reconcile.observation import observation
 from trueup.reconcile.options import AuditOptions
 from trueup.reconcile.sources.placement.sharing import members_of_sharing, with_sharing
@@ -206,7 +206,10 @@ def _of_node(
     if row is None:
         row = Provider(node.uuid, node.node, 1, node.uuid, {}, traits=frozenset())
     hardware = hosts.hardware.get(node.uuid)
-    if not row.inventories and hardware is not None and row.parent is None:
+    # Only the driver of bare metal knows the resource class of a node, and its aggregates are not
+    # those of the host that serves it.
+    bare_metal = node.hypervisor == IRONIC
+    if not row.inventories and hardware is not None and not bare_metal:
         row = replace(row, inventories=inventories_of(hardware, hosts.defaults))
         totals = plain_words({name: one.total for name, one in row.inventories.items()})
         old = "" if made else "no inventory"
@@ -223,7 +226,7 @@ def _of_node(
     of_nova = frozenset(one.uuid for one in facts.host_aggregates)
     old_aggregates = row.aggregates or frozenset()
     right = facts.aggregates_of_hosts.get(node.host, frozenset())
-    aggregates = (old_aggregates - of_nova) | right
+    aggregates = old_aggregates if bare_metal else (old_aggregates - of_nova) | right
     if aggregates != old_aggregates:
         words_old, words_new = (" ".join(sorted(one)) for one in (old_aggregates, aggregates))
         reason = "as the host aggregates that its host is in"
