@@ -15,7 +15,12 @@ from tests.tree import PACKAGE, REPOSITORY
 
 # By extra: the modules that must import with nothing else installed.
 HALVES = {
-    "demo": ("trueup.cli.demo", "trueup.cli.rehearse", "trueup.lab"),
+    "demo": (
+        "trueup.cli.demo",
+        "trueup.cli.rehearse",
+        "trueup.cli.runbooks.rebuild",
+        "trueup.lab",
+    ),
     "reconcile": ("trueup.cli", "trueup.reconcile", "trueup.shadow"),
     "service": (
         "trueup.cli.main",
@@ -26,7 +31,13 @@ HALVES = {
     ),
 }
 # Commands that need more than the reconcile half.
-NOT_RECONCILE = ("trueup.cli.demo", "trueup.cli.rehearse", "trueup.cli.serve", "trueup.cli.why")
+NOT_RECONCILE = (
+    "trueup.cli.demo",
+    "trueup.cli.rehearse",
+    "trueup.cli.runbooks.rebuild",
+    "trueup.cli.serve",
+    "trueup.cli.why",
+)
 # It runs only inside of an alembic command, which sets up what it reads.
 RUN_BY_ALEMBIC = ("trueup.placement.store.migrations.env",)
 
