@@ -17,6 +17,7 @@ from trueup.lab.cloud import SmallCloud
 
 PROJECT = tomllib.loads((REPOSITORY / "pyproject.toml").read_text())["project"]
 ENTRY_POINTS = PROJECT["entry-points"]["openstack.trueup.v1"]
+PAGE = (REPOSITORY / "docs" / "openstack-client.md").read_text()
 
 
 def test_from_an_audit_to_an_undo(openstack: Client, cloud: SmallCloud, tmp_path) -> None:
@@ -53,6 +54,13 @@ def test_nova_over_its_api_with_the_clients_session(recorded_cloud, tmp_path) ->
     assert "Neutron (1 row)" in ran.err
 
 
+def test_every_command_is_in_the_plugin_or_the_page_says_that_it_is_not() -> None:
+    there = {name.removeprefix("trueup_").replace("_", " ") for name in ENTRY_POINTS}
+    left_out = PAGE.rpartition("\n\n")[2]
+    absent = COMMANDS.keys() - there
+    assert {name for name in absent if f"`trueup {name.split()[0]}`" not in left_out} == set()
+
+
 @pytest.mark.parametrize("name", ENTRY_POINTS)
 def test_every_entry_point_is_a_command_of_trueup(name: str) -> None:
     command = name.removeprefix("trueup_").replace("_", " ")
@@ -62,7 +70,6 @@ def test_every_entry_point_is_a_command_of_trueup(name: str) -> None:
     )
 
 
-PAGE = (REPOSITORY / "docs" / "openstack-client.md").read_text()
 LINES = re.findall(r"^    openstack (?:--os-cloud mine )?(trueup .*)$", PAGE, flags=re.MULTILINE)
 
 

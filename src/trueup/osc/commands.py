@@ -11,6 +11,8 @@ from trueup.cli.plan import PlanCommand
 from trueup.cli.plan_show import PlanShowCommand
 from trueup.cli.report import ReportCommand
 from trueup.cli.runbooks.ghosts import GhostsCommand
+from trueup.cli.runbooks.merge import MergeCommand
+from trueup.cli.runbooks.rekey import RekeyCommand
 from trueup.cli.runbooks.retire import RetireCommand
 from trueup.cli.snapshot import SnapshotSaveCommand, SnapshotShowCommand
 from trueup.cli.undo import UndoCommand
@@ -75,3 +77,11 @@ class Ghosts(OfClientsCloud, GhostsCommand):
 
 class Retire(OfClientsCloud, RetireCommand):
     __doc__ = RetireCommand.__doc__
+
+
+class Rekey(OfClientsCloud, RekeyCommand):
+    __doc__ = RekeyCommand.__doc__
+
+
+class Merge(OfClientsCloud, MergeCommand):
+    __doc__ = MergeCommand.__doc__

@@ -59,8 +59,9 @@ def remedy(finding: Finding, facts: Facts) -> tuple[Step, ...] | Declined:
         return Declined("its traits and aggregates were not read again")
     if child := foreign_child(root, facts):
         return Declined(
-            f"its child {child.name} is not known to be Nova's: have its owner move it to the new "
-            f"provider, or run `openstack resource provider delete {child.uuid}`"
+            f"its child {child.name} is not known to be Nova's: run `trueup merge {root.name} "
+            f"{former.now[0].node}`, which moves it, or delete it: "
+            f"`openstack resource provider delete {child.uuid}`"
         )
     node = former.node
     # No host is named: the compute service of this host is alive, with its new compute node.

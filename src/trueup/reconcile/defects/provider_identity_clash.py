@@ -15,7 +15,7 @@ from trueup.reconcile.steps import Step
 
 NAME = "provider-identity-clash"
 TITLE = "Its compute node and the provider of that name have different uuids"
-REMEDY = "None by Trueup: give the host its old uuid back, or rename the old provider"
+REMEDY = "`trueup rekey HOST` finds out which uuid is right, and gives the provider that one"
 
 
 def find(facts: Facts, options: AuditOptions) -> Iterator[Verdict]:
@@ -44,9 +44,6 @@ def remedy(finding: Finding, facts: Facts) -> tuple[Step, ...] | Declined:
             "cells: remove one of the two hosts, or install it under another name"
         )
     return Declined(
-        f"if the host lost its identity, give it back: write {provider.uuid} into the file "
-        f"compute_id in nova-compute's state_path on {finding.subject.uuid} and restore the row in "
-        f"compute_nodes; if the new uuid is right, run `openstack resource provider set --name "
-        f"{provider.name}-old {provider.uuid}`: nova-compute then makes its provider within five "
-        "minutes, and what instances hold of the old one has findings of its own"
+        f"run `trueup rekey {finding.subject.uuid}`: it says which of the two uuids is right; if "
+        "it is the compute node's, the provider gets it, and instances keep what they hold"
     )
