@@ -274,9 +274,6 @@ GUEST_DRIFTS: dict[str, Drift] = {
     "guest-elsewhere": Drift(("domain-elsewhere",), _guest_elsewhere, of_maps=True),
 }
 
-# Names that the product has no defect of yet. Whoever adds the defect removes its name here.
-NOT_KNOWN_YET: frozenset[str] = frozenset()
-
 # Drift that changes nothing but the ledger.
 OF_LEDGER = tuple(
     kind

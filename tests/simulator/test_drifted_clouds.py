@@ -5,7 +5,6 @@ The truth is the simulator's. TRUEUP_HISTORIES sets how many clouds there are, T
 seed of the first.
 """
 
-from tests.simulator.drifts import NOT_KNOWN_YET
 from tests.simulator.judging import Judge
 from tests.simulator.quiet import QuietCloud, audited, drifted, repaired_and_declined, subjects_of
 from tests.simulator.quiet import wrong_consumers as wrong_in
@@ -13,16 +12,8 @@ from tests.simulator.reporting import seeds, story
 
 
 def wrong_subjects(quiet: QuietCloud) -> dict[str, frozenset[str]]:
-    """What is wrong, and the defect names of it: only those that the product knows.
-
-    What has names, none of which the product knows yet, is left out.
-    """
-    wrong = {**wrong_in(quiet.cloud), **quiet.cloud.damage}
-    return {
-        one: names - NOT_KNOWN_YET
-        for one, names in wrong.items()
-        if not names or names - NOT_KNOWN_YET
-    }
+    """What is wrong, and the defect names of it."""
+    return {**wrong_in(quiet.cloud), **quiet.cloud.damage}
 
 
 def test_nothing_wrong_is_passed_over_in_silence():
@@ -48,11 +39,7 @@ def test_planted_drift_is_found_under_its_name_and_nothing_else_is():
                 continue
             mine = {name for name, subject in found if subject in subjects}
             assert not names or mine & names, f"{consumer} is {names}; " + story(seed, quiet)
-        every = {
-            uuid
-            for one in {**wrong_in(quiet.cloud), **quiet.cloud.damage}
-            for uuid in subjects_of(quiet.cloud, one)
-        }
+        every = {uuid for one in wrong_subjects(quiet) for uuid in subjects_of(quiet.cloud, one)}
         # After a failed resize either flavor is right on the target.
         every |= {one for one, rights in quiet.cloud.right.items() if len(rights) > 1}
         assert {subject for _, subject in found} <= every, story(seed, quiet)

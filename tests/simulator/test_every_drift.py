@@ -1,25 +1,18 @@
 # SPDX-License-Identifier: Apache-2.0
-"""One drift of each kind, planted in a cloud at rest: found, named, and repaired.
-
-With TRUEUP_SIMULATE_ALL=1, also those must be found that no defect of the product has a name for.
-"""
-
-import os
+"""One drift of each kind, planted in a cloud at rest: found, named, and repaired."""
 
 import pytest
 
 from tests.simulator.adapter import Audited
 from tests.simulator.changes import in_words
 from tests.simulator.cloud import Cloud
-from tests.simulator.drifts import DRIFTS, GUEST_DRIFTS, NOT_KNOWN_YET
+from tests.simulator.drifts import DRIFTS, GUEST_DRIFTS
 from tests.simulator.events import happen, parsed
 from tests.simulator.host_drifts import FOREIGN, HOST_DRIFTS, IN_USE
 from tests.simulator.places import HOSTS, POOL
 from tests.simulator.quiet import QUIET_SECONDS, audited, repaired, subjects_of, wrong_consumers
 from tests.simulator.rows import uuid_of
 
-# Kinds that no defect of the product has a name for yet need not be found, unless asked for.
-UNKNOWN = frozenset[str]() if os.environ.get("TRUEUP_SIMULATE_ALL") else NOT_KNOWN_YET
 # The events that make a drift possible.
 BEFORE = {
     "shelved": ("shelve web", "finish web"),
@@ -49,7 +42,7 @@ def test_one_drift_of_a_server_is_found_named_and_repaired(kind, host):
     repaired(cloud, hypervisors)
     for consumer, names in wrong_consumers(cloud).items():
         held = f"holds {in_words(cloud.held(consumer))}"
-        assert not names - UNKNOWN, f"{held}; right is {in_words(cloud.acceptable_to(consumer)[0])}"
+        assert not names, f"{held}; right is {in_words(cloud.acceptable_to(consumer)[0])}"
 
 
 @pytest.mark.parametrize("kind", ["unnamed-port", "misnamed-port", "forgotten-port"])
@@ -98,8 +91,6 @@ def is_reported(audit: Audited, subjects: frozenset[str], names: frozenset[str])
     found = {name for name, subject in audit.findings if subject in subjects}
     is_open = any(one in audit.open for one in subjects)
     told = found & names if names else is_open
-    if names and names <= UNKNOWN:
-        told = not found
     assert told, f"found as {sorted(found)}, it is {sorted(names)}; open: {audit.open}"
     others = {row for row in audit.findings if row[1] not in subjects}
     assert not others, f"found besides: {sorted(others)}"
