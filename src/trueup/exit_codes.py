@@ -14,6 +14,7 @@ class ExitCode(IntEnum):
     SOME_REFUSED = 4, "done, but some steps were refused, or whether they were written is unknown"
     INCOMPLETE = 5, "the evidence is incomplete: something did not answer or could not be checked"
     LIMIT_EXCEEDED = 6, "a limit was exceeded; nothing was written"
+    INTERRUPTED = 130, "stopped by Ctrl-C; nothing further is written"
 
     meaning: str
 
@@ -26,4 +27,4 @@ class ExitCode(IntEnum):
 
 def table() -> str:
     """The exit codes as lines of text, for --help."""
-    return "\n".join(["exit codes:", *(f"  {code.value}  {code.meaning}" for code in ExitCode)])
+    return "\n".join(["exit codes:", *(f"{code.value:>3}  {code.meaning}" for code in ExitCode)])

@@ -4,22 +4,24 @@
 import logging
 import subprocess
 import sys
+import warnings
 
 import pytest
 
 from tests.cli.running import trueup
 from trueup.cli import defects
-from trueup.cli.main import COMMANDS, main
+from trueup.cli.main import COMMANDS, Commands, main
 
 
 @pytest.fixture(autouse=True)
 def logging_as_before():
     """The program sets logging up for itself."""
-    root = logging.getLogger()
-    handlers, level = list(root.handlers), root.level
+    root, ours = logging.getLogger(), logging.getLogger("trueup")
+    handlers, level, our_level = list(root.handlers), root.level, ours.level
     yield
     root.handlers[:] = handlers
     root.setLevel(level)
+    ours.setLevel(our_level)
 
 
 def test_help_names_every_command():
@@ -46,8 +48,19 @@ def test_every_command_says_what_it_is_for(command):
 def test_an_unknown_command_is_a_matter_of_usage(words):
     ran = trueup(*words)
     assert ran.code == 2
-    assert words[-1] in ran.out + ran.err
-    assert "Traceback" not in ran.err
+    assert ran.out == ""
+    assert ran.err.splitlines() == [
+        "usage: trueup [options] COMMAND ...",
+        f"trueup: there is no command '{words[-1]}'. 'trueup help' lists the commands.",
+    ]
+
+
+def test_an_unknown_command_names_the_one_that_was_probably_meant():
+    assert "Did you mean 'audit'?" in trueup("audt", "--all").err
+
+
+def test_help_about_an_unknown_command_names_the_one_that_was_probably_meant():
+    assert "Did you mean 'rehearse'?" in trueup("help", "reherse").err
 
 
 @pytest.mark.parametrize(
@@ -72,7 +85,9 @@ def test_an_unknown_option_or_a_missing_word_is_a_matter_of_usage(words, capsys)
 
 
 def test_an_unknown_option_before_the_command_is_a_matter_of_usage():
-    assert trueup("--nosuch", "audit").code == 2
+    ran = trueup("--nosuch", "audit")
+    assert (ran.code, ran.out) == (2, "")
+    assert "trueup itself has no option --nosuch. Options of a command come after" in ran.err
 
 
 def test_an_unknown_column_is_a_matter_of_usage():
@@ -142,6 +157,41 @@ def test_the_program_is_installed_and_gives_its_code_to_the_shell():
     program = [sys.executable, "-c", "from trueup.cli.main import main; raise SystemExit(main())"]
     ran = subprocess.run([*program, "journal", "nosuch"], capture_output=True, check=False)
     assert ran.returncode == 2
+
+
+def test_ctrl_c_while_a_command_is_imported_ends_with_a_sentence(monkeypatch):
+    def press(*_):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(Commands, "find_command", press)
+    ran = trueup("audit")
+    assert (ran.code, ran.out) == (130, "")
+    assert ran.err == "trueup: stopped by Ctrl-C; nothing further is written.\n"
+
+
+@pytest.fixture
+def noisy(monkeypatch):
+    """A library that warns and logs in the middle of a command."""
+    table = defects.defects_table
+
+    def noise():
+        warnings.warn("a library warns", UserWarning, stacklevel=1)
+        logging.getLogger("a.library").error("a library logs an error")
+        logging.getLogger("trueup.x").warning("we log a warning")
+        return table()
+
+    monkeypatch.setattr(defects, "defects_table", noise)
+
+
+def test_libraries_are_silent_and_our_own_warnings_are_not(noisy):
+    ran = trueup("defects", "broken-tree", "-f", "json")
+    assert (ran.code, ran.err) == (0, "trueup.x: we log a warning\n")
+
+
+def test_with_v_libraries_are_heard(noisy):
+    with pytest.warns(UserWarning, match="a library warns"):
+        ran = trueup("-v", "defects", "broken-tree", "-f", "json")
+    assert "a.library: a library logs an error" in ran.err
 
 
 def test_nothing_is_logged_unless_it_is_asked_for(nova_conf):

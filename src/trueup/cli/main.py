@@ -4,6 +4,7 @@
 import argparse
 import logging
 import sys
+import warnings
 from contextlib import suppress
 from importlib.metadata import EntryPoint, version
 from typing import Any
@@ -12,11 +13,18 @@ from cliff.app import App
 from cliff.commandmanager import CommandManager
 
 from trueup.cli.extras import how_to_install
-from trueup.cli.progress import be_quiet, say
+from trueup.cli.progress import be_quiet, complain, interrupted, say
+from trueup.cli.usage import no_such_command
 from trueup.exit_codes import ExitCode
 
 QUIET = -1
-_LEVELS = {QUIET: logging.ERROR, 0: logging.WARNING, 1: logging.INFO}
+# How often -v was given → the levels of our own log, and of the libraries'. A library that logs an
+# error raises it as well, and the command says it in a sentence.
+_LEVELS = {
+    QUIET: (logging.ERROR, logging.CRITICAL),
+    0: (logging.WARNING, logging.CRITICAL),
+    1: (logging.INFO, logging.INFO),
+}
 # Loaded when called, so that each half works without what the other needs.
 COMMANDS = {
     "audit": "trueup.cli.audit:AuditCommand",
@@ -69,7 +77,8 @@ class Trueup(App):
     """The program."""
 
     NAME = "trueup"
-    # Warnings only, unless -v is given: what matters is said by the command itself.
+    LOG = logging.getLogger(NAME)
+    # Nothing of libraries, unless -v is given: what matters is said by the command itself.
     DEFAULT_VERBOSE_LEVEL = 0
 
     def __init__(self) -> None:
@@ -99,20 +108,34 @@ class Trueup(App):
         handlers: list[logging.Handler] = [logging.StreamHandler(self.stderr)]
         if self.options.log_file:
             handlers.append(logging.FileHandler(self.options.log_file))
-        level = {QUIET: logging.ERROR, 0: logging.WARNING, 1: logging.INFO}.get(
-            self.options.verbose_level, logging.DEBUG
-        )
+        of_us, of_libraries = _LEVELS.get(self.options.verbose_level, (logging.DEBUG,) * 2)
         logging.basicConfig(
-            format="%(name)s: %(message)s", level=level, handlers=handlers, force=True
+            format="%(name)s: %(message)s", level=of_libraries, handlers=handlers, force=True
         )
+        for name in ("trueup", "cliff"):
+            logging.getLogger(name).setLevel(of_us)
+        if of_libraries > logging.WARNING and not sys.warnoptions:
+            warnings.simplefilter("ignore")
 
     def run_subcommand(self, argv: list[str]) -> int:
         """Run one command; help about one that is not there is answered as that command."""
-        argv = [word.removeprefix(_KEPT) for word in argv]
+        try:
+            return self._run_known([word.removeprefix(_KEPT) for word in argv])
+        except KeyboardInterrupt:
+            return interrupted()
+
+    def _run_known(self, argv: list[str]) -> int:
         known = {name.split()[0] for name in self.command_manager.commands}
         unknown = argv[0] == "help" and argv[1:] and argv[1] not in known
         asks_about_nothing = unknown and not argv[1].startswith("-")
-        return super().run_subcommand(argv[1:] if asks_about_nothing else argv)
+        argv = argv[1:] if asks_about_nothing else argv
+        try:
+            self.command_manager.find_command(argv)
+        except ValueError:
+            say("usage: trueup [options] COMMAND ...")
+            complain(no_such_command(argv, self.command_manager.commands))
+            return ExitCode.USAGE
+        return super().run_subcommand(argv)
 
 
 def main(arguments: list[str] | None = None) -> Any:

@@ -10,6 +10,8 @@ from contextvars import ContextVar
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
+from trueup.exit_codes import ExitCode
+
 Report = Callable[[str, int, int], None]
 _QUIET: ContextVar[bool] = ContextVar("quiet", default=False)
 
@@ -55,6 +57,12 @@ def say(line: str) -> None:
 def complain(sentence: str) -> None:
     """Why a command did not do what it was asked: always told."""
     _tell(f"trueup: {sentence}")
+
+
+def interrupted() -> int:
+    """Tell that Ctrl-C ended the command; the exit code for that."""
+    complain(f"{ExitCode.INTERRUPTED.meaning}.")
+    return ExitCode.INTERRUPTED
 
 
 def be_quiet(quiet: bool) -> None:

@@ -10,6 +10,7 @@ from cliff.command import Command
 
 from trueup.cli.progress import say
 from trueup.cli.state import state_folder
+from trueup.cli.usage import with_short_errors
 from trueup.exit_codes import ExitCode, table
 from trueup.placement import serving
 
@@ -25,8 +26,11 @@ class ServeCommand(Command):
     nobody who they are, and therefore listens on the loopback interface only.
     """
 
+    # argparse's own parsers know no other way.
+    conflict_handler = "error"
+
     def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
-        parser = super().get_parser(prog_name)
+        parser = with_short_errors(super().get_parser(prog_name))
         parser.epilog = table()
         parser.formatter_class = argparse.RawDescriptionHelpFormatter
         _add_what(parser.add_argument_group("what to serve"))

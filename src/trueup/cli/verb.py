@@ -16,9 +16,10 @@ from cliff.lister import Lister
 from trueup.cli.exits import explained, unforeseen
 from trueup.cli.options import refuse_columns, refuse_ignored, refuse_meaningless
 from trueup.cli.output import discard_output
-from trueup.cli.progress import be_quiet, complain
+from trueup.cli.progress import be_quiet, complain, interrupted
 from trueup.cli.state import state_folder
 from trueup.cli.tables import FittedTable
+from trueup.cli.usage import with_short_errors
 from trueup.exit_codes import ExitCode, table
 from trueup.reconcile.report.tables import Cell, Columns, EvidenceCell, Table
 from trueup.reconcile.sources.cloud import Cloud
@@ -34,8 +35,6 @@ from trueup.reconcile.sources.nova.databases import CellOptions
 
 NOVA_CONF = "/etc/nova/nova.conf"
 _PLAIN_FORMATS = ("csv", "value")
-# As a shell tells of a program that Ctrl-C ended.
-INTERRUPTED = 130
 
 
 class Labelled(FormattableColumn[Mapping[str, Any]]):
@@ -68,8 +67,11 @@ def _shown(cell: Cell, plain: bool) -> Any:
 class Verb(Lister):
     """A command that prints one table and ends with a code of the table."""
 
+    # argparse's own parsers know no other way.
+    conflict_handler = "error"
+
     def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
-        parser = super().get_parser(prog_name)
+        parser = with_short_errors(super().get_parser(prog_name))
         parser.epilog = table()
         parser.formatter_class = argparse.RawDescriptionHelpFormatter
         parser.add_argument(
@@ -87,8 +89,7 @@ class Verb(Lister):
             super().run(parsed_args)
             self.app.stdout.flush()
         except KeyboardInterrupt:
-            complain("stopped by Ctrl-C; nothing further is written.")
-            return INTERRUPTED
+            return interrupted()
         except Exception as error:
             if self._acted and isinstance(error, BrokenPipeError):
                 # Whoever reads the table has seen enough (`trueup plan | head`): all is done.

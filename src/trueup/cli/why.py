@@ -10,6 +10,7 @@ from cliff.columns import FormattableColumn
 from cliff.lister import Lister
 
 from trueup.cli.progress import complain, say
+from trueup.cli.usage import with_short_errors
 from trueup.exit_codes import ExitCode, table
 from trueup.placement import why
 from trueup.placement.config import ConfigurationUnusable
@@ -33,8 +34,11 @@ class WhyCommand(Lister):
     ledger is read from Placement's database; nothing is written.
     """
 
+    # argparse's own parsers know no other way.
+    conflict_handler = "error"
+
     def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
-        parser = super().get_parser(prog_name)
+        parser = with_short_errors(super().get_parser(prog_name))
         parser.epilog = table()
         parser.formatter_class = argparse.RawDescriptionHelpFormatter
         parser.add_argument("query", metavar="QUERY", nargs="?", help="the query, or a URL with it")

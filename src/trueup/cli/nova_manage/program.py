@@ -19,6 +19,7 @@ from trueup.cli.nova_manage.options import add_options
 from trueup.cli.nova_manage.output import ERROR, INVALID, Invalid, Output
 from trueup.cli.nova_manage.sync_aggregates import sync_aggregates
 from trueup.cli.options import refuse_meaningless
+from trueup.exit_codes import ExitCode
 from trueup.reconcile.acknowledgements import Acknowledgement
 from trueup.reconcile.clock import now
 from trueup.reconcile.sources.cloud import Cloud
@@ -28,8 +29,6 @@ from trueup.reconcile.sources.connect import (
     from_nova_conf,
     usual_nova_conf,
 )
-
-_INTERRUPTED = 130
 
 
 class NovaManageCommand(Command):
@@ -50,8 +49,8 @@ class NovaManageCommand(Command):
             output.always(invalid.line)
             return INVALID
         except KeyboardInterrupt:
-            output.note("stopped by Ctrl-C; nothing further is written.")
-            return _INTERRUPTED
+            output.note(f"{ExitCode.INTERRUPTED.meaning}.")
+            return ExitCode.INTERRUPTED
         except Exception as error:
             known = explained(error)
             if known is None:
