@@ -7,6 +7,7 @@ package is in pyproject.toml.
 """
 
 import re
+from glob import glob
 from pathlib import Path
 
 from setuptools import setup
@@ -40,7 +41,17 @@ class WithDefectPages(build_py):
             (folder / page.name).write_bytes(page.read_bytes())
 
 
+COMPLETIONS = "src/trueup/cli/completions"
+# What a shell and `man` find below the prefix of the environment. tools/command_pages.py makes it.
+FOR_THE_SHELL = [
+    ("share/man/man1", sorted(glob("docs/man/*.1"))),
+    ("share/bash-completion/completions", [f"{COMPLETIONS}/bash/trueup"]),
+    ("share/fish/vendor_completions.d", [f"{COMPLETIONS}/fish/trueup.fish"]),
+    ("share/zsh/site-functions", [f"{COMPLETIONS}/zsh/_trueup"]),
+]
+
 setup(
+    data_files=FOR_THE_SHELL,
     cmdclass={"build_py": WithDefectPages},
     long_description=description(),
     long_description_content_type="text/markdown",

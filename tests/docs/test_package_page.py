@@ -59,10 +59,28 @@ def test_it_says_for_whom_and_for_what_it_is(sdist):
     assert "Typing :: Typed" in described.get_all("Classifier")
 
 
-def test_what_is_installed_has_the_page_of_every_defect(sdist, tmp_path):
-    command = [sys.executable, "-c", WHEEL, str(tmp_path)]
+@pytest.fixture(scope="module")
+def packed(sdist, tmp_path_factory) -> zipfile.ZipFile:
+    """The wheel that is built from the source distribution."""
+    folder = tmp_path_factory.mktemp("wheel")
+    command = [sys.executable, "-c", WHEEL, str(folder)]
     subprocess.run(command, cwd=sdist, check=True, capture_output=True)
-    [wheel] = tmp_path.glob("*.whl")
-    packed = zipfile.ZipFile(wheel)
+    [wheel] = folder.glob("*.whl")
+    return zipfile.ZipFile(wheel)
+
+
+def test_what_is_installed_has_the_man_pages_and_the_completions(packed):
+    share = [name.partition(".data/data/share/")[2] for name in packed.namelist()]
+    assert {
+        "man/man1/trueup.1",
+        "man/man1/trueup-plan-show.1",
+        "bash-completion/completions/trueup",
+        "fish/vendor_completions.d/trueup.fish",
+        "zsh/site-functions/_trueup",
+    } <= set(share)
+    assert "trueup/cli/completions/bash/trueup" in packed.namelist()
+
+
+def test_what_is_installed_has_the_page_of_every_defect(packed):
     for path in (REPOSITORY / "docs" / "defects").glob("*.md"):
         assert packed.read(f"trueup/defect_pages/{path.name}") == path.read_bytes()

@@ -52,6 +52,7 @@ COMMANDS = {
     "shadow": "trueup.cli.shadow:ShadowCommand",
     "serve": "trueup.cli.serve:ServeCommand",
     "demo": "trueup.cli.demo:DemoCommand",
+    "complete": "trueup.cli.complete:CompleteCommand",
 }
 # The command whose options have names of the program's own options, as --verbose.
 _WITH_NAMES_OF_OURS = "nova-manage"
@@ -71,6 +72,11 @@ class Commands(CommandManager):
     def load_commands(self, namespace: str) -> None:
         for name, target in COMMANDS.items():
             self.commands[name] = EntryPoint(name, target, namespace)
+
+    def add_command(self, name: str, command_class: Any) -> None:
+        """Add a command of cliff's own, unless we have one with this name."""
+        if name not in COMMANDS:
+            super().add_command(name, command_class)
 
 
 class Trueup(App):

@@ -92,7 +92,7 @@ def _add_where(group: Any) -> None:
         "--workers",
         type=_positive,
         default=min(_WORKERS_MAX, len(os.sched_getaffinity(0))),
-        help="processes (default: one for each processor, at most 4: %(default)s)",
+        help="processes (default: one for each processor, at most 4)",
     )
     group.add_argument(
         "--threads",
