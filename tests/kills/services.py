@@ -10,6 +10,7 @@ import threading
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
+from uuid import uuid4
 
 from werkzeug.wrappers import Request, Response
 
@@ -89,4 +90,6 @@ def _body(request: Request) -> dict[str, Any] | None:
 
 
 def _json(document: dict[str, Any], status: int = 200) -> Response:
-    return Response(json.dumps(document), status, content_type="application/json")
+    """An answer, with a number as every OpenStack service gives it."""
+    numbered = {"X-Openstack-Request-Id": f"req-{uuid4()}"}
+    return Response(json.dumps(document), status, numbered, content_type="application/json")

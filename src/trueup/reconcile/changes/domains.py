@@ -33,10 +33,11 @@ def write(change: Change, cloud: Cloud) -> Reply:
         return Reply(False, reason="the definition was changed since")
     if change.after is None:
         reason = _hypervisors(cloud).undefine(target.host, target.domain, target.discards)
-        return Reply(not reason, reason=reason, version=None if reason else version_after(change))
+        version = None if reason else version_after(change)
+        return Reply(not reason, reason=reason, version=version, certain=False)
     assert isinstance(change.after, DomainText)
     reason = _hypervisors(cloud).define(target.host, change.after.xml)
-    return Reply(not reason, reason=reason)
+    return Reply(not reason, reason=reason, certain=False)
 
 
 def version_after(change: Change) -> Version | None:
