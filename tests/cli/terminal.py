@@ -46,7 +46,8 @@ def at_a_terminal(
             due = b""
     os.close(ours)
     process.communicate()
-    return process.returncode, shown.decode()
+    # Ctrl-C may cut a character of the progress in two.
+    return process.returncode, shown.decode(errors="replace")
 
 
 def _own_terminal() -> None:
