@@ -136,7 +136,9 @@ def test_the_plan_is_rehearsed(site_on, tmp_path):
     assert rekey("--out", path).code == 3
     ran = trueup("rehearse", path)
     # What could not be judged while the uuids differed can be judged now, and has findings.
-    assert "Rehearsed: 6 of 6 steps done; of the findings that the plan remedies, left: 0" in ran.err
+    assert (
+        "Rehearsed: 6 of 6 steps done; of the findings that the plan remedies, left: 0" in ran.err
+    )
     assert NEW not in providers(site)
 
 

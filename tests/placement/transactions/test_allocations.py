@@ -196,7 +196,9 @@ def test_a_claim_stays_within_its_budget(client: Client, caplog: pytest.LogCaptu
         assert client.claim(101, amounts).status == 204
     assert len(statements.seen) <= STATEMENTS_MAX, "\n".join(statements.seen)
     assert statements.commits == 1
-    assert len(entered.functions) <= FUNCTIONS_MAX, "\n".join(entered.functions)
+    # A changed policy file is looked for once a second, not in every claim.
+    walked = [name for name in entered.functions if not name.endswith(" Policies.reload")]
+    assert len(walked) <= FUNCTIONS_MAX, "\n".join(walked)
     assert len(entered.files) <= FILES_MAX, "\n".join(entered.files)
 
 

@@ -179,6 +179,7 @@ def bare(facts: Facts) -> dict[str, object]:
         "coverage": Coverage(()),
         # Not read over Placement's API, or not of a whole cloud.
         "owners": {},
+        "ledger_writes": {},
         "providers": {
             uuid: replace(row, traits=None, aggregates=None)
             for uuid, row in facts.providers.items()

@@ -8,6 +8,7 @@ import logging
 import re
 import time
 from collections.abc import Callable, Iterable
+from functools import partial
 from threading import Lock
 from typing import Any
 from urllib.parse import quote
@@ -82,26 +83,30 @@ class RequestIds:
         if self._meter is not None:
             self._meter.request_begins()
 
-        def start_with_id(status: str, headers: list[tuple[str, str]], *rest: Any) -> Any:
-            names = {name.lower(): value for name, value in headers}
-            if _HEADER not in names:
-                headers.append((_HEADER, request_id))
-            self._report(environ, status, names.get("content-length", "-"), began)
-            return start_response(status, headers, *rest)
-
         with self._counting:
             self._running += 1
             if self._running > self._running_max:
                 self._running_max = self._running
                 self._note_threads(self._running)
         try:
-            return self.application(environ, start_with_id)
+            return self.application(environ, partial(self._answer, environ, start_response, began))
         finally:
             with self._counting:
                 self._running -= 1
 
-    def _report(self, environ: dict[str, Any], status: str, length: str, began: float) -> None:
-        """Write the line of the request log, and tell the meter."""
+    def _answer(
+        self,
+        environ: dict[str, Any],
+        start_response: Callable[..., Any],
+        began: float,
+        status: str,
+        headers: list[tuple[str, str]],
+        *rest: Any,
+    ) -> Any:
+        """Begin the answer: with the request ID, a line in the log, and the meter told of it."""
+        names = {name.lower(): value for name, value in headers}
+        if _HEADER not in names:
+            headers.append((_HEADER, environ[REQUEST_ID]))
         query = environ.get("QUERY_STRING")
         whole = environ.get("SCRIPT_NAME", "") + environ.get("PATH_INFO", "")
         asked = f"{whole}?{query}" if query else whole
@@ -116,10 +121,11 @@ class RequestIds:
             environ["REQUEST_METHOD"],
             asked,
             code,
-            length,
+            names.get("content-length", "-"),
             environ.get("placement.microversion", "-"),
             *((seconds,) if self._logs_time else ()),
         )
         if self._meter is not None:
             route = environ.get(ROUTE, "")
             self._meter.request_answered(environ["REQUEST_METHOD"], route, code, seconds)
+        return start_response(status, headers, *rest)

@@ -15,7 +15,7 @@ from trueup.reconcile.steps import Step
 
 NAME = "provider-identity-clash"
 TITLE = "Its compute node and the provider of that name have different uuids"
-REMEDY = "`trueup rekey HOST` finds out which uuid is right, and gives the provider that one"
+REMEDY = "None in a plan: `trueup rekey HOST` finds out which uuid is right"
 
 
 def find(facts: Facts, options: AuditOptions) -> Iterator[Verdict]:
