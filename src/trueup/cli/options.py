@@ -4,6 +4,7 @@
 import argparse
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from math import isfinite
 
 # Destination of an option → its name, where a number has to be above 0, or at least 0.
 _ABOVE_ZERO = {
@@ -47,7 +48,7 @@ def refuse_meaningless(arguments: argparse.Namespace) -> None:
     for names, least, words in ((_ABOVE_ZERO, 0, "above 0"), (_NOT_NEGATIVE, -1, "0 or more")):
         for destination, option in names.items():
             value = getattr(arguments, destination, None)
-            if value is not None and (value <= least or value != value):
+            if value is not None and (value <= least or not isfinite(value)):
                 raise OptionRefused(option, f"{value:g} makes no sense; name a number {words}")
 
 
