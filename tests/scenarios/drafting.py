@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Builds a small cloud part by part, as the facts that reading it would give."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 
@@ -55,6 +55,7 @@ class Draft:
     # What the uuids of consumers stand for.
     names: dict[str, str] = field(default_factory=dict)
     mappings: list[InstanceMapping] = field(default_factory=list)
+    unmapped: set[str] = field(default_factory=set)
     # Where guests run, as the hypervisors say; None: they are not asked.
     guests: list[Domain] | None = None
     silent_hypervisors: list[str] = field(default_factory=list)
@@ -78,6 +79,9 @@ class Draft:
 
     def mapping(self, name: str, cell: str) -> None:
         self.mappings.append(InstanceMapping(uuid_of(name), uuid_of(cell), "a-project", False))
+
+    def no_mapping(self, name: str) -> None:
+        self.unmapped.add(uuid_of(name))
 
     def guest(
         self, name: str, host: str, state: str, devices: tuple[str, ...] = (), ours: bool = True
@@ -236,7 +240,7 @@ class Draft:
             build_requests=tuple(
                 BuildRequest(uuid, created_at=made) for uuid, made in sorted(self.builds.items())
             ),
-            instance_mappings=tuple(self.mappings),
+            instance_mappings=tuple(self._mappings()),
             host_mappings=tuple(
                 HostMapping(host, uuid_of(cell)) for host, cell in self.host_cells.items()
             ),
@@ -258,6 +262,15 @@ class Draft:
                 uuid: holding_of(self.held.get(uuid), self._owner(uuid)) for uuid in subjects
             },
         )
+
+    def _mappings(self) -> Iterator[InstanceMapping]:
+        """Those that were named; others are mapped to the cell of their first living row."""
+        yield from self.mappings
+        cells: dict[str, str] = {}
+        for row in sorted(self.instances, key=lambda row: bool(row.deleted)):
+            cells.setdefault(row.uuid, row.cell)
+        for uuid in sorted(cells.keys() - self.unmapped - {row.instance for row in self.mappings}):
+            yield InstanceMapping(uuid, cells[uuid], "a-project", False)
 
     def _owner(self, uuid: str) -> dict[str, str]:
         return self.owners.get(uuid, OWNER)

@@ -1,6 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Stale instance mapping: an instance is not in the cell that Nova's API looks in, or it is in two.
 
+Without any mapping, Nova's API looks in no cell. Nova makes the mapping before the first row of an
+instance, and deletes it with the last one.
+
 This follows from a restored database, or from a resize across cells that was repaired by hand.
 Until it is repaired, the claim of the instance is not judged: it is not known which row is right.
 """
@@ -18,18 +21,18 @@ from trueup.reconcile.steps import Step
 _MAPPING_SECONDS = 10
 
 NAME = "stale-instance-mapping"
-TITLE = "Its rows and its mapping name different cells"
+TITLE = "Its rows and its mapping name different cells, or it has no mapping"
 REMEDY = "None by Trueup, which never writes to Nova's databases"
 
 
 def find(facts: Facts, options: AuditOptions) -> Iterator[Verdict]:
-    """Settled instances that are alive in several cells, or not in the cell of their mapping."""
-    if not facts.coverage.complete:
+    """Settled instances alive in several cells, in another than is mapped, or not mapped."""
+    if not facts.coverage.complete or not facts.has("instance mappings"):
         # SAFETY: a silent cell may have the row. `residence` reports the instance as not checked.
         return
-    for uuid, mapping in facts.mappings.items():
-        rows = facts.instance_rows.get(uuid, ())
-        if len(rows) == 1 and rows[0].cell == mapping.cell:
+    for uuid, rows in facts.instance_rows.items():
+        mapping = facts.mappings.get(uuid)
+        if len(rows) == 1 and mapping is not None and rows[0].cell == mapping.cell:
             continue
         record = facts.record(uuid)
         if record.living and _disagrees(record):
@@ -48,16 +51,19 @@ def remedy(finding: Finding, facts: Facts) -> tuple[Step, ...] | Declined:
             "cell's database (deleted = id), then run `nova-manage db archive_deleted_rows`"
         )
     [row] = record.living
-    return Declined(
-        "delete its row in instance_mappings of Nova's API database, then run `nova-manage cell_v2 "
-        f"map_instances --cell_uuid {row.cell} --reset`, which maps instances that have no mapping"
+    run = (
+        f"run `nova-manage cell_v2 map_instances --cell_uuid {row.cell} --reset`, which maps "
+        "instances that have no mapping"
     )
+    if record.mapping is None:
+        return Declined(run)
+    return Declined(f"delete its row in instance_mappings of Nova's API database, then {run}")
 
 
 def _disagrees(record: InstanceRecord) -> bool:
     mapping = record.mapping
     cells = {row.cell for row in record.living}
-    return len(record.living) > 1 or (mapping is not None and mapping.cell not in cells)
+    return len(record.living) > 1 or mapping is None or mapping.cell not in cells
 
 
 def _finding(instance: Instance, record: InstanceRecord, facts: Facts) -> Finding:
