@@ -196,7 +196,9 @@ def _write_all(
 ) -> _Ended:
     """Write every change that is not written yet; if one is refused, take the others back.
 
-    `earlier`: an earlier write of the step was not answered, and may be carried out meanwhile.
+    `earlier`: an earlier write of the step was not answered, and may be carried out meanwhile. It
+    becomes true once this call has written a change, because that may bring about the next one:
+    with a compute service, Nova deletes its providers.
     """
     after: dict[tuple[str, ...], Found] = dict(found)
     requests: list[str] = []
@@ -206,6 +208,7 @@ def _write_all(
             continue
         written = _write(change, cloud, earlier)
         requests += [written.request_id] if written.request_id else []
+        earlier = earlier or written.result == "done"
         if written.result == "unknown":
             unknown = Settled(step.id, "unknown", written.reason, request_ids=tuple(requests))
             return _Ended(_at(change, unknown), written.stop)
