@@ -182,7 +182,10 @@ def set_up_logging(source: cfg.ConfigOpts) -> None:
     request_log.install()
     logging.captureWarnings(True)
     # Deployments give the logger 'placement' a handler and a level, and silence all others.
-    logging.getLogger("trueup").parent = logging.getLogger(_PROJECT)
+    ours = logging.getLogger("trueup")
+    ours.parent = logging.getLogger(_PROJECT)
+    # The program `trueup` has set a level for its own commands; here [DEFAULT] decides.
+    ours.setLevel(logging.NOTSET)
     debug = source.placement_database.connection_debug
     if debug >= _SQL_STATEMENTS:
         level = logging.DEBUG if debug >= _SQL_RESULTS else logging.INFO
