@@ -26,6 +26,7 @@ def test_each_source_is_told():
     told = story_of("instance", "web", EVACUATED)
     assert section(told, "Nova says") == (
         "cell1 has web as active, no task, on host h2, changed last at 2026-11-20 12:00:00.",
+        "Its instance mapping names cell1.",
     )
     assert section(told, "Moves") == ("An evacuation from h1 is done: it is over.",)
     assert section(told, "The ledger holds")[0] == (
@@ -102,6 +103,7 @@ def test_a_deleted_instance_should_hold_nothing():
     told = story_of("instance", "old", BROKEN)
     assert section(told, "Nova says") == (
         "cell1 has old as deleted at 2026-11-21 11:00:00, on host h1.",
+        "Its instance mapping names cell1.",
     )
     assert section(told, "It should hold") == (
         "Nothing: an instance that is deleted holds nothing.",
