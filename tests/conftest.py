@@ -3,7 +3,13 @@
 
 from hypothesis import settings
 
-pytest_plugins = ["tests.skips", "tests.quick", "tests.servers.fixtures", "tests.clouds.fixtures"]
+pytest_plugins = [
+    "tests.skips",
+    "tests.quick",
+    "tests.logs",
+    "tests.servers.fixtures",
+    "tests.clouds.fixtures",
+]
 
 # No test asserts a time: an example takes as long as it takes on a busy machine.
 settings.register_profile("without-deadline", deadline=None)

@@ -115,9 +115,8 @@ def _attempt(step: Step, cloud: Cloud, journal: Journal) -> _Ended:
         if journal.fate_open(step) and Fate.WRITTEN in fates:
             return _Ended(_taken_back(step, found, cloud, reason))
         return _Ended(_not_written(step, journal, reason, foreign=bool(foreign)))
-    earlier = journal.fate_open(step)
     journal.intend(step)
-    return _write_all(step, found, cloud, earlier)
+    return _write_all(step, found, cloud)
 
 
 def change_key(change: Change) -> tuple[str, ...]:
@@ -141,16 +140,11 @@ def _moved(change: Change, found: Found) -> Iterator[str]:
     """Why a target is not as it was planned."""
     noun = changes.noun(change)
     if found.state == change.after != change.before:
-        yield _by_somebody_else(change)
+        yield f"its {noun} are not what they were: somebody else has already made this change"
     elif found.state != change.before:
         yield f"its {noun} are not what they were"
     elif found.version != change.version:
         yield f"its {noun} were written since: {_versions(change.version, found.version)}"
-
-
-def _by_somebody_else(change: Change) -> str:
-    noun = changes.noun(change)
-    return f"its {noun} are not what they were: somebody else has already made this change"
 
 
 def _versions(was: Version, found: Version) -> str:
@@ -191,24 +185,16 @@ class _Written:
     stop: Exception | None = None
 
 
-def _write_all(
-    step: Step, found: dict[tuple[str, ...], Found], cloud: Cloud, earlier: bool
-) -> _Ended:
-    """Write every change that is not written yet; if one is refused, take the others back.
-
-    `earlier`: an earlier write of the step was not answered, and may be carried out meanwhile. It
-    becomes true once this call has written a change, because that may bring about the next one:
-    with a compute service, Nova deletes its providers.
-    """
+def _write_all(step: Step, found: dict[tuple[str, ...], Found], cloud: Cloud) -> _Ended:
+    """Write every change that is not written yet; if one is refused, take the others back."""
     after: dict[tuple[str, ...], Found] = dict(found)
     requests: list[str] = []
     stop: Exception | None = None
     for change in step.changes:
         if changes.fate(change, found[change_key(change)]) is Fate.WRITTEN:
             continue
-        written = _write(change, cloud, earlier)
+        written = _write(change, cloud)
         requests += [written.request_id] if written.request_id else []
-        earlier = earlier or written.result == "done"
         if written.result == "unknown":
             unknown = Settled(step.id, "unknown", written.reason, request_ids=tuple(requests))
             return _Ended(_at(change, unknown), written.stop)
@@ -231,12 +217,8 @@ def kind_of(change: Change) -> str:
     return str(change.target.__struct_config__.tag)
 
 
-def _write(change: Change, cloud: Cloud, earlier: bool) -> _Written:
-    """Write one change. After any answer but success, the target itself says what happened.
-
-    With `earlier`, a target that is as the change leaves it counts as written by us, whatever was
-    answered.
-    """
+def _write(change: Change, cloud: Cloud) -> _Written:
+    """Write one change. After any answer but success, the target itself says what happened."""
     written = _Written("refused")
     for _ in range(ATTEMPTS):
         try:
@@ -247,7 +229,7 @@ def _write(change: Change, cloud: Cloud, earlier: bool) -> _Written:
             return _Written("refused", f"{denied.source}: {denied.reason}", stop=denied)
         if reply.accepted:
             return _accepted(change, reply, cloud)
-        written = _judged(change, reply, cloud, earlier)
+        written = _judged(change, reply, cloud)
         if written.result != "refused" or not reply.conflict or written.version is None:
             break
     return written
@@ -268,11 +250,12 @@ def _accepted(change: Change, reply: Reply, cloud: Cloud) -> _Written:
     return _Written("done", version=version, request_id=reply.request_id, stop=stop)
 
 
-def _judged(change: Change, reply: Reply, cloud: Cloud, earlier: bool) -> _Written:
+def _judged(change: Change, reply: Reply, cloud: Cloud) -> _Written:
     """How a write ended that was not accepted. With a version, the target is as it was before.
 
-    SAFETY: of two runs of one plan, both leave the same at the same version. The run whose write
-    the service refused did not make it, and its undo must not take it back.
+    SAFETY: a refusal does not say that the write was not made. A load balancer that loses the
+    answer sends the request to the next server, and that one answers 409. So a target that is as
+    the change leaves it, at the version that only this change leaves, was written by us.
     """
     try:
         found = changes.read(change.target, cloud)
@@ -281,8 +264,6 @@ def _judged(change: Change, reply: Reply, cloud: Cloud, earlier: bool) -> _Writt
         return _Written(result, reply.reason, request_id=reply.request_id, stop=silence)
     fate = changes.fate(change, found)
     if fate is Fate.WRITTEN:
-        if reply.definite and reply.certain and not earlier:
-            return _Written("refused", _by_somebody_else(change), request_id=reply.request_id)
         return _Written("done", version=found.version, request_id=reply.request_id)
     if fate is Fate.FOREIGN:
         return _Written("refused", reply.reason, request_id=reply.request_id)
@@ -299,6 +280,6 @@ def _taken_back(
         if changes.fate(change, state) is not Fate.WRITTEN:
             continue
         back = Change(change.target, change.after, change.before, state.version)
-        if _write(back, cloud, earlier=True).result != "done":
+        if _write(back, cloud).result != "done":
             return Settled(step.id, "unknown", f"{reason}; written in part, and not taken back")
     return Settled(step.id, "refused", reason)

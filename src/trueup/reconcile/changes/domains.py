@@ -34,10 +34,10 @@ def write(change: Change, cloud: Cloud) -> Reply:
     if change.after is None:
         reason = _hypervisors(cloud).undefine(target.host, target.domain, target.discards)
         version = None if reason else version_after(change)
-        return Reply(not reason, reason=reason, version=version, certain=False)
+        return Reply(not reason, reason=reason, version=version)
     assert isinstance(change.after, DomainText)
     reason = _hypervisors(cloud).define(target.host, change.after.xml)
-    return Reply(not reason, reason=reason, certain=False)
+    return Reply(not reason, reason=reason)
 
 
 def version_after(change: Change) -> Version | None:

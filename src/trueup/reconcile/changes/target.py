@@ -27,9 +27,7 @@ class Reply:
 
     `definite`: if the write was not accepted, nothing of it was or will be done. Otherwise only the
     target shows whether it was. `version` is the one that an accepted write left. `conflict`:
-    another write, not necessarily to this target, came in between. `certain`: the refusal is the
-    service's own, or ours from right before the write; so whatever the target holds, this write did
-    not make it. What a proxy answers for the service is not certain.
+    another write, not necessarily to this target, came in between.
     """
 
     accepted: bool
@@ -38,7 +36,6 @@ class Reply:
     request_id: str = ""
     version: Version | None = None
     conflict: bool = False
-    certain: bool = True
 
 
 def reply_of(response: Any, success: int, version: Version | None = None) -> Reply:
@@ -59,8 +56,6 @@ def reply_of(response: Any, success: int, version: Version | None = None) -> Rep
         reason=detail(response),
         request_id=request_id,
         conflict=status == 409 and error_code(response) == CONCURRENT_UPDATE,
-        # Each OpenStack service numbers its answers, a proxy does not.
-        certain=400 <= status < 500 and bool(request_id),
     )
 
 
