@@ -3,7 +3,7 @@
 
 from tests.cli.running import trueup
 from tests.reconcile.planning import planned
-from trueup.reconcile.journal import Origin, Settled
+from trueup.reconcile.journal import Origin, Outcome
 from trueup.reconcile.journals import applying
 
 
@@ -18,8 +18,8 @@ def test_runs_are_listed_and_one_is_shown(state):
     plan = planned()
     first, second, third = plan.steps
     with applying(plan, state, Origin()) as journal:
-        journal.settle(Settled(first.id, "done"))
-        journal.settle(Settled(second.id, "refused", "it moved"))
+        journal.record(Outcome(first.id, "done"))
+        journal.record(Outcome(second.id, "refused", "it moved"))
     [row] = trueup("journal", "-f", "json").json()
     assert (row["Run"], row["Done"], row["Refused"], row["Open"]) == (f"{plan.id}-1", 1, 1, 1)
     rows = trueup("journal", plan.id, "-f", "json").json()

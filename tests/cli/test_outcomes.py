@@ -8,7 +8,7 @@ import pytest
 from tests.reconcile.planning import planned
 from trueup.cli.outcomes import add_limit_option, conclude, follow
 from trueup.exit_codes import ExitCode
-from trueup.reconcile.journal import JournalUnwritable, Settled
+from trueup.reconcile.journal import JournalUnwritable, Outcome
 from trueup.reconcile.runs import Run
 from trueup.reconcile.sources.errors import Unreachable
 
@@ -20,8 +20,8 @@ def run_of(outcomes, finished: bool = False) -> Run:
 
 
 def outcomes_then(error: BaseException):
-    yield FIRST, Settled(FIRST.id, "done")
-    yield SECOND, Settled(SECOND.id, "unknown", "no answer")
+    yield FIRST, Outcome(FIRST.id, "done")
+    yield SECOND, Outcome(SECOND.id, "unknown", "no answer")
     raise error
 
 
@@ -50,7 +50,7 @@ def test_a_run_that_stops_says_how_far_it_came(capsys, error):
     ],
 )
 def test_the_exit_code_and_the_way_back_follow_from_the_results(capsys, results, code, undo):
-    outcomes = [(FIRST, Settled(FIRST.id, result)) for result in results]
+    outcomes = [(FIRST, Outcome(FIRST.id, result)) for result in results]
     assert conclude(run_of([]), outcomes) is code
     assert ("trueup undo a-run" in capsys.readouterr().err) is undo
 

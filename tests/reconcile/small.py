@@ -25,7 +25,7 @@ from trueup.lab.serving import serve
 from trueup.reconcile import changes
 from trueup.reconcile.apply import apply
 from trueup.reconcile.collect import collect
-from trueup.reconcile.journal import Journal, Origin, Settled
+from trueup.reconcile.journal import Journal, Origin, Outcome
 from trueup.reconcile.journals import applying
 from trueup.reconcile.plan import Plan, consumers_of, make_plan
 from trueup.reconcile.sources.cloud import Cloud
@@ -106,10 +106,10 @@ class Small:
         holdings = self.cloud.placement.holdings(consumers_of(confirmed.findings))
         return make_plan(confirmed, holdings)
 
-    def apply(self, plan: Plan) -> dict[str, Settled]:
-        """Apply it with a journal beside the databases; how each consumer's step was settled."""
+    def apply(self, plan: Plan) -> dict[str, Outcome]:
+        """Apply it with a journal beside the databases; the outcome of each consumer's step."""
         with self.journal(plan) as journal:
-            return {step.consumers[0]: settled for step, settled in apply(self.cloud, journal)}
+            return {step.consumers[0]: outcome for step, outcome in apply(self.cloud, journal)}
 
     def journal(self, plan: Plan) -> AbstractContextManager[Journal]:
         """The journal of this plan's run, beside the databases."""

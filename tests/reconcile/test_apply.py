@@ -13,8 +13,8 @@ from msgspec import structs
 from tests.reconcile.observing import held
 from tests.reconcile.small import Small
 from trueup.reconcile import apply as apply_module
-from trueup.reconcile.apply import require_answers, settle_interrupted
-from trueup.reconcile.journal import Settled
+from trueup.reconcile.apply import require_answers, resolve_interrupted
+from trueup.reconcile.journal import Outcome
 from trueup.reconcile.plan import Plan
 from trueup.reconcile.sources.errors import Unreachable
 from trueup.reconcile.steps import Held, Step, gains
@@ -29,13 +29,13 @@ def refused(small: Small, plan: Plan) -> str:
     """The reason why its one step is refused; nothing is written, and nothing was intended."""
     before = small.rows()
     [step] = plan.steps
-    [settled] = small.apply(plan).values()
-    assert settled.result == "refused"
-    assert settled.versions == ()
+    [outcome] = small.apply(plan).values()
+    assert outcome.result == "refused"
+    assert outcome.versions == ()
     assert small.rows() == before, "nothing is written"
     with small.journal(plan) as journal:
         assert journal.intended_at(step) is None
-    return settled.reason
+    return outcome.reason
 
 
 def rewritten(small: Small, consumer: str, **changes: object) -> None:
@@ -58,11 +58,11 @@ def test_a_step_leaves_after_where_before_was(on_both):
     assert {reason.split(":")[0] for step in plan.steps for reason in step.because} == set(EVERY)
     sides = {step.consumers[0]: held(step) for step in plan.steps}
     assert all(holding(one).allocations == before for one, (before, _) in sides.items())
-    settled = on_both.apply(plan)
+    outcomes = on_both.apply(plan)
     for consumer, (_, after) in sides.items():
-        assert settled[consumer].result == "done"
+        assert outcomes[consumer].result == "done"
         assert holding(consumer).allocations == after
-        assert settled[consumer].versions == ({consumer: holding(consumer).generation},)
+        assert outcomes[consumer].versions == ({consumer: holding(consumer).generation},)
     assert on_both.plan().steps == ()
 
 
@@ -187,10 +187,10 @@ def test_all_that_moved_is_named_at_once(small):
 def test_one_refusal_does_not_keep_the_others_from_being_done(small):
     plan = small.plan()
     small.change_instance(WRONG, task_state="migrating")
-    settled = small.apply(plan)
-    refusals = [uuid for uuid, one in settled.items() if one.result == "refused"]
+    outcomes = small.apply(plan)
+    refusals = [uuid for uuid, one in outcomes.items() if one.result == "refused"]
     assert refusals == [small.consumer(WRONG)]
-    assert len(settled) == 4
+    assert len(outcomes) == 4
 
 
 def test_what_was_refused_is_tried_again_and_what_is_done_is_not(small):
@@ -218,9 +218,9 @@ def test_what_placement_refuses_is_refused_with_its_reason(on_both):
     plan = on_both.plan(MISSING)
     before = on_both.rows()
     steps = (holding_more(plan.steps[0], VCPU=100_000),)
-    [settled] = on_both.apply(replace(plan, steps=steps)).values()
-    assert settled.result == "refused"
-    assert "VCPU" in settled.reason
+    [outcome] = on_both.apply(replace(plan, steps=steps)).values()
+    assert outcome.result == "refused"
+    assert "VCPU" in outcome.reason
     after = on_both.rows()
     assert after["allocations"] == before["allocations"]
 
@@ -255,13 +255,13 @@ def interrupted(small: Small, plan: Plan, written: bool) -> None:
 
 
 @pytest.mark.parametrize("defect", EVERY)
-def test_what_a_killed_run_wrote_is_settled_by_what_is_there(small, defect):
+def test_what_a_killed_run_wrote_is_found_out_from_what_is_there(small, defect):
     plan = small.plan(defect)
     [step] = plan.steps
     interrupted(small, plan, written=True)
     with small.journal(plan) as journal:
-        settle_interrupted(small.cloud, journal)
-        found = journal.settled(step)
+        resolve_interrupted(small.cloud, journal)
+        found = journal.outcome_of(step)
     assert found.result == "done"
     [consumer] = step.consumers
     assert found.versions == ({consumer: small.cloud.placement.holding(consumer).generation},)
@@ -272,12 +272,12 @@ def test_what_a_killed_run_did_not_write_may_still_come(small, monkeypatch):
     [step] = plan.steps
     interrupted(small, plan, written=False)
     with small.journal(plan) as journal:
-        settle_interrupted(small.cloud, journal)
-        assert journal.settled(step).result == "unknown"
+        resolve_interrupted(small.cloud, journal)
+        assert journal.outcome_of(step).result == "unknown"
         monkeypatch.setattr(apply_module, "LATE", timedelta())
-        settle_interrupted(small.cloud, journal)
-        settled = journal.settled(step)
-    assert settled == Settled(step.id, "refused", "interrupted before it was written")
+        resolve_interrupted(small.cloud, journal)
+        outcome = journal.outcome_of(step)
+    assert outcome == Outcome(step.id, "refused", "interrupted before it was written")
 
 
 def test_an_unknown_step_is_written_by_the_next_run(small):
@@ -295,8 +295,8 @@ def test_somebody_elses_write_is_not_taken_for_ours(small, defect):
     [consumer] = step.consumers
     interrupted(small, plan, written=True)
     rewritten(small, consumer)
-    settled = small.apply(plan)[consumer]
-    assert settled.result == "refused"
+    outcome = small.apply(plan)[consumer]
+    assert outcome.result == "refused"
     with small.journal(plan) as journal:
         assert journal.in_place == (), "so that no undo destroys it"
 
@@ -304,8 +304,8 @@ def test_somebody_elses_write_is_not_taken_for_ours(small, defect):
 def test_what_was_never_intended_stays_open(small):
     plan = small.plan(WRONG)
     with small.journal(plan) as journal:
-        settle_interrupted(small.cloud, journal)
-        assert journal.settled(plan.steps[0]) is None
+        resolve_interrupted(small.cloud, journal)
+        assert journal.outcome_of(plan.steps[0]) is None
 
 
 def test_an_undo_does_not_compare_when_the_instance_last_changed(small):
@@ -323,9 +323,9 @@ def test_a_step_that_needs_another_waits_for_it(small):
     needing = structs.replace(second, needs=(first.id,))
     small.change_instance(MISSING, task_state="migrating")
     small.change_instance(WRONG, task_state="migrating")
-    settled = small.apply(replace(plan, steps=(first, needing)))
-    assert settled[second.consumers[0]].reason == f"it needs {first.id}, which is not done"
+    outcomes = small.apply(replace(plan, steps=(first, needing)))
+    assert outcomes[second.consumers[0]].reason == f"it needs {first.id}, which is not done"
     small.change_instance(MISSING, task_state=None)
     small.change_instance(WRONG, task_state=None)
-    settled = small.apply(replace(plan, steps=(first, needing)))
-    assert {one.result for one in settled.values()} == {"done"}
+    outcomes = small.apply(replace(plan, steps=(first, needing)))
+    assert {one.result for one in outcomes.values()} == {"done"}

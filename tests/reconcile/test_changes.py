@@ -16,7 +16,7 @@ from tests.reconcile.test_undo import undo
 from trueup.reconcile import apply as apply_module
 from trueup.reconcile import changes
 from trueup.reconcile.changes.target import CONCURRENT_UPDATE
-from trueup.reconcile.journal import Settled
+from trueup.reconcile.journal import Outcome
 from trueup.reconcile.journals import read
 from trueup.reconcile.plan import Plan
 from trueup.reconcile.sources.errors import AccessDenied, Unreachable
@@ -75,8 +75,8 @@ ANSWERS = {
 def test_a_committed_write_is_done_whatever_was_answered(small, monkeypatch, answer, defect):
     before, plan = small.ledger(), small.plan(defect)
     sent = answering(monkeypatch, True, ANSWERS[answer])
-    [settled] = small.apply(plan).values()
-    assert settled.result == "done", settled.reason
+    [outcome] = small.apply(plan).values()
+    assert outcome.result == "done", outcome.reason
     assert len(sent) == 1, "it is not sent again"
     assert small.plan(defect).steps == ()
     [undone] = undo(small, plan.id).values()
@@ -89,29 +89,29 @@ def test_a_committed_write_is_done_whatever_was_answered(small, monkeypatch, ans
 def test_a_write_that_was_not_made_is_unknown_and_not_refused(small, monkeypatch, answer, defect):
     plan, before = small.plan(defect), small.rows()
     answering(monkeypatch, False, ANSWERS[answer])
-    [settled] = small.apply(plan).values()
-    assert settled.result == "unknown"
+    [outcome] = small.apply(plan).values()
+    assert outcome.result == "unknown"
     assert small.rows() == before
-    [settled] = small.apply(plan).values()
-    assert settled.result == "done", "the next run writes it"
+    [outcome] = small.apply(plan).values()
+    assert outcome.result == "done", "the next run writes it"
 
 
-def test_a_slow_write_that_comes_later_is_settled_by_undo(small, monkeypatch):
+def test_a_slow_write_that_comes_later_is_found_by_undo(small, monkeypatch):
     before, plan = small.ledger(), small.plan(WRONG)
     with monkeypatch.context() as patched:
         answering(patched, False, lost)
-        [settled] = small.apply(plan).values()
-    assert settled.result == "unknown"
+        [outcome] = small.apply(plan).values()
+    assert outcome.result == "unknown"
     small.write(plan.steps[0])
-    [settled] = undo(small, plan.id).values()
-    assert settled.result == "done"
+    [outcome] = undo(small, plan.id).values()
+    assert outcome.result == "done"
     assert small.ledger() == before
 
 
 def test_one_consumers_500_does_not_stop_the_others(small, monkeypatch):
     plan = small.plan()
     answering(monkeypatch, False, ANSWERS["500"])
-    results = [settled.result for settled in small.apply(plan).values()]
+    results = [outcome.result for outcome in small.apply(plan).values()]
     assert results == ["unknown", "done", "done", "done"]
 
 
@@ -119,16 +119,16 @@ def test_what_came_in_between_is_tried_again(small, monkeypatch):
     """Upstream answers so when the provider moved while it wrote: on a busy host, often."""
     plan = small.plan(WRONG)
     sent = answering(monkeypatch, False, ANSWERS["409"], times=3)
-    [settled] = small.apply(plan).values()
-    assert settled.result == "done"
+    [outcome] = small.apply(plan).values()
+    assert outcome.result == "done"
     assert len(sent) == 4
 
 
 def test_a_conflict_that_does_not_end_is_refused(small, monkeypatch):
     plan = small.plan(WRONG)
     sent = answering(monkeypatch, False, ANSWERS["409"], times=100)
-    [settled] = small.apply(plan).values()
-    assert (settled.result, settled.reason) == ("refused", "answered 409")
+    [outcome] = small.apply(plan).values()
+    assert (outcome.result, outcome.reason) == ("refused", "answered 409")
     assert len(sent) == apply_module.ATTEMPTS
 
 
@@ -147,8 +147,8 @@ def test_when_placement_is_gone_the_step_is_unknown_and_the_run_stops(small, mon
         with pytest.raises(Unreachable):
             small.apply(plan)
     journal = read(plan.id, small.folder / "journal")
-    assert journal.settled(plan.steps[0]).result == "unknown"
-    assert journal.settled(plan.steps[1]) is None
+    assert journal.outcome_of(plan.steps[0]).result == "unknown"
+    assert journal.outcome_of(plan.steps[1]) is None
 
 
 def test_credentials_that_are_refused_stop_the_run_with_the_step_refused(small, monkeypatch):
@@ -156,7 +156,7 @@ def test_credentials_that_are_refused_stop_the_run_with_the_step_refused(small, 
     answering(monkeypatch, False, lambda: Answer(403), times=100)
     with pytest.raises(AccessDenied):
         small.apply(plan)
-    assert read(plan.id, small.folder / "journal").settled(plan.steps[0]).result == "refused"
+    assert read(plan.id, small.folder / "journal").outcome_of(plan.steps[0]).result == "refused"
     assert small.rows() == before
 
 
@@ -172,8 +172,8 @@ def test_a_foreign_write_right_after_ours_is_not_taken_for_ours(small, monkeypat
 
     with monkeypatch.context() as patched:
         patched.setattr(Placement, "send", overtaken)
-        [settled] = small.apply(plan).values()
-    assert settled.result == "done"
+        [outcome] = small.apply(plan).values()
+    assert outcome.result == "done"
     [undone] = undo(small, plan.id).values()
     assert undone.result == "refused"
     assert "written since" in undone.reason
@@ -189,8 +189,8 @@ def rewritten(small: Small, consumer: str) -> None:
 
 def test_an_answer_has_its_request_id_in_the_journal(small):
     plan = small.plan(WRONG)
-    [settled] = small.apply(plan).values()
-    [request_id] = settled.request_ids
+    [outcome] = small.apply(plan).values()
+    [request_id] = outcome.request_ids
     assert request_id.startswith("req-")
 
 
@@ -205,9 +205,9 @@ def two_in_one(plan: Plan) -> Plan:
 
 def test_changes_of_one_step_are_all_written(small):
     before, plan = small.ledger(), two_in_one(small.plan(WRONG, ORPHANED))
-    [settled] = small.apply(plan).values()
-    assert settled.result == "done"
-    assert len(settled.versions) == 2
+    [outcome] = small.apply(plan).values()
+    assert outcome.result == "done"
+    assert len(outcome.versions) == 2
     assert small.plan(WRONG, ORPHANED).steps == ()
     [undone] = undo(small, plan.id).values()
     assert undone.result == "done"
@@ -223,8 +223,8 @@ def test_changes_of_one_step_are_all_taken_back_when_one_is_refused(small, monke
         return Answer(409) if len(sent) == 2 else send(self, *request)
 
     monkeypatch.setattr(Placement, "send", second_refused)
-    [settled] = small.apply(plan).values()
-    assert (settled.result, settled.reason) == ("refused", "answered 409")
+    [outcome] = small.apply(plan).values()
+    assert (outcome.result, outcome.reason) == ("refused", "answered 409")
     assert small.ledger() == before
 
 
@@ -234,8 +234,8 @@ def test_a_step_that_was_killed_half_way_is_completed(small):
     with small.journal(plan) as journal:
         journal.intend(step)
         assert changes.write(step.changes[0], small.cloud).accepted
-    [settled] = small.apply(plan).values()
-    assert settled.result == "done"
+    [outcome] = small.apply(plan).values()
+    assert outcome.result == "done"
     assert small.plan(WRONG, ORPHANED).steps == ()
 
 
@@ -252,8 +252,8 @@ def test_a_step_that_was_killed_half_way_is_taken_back_by_undo(small):
 def test_nothing_is_written_without_an_intent(small):
     plan = small.plan(WRONG)
     small.change_instance(WRONG, task_state="migrating")
-    [settled] = small.apply(plan).values()
-    assert settled == Settled(
+    [outcome] = small.apply(plan).values()
+    assert outcome == Outcome(
         plan.steps[0].id, "refused", "the instance's task_state was None, it is migrating"
     )
     assert read(plan.id, small.folder / "journal").intended_at(plan.steps[0]) is None

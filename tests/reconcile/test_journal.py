@@ -15,7 +15,7 @@ from trueup.reconcile.journal import (
     JournalFormatUnknown,
     JournalUnwritable,
     Origin,
-    Settled,
+    Outcome,
 )
 from trueup.reconcile.journals import RunUnknown, applying, read, runs
 
@@ -42,36 +42,36 @@ def test_it_keeps_the_plan_and_who_applies_it_from_where(tmp_path):
     assert stat.S_IMODE(path_of(tmp_path).stat().st_mode) == 0o600
 
 
-def test_what_was_intended_and_settled_is_there_when_the_run_goes_on(tmp_path):
-    done = Settled(FIRST.id, "done", versions=({"c": 4},), request_ids=("req-1",))
-    refused = Settled(SECOND.id, "refused", "it moved")
+def test_what_was_intended_and_recorded_is_there_when_the_run_goes_on(tmp_path):
+    done = Outcome(FIRST.id, "done", versions=({"c": 4},), request_ids=("req-1",))
+    refused = Outcome(SECOND.id, "refused", "it moved")
     with opened(tmp_path) as journal:
         journal.intend(FIRST)
-        journal.settle(done)
-        journal.settle(refused)
+        journal.record(done)
+        journal.record(refused)
         journal.intend(THIRD)
     with opened(tmp_path) as journal:
-        assert [journal.settled(step) for step in PLAN.steps] == [done, refused, None]
+        assert [journal.outcome_of(step) for step in PLAN.steps] == [done, refused, None]
         assert [journal.fate_open(step) for step in PLAN.steps] == [False, False, True]
         assert [journal.intended_at(step) is None for step in PLAN.steps] == [False, True, False]
-        assert journal.settled_at(FIRST) >= journal.intended_at(FIRST) >= journal.began_at
+        assert journal.outcome_at(FIRST) >= journal.intended_at(FIRST) >= journal.began_at
         assert journal.in_place == ((FIRST, done),)
         assert journal.is_done(FIRST.id)
         assert not journal.finished
 
 
-def test_a_step_that_is_unknown_is_open_until_it_is_settled(tmp_path):
+def test_a_step_that_is_unknown_is_open_until_its_outcome_is_known(tmp_path):
     with opened(tmp_path) as journal:
         journal.intend(FIRST)
-        journal.settle(Settled(FIRST.id, "unknown", "no answer"))
+        journal.record(Outcome(FIRST.id, "unknown", "no answer"))
         assert journal.fate_open(FIRST)
-        journal.settle(Settled(FIRST.id, "done"))
+        journal.record(Outcome(FIRST.id, "done"))
         assert not journal.fate_open(FIRST)
 
 
 def test_what_was_taken_back_is_no_longer_in_place(tmp_path):
     with opened(tmp_path) as journal:
-        journal.settle(Settled(FIRST.id, "done"))
+        journal.record(Outcome(FIRST.id, "done"))
         journal.take_back(FIRST.id, "another-run", ({"c": 9},))
     journal = read(RUN, tmp_path)
     assert journal.in_place == ()
@@ -88,23 +88,23 @@ def test_an_intent_is_on_disk_before_anything_else_happens(tmp_path):
 
 def test_the_last_settling_counts(tmp_path):
     with opened(tmp_path) as journal:
-        journal.settle(Settled(FIRST.id, "refused", "it moved"))
-        journal.settle(Settled(FIRST.id, "done"))
-    assert read(RUN, tmp_path).settled(FIRST) == Settled(FIRST.id, "done")
+        journal.record(Outcome(FIRST.id, "refused", "it moved"))
+        journal.record(Outcome(FIRST.id, "done"))
+    assert read(RUN, tmp_path).outcome_of(FIRST) == Outcome(FIRST.id, "done")
 
 
 def test_a_run_is_finished_when_every_step_is_done(tmp_path):
     with opened(tmp_path) as journal:
         for step in PLAN.steps:
             assert not journal.finished
-            journal.settle(Settled(step.id, "done"))
+            journal.record(Outcome(step.id, "done"))
         assert journal.finished
 
 
 def test_what_is_in_place_comes_in_the_order_of_the_plan(tmp_path):
     with opened(tmp_path) as journal:
         for step in reversed(PLAN.steps):
-            journal.settle(Settled(step.id, "done"))
+            journal.record(Outcome(step.id, "done"))
         assert tuple(step for step, _ in journal.in_place) == PLAN.steps
 
 
@@ -113,16 +113,16 @@ def test_a_last_line_that_was_torn_is_cut_off_wherever_it_was(tmp_path):
         journal.intend(FIRST)
     before = path_of(tmp_path).read_bytes()
     with opened(tmp_path) as journal:
-        journal.settle(Settled(FIRST.id, "done"))
+        journal.record(Outcome(FIRST.id, "done"))
     last = path_of(tmp_path).read_bytes()[len(before) :]
     for length in range(len(last)):
         path_of(tmp_path).write_bytes(before + last[:length])
-        assert read(RUN, tmp_path).settled(FIRST) is None, "looking changes nothing"
+        assert read(RUN, tmp_path).outcome_of(FIRST) is None, "looking changes nothing"
         assert path_of(tmp_path).read_bytes() == before + last[:length]
         with opened(tmp_path) as journal:
             assert journal.intended_at(FIRST)
-            journal.settle(Settled(FIRST.id, "done"))
-        assert read(RUN, tmp_path).settled(FIRST) == Settled(FIRST.id, "done")
+            journal.record(Outcome(FIRST.id, "done"))
+        assert read(RUN, tmp_path).outcome_of(FIRST) == Outcome(FIRST.id, "done")
         assert len(path_of(tmp_path).read_bytes().splitlines()) == 3
 
 
@@ -183,7 +183,7 @@ def test_journals_of_the_first_versions_had_no_digests(tmp_path, written, found)
 def test_a_journal_that_was_edited_is_not_believed(tmp_path, line, was, edited):
     with opened(tmp_path) as journal:
         journal.intend(FIRST)
-        journal.settle(Settled(FIRST.id, "refused", "it moved"))
+        journal.record(Outcome(FIRST.id, "refused", "it moved"))
     content = path_of(tmp_path).read_bytes()
     assert was in content.splitlines()[line - 1]
     path_of(tmp_path).write_bytes(content.replace(was, edited, 1))
@@ -198,7 +198,7 @@ def test_a_journal_that_was_edited_is_not_believed(tmp_path, line, was, edited):
 def test_a_line_that_was_taken_out_is_missed(tmp_path, line):
     with opened(tmp_path) as journal:
         journal.intend(FIRST)
-        journal.settle(Settled(FIRST.id, "done"))
+        journal.record(Outcome(FIRST.id, "done"))
     lines = path_of(tmp_path).read_bytes().splitlines(keepends=True)
     del lines[line]
     path_of(tmp_path).write_bytes(b"".join(lines))
@@ -222,16 +222,16 @@ def test_a_disk_that_fills_up_is_refused_by_name_and_the_run_goes_on_later(tmp_p
         journal.intend(FIRST)
         size = path_of(tmp_path).stat().st_size
         with full_disk_at(size + 5), pytest.raises(JournalUnwritable) as refused:
-            journal.settle(Settled(FIRST.id, "done"))
+            journal.record(Outcome(FIRST.id, "done"))
         with pytest.raises(JournalUnwritable):
-            journal.settle(Settled(SECOND.id, "done"))
+            journal.record(Outcome(SECOND.id, "done"))
     assert refused.value.folder == str(tmp_path)
     assert path_of(tmp_path).stat().st_size == size + 5, "no line follows half a line"
     with opened(tmp_path) as journal:
         assert journal.intended_at(FIRST)
-        assert journal.settled(FIRST) is None
-        journal.settle(Settled(FIRST.id, "done"))
-    assert read(RUN, tmp_path).settled(FIRST) == Settled(FIRST.id, "done")
+        assert journal.outcome_of(FIRST) is None
+        journal.record(Outcome(FIRST.id, "done"))
+    assert read(RUN, tmp_path).outcome_of(FIRST) == Outcome(FIRST.id, "done")
 
 
 def test_a_journal_that_is_deleted_during_its_run_stops_the_run(tmp_path):

@@ -7,7 +7,7 @@ from datetime import timedelta
 import pytest
 
 from tests.reconcile.planning import planned
-from trueup.reconcile.journal import JournalUnwritable, Origin, Settled
+from trueup.reconcile.journal import JournalUnwritable, Origin, Outcome
 from trueup.reconcile.journals import (
     RunBusy,
     RunUnknown,
@@ -37,7 +37,7 @@ def test_applying_a_plan_again_goes_on_with_its_run(tmp_path):
 def test_after_an_undo_a_new_run_does_again_what_was_taken_back(tmp_path):
     with applying(PLAN, tmp_path, NOBODY) as journal:
         for step in PLAN.steps:
-            journal.settle(Settled(step.id, "done", versions=({"c": 1},)))
+            journal.record(Outcome(step.id, "done", versions=({"c": 1},)))
         journal.take_back(SECOND.id, "an-undo", ({"c": 7},))
     with applying(PLAN, tmp_path, NOBODY) as journal:
         assert journal.run == f"{PLAN.id}-2"

@@ -35,7 +35,7 @@ def rehearsed(small, plan, folder) -> Rehearsal:
 def test_a_good_plan_leaves_nothing_and_the_cloud_is_not_touched(on_both, tmp_path):
     plan, before = on_both.plan(), on_both.rows()
     shown = rehearsed(on_both, plan, tmp_path)
-    assert [settled.result for _, settled in shown.outcomes] == ["done"] * 4
+    assert [outcome.result for _, outcome in shown.outcomes] == ["done"] * 4
     assert (shown.left, shown.new) == ((), ())
     assert shown.succeeded
     assert on_both.rows() == before
@@ -47,7 +47,7 @@ def test_an_instance_that_moved_since_is_refused_in_the_rehearsal_too(small, tmp
     plan = small.plan()
     small.change_instance("wrong-provider", task_state="migrating")
     shown = rehearsed(small, plan, tmp_path)
-    assert sorted(settled.result for _, settled in shown.outcomes) == ["done"] * 3 + ["refused"]
+    assert sorted(outcome.result for _, outcome in shown.outcomes) == ["done"] * 3 + ["refused"]
     assert not shown.succeeded
 
 

@@ -8,7 +8,7 @@ from msgspec import structs
 
 from tests.reconcile.planning import planned
 from tests.reconcile.small import Small
-from trueup.reconcile.journal import Origin, Settled
+from trueup.reconcile.journal import Origin, Outcome
 from trueup.reconcile.journals import applying, reopened, runs
 from trueup.reconcile.runs import Chosen, undone
 from trueup.reconcile.steps import Step, Version
@@ -22,19 +22,19 @@ def versions_of(step: Step, number: int | None) -> tuple[Version, ...]:
     return (dict.fromkeys(step.consumers, number),)
 
 
-def undo(small: Small, run: str, *only: str) -> dict[str, Settled]:
-    """Take a run back; how each consumer's step was settled."""
+def undo(small: Small, run: str, *only: str) -> dict[str, Outcome]:
+    """Take a run back; the outcome of each consumer's step."""
     with undone(run, small.cloud, small.folder / "journal", Chosen(only)) as found:
-        return {step.consumers[0]: settled for step, settled in found.outcomes}
+        return {step.consumers[0]: outcome for step, outcome in found.outcomes}
 
 
 def test_the_inverse_swaps_what_is_in_place_last_first(tmp_path):
     plan = planned()
     first, second, third = plan.steps
     with applying(plan, tmp_path, Origin()) as journal:
-        journal.settle(Settled(first.id, "done", versions=versions_of(first, None)))
-        journal.settle(Settled(second.id, "refused", "it moved"))
-        journal.settle(Settled(third.id, "done", versions=versions_of(third, 4)))
+        journal.record(Outcome(first.id, "done", versions=versions_of(first, None)))
+        journal.record(Outcome(second.id, "refused", "it moved"))
+        journal.record(Outcome(third.id, "done", versions=versions_of(third, 4)))
         back = inverse(journal)
     assert [step.id for step in back.steps] == [third.id, first.id]
     for step, planned_step in zip(back.steps, (third, first), strict=True):
@@ -52,7 +52,7 @@ def test_only_the_steps_that_are_named_are_inverted(tmp_path):
     plan = planned()
     with applying(plan, tmp_path, Origin()) as journal:
         for step in plan.steps[:2]:
-            journal.settle(Settled(step.id, "done", versions=versions_of(step, 1)))
+            journal.record(Outcome(step.id, "done", versions=versions_of(step, 1)))
         ids = [step.id for step in plan.steps]
         assert [step.id for step in inverse(journal, ["2"]).steps] == [ids[1]]
         assert [step.id for step in inverse(journal, [ids[0]]).steps] == [ids[0]]
@@ -66,7 +66,7 @@ def test_an_undo_may_come_long_after(tmp_path):
     plan = planned()
     with applying(plan, tmp_path, Origin()) as journal:
         for step in plan.steps:
-            journal.settle(Settled(step.id, "done", versions=versions_of(step, 1)))
+            journal.record(Outcome(step.id, "done", versions=versions_of(step, 1)))
         back = inverse(journal)
     for step, inverted in zip(reversed(plan.steps), back.steps, strict=True):
         assert inverted.guards == (structs.replace(step.guards[0], updated_at=None),)
@@ -81,8 +81,8 @@ def test_invariant_10_undo_restores_what_was(on_both):
     before, plan = on_both.ledger(), on_both.plan()
     on_both.apply(plan)
     assert on_both.ledger() != before
-    settled = undo(on_both, plan.id)
-    assert [one.result for one in settled.values()] == ["done"] * 4
+    outcomes = undo(on_both, plan.id)
+    assert [one.result for one in outcomes.values()] == ["done"] * 4
     assert on_both.ledger() == before
 
 
@@ -131,11 +131,11 @@ def test_invariant_10_what_changed_since_is_refused_by_name_and_the_rest_is_undo
     released = small.consumer(WRONG)
     assert small.call("DELETE", f"/allocations/{released}").status_code == 204
     small.change_instance(RESIDUE, host="compute-99")
-    settled = undo(small, plan.id)
-    assert settled[released].reason.startswith("its allocations are not what they were")
-    assert settled[small.consumer(RESIDUE)].reason.startswith("the instance's host was")
+    outcomes = undo(small, plan.id)
+    assert outcomes[released].reason.startswith("its allocations are not what they were")
+    assert outcomes[small.consumer(RESIDUE)].reason.startswith("the instance's host was")
     for defect in (ORPHANED, MISSING):
-        assert settled[small.consumer(defect)].result == "done"
+        assert outcomes[small.consumer(defect)].result == "done"
     after = small.ledger()["allocations"]
     assert after.get(small.consumer(ORPHANED)) == before["allocations"][small.consumer(ORPHANED)]
     assert small.consumer(MISSING) not in after
@@ -153,16 +153,16 @@ def test_a_consumer_written_since_is_refused_though_it_holds_the_same(small):
     body["allocations"] = {uuid: {"resources": row["resources"]} for uuid, row in rows}
     put = small.call("PUT", f"/allocations/{consumer}", body)
     assert put.status_code == 204
-    [settled] = undo(small, plan.id).values()
-    assert settled.reason == f"its allocations were written since: generation {was}, now {was + 1}"
+    [outcome] = undo(small, plan.id).values()
+    assert outcome.reason == f"its allocations were written since: generation {was}, now {was + 1}"
 
 
 def test_an_instance_that_merely_changed_is_undone(small):
     before, plan = small.ledger(), small.plan(WRONG)
     small.apply(plan)
     small.change_instance(WRONG, updated_at=datetime(2030, 1, 1).isoformat(sep=" "))
-    [settled] = undo(small, plan.id).values()
-    assert settled.result == "done"
+    [outcome] = undo(small, plan.id).values()
+    assert outcome.result == "done"
     assert small.ledger() == before
 
 
@@ -173,8 +173,8 @@ def test_a_run_killed_after_its_write_is_undone_too(small, defect):
     with small.journal(plan) as journal:
         journal.intend(step)
         small.write(step)
-    [settled] = undo(small, plan.id).values()
-    assert settled.result == "done"
+    [outcome] = undo(small, plan.id).values()
+    assert outcome.result == "done"
     assert small.ledger() == before
 
 
@@ -186,8 +186,8 @@ def test_a_write_that_comes_after_the_first_undo_is_undone_by_the_next(small):
         journal.intend(step)
     assert undo(small, plan.id) == {}
     small.write(step)
-    [settled] = undo(small, plan.id).values()
-    assert settled.result == "done"
+    [outcome] = undo(small, plan.id).values()
+    assert outcome.result == "done"
     assert small.ledger() == before
 
 
@@ -200,7 +200,7 @@ def test_an_undo_that_was_killed_is_gone_on_with(small):
     with applying(back, folder, Origin()) as journal:
         journal.intend(back.steps[0])
         small.write(back.steps[0])
-    settled = undo(small, plan.id)
-    assert [one.result for one in settled.values()] == ["done"] * 3
+    outcomes = undo(small, plan.id)
+    assert [one.result for one in outcomes.values()] == ["done"] * 3
     assert small.ledger() == before
     assert undo(small, plan.id) == {}

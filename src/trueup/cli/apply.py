@@ -18,8 +18,8 @@ from trueup.cli.outcomes import (
 )
 from trueup.cli.progress import Report, progress, wait
 from trueup.cli.verb import CloudVerb, add_state_option
-from trueup.reconcile.apply import Outcome
 from trueup.reconcile.clock import now
+from trueup.reconcile.journal import StepOutcome
 from trueup.reconcile.plan import Plan, refuse_too_large, refuse_unfit
 from trueup.reconcile.plan_file import load
 from trueup.reconcile.report.tables import OUTCOME_COLUMNS, Columns, Table, outcome_table
@@ -68,7 +68,7 @@ class ApplyCommand(CloudVerb):
             ask(arguments, plan, cloud)
             with progress() as report:
                 outcomes = self._apply(plan, cloud, arguments, report)
-                refused = any(settled.result == "refused" for _, settled in outcomes)
+                refused = any(outcome.result == "refused" for _, outcome in outcomes)
                 if arguments.replan and refused:
                     outcomes += self._again(outcomes, cloud, arguments, report)
                     self.exit_code = code_of(outcomes)
@@ -76,7 +76,7 @@ class ApplyCommand(CloudVerb):
 
     def _apply(
         self, plan: Plan, cloud: Cloud, arguments: argparse.Namespace, report: Report
-    ) -> list[Outcome]:
+    ) -> list[StepOutcome]:
         with applied(plan, cloud, arguments.state_dir, pace_of(arguments)) as run:
             outcomes = follow(run, report)
         self.exit_code = conclude(run, outcomes)
@@ -84,11 +84,11 @@ class ApplyCommand(CloudVerb):
 
     def _again(
         self,
-        outcomes: list[Outcome],
+        outcomes: list[StepOutcome],
         cloud: Cloud,
         arguments: argparse.Namespace,
         report: Report,
-    ) -> list[Outcome]:
+    ) -> list[StepOutcome]:
         """Plan the refused steps again, with two new observations, and apply that plan."""
         observer = Observer(cloud, default_options(), report)
         interval = timedelta(seconds=arguments.replan)

@@ -97,7 +97,7 @@ class _Show:
             self.story.print(_one_step(planned.plan, planned.second.facts.provider_names))
             with applied(planned.plan, self.cloud, self.place / "journal") as run:
                 outcomes = follow(run, report)
-            done = tuple(step for step, settled in outcomes if settled.result == "done")
+            done = tuple(step for step, outcome in outcomes if outcome.result == "done")
             self._title(4, "trueup apply plan.json", f"{len(done)} of {len(outcomes)} steps done.")
             after = observer.observe().audit
             self._title(5, "trueup audit", f"{len(after.findings)} findings.")

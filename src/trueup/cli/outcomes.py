@@ -9,9 +9,8 @@ from dataclasses import dataclass
 
 from trueup.cli.progress import Report, say
 from trueup.exit_codes import ExitCode
-from trueup.reconcile.apply import Outcome
 from trueup.reconcile.findings import counted
-from trueup.reconcile.journal import Journal
+from trueup.reconcile.journal import Journal, StepOutcome
 from trueup.reconcile.pace import Pace
 from trueup.reconcile.plan import Plan
 from trueup.reconcile.runs import Run
@@ -23,9 +22,9 @@ class NotAgreed(Exception):
     """The operator was asked, and did not say yes."""
 
 
-def follow(run: Run, report: Report) -> list[Outcome]:
+def follow(run: Run, report: Report) -> list[StepOutcome]:
     """Each outcome as it comes; whatever stops the run, what happened is told first."""
-    outcomes: list[Outcome] = []
+    outcomes: list[StepOutcome] = []
     if run.finished and run.name:
         say(f"Run {run.name} was finished before; nothing is written now.")
     try:
@@ -40,12 +39,12 @@ def follow(run: Run, report: Report) -> list[Outcome]:
     return outcomes
 
 
-def conclude(run: Run, outcomes: Sequence[Outcome], permanent: str = "") -> ExitCode:
+def conclude(run: Run, outcomes: Sequence[StepOutcome], permanent: str = "") -> ExitCode:
     """Say how many steps ended in which way, and how to take them back.
 
     `permanent` says what cannot be taken back once every step is done.
     """
-    results = Counter(settled.result for _, settled in outcomes)
+    results = Counter(outcome.result for _, outcome in outcomes)
     unknown = f", {results['unknown']} unknown" if results["unknown"] else ""
     say(
         f"Run {run.name}: {counted(results['done'], 'step')} done, "
@@ -54,7 +53,7 @@ def conclude(run: Run, outcomes: Sequence[Outcome], permanent: str = "") -> Exit
     if results["unknown"]:
         say(
             "Unknown: the write was not answered, and may have been made or still come. "
-            "Apply the plan again, or undo the run, to settle it."
+            "Apply the plan again, or undo the run, to find out which."
         )
     every = results["done"] == len(outcomes)
     if (results["done"] or results["unknown"]) and not (every and permanent):
@@ -64,10 +63,10 @@ def conclude(run: Run, outcomes: Sequence[Outcome], permanent: str = "") -> Exit
     return ExitCode.CLEAN if every else ExitCode.SOME_REFUSED
 
 
-def code_of(outcomes: Iterable[Outcome]) -> ExitCode:
+def code_of(outcomes: Iterable[StepOutcome]) -> ExitCode:
     """The exit code of several runs of which later ones did again what was refused."""
     attempts = tuple(outcomes)
-    done = {one for step, settled in attempts if settled.result == "done" for one in step.subjects}
+    done = {one for step, outcome in attempts if outcome.result == "done" for one in step.subjects}
     every = all(step.subjects <= done for step, _ in attempts)
     return ExitCode.CLEAN if every else ExitCode.SOME_REFUSED
 

@@ -64,7 +64,7 @@ def _copy(copied: LedgerCopy, cloud: Cloud, report: Progress) -> None:
 
 def _conclude(shown: Rehearsal) -> ExitCode:
     """Say what the rehearsal showed; its exit code."""
-    done = sum(1 for _, settled in shown.outcomes if settled.result == "done")
+    done = sum(1 for _, outcome in shown.outcomes if outcome.result == "done")
     say(
         f"Rehearsed: {done} of {counted(len(shown.outcomes), 'step')} done; of the findings that "
         f"the plan remedies, left: {len(shown.left)}; new: {len(shown.new)}."

@@ -10,7 +10,7 @@ from trueup.reconcile import changes
 from trueup.reconcile.changes import Fate, Found, Reply
 from trueup.reconcile.clock import now
 from trueup.reconcile.guards import broken
-from trueup.reconcile.journal import Journal, Settled
+from trueup.reconcile.journal import Journal, Outcome, StepOutcome
 from trueup.reconcile.pace import ONE_BY_ONE, Pace, Throttle, batches
 from trueup.reconcile.plan import Plan
 from trueup.reconcile.sources.cloud import Cloud
@@ -22,8 +22,6 @@ ATTEMPTS = 4
 # A request without an answer may still be carried out. After this time, twice as long as a request
 # may take, it no longer can be.
 LATE = timedelta(seconds=120)
-
-Outcome = tuple[Step, Settled]
 
 
 def require_answers(plan: Plan, cloud: Cloud) -> None:
@@ -41,36 +39,36 @@ def require_answers(plan: Plan, cloud: Cloud) -> None:
         changes.read(target, cloud)
 
 
-def apply(cloud: Cloud, journal: Journal, pace: Pace = ONE_BY_ONE) -> Iterator[Outcome]:
-    """Settle each step of a journal's plan in turn, going on where an earlier attempt stopped.
+def apply(cloud: Cloud, journal: Journal, pace: Pace = ONE_BY_ONE) -> Iterator[StepOutcome]:
+    """Attempt each step of a journal's plan in turn, from where an earlier attempt stopped.
 
-    When a source stops answering, raises what the cloud raises, but first settles the step at hand:
-    as `unknown` if it may have been written. Applying the plan again settles that.
+    When a source stops answering, records the outcome of the step at hand (`unknown`: it may have
+    been written), and raises what the cloud raises. Applying the plan again finds out.
     """
     throttle = Throttle(pace)
 
-    def settle(step: Step) -> _Ended:
-        settled = journal.settled(step)
+    def attempt_once(step: Step) -> _Ended:
+        outcome = journal.outcome_of(step)
         # Only `done` is final: a refused step may be possible now.
-        if settled is not None and settled.result == "done":
-            return _Ended(settled)
+        if outcome is not None and outcome.result == "done":
+            return _Ended(outcome)
         throttle.wait()
         ended = _attempt(step, cloud, journal)
-        journal.settle(ended.settled)
+        journal.record(ended.outcome)
         return ended
 
     for group in batches(journal.plan.steps, pace.concurrency):
         with ThreadPoolExecutor(len(group)) as pool:
-            attempts = [pool.submit(settle, step) for step in group]
+            attempts = [pool.submit(attempt_once, step) for step in group]
         for step, attempt in zip(group, attempts, strict=True):
             ended = attempt.result()
-            yield step, ended.settled
+            yield step, ended.outcome
             if ended.stop is not None:
                 raise ended.stop
 
 
-def settle_interrupted(cloud: Cloud, journal: Journal) -> None:
-    """Settle the steps that a run began and did not settle, by what the cloud holds now.
+def resolve_interrupted(cloud: Cloud, journal: Journal) -> None:
+    """Record the outcome of steps that a run began and did not finish, by what the cloud holds.
 
     A step of several changes that was written in part is taken back.
     """
@@ -80,25 +78,25 @@ def settle_interrupted(cloud: Cloud, journal: Journal) -> None:
         found = _read(step, cloud)
         if Fate.WRITTEN in (fates := _fates(step, found)):
             complete = all(one is Fate.WRITTEN for one in fates)
-            journal.settle(
+            journal.record(
                 _done(step, found) if complete else _taken_back(step, found, cloud, "interrupted")
             )
         else:
-            journal.settle(_not_written(step, journal, "interrupted before it was written"))
+            journal.record(_not_written(step, journal, "interrupted before it was written"))
 
 
 @dataclass(frozen=True, slots=True)
 class _Ended:
     """How an attempt ended; `stop` is why no other step can be attempted."""
 
-    settled: Settled
+    outcome: Outcome
     stop: Exception | None = None
 
 
 def _attempt(step: Step, cloud: Cloud, journal: Journal) -> _Ended:
     missing = [one for one in step.needs if not journal.is_done(one)]
     if missing:
-        return _Ended(Settled(step.id, "refused", f"it needs {missing[0]}, which is not done"))
+        return _Ended(Outcome(step.id, "refused", f"it needs {missing[0]}, which is not done"))
     found = _read(step, cloud)
     fates = _fates(step, found)
     if journal.fate_open(step):
@@ -156,20 +154,20 @@ def _versions(was: Version, found: Version) -> str:
     return ", ".join(moved)
 
 
-def _done(step: Step, found: dict[tuple[str, ...], Found]) -> Settled:
+def _done(step: Step, found: dict[tuple[str, ...], Found]) -> Outcome:
     versions = tuple(found[change_key(change)].version for change in step.changes)
-    return Settled(step.id, "done", versions=versions)
+    return Outcome(step.id, "done", versions=versions)
 
 
-def _not_written(step: Step, journal: Journal, reason: str, foreign: bool = False) -> Settled:
+def _not_written(step: Step, journal: Journal, reason: str, foreign: bool = False) -> Outcome:
     """Refused; or unknown, while an earlier write without an answer may still be carried out.
 
     Once somebody else has written (`foreign`), it can no longer be: its version is outdated.
     """
     intended = journal.intended_at(step) if journal.fate_open(step) else None
     if intended is None or foreign or now() - intended > LATE:
-        return Settled(step.id, "refused", reason)
-    return Settled(
+        return Outcome(step.id, "refused", reason)
+    return Outcome(
         step.id, "unknown", f"{reason}; an earlier write of it was not answered and may still come"
     )
 
@@ -196,7 +194,7 @@ def _write_all(step: Step, found: dict[tuple[str, ...], Found], cloud: Cloud) ->
         written = _write(change, cloud)
         requests += [written.request_id] if written.request_id else []
         if written.result == "unknown":
-            unknown = Settled(step.id, "unknown", written.reason, request_ids=tuple(requests))
+            unknown = Outcome(step.id, "unknown", written.reason, request_ids=tuple(requests))
             return _Ended(_at(change, unknown), written.stop)
         if written.result == "refused":
             back = _taken_back(step, after, cloud, written.reason)
@@ -204,12 +202,12 @@ def _write_all(step: Step, found: dict[tuple[str, ...], Found], cloud: Cloud) ->
         after[change_key(change)] = Found(change.after, written.version or {})
         stop = written.stop
     versions = tuple(after[change_key(change)].version for change in step.changes)
-    return _Ended(Settled(step.id, "done", versions=versions, request_ids=tuple(requests)), stop)
+    return _Ended(Outcome(step.id, "done", versions=versions, request_ids=tuple(requests)), stop)
 
 
-def _at(change: Change, settled: Settled) -> Settled:
+def _at(change: Change, outcome: Outcome) -> Outcome:
     """The same end of a step, and at which target it came."""
-    return replace(settled, target=":".join((kind_of(change), *parts_of(change.target)[:1])))
+    return replace(outcome, target=":".join((kind_of(change), *parts_of(change.target)[:1])))
 
 
 def kind_of(change: Change) -> str:
@@ -273,7 +271,7 @@ def _judged(change: Change, reply: Reply, cloud: Cloud) -> _Written:
 
 def _taken_back(
     step: Step, found: dict[tuple[str, ...], Found], cloud: Cloud, reason: str
-) -> Settled:
+) -> Outcome:
     """Take back the written changes of a step, last first; the step is refused if that works."""
     for change in reversed(step.changes):
         state = found[change_key(change)]
@@ -281,5 +279,5 @@ def _taken_back(
             continue
         back = Change(change.target, change.after, change.before, state.version)
         if _write(back, cloud).result != "done":
-            return Settled(step.id, "unknown", f"{reason}; written in part, and not taken back")
-    return Settled(step.id, "refused", reason)
+            return Outcome(step.id, "unknown", f"{reason}; written in part, and not taken back")
+    return Outcome(step.id, "refused", reason)

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Journal: the append-only record of one run, on disk before anything is written.
 
-A file of JSON lines: the plan and who applies it; for each step what was intended, how it was
-settled, and by which run it was taken back. Each line has a digest of all entries up to its own, so
-that a journal that somebody edited is not believed. Folders of journals: `journals`.
+A file of JSON lines: the plan and who applies it; for each step when it was about to be written,
+its outcome, and by which run it was taken back. Each line has a digest of all entries up to its
+own, so that a journal that somebody edited is not believed. Folders of journals: `journals`.
 """
 
 import hashlib
@@ -22,7 +22,7 @@ from trueup.reconcile.steps import Step, Version, at_versions
 
 FORMAT = 3
 DIGEST_LENGTH = 16
-# unknown: it is not known yet whether the write was made; a later run or an undo settles it.
+# unknown: it is not known yet whether the write was made; a later run or an undo finds out.
 Result = Literal["done", "refused", "unknown"]
 
 
@@ -62,7 +62,7 @@ class Origin:
 
 
 @dataclass(frozen=True, slots=True)
-class Settled:
+class Outcome:
     """How a step ended. `versions` are those that each of its changes left behind.
 
     `target` is the one whose write was not accepted: kind and uuid, as `port-binding:0c72…`.
@@ -74,6 +74,9 @@ class Settled:
     versions: tuple[Version, ...] = ()
     request_ids: tuple[str, ...] = ()
     target: str = ""
+
+
+StepOutcome = tuple[Step, Outcome]
 
 
 class _Opened(msgspec.Struct, tag="plan"):
@@ -89,9 +92,10 @@ class _Intended(msgspec.Struct, tag="intended"):
     step: str
 
 
-class _Settled(msgspec.Struct, tag="settled"):
+# The file says `settled`: journals of this format stay readable.
+class _Recorded(msgspec.Struct, tag="settled", rename={"outcome": "settled"}):
     at: datetime
-    settled: Settled
+    outcome: Outcome
 
 
 class _TakenBack(msgspec.Struct, tag="taken-back"):
@@ -111,7 +115,7 @@ class _Header(msgspec.Struct):
     format: int = 1
 
 
-_Entry = _Opened | _Intended | _Settled | _TakenBack
+_Entry = _Opened | _Intended | _Recorded | _TakenBack
 
 
 class Journal:
@@ -128,15 +132,15 @@ class Journal:
         self._failure: JournalUnwritable | None = None
         self._lock = Lock()
         self._intended: dict[str, datetime] = {}
-        self._settled: dict[str, Settled] = {}
-        self._settled_at: dict[str, datetime] = {}
+        self._outcomes: dict[str, Outcome] = {}
+        self._outcome_times: dict[str, datetime] = {}
         self._taken_back: dict[str, _TakenBack] = {}
 
-    def settled(self, step: Step) -> Settled | None:
-        return self._settled.get(step.id)
+    def outcome_of(self, step: Step) -> Outcome | None:
+        return self._outcomes.get(step.id)
 
-    def settled_at(self, step: Step) -> datetime | None:
-        return self._settled_at.get(step.id)
+    def outcome_at(self, step: Step) -> datetime | None:
+        return self._outcome_times.get(step.id)
 
     def intended_at(self, step: Step) -> datetime | None:
         """When the step was last about to be written; None: it never was."""
@@ -144,8 +148,8 @@ class Journal:
 
     def fate_open(self, step: Step) -> bool:
         """Whether the step may or may not have been written, and the journal does not say which."""
-        settled = self.settled(step)
-        return step.id in self._intended and (settled is None or settled.result == "unknown")
+        outcome = self.outcome_of(step)
+        return step.id in self._intended and (outcome is None or outcome.result == "unknown")
 
     def taken_back_by(self, step: Step) -> str | None:
         """The run that took the step back."""
@@ -158,8 +162,8 @@ class Journal:
         return at_versions(step, entry.versions) if entry else step
 
     def is_done(self, step_id: str) -> bool:
-        settled = self._settled.get(step_id)
-        return settled is not None and settled.result == "done"
+        outcome = self._outcomes.get(step_id)
+        return outcome is not None and outcome.result == "done"
 
     @property
     def finished(self) -> bool:
@@ -168,8 +172,8 @@ class Journal:
 
     @property
     def interrupted(self) -> bool:
-        """Whether it began, and stopped before it had settled every step."""
-        results = [settled.result for settled in self._settled.values()]
+        """Whether it began, and stopped before every step had an outcome."""
+        results = [outcome.result for outcome in self._outcomes.values()]
         every = len(results) == len(self.plan.steps) and "unknown" not in results
         began = bool(self._intended) and not self._taken_back
         return began and not every and "refused" not in results
@@ -181,10 +185,10 @@ class Journal:
         return is_open or 0 < len(self.in_place) < len(self.plan.steps)
 
     @property
-    def in_place(self) -> tuple[tuple[Step, Settled], ...]:
-        """The steps that were written and not taken back, in order, each with its settling."""
+    def in_place(self) -> tuple[StepOutcome, ...]:
+        """The steps that were written and not taken back, in order, each with its outcome."""
         return tuple(
-            (step, self._settled[step.id])
+            (step, self._outcomes[step.id])
             for step in self.plan.steps
             if self.is_done(step.id) and step.id not in self._taken_back
         )
@@ -193,9 +197,9 @@ class Journal:
         """Put on disk that this step is about to be written."""
         self._append(_Intended(at=now(), step=step.id))
 
-    def settle(self, settled: Settled) -> None:
+    def record(self, outcome: Outcome) -> None:
         """Put on disk how a step ended."""
-        self._append(_Settled(at=now(), settled=settled))
+        self._append(_Recorded(at=now(), outcome=outcome))
 
     def take_back(self, step_id: str, by: str, versions: tuple[Version, ...]) -> None:
         """Put on disk that another run took this step back, and which versions it left."""
@@ -208,9 +212,9 @@ class Journal:
         match entry:
             case _Intended():
                 self._intended[entry.step] = entry.at
-            case _Settled():
-                self._settled[entry.settled.step] = entry.settled
-                self._settled_at[entry.settled.step] = entry.at
+            case _Recorded():
+                self._outcomes[entry.outcome.step] = entry.outcome
+                self._outcome_times[entry.outcome.step] = entry.at
             case _TakenBack():
                 self._taken_back[entry.step] = entry
 

@@ -68,8 +68,8 @@ def applying(plan: Plan, folder: Path, origin: Origin) -> Iterator[Journal]:
         if journal is None:
             journal = begun(_as_left(plan, last), path.stem, origin, file)
             sync_folder(folder)
-            for _, settled in last.in_place if last else ():
-                journal.settle(settled)
+            for _, outcome in last.in_place if last else ():
+                journal.record(outcome)
         yield journal
 
 

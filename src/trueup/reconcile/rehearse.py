@@ -12,11 +12,11 @@ from pathlib import Path
 from msgspec import structs
 
 from trueup.reconcile import changes
-from trueup.reconcile.apply import Outcome
 from trueup.reconcile.audit import Audit, audit
 from trueup.reconcile.domain_definition import DomainDefinition, DomainIs, DomainText
 from trueup.reconcile.facts import Domain, Facts, SourceStatus
 from trueup.reconcile.findings import Finding, Unchecked
+from trueup.reconcile.journal import StepOutcome
 from trueup.reconcile.options import AuditOptions
 from trueup.reconcile.plan import Plan
 from trueup.reconcile.runs import applied
@@ -75,7 +75,7 @@ class Rehearsal:
     before. `missing` are the sources that did not answer: of what they know nothing was judged.
     """
 
-    outcomes: tuple[Outcome, ...]
+    outcomes: tuple[StepOutcome, ...]
     left: tuple[Finding, ...]
     new: tuple[Finding, ...]
     unchecked: tuple[Unchecked, ...]
@@ -85,7 +85,7 @@ class Rehearsal:
     @property
     def succeeded(self) -> bool:
         """Whether every step was done, and the audit afterwards has nothing that it must not."""
-        done = all(settled.result == "done" for _, settled in self.outcomes)
+        done = all(outcome.result == "done" for _, outcome in self.outcomes)
         return done and not (self.left or self.new or self.unchecked)
 
 

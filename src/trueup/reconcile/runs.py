@@ -10,7 +10,7 @@ from datetime import timedelta
 from pathlib import Path
 from time import sleep
 
-from trueup.reconcile.apply import Outcome, apply, require_answers, settle_interrupted
+from trueup.reconcile.apply import apply, require_answers, resolve_interrupted
 from trueup.reconcile.audit import Audit, audit
 from trueup.reconcile.clock import now
 from trueup.reconcile.collect import collect, with_owners
@@ -19,7 +19,7 @@ from trueup.reconcile.collect.places import collect_places
 from trueup.reconcile.collect.selection import EVERYTHING, Selection, SelectionUnknown
 from trueup.reconcile.domain_definition import DomainDefinition
 from trueup.reconcile.facts import DomainRecord, Facts
-from trueup.reconcile.journal import Journal, Origin
+from trueup.reconcile.journal import Journal, Origin, StepOutcome
 from trueup.reconcile.journals import applying, reopened
 from trueup.reconcile.journals import runs as runs_in
 from trueup.reconcile.observation import (
@@ -165,7 +165,7 @@ def interrupted(folder: Path, plan_is_ours: Callable[[Plan], bool]) -> tuple[Jou
         for one in journals
         if one.plan.undoes is None
         and plan_is_ours(one.plan)
-        and any(one.settled(step) is None for step in one.plan.steps)
+        and any(one.outcome_of(step) is None for step in one.plan.steps)
     )
 
 
@@ -177,13 +177,13 @@ def undefined_in(folder: Path) -> frozenset[str]:
 
 
 def plan_again(
-    observer: Observer, outcomes: Iterable[Outcome], interval: timedelta, wait: Wait
+    observer: Observer, outcomes: Iterable[StepOutcome], interval: timedelta, wait: Wait
 ) -> Planned:
     """Observe what the refused steps are about twice, and plan what both observations found.
 
     Raises IntervalInvalid, and as `collect`.
     """
-    refused = [step for step, settled in outcomes if settled.result == "refused"]
+    refused = [step for step, outcome in outcomes if outcome.result == "refused"]
     targets = [change.target for step in refused for change in step.changes]
     domains = [one for one in targets if isinstance(one, DomainDefinition)]
     consumers = frozenset(one for step in refused for one in step.consumers)
@@ -219,7 +219,7 @@ class Run:
     name: str
     steps: int
     finished: bool
-    outcomes: Iterator[Outcome]
+    outcomes: Iterator[StepOutcome]
     open: tuple[Step, ...] = ()
 
 
@@ -245,9 +245,9 @@ def continued(run: str, cloud: Cloud, folder: Path) -> Iterator[Run]:
 
 
 def closed(run: str, cloud: Cloud, folder: Path) -> None:
-    """Settle what a run began and did not settle. Raises as `continued`."""
+    """Record how the steps that a run began and did not finish ended. Raises as `continued`."""
     with reopened(run, folder) as journal:
-        settle_interrupted(cloud, journal)
+        resolve_interrupted(cloud, journal)
 
 
 @dataclass(frozen=True, slots=True)
@@ -275,8 +275,8 @@ def undone(
     """
     with reopened(run, folder) as original:
         refuse_foreign(original.plan, [cell.uuid for cell in cloud.nova.cells()])
-        settle_interrupted(cloud, original)
-        _settle_earlier_undos(original, cloud, folder)
+        resolve_interrupted(cloud, original)
+        _resolve_earlier_undos(original, cloud, folder)
         plan = inverse(original, chosen.steps)
         refuse_too_large(plan, chosen.limit)
         open_steps = tuple(step for step in original.plan.steps if original.fate_open(step))
@@ -292,20 +292,20 @@ def origin(cloud: Cloud) -> Origin:
     return Origin(getpass.getuser(), socket.gethostname(), cloud.placement.endpoint())
 
 
-def _marking(undo: Run, original: Journal) -> Iterator[Outcome]:
+def _marking(undo: Run, original: Journal) -> Iterator[StepOutcome]:
     """The outcomes of an undo; the journal of the undone run notes each step taken back."""
-    for step, settled in undo.outcomes:
-        if settled.result == "done":
-            original.take_back(step.id, undo.name, settled.versions[::-1])
-        yield step, settled
+    for step, outcome in undo.outcomes:
+        if outcome.result == "done":
+            original.take_back(step.id, undo.name, outcome.versions[::-1])
+        yield step, outcome
 
 
-def _settle_earlier_undos(original: Journal, cloud: Cloud, folder: Path) -> None:
+def _resolve_earlier_undos(original: Journal, cloud: Cloud, folder: Path) -> None:
     """Note in the journal what interrupted undos of the same run took back without noting it."""
     journals = (one for one in runs_in(folder) if isinstance(one, Journal))
     for name in [one.run for one in journals if one.plan.undoes == original.run]:
         with reopened(name, folder) as undo:
-            settle_interrupted(cloud, undo)
+            resolve_interrupted(cloud, undo)
             in_place = [pair for pair in undo.in_place if not original.taken_back_by(pair[0])]
-        for step, settled in in_place:
-            original.take_back(step.id, name, settled.versions[::-1])
+        for step, outcome in in_place:
+            original.take_back(step.id, name, outcome.versions[::-1])

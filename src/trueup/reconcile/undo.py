@@ -22,12 +22,12 @@ def inverse(journal: Journal, only: Iterable[str] = ()) -> Plan:
 
     Raises StepUnknown.
     """
-    in_place = {step.id: (step, settled) for step, settled in journal.in_place}
+    in_place = {step.id: (step, outcome) for step, outcome in journal.in_place}
     numbers = {str(number): step.id for number, step in enumerate(journal.plan.steps, 1)}
     wanted = [numbers.get(name, name) for name in only]
     for name in wanted:
         if name not in in_place:
             raise StepUnknown(journal.run, name)
     chosen = [pair for one, pair in in_place.items() if not wanted or one in wanted]
-    steps = (swapped(step, settled.versions) for step, settled in reversed(chosen))
+    steps = (swapped(step, outcome.versions) for step, outcome in reversed(chosen))
     return in_reverse(journal.plan, steps, journal.run)

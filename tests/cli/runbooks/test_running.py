@@ -64,7 +64,7 @@ def test_the_same_command_goes_on_with_a_run_that_was_interrupted(site_on, tmp_p
     assert len(runs(state)) == 1
 
 
-def test_an_old_run_is_settled_and_a_new_one_begins(site_on, tmp_path, state, monkeypatch):
+def test_an_old_run_is_resolved_and_a_new_one_begins(site_on, tmp_path, state, monkeypatch):
     host = interrupted(site_on("trueup"), tmp_path, state)
     later = now() + timedelta(hours=2)
     monkeypatch.setattr("trueup.cli.runbooks.running.now", lambda: later)

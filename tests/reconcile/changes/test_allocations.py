@@ -186,13 +186,13 @@ def test_several_consumers_are_written_at_once_or_not_at_all(on_both):
     plan = exchanged(on_both.plan())
     [step] = plan.steps
     assert len(step.consumers) == 4
-    [settled] = on_both.apply(plan).values()
-    assert settled.result == "done", settled.reason
+    [outcome] = on_both.apply(plan).values()
+    assert outcome.result == "done", outcome.reason
     holding = on_both.cloud.placement.holding
     [change] = step.changes
     for consumer, after in change.after.by_consumer.items():
         assert holding(consumer).allocations == after
-        assert settled.versions[0][consumer] == holding(consumer).generation
+        assert outcome.versions[0][consumer] == holding(consumer).generation
     assert on_both.plan().steps == ()
 
 

@@ -169,13 +169,13 @@ def test_a_step_of_each_kind_is_applied_and_undone(on_both, tmp_path, kind):
     before = on_both.ledger()
     plan = plan_of(on_both, step_of((change,), (), ("a-finding",)))
     with applied(plan, on_both.cloud, tmp_path) as run:
-        [(_, settled)] = run.outcomes
-    assert settled.result == "done", settled.reason
+        [(_, outcome)] = run.outcomes
+    assert outcome.result == "done", outcome.reason
     assert changes.read(change.target, on_both.cloud).state == change.after
     assert on_both.ledger() != before or kind in ("more_traits", "aggregate")
     with undone(run.name, on_both.cloud, tmp_path) as undo:
-        [(_, settled)] = undo.outcomes
-    assert settled.result == "done", settled.reason
+        [(_, outcome)] = undo.outcomes
+    assert outcome.result == "done", outcome.reason
     assert changes.read(change.target, on_both.cloud).state == change.before
     assert on_both.ledger() == before
 
@@ -190,8 +190,8 @@ def test_what_was_written_before_the_run_was_killed_is_done(on_both, tmp_path, k
         assert changes.write(change, on_both.cloud).accepted
     assert changes.fate(change, changes.read(change.target, on_both.cloud)) is Fate.WRITTEN
     with applied(plan, on_both.cloud, tmp_path) as run:
-        [(_, settled)] = run.outcomes
-    assert settled.result == "done", settled.reason
+        [(_, outcome)] = run.outcomes
+    assert outcome.result == "done", outcome.reason
 
 
 @EVERY
@@ -200,8 +200,8 @@ def test_a_target_that_was_changed_since_is_refused(on_both, tmp_path, kind):
     changes.write(change, on_both.cloud)
     before = on_both.rows()
     with applied(plan_of(on_both, step_of((change,), (), ())), on_both.cloud, tmp_path) as run:
-        [(_, settled)] = run.outcomes
-    assert settled.result == "refused"
+        [(_, outcome)] = run.outcomes
+    assert outcome.result == "refused"
     assert on_both.rows() == before
 
 

@@ -2,7 +2,7 @@
 from dataclasses import replace
 
 from tests.reconcile.planning import BROKEN, audited, facts_of, planned
-from trueup.reconcile.journal import Origin, Settled
+from trueup.reconcile.journal import Origin, Outcome
 from trueup.reconcile.journals import Unreadable, applying, read, runs
 from trueup.reconcile.page.timeline import timeline
 from trueup.reconcile.plan import in_reverse
@@ -20,8 +20,8 @@ def test_an_audit_alone_is_the_audit_of_the_page():
 
 def test_a_run_brings_its_plan_and_the_observation_before_it(tmp_path):
     with applying(PLAN, tmp_path, OPERATOR) as journal:
-        journal.settle(Settled(PLAN.steps[0].id, "done"))
-        journal.settle(Settled(PLAN.steps[1].id, "refused", "it moved"))
+        journal.record(Outcome(PLAN.steps[0].id, "done"))
+        journal.record(Outcome(PLAN.steps[1].id, "refused", "it moved"))
     events = timeline(audited(BROKEN), CELLS, runs(tmp_path)).events
     assert [event.kind for event in events] == ["run", "audit", "plan", "audit"]
     run, _, plan, first = events
@@ -33,7 +33,7 @@ def test_a_run_brings_its_plan_and_the_observation_before_it(tmp_path):
 def test_two_runs_of_a_plan_name_it_once(tmp_path):
     with applying(PLAN, tmp_path, OPERATOR) as journal:
         for step in PLAN.steps:
-            journal.settle(Settled(step.id, "done", versions=({},)))
+            journal.record(Outcome(step.id, "done", versions=({},)))
         journal.take_back(PLAN.steps[0].id, "an-undo", ({},))
     with applying(PLAN, tmp_path, OPERATOR):
         pass
@@ -50,14 +50,14 @@ def test_an_undo_names_what_it_takes_back(tmp_path):
     assert (undo.kind, undo.what) == ("undo", "takes back a-run-1: 3 open, by ann@controller")
 
 
-def test_what_is_not_known_comes_first_and_is_to_be_settled(tmp_path):
+def test_what_is_not_known_comes_first_and_is_to_be_resolved(tmp_path):
     with applying(PLAN, tmp_path, OPERATOR) as journal:
         journal.intend(PLAN.steps[0])
     (tmp_path / "damaged.jsonl").write_text("nothing\n")
     found = timeline(audited(BROKEN), CELLS, runs(tmp_path))
     assert found.events[0].kind == "unreadable"
     assert found.events[0].run == "damaged"
-    assert found.unsettled == (journal.run,)
+    assert found.unresolved == (journal.run,)
 
 
 def test_runs_of_another_cloud_are_counted_and_not_shown(tmp_path):

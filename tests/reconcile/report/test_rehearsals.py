@@ -2,7 +2,7 @@
 """A rehearsal as a table; what it shows of a plan: tests/reconcile/test_rehearse.py."""
 
 from tests.reconcile.planning import planned
-from trueup.reconcile.journal import Settled
+from trueup.reconcile.journal import Outcome
 from trueup.reconcile.rehearse import Rehearsal, Usage
 from trueup.reconcile.report.rehearsals import rehearsal_table
 
@@ -11,7 +11,7 @@ def test_steps_findings_and_usage_are_rows():
     plan = planned()
     [step, *_] = plan.steps
     shown = Rehearsal(
-        outcomes=((step, Settled(step.id, "refused", "it moved")),),
+        outcomes=((step, Outcome(step.id, "refused", "it moved")),),
         left=plan.findings[:1],
         new=(),
         unchecked=(),

@@ -2,7 +2,7 @@
 """A runbook as a table and as a document."""
 
 from tests.reconcile.runbooks.preparing import retirement_of
-from trueup.reconcile.journal import Settled
+from trueup.reconcile.journal import Outcome
 from trueup.reconcile.report.runbook_table import RunbookView, runbook_document, runbook_table
 
 PREPARED = retirement_of("h1", "cell1\n  host h1 VCPU=8\n")
@@ -17,7 +17,7 @@ def test_checks_come_first_and_steps_are_planned():
 
 
 def test_after_applying_steps_say_how_they_ended_and_what_is_left():
-    refused = Settled(STEP.id, "refused", "an instance is on h1")
+    refused = Outcome(STEP.id, "refused", "an instance is on h1")
     _, rows = runbook_table(RunbookView(PREPARED, ((STEP, refused),), ("h1 is mapped",), "a-run"))
     assert rows[-2][3:] == ("refused", "an instance is on h1")
     assert rows[-1][2:4] == ("h1 is mapped", "left")

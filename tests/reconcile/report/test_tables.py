@@ -8,7 +8,7 @@ from datetime import timedelta
 from tests.reconcile.planning import BROKEN, facts_of, planned
 from tests.scenarios.drafting import uuid_of
 from trueup.reconcile.defects import DEFECTS
-from trueup.reconcile.journal import Origin, Settled
+from trueup.reconcile.journal import Origin, Outcome
 from trueup.reconcile.journals import Unreadable, applying, runs
 from trueup.reconcile.report.tables import (
     Table,
@@ -56,8 +56,8 @@ def test_a_provider_without_a_name_is_told_by_its_uuid():
 def test_outcomes_are_told_in_their_order():
     first, second, _ = planned().steps
     outcomes = [
-        (second, Settled(second.id, "refused", "it moved")),
-        (first, Settled(first.id, "done")),
+        (second, Outcome(second.id, "refused", "it moved")),
+        (first, Outcome(first.id, "done")),
     ]
     _, rows = checked(outcome_table(outcomes))
     assert rows == [
@@ -70,8 +70,8 @@ def test_runs_are_told_with_what_became_of_their_steps(tmp_path):
     plan = planned()
     first, second, _ = plan.steps
     with applying(plan, tmp_path, OPERATOR) as journal:
-        journal.settle(Settled(first.id, "done"))
-        journal.settle(Settled(second.id, "refused", "it moved"))
+        journal.record(Outcome(first.id, "done"))
+        journal.record(Outcome(second.id, "refused", "it moved"))
         _, rows = checked(run_table(journal))
     assert [row[2] for row in rows] == ["done", "refused", "open"]
     assert [row[5] for row in rows] == ["", "it moved", ""]

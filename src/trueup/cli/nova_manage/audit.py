@@ -146,7 +146,7 @@ def _released(
 ) -> dict[str, str]:
     """Apply the plan; how each step ended."""
     writing = Writing(cloud, arguments.state_dir, arguments.concurrency, output)
-    return {step.id: settled.result for step, settled in writing.apply(plan)}
+    return {step.id: outcome.result for step, outcome in writing.apply(plan)}
 
 
 def _tell(

@@ -25,7 +25,7 @@ from trueup.reconcile.collect import with_holdings
 from trueup.reconcile.collect.selection import EVERYTHING, Selection, SelectionUnknown
 from trueup.reconcile.facts import NEUTRON, Facts
 from trueup.reconcile.findings import Finding
-from trueup.reconcile.journal import Settled
+from trueup.reconcile.journal import Outcome
 from trueup.reconcile.observation import Observation
 from trueup.reconcile.options import AuditOptions
 from trueup.reconcile.plan import Plan
@@ -65,7 +65,7 @@ def heal_allocations(
     planned, written = _planned(arguments, cloud, options, first, cells)
     healing = Healing(arguments, output, planned)
     if written is not None and not arguments.dry_run:
-        healing.settled = _written(written, cloud, arguments, output)
+        healing.outcomes = _written(written, cloud, arguments, output)
     return told(healing, cells)
 
 
@@ -208,14 +208,14 @@ def _to_heal(
 
 def _written(
     planned: Plan, cloud: Cloud, arguments: argparse.Namespace, output: Output
-) -> dict[str, Settled]:
+) -> dict[str, Outcome]:
     """Apply the plan; how the step of each instance ended."""
     writing = Writing(cloud, arguments.state_dir, arguments.concurrency, output)
     outcomes = writing.apply(planned)
     by_id = {one.id: one for one in planned.findings}
     return {
-        by_id[reason].subject.uuid: settled
-        for step, settled in outcomes
+        by_id[reason].subject.uuid: outcome
+        for step, outcome in outcomes
         for reason in step.because
         if reason in by_id
     }

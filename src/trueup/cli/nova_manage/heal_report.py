@@ -10,7 +10,7 @@ from trueup.cli.nova_manage import heal_verdicts as verdicts
 from trueup.cli.nova_manage.heal_verdicts import CannotHeal, Healed, Planned, Skipped, Verdict
 from trueup.cli.nova_manage.output import ERROR, Output
 from trueup.reconcile.facts import Instance
-from trueup.reconcile.journal import Settled
+from trueup.reconcile.journal import Outcome
 from trueup.reconcile.sources.nova.contract import NovaCell
 from trueup.reconcile.steps import Step
 
@@ -27,7 +27,7 @@ class Healing:
     arguments: argparse.Namespace
     output: Output
     planned: Planned
-    settled: dict[str, Settled] = field(default_factory=dict)
+    outcomes: dict[str, Outcome] = field(default_factory=dict)
     processed: int = 0
     codes: list[int] = field(default_factory=list)
 
@@ -126,9 +126,9 @@ def _tell_healed(healing: Healing, instance: Instance, said: Healed) -> None:
         document = lines.document(uuid, said.step, healing.planned.facts, owner)
         output.tell(lines.rehearsed(uuid, created, document))
         return
-    settled = healing.settled.get(uuid)
-    if settled is None or settled.result != "done":
-        healing.codes.append(_tell_failure(output, uuid, said.step, settled))
+    outcome = healing.outcomes.get(uuid)
+    if outcome is None or outcome.result != "done":
+        healing.codes.append(_tell_failure(output, uuid, said.step, outcome))
         return
     for change in lines.bindings(said.step):
         output.tell(lines.port_updated(change))
@@ -143,17 +143,17 @@ def _tell_ports(healing: Healing, instance: Instance, step: Step) -> None:
         healing.output.tell(lines.port_mapped(change, port, instance.uuid))
 
 
-def _tell_failure(output: Output, uuid: str, step: Step, settled: Settled | None) -> int:
+def _tell_failure(output: Output, uuid: str, step: Step, outcome: Outcome | None) -> int:
     """Why a step was not written, in Nova's words, and Nova's code for that."""
-    reason = settled.reason if settled else "its turn did not come"
-    kind, _, target = settled.target.partition(":") if settled else ("", "", "")
+    reason = outcome.reason if outcome else "its turn did not come"
+    kind, _, target = outcome.target.partition(":") if outcome else ("", "", "")
     if kind != "port-binding":
         output.always(lines.not_updated(uuid, reason))
         return CODE_NOT_UPDATED
     changes = lines.bindings(step)
     for line in lines.failed_port_updates(changes, target, reason):
         output.tell(line)
-    if settled and settled.result == "unknown":
+    if outcome and outcome.result == "unknown":
         ports = [lines.port_of(change) for change in changes]
         output.always(lines.ports_not_rolled_back(reason, ports))
         return CODE_PORTS_NOT_ROLLED_BACK

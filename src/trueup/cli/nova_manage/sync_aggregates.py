@@ -17,7 +17,7 @@ from trueup.cli.nova_manage.writing import ADDING_SECONDS, Writing, confirmed, o
 from trueup.reconcile.collect.selection import EVERYTHING
 from trueup.reconcile.defects import aggregate_drift
 from trueup.reconcile.facts import Facts, HostAggregate
-from trueup.reconcile.journal import Settled
+from trueup.reconcile.journal import Outcome
 from trueup.reconcile.options import AuditOptions
 from trueup.reconcile.plan import Plan
 from trueup.reconcile.sources.cloud import Cloud
@@ -44,7 +44,7 @@ def sync_aggregates(
 ) -> int:
     """Run the command; its return code. Raises what reading and writing a cloud raises."""
     try:
-        facts, settled = _synchronized(arguments, cloud, options, output)
+        facts, outcomes = _synchronized(arguments, cloud, options, output)
     except Unreachable as silence:
         if silence.source != "Placement":
             raise
@@ -57,7 +57,7 @@ def sync_aggregates(
         output.tell(f"Processing aggregate: {aggregate.name}")
         for host in aggregate.hosts:
             output.tell(f"Processing host: {host}")
-            codes += _placed(host, aggregate, facts, settled, missing, output)
+            codes += _placed(host, aggregate, facts, outcomes, missing, output)
     codes += _tell_missing(missing, output)
     for one in facts.coverage.missing:
         output.always(f"An error has occurred:\n{one.source}: {one.reason}")
@@ -69,7 +69,7 @@ def sync_aggregates(
 
 def _synchronized(
     arguments: argparse.Namespace, cloud: Cloud, options: AuditOptions, output: Output
-) -> tuple[Facts, Mapping[str, Settled]]:
+) -> tuple[Facts, Mapping[str, Outcome]]:
     """Add what is missing; the facts, and how the step of each provider ended."""
     first = observed(cloud, options, EVERYTHING)
     found = tuple(row for row in first.audit.findings if row.defect == aggregate_drift.NAME)
@@ -87,7 +87,7 @@ def _synchronized(
     writing = Writing(cloud, arguments.state_dir, arguments.concurrency, output)
     outcomes = writing.apply(plan)
     return result.second.facts, {
-        uuid: settled for step, settled in outcomes for uuid in step.subjects
+        uuid: outcome for step, outcome in outcomes for uuid in step.subjects
     }
 
 
@@ -107,7 +107,7 @@ def _placed(
     host: str,
     aggregate: HostAggregate,
     facts: Facts,
-    settled: Mapping[str, Settled],
+    outcomes: Mapping[str, Outcome],
     missing: _Missing,
     output: Output,
 ) -> list[int]:
@@ -132,7 +132,7 @@ def _placed(
     if uuid not in facts.providers:
         missing.providers[host] = uuid
         return []
-    return _told(host, uuid, aggregate, facts, settled, output)
+    return _told(host, uuid, aggregate, facts, outcomes, output)
 
 
 def _told(
@@ -140,10 +140,10 @@ def _told(
     uuid: str,
     aggregate: HostAggregate,
     facts: Facts,
-    settled: Mapping[str, Settled],
+    outcomes: Mapping[str, Outcome],
     output: Output,
 ) -> list[int]:
-    ended = settled.get(uuid)
+    ended = outcomes.get(uuid)
     if aggregate.uuid in (facts.providers[uuid].aggregates or ()) or (
         ended and ended.result == "done"
     ):

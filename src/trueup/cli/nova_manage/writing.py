@@ -10,7 +10,6 @@ from pathlib import Path
 
 from trueup.cli.nova_manage.output import Output
 from trueup.cli.progress import progress, wait
-from trueup.reconcile.apply import Outcome
 from trueup.reconcile.collect.selection import Selection
 from trueup.reconcile.defects import (
     missing_allocation,
@@ -20,6 +19,7 @@ from trueup.reconcile.defects import (
     wrong_owner,
 )
 from trueup.reconcile.findings import Finding, counted
+from trueup.reconcile.journal import StepOutcome
 from trueup.reconcile.observation import Observation
 from trueup.reconcile.options import AuditOptions
 from trueup.reconcile.pace import Pace
@@ -86,11 +86,11 @@ class Writing:
     concurrency: int
     output: Output
 
-    def apply(self, steps: Plan) -> list[Outcome]:
+    def apply(self, steps: Plan) -> list[StepOutcome]:
         """Apply a plan, and name its run. Raises as `runs.applied`."""
         if not steps.steps:
             return []
-        outcomes: list[Outcome] = []
+        outcomes: list[StepOutcome] = []
         with progress() as report, applied(steps, self.cloud, self.folder, self._pace) as run:
             try:
                 for outcome in run.outcomes:
@@ -104,8 +104,8 @@ class Writing:
     def _pace(self) -> Pace:
         return Pace(self.concurrency)
 
-    def _name(self, run: str, outcomes: list[Outcome]) -> None:
-        results = Counter(settled.result for _, settled in outcomes)
+    def _name(self, run: str, outcomes: list[StepOutcome]) -> None:
+        results = Counter(outcome.result for _, outcome in outcomes)
         if results["done"] or results["unknown"]:
             steps = counted(results["done"], "step")
             self.output.note(f"run {run}: {steps} done. To take it back: trueup undo {run}")

@@ -22,9 +22,9 @@ from trueup.cli.outcomes import (
 from trueup.cli.progress import Report, progress, say, wait
 from trueup.cli.verb import CloudVerb, add_state_option
 from trueup.exit_codes import ExitCode
-from trueup.reconcile.apply import Outcome
 from trueup.reconcile.clock import now
 from trueup.reconcile.files import refuse_unwritable
+from trueup.reconcile.journal import StepOutcome
 from trueup.reconcile.observation import refuse_interval
 from trueup.reconcile.plan import Plan, refuse_too_large, refuse_unfit
 from trueup.reconcile.plan_file import save
@@ -114,9 +114,9 @@ class GhostsCommand(CloudVerb):
 
     def _continued(
         self, cloud: Cloud, arguments: argparse.Namespace, report: Report
-    ) -> list[Outcome]:
+    ) -> list[StepOutcome]:
         """Go on with the runs of this command that were interrupted."""
-        outcomes: list[Outcome] = []
+        outcomes: list[StepOutcome] = []
         for journal in interrupted(arguments.state_dir, removes_definitions):
             if now() - journal.began_at > _CONTINUED_WITHIN:
                 continue
@@ -129,7 +129,7 @@ class GhostsCommand(CloudVerb):
 
     def _apply(
         self, chosen: Plan, cloud: Cloud, arguments: argparse.Namespace, report: Report
-    ) -> list[Outcome]:
+    ) -> list[StepOutcome]:
         with applied(chosen, cloud, arguments.state_dir, pace_of(arguments)) as run:
             outcomes = follow(run, report)
         conclude(run, outcomes)

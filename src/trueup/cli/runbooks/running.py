@@ -16,11 +16,11 @@ from trueup.cli.outcomes import add_limit_option, ask, conclude, follow
 from trueup.cli.progress import Report, progress, say, wait
 from trueup.cli.verb import CloudVerb, add_state_option
 from trueup.exit_codes import ExitCode
-from trueup.reconcile.apply import Outcome
 from trueup.reconcile.clock import now
 from trueup.reconcile.collect.selection import SelectionUnknown
 from trueup.reconcile.files import refuse_unwritable
 from trueup.reconcile.findings import counted
+from trueup.reconcile.journal import StepOutcome
 from trueup.reconcile.journals import last_for
 from trueup.reconcile.observation import refuse_interval
 from trueup.reconcile.plan import Plan, refuse_too_large
@@ -216,7 +216,7 @@ class RunbookVerb(DocumentVerb, CloudVerb):
         self,
         prepared: Prepared,
         run: Run,
-        outcomes: list[Outcome],
+        outcomes: list[StepOutcome],
         arguments: argparse.Namespace,
         cloud: Cloud,
         report: Report,
@@ -224,7 +224,7 @@ class RunbookVerb(DocumentVerb, CloudVerb):
         """What was written, and if all of it was, what a fresh look says."""
         self.exit_code = conclude(run, outcomes, prepared.permanent)
         if self.exit_code is not ExitCode.CLEAN:
-            if self.whole and any(settled.result == "refused" for _, settled in outcomes):
+            if self.whole and any(outcome.result == "refused" for _, outcome in outcomes):
                 self._take_back(run.name, prepared.plan, arguments, cloud, report)
             say("To go on: run this again.")
             return RunbookView(prepared, outcomes, run=run.name)

@@ -166,7 +166,7 @@ def _source(row: SourceStatus) -> CoverageRow:
 def _next(audit: Audit, happened: Timeline) -> tuple[NextCommand, ...]:
     """What to type next, the first thing first."""
     commands = []
-    for run in happened.unsettled:
+    for run in happened.unresolved:
         purpose = "see the steps of this run whose result is unknown; apply its plan again"
         commands.append(NextCommand(f"trueup journal {run}", purpose))
     if audit.coverage.missing or audit.coverage.behind:

@@ -35,12 +35,12 @@ class Event:
 class Timeline:
     """What happened to this cloud, the newest first; `foreign` is how many runs are of others.
 
-    `unsettled` are the runs with steps of which it is not known whether they were written.
+    `unresolved` are the runs with steps of which it is not known whether they were written.
     """
 
     events: tuple[Event, ...]
     foreign: int = 0
-    unsettled: tuple[str, ...] = ()
+    unresolved: tuple[str, ...] = ()
 
 
 def timeline(
@@ -48,7 +48,7 @@ def timeline(
 ) -> Timeline:
     """The timeline of the cloud with these cells, by uuid."""
     ours, events, foreign = sorted(cells), [_audited(audit)], 0
-    unsettled: list[str] = []
+    unresolved: list[str] = []
     for one in journals:
         if isinstance(one, Unreadable):
             events.append(Event(None, "unreadable", f"cannot be read: {one.reason}", one.run))
@@ -57,9 +57,9 @@ def timeline(
         else:
             events += _events(one)
             if any(one.fate_open(step) for step in one.plan.steps):
-                unsettled.append(one.run)
+                unresolved.append(one.run)
     return Timeline(
-        tuple(sorted(dict.fromkeys(events), key=_newest_first)), foreign, tuple(unsettled)
+        tuple(sorted(dict.fromkeys(events), key=_newest_first)), foreign, tuple(unresolved)
     )
 
 

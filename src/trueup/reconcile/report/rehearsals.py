@@ -10,8 +10,8 @@ REHEARSAL_COLUMNS = ("What", "Subject", "Before", "After", "Result")
 def rehearsal_table(shown: Rehearsal) -> Table:
     """One row for each step, each finding left or new, each open question, each changed usage."""
     rows: list[tuple[Cell, ...]] = [
-        ("step", " ".join(sorted(step.subjects)), "", "", _words(settled.result, settled.reason))
-        for step, settled in shown.outcomes
+        ("step", " ".join(sorted(step.subjects)), "", "", _words(outcome.result, outcome.reason))
+        for step, outcome in shown.outcomes
     ]
     for word, findings in (("left", shown.left), ("new", shown.new)):
         rows += [("finding", row.subject.uuid, "", "", f"{word}: {row.defect}") for row in findings]

@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from trueup.reconcile.apply import Outcome
+from trueup.reconcile.journal import StepOutcome
 from trueup.reconcile.report.deeds import deed
 from trueup.reconcile.report.tables import Cell, Columns, Table
 from trueup.reconcile.runbooks.preflight import Prepared
@@ -24,7 +24,7 @@ class RunbookView:
     """
 
     prepared: Prepared | None
-    outcomes: Sequence[Outcome] = ()
+    outcomes: Sequence[StepOutcome] = ()
     left: tuple[str, ...] | None = None
     run: str = ""
 
@@ -64,8 +64,8 @@ def _steps(view: RunbookView) -> list[dict[str, str]]:
     names = view.prepared.plan.provider_names if view.prepared else {}
     if view.outcomes:
         return [
-            _row(number, step, names, settled.result, settled.reason)
-            for number, (step, settled) in enumerate(view.outcomes, 1)
+            _row(number, step, names, outcome.result, outcome.reason)
+            for number, (step, outcome) in enumerate(view.outcomes, 1)
         ]
     steps = view.prepared.plan.steps if view.prepared else ()
     return [_row(number, step, names, "planned", "") for number, step in enumerate(steps, 1)]

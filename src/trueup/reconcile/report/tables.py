@@ -12,7 +12,7 @@ from datetime import datetime
 
 from trueup.reconcile.defects import DEFECTS
 from trueup.reconcile.findings import Evidence
-from trueup.reconcile.journal import Journal, Settled
+from trueup.reconcile.journal import Journal, StepOutcome
 from trueup.reconcile.journals import Unreadable
 from trueup.reconcile.plan import Plan
 from trueup.reconcile.report.states import before_and_after
@@ -53,11 +53,11 @@ def plan_table(plan: Plan, names: Mapping[str, str]) -> Table:
     ]
 
 
-def outcome_table(outcomes: Iterable[tuple[Step, Settled]]) -> Table:
+def outcome_table(outcomes: Iterable[StepOutcome]) -> Table:
     """How each step of a run ended."""
     return OUTCOME_COLUMNS, [
-        (_subjects(step), settled.result, _defects(step), settled.reason)
-        for step, settled in outcomes
+        (_subjects(step), outcome.result, _defects(step), outcome.reason)
+        for step, outcome in outcomes
     ]
 
 
@@ -85,10 +85,10 @@ def _run_row(journal: Journal | Unreadable) -> tuple[Cell, ...]:
 
 
 def run_table(journal: Journal) -> Table:
-    """The steps of one run, also those that were never settled."""
+    """The steps of one run, also those without an outcome."""
     rows: list[tuple[Cell, ...]] = []
     for number, step in enumerate(journal.plan.steps, 1):
-        settled, moment = journal.settled(step), journal.settled_at(step)
+        outcome, moment = journal.outcome_of(step), journal.outcome_at(step)
         undo = journal.taken_back_by(step)
         rows.append(
             (
@@ -97,8 +97,8 @@ def run_table(journal: Journal) -> Table:
                 step_result(step, journal),
                 _moment(moment) if moment else "",
                 _defects(step),
-                f"taken back by {undo}" if undo else settled.reason if settled else "",
-                " ".join(settled.request_ids) if settled else "",
+                f"taken back by {undo}" if undo else outcome.reason if outcome else "",
+                " ".join(outcome.request_ids) if outcome else "",
             )
         )
     return RUN_COLUMNS, rows
@@ -106,10 +106,10 @@ def run_table(journal: Journal) -> Table:
 
 def step_result(step: Step, journal: Journal) -> str:
     """How a step of a run ended, or that it is open, or was taken back."""
-    settled = journal.settled(step)
+    outcome = journal.outcome_of(step)
     if journal.taken_back_by(step):
         return "taken back"
-    return settled.result if settled else "open"
+    return outcome.result if outcome else "open"
 
 
 def _subjects(step: Step) -> str:
