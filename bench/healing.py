@@ -71,8 +71,8 @@ def _compare(name: str, twins: Twins, count: int, arrange: Callable[[], None]) -
         arrange()
         took[program] = max(run(twins, []) - alone, 0.001) * 1000 / count
     ratio = took["Nova"] / took["Trueup"]
-    told = ", ".join(f"{program} {spent:.2f} ms" for program, spent in took.items())
-    say(f"{name}: {told} for each instance; ratio {ratio:.0f} (goal: {GOAL_RATIO})")
+    figures = ", ".join(f"{program} {spent:.2f} ms" for program, spent in took.items())
+    say(f"{name}: {figures} for each instance; ratio {ratio:.0f} (goal: {GOAL_RATIO})")
 
 
 def _lose(twins: Twins, instances: Sequence[Instance]) -> None:

@@ -35,8 +35,8 @@ def test_all_that_was_planted_is_found_and_repaired(own_folder, state):
 
 def test_the_story_is_told_in_its_order(own_folder):
     ran = trueup("demo", "--seed", 3)
-    told = ran.out
-    places = [told.index(f"{number}. ") for number in range(1, 6)]
+    reported = ran.out
+    places = [reported.index(f"{number}. ") for number in range(1, 6)]
     assert places == sorted(places)
     for command in ("trueup audit", "trueup plan", "trueup apply", "trueup undo"):
-        assert command in told
+        assert command in reported

@@ -28,9 +28,9 @@ def test_a_finding_gives_its_code_and_its_story(small, evacuated):
 
 def test_by_name_it_is_the_same(evacuated):
     uuid, name = evacuated
-    told = trueup("explain", "instance", name, "-f", "json").json()
-    assert told["subject"] == {"kind": "instance", "uuid": uuid, "name": name}
-    assert told["findings"] == [f"evacuation-residue:{uuid}"]
+    reported = trueup("explain", "instance", name, "-f", "json").json()
+    assert reported["subject"] == {"kind": "instance", "uuid": uuid, "name": name}
+    assert reported["findings"] == [f"evacuation-residue:{uuid}"]
 
 
 def test_no_line_is_longer_than_asked_and_no_uuid_is_split(evacuated):
@@ -54,8 +54,8 @@ def test_a_snapshot_is_told_as_the_cloud_is(evacuated, tmp_path):
     uuid, name = evacuated
     file = tmp_path / "a.snapshot"
     trueup("snapshot", "save", file)
-    told = trueup("explain", "instance", name, "--from", file, "-f", "json").json()
-    assert told["findings"] == [f"evacuation-residue:{uuid}"]
+    reported = trueup("explain", "instance", name, "--from", file, "-f", "json").json()
+    assert reported["findings"] == [f"evacuation-residue:{uuid}"]
 
 
 @pytest.mark.parametrize("kind", ["instance", "provider", "consumer", "host"])

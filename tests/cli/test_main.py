@@ -195,9 +195,9 @@ def test_with_v_libraries_are_heard(noisy):
 
 
 def test_nothing_is_logged_unless_it_is_asked_for(nova_conf):
-    quiet, told = trueup("audit"), trueup("-vv", "audit")
+    quiet, reported = trueup("audit"), trueup("-vv", "audit")
     assert "GET" not in quiet.err
-    assert "/trueup/export" in told.err
+    assert "/trueup/export" in reported.err
 
 
 def test_a_log_file_takes_what_is_logged(nova_conf, tmp_path):

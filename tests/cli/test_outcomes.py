@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""However a run ends, what happened is told and the run is named."""
+"""However a run ends, its steps and its name are reported."""
 
 import argparse
 
@@ -33,10 +33,10 @@ def outcomes_then(error: BaseException):
 def test_a_run_that_stops_says_how_far_it_came(capsys, error):
     with pytest.raises(type(error)):
         follow(run_of(outcomes_then(error)), lambda *_: None)
-    told = capsys.readouterr().err
-    assert "Run a-run stopped at step 3 of 3." in told
-    assert "Run a-run: 1 step done, 0 refused, 1 unknown." in told
-    assert "trueup undo a-run" in told
+    reported = capsys.readouterr().err
+    assert "Run a-run stopped at step 3 of 3." in reported
+    assert "Run a-run: 1 step done, 0 refused, 1 unknown." in reported
+    assert "trueup undo a-run" in reported
 
 
 @pytest.mark.parametrize(

@@ -36,9 +36,9 @@ def test_without_a_file_the_plan_is_only_shown(small, nova_conf):
 def test_providers_are_told_by_name(small, nova_conf):
     rows = trueup("plan", "--interval", 0.01, "-f", "json").json()
     names = {row["name"] for row in small.sql("placement", "SELECT name FROM resource_providers")}
-    told = {name for row in rows for side in ("Before", "After") for name in row[side]}
-    assert told
-    assert told <= names
+    reported = {name for row in rows for side in ("Before", "After") for name in row[side]}
+    assert reported
+    assert reported <= names
 
 
 def test_only_what_a_first_look_had_too_is_planned(small, nova_conf, tmp_path):

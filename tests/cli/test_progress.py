@@ -26,9 +26,9 @@ def test_a_pipe_gets_lines_and_no_bar(nova_conf):
 
 @pytest.mark.parametrize("seconds", [0, -5])
 def test_what_is_over_is_not_waited_for(seconds):
-    told = []
-    wait(seconds, lambda *counts: told.append(counts))
-    assert told == []
+    reported = []
+    wait(seconds, lambda *counts: reported.append(counts))
+    assert reported == []
 
 
 def test_how_many_there_are_need_not_be_known(monkeypatch):

@@ -11,8 +11,8 @@ def test_a_plan_is_rehearsed_and_the_cloud_stays_as_it_is(small, plan_file):
     assert ran.code == 0, ran.out + ran.err
     number = len(load(plan_file).steps)
     assert [row["Result"] for row in ran.json() if row["What"] == "step"] == ["done"] * number
-    told = "of the findings that the plan remedies, left: 0; new: 0."
-    assert f"{number} of {number} steps done; {told}" in ran.err
+    reported = "of the findings that the plan remedies, left: 0; new: 0."
+    assert f"{number} of {number} steps done; {reported}" in ran.err
     assert small.rows() == before
 
 

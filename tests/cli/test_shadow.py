@@ -98,14 +98,14 @@ def test_a_difference_is_told_and_ends_with_3(both, log, tmp_path):
     with placement_server("trueup", url) as other:
         ran = shadow(Both(both.upstream, other.url, url), "--from-log", log, "-f", "json")
     assert ran.code == ExitCode.FINDINGS
-    told = {one["path"]: one["differences"][0] for one in ran.json()["different"]}
-    assert told[f"/resource_providers/{UUID(1)}"] == {
+    reported = {one["path"]: one["differences"][0] for one in ran.json()["different"]}
+    assert reported[f"/resource_providers/{UUID(1)}"] == {
         "where": "status",
         "upstream": "200",
         "trueup": "404",
     }
-    assert told["/allocation_candidates?resources=VCPU:1"]["where"] == "allocation_requests"
-    assert "/resource_classes" not in told
+    assert reported["/allocation_candidates?resources=VCPU:1"]["where"] == "allocation_requests"
+    assert "/resource_classes" not in reported
 
 
 def test_a_table_has_a_row_for_each_difference(both, log, tmp_path):

@@ -15,9 +15,9 @@ def subjects(*words: object) -> set[str]:
 def test_each_selector_may_be_given_several_times():
     parser = AuditCommand(None, None).get_parser("trueup audit")
     words = "--host a --host b --cell c --instance i --provider p --project q --consumer r"
-    told = selection(parser.parse_args(words.split()))
-    assert (told.hosts, told.cells, told.uuids) == ({"a", "b"}, {"c"}, {"i", "r"})
-    assert (told.providers, told.projects) == ({"p"}, {"q"})
+    reported = selection(parser.parse_args(words.split()))
+    assert (reported.hosts, reported.cells, reported.uuids) == ({"a", "b"}, {"c"}, {"i", "r"})
+    assert (reported.providers, reported.projects) == ({"p"}, {"q"})
     assert not selection(parser.parse_args([])).narrows
 
 

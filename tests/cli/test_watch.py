@@ -89,12 +89,12 @@ def test_a_silent_cell_makes_the_evidence_incomplete(small, nova_conf):
 def test_the_hook_gets_what_two_rounds_confirm(small, nova_conf, tmp_path, monkeypatch):
     monkeypatch.setattr("trueup.cli.watch.INTERVAL_SECONDS", 0.001)
     program = tmp_path / "hook.py"
-    program.write_text(f"import sys; open({str(tmp_path / 'told')!r}, 'a').write(sys.stdin.read())")
+    program.write_text(f"import sys; open({str(tmp_path / 'news')!r}, 'a').write(sys.stdin.read())")
     notify = ("--notify", f"{sys.executable} {program}")
     trueup(*ONCE, *notify)
-    assert not (tmp_path / "told").exists()
+    assert not (tmp_path / "news").exists()
     trueup(*ONCE, *notify)
-    [line] = (tmp_path / "told").read_text().splitlines()
+    [line] = (tmp_path / "news").read_text().splitlines()
     consumers = {one.consumer_uuid for one in small.planted.values()}
     assert consumers <= {row["subject"] for row in json.loads(line)["appeared"]}
 
@@ -169,7 +169,7 @@ def test_sigterm_stops_it_with_a_sentence_and_what_was_seen_is_kept(nova_conf, s
             one for one in browser.complaints if "favicon" not in one and "404" not in one
         ] == []
         process.send_signal(signal.SIGTERM)
-        _, told = process.communicate(timeout=120)
+        _, reported = process.communicate(timeout=120)
     assert process.returncode == 0
-    assert "Stopped by SIGTERM." in told
+    assert "Stopped by SIGTERM." in reported
     assert json.loads((state / "watch.json").read_bytes())["memory"]["rounds"]

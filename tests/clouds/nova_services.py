@@ -151,8 +151,8 @@ class NovaServices:
             timeout=60,
         )
         kept = {"content-type", "openstack-api-version", "x-openstack-request-id", "location"}
-        told = {name: value for name, value in reply.headers.items() if name.lower() in kept}
-        return Response(reply.content, reply.status_code, told)
+        reported = {name: value for name, value in reply.headers.items() if name.lower() in kept}
+        return Response(reply.content, reply.status_code, reported)
 
     @staticmethod
     def _sql(url: str, statement: str, **values: Any) -> list[Any]:

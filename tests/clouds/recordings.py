@@ -32,7 +32,7 @@ def dump(cloud: str, database: str) -> str:
 
 
 def ports(cloud: str) -> list[dict[str, Any]]:
-    """The ports as that cloud's Neutron told them."""
+    """The ports as that cloud's Neutron listed them."""
     with lzma.open(RECORDINGS / cloud / "ports.json.xz", "rt", encoding="utf-8") as source:
         return list(json.load(source)["ports"])
 

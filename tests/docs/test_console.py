@@ -138,13 +138,13 @@ def test_a_page_prints_what_it_says(path, recorded_cloud, tmp_path, monkeypatch,
             main(words)
         found = printed.getvalue()
         # The names of runs hold the time; the page's names stand for them, in order.
-        told = dict.fromkeys(RUN.findall(expected))
+        reported = dict.fromkeys(RUN.findall(expected))
         if os.environ.get("TRUEUP_REWRITE_PAGES"):
             rewritten = rewritten.replace(f"$ {command}\n{expected}", f"$ {command}\n{found}")
             names |= {run: run for run in RUN.findall(found)}
-            names |= dict(zip(told, dict.fromkeys(RUN.findall(found)), strict=False))
+            names |= dict(zip(reported, dict.fromkeys(RUN.findall(found)), strict=False))
             continue
-        names |= dict(zip(told, dict.fromkeys(RUN.findall(found)), strict=True))
+        names |= dict(zip(reported, dict.fromkeys(RUN.findall(found)), strict=True))
         assert found.strip() == renamed(expected, names).strip(), f"$ {command}\n{found}"
     if os.environ.get("TRUEUP_REWRITE_PAGES"):
         path.write_text(renamed_back(rewritten, names))

@@ -40,8 +40,8 @@ def test_every_command_has_a_section(name):
 @pytest.mark.parametrize("name", COMMANDS)
 def test_every_option_is_documented(name):
     shared = (ROOT / "docs" / "commands.md").read_text().split("## trueup")[0]
-    told = set(re.findall(r"--[a-z-]+", section_of(name) + shared))
-    assert options_of(name) <= told
+    reported = set(re.findall(r"--[a-z-]+", section_of(name) + shared))
+    assert options_of(name) <= reported
 
 
 def test_no_option_is_invented():

@@ -29,7 +29,7 @@ BOUNDED = settings(
     database=None,
     deadline=None,
     print_blob=False,
-    # What is told is the one request; making the thirty before it smaller takes minutes.
+    # Hypothesis prints the one request; making the thirty before it smaller takes minutes.
     phases=[Phase.generate],
     suppress_health_check=list(HealthCheck),
 )

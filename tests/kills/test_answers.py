@@ -45,8 +45,8 @@ def answered_badly(site: Site, kind: str, wrong: Wrong) -> tuple[Round, int]:
     committed = wrong.name.endswith("_AFTER")
     assert ran.code == (0 if committed else REFUSED), ran.out + ran.err
     # 409 is a definite no; of everything else it is not known whether it was carried out.
-    told = "refused" if wrong is Wrong.CONFLICT else "unknown"
-    assert committed or told in ran.out
+    reported = "refused" if wrong is Wrong.CONFLICT else "unknown"
+    assert committed or reported in ran.out
     return one, accepted
 
 

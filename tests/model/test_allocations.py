@@ -67,7 +67,7 @@ def test_unknown_names_are_refused() -> None:
     refuse_unknown_names([CPU], {"host": host}, {"VCPU": 0})
     with pytest.raises(ResourceClassNotFound):
         refuse_unknown_names([CPU, ("host", "NOBODY")], {"host": host}, {"VCPU": 0})
-    # Of both, the provider is told.
+    # Both errors name the provider.
     with pytest.raises(AllocationToUnknownProvider):
         refuse_unknown_names([("host", "NOBODY"), DISK], {"host": host}, {"VCPU": 0})
 

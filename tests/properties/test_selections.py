@@ -161,6 +161,6 @@ def test_a_selection_reads_the_same_facts_as_the_whole_cloud(draft, selection, s
     part = collect(cloud, lambda *_: None, selection)
     assert comparable(part) == comparable(expected)
     at = {"taken_at": whole.taken_at}
-    told, known = (audit(replace(facts, **at), AuditOptions()) for facts in (part, expected))
-    assert told.findings == known.findings
-    assert told.left_alone == known.left_alone
+    reported, known = (audit(replace(facts, **at), AuditOptions()) for facts in (part, expected))
+    assert reported.findings == known.findings
+    assert reported.left_alone == known.left_alone

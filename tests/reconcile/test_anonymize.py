@@ -39,18 +39,20 @@ def renamed(result: Audit, facts: Facts) -> Audit:
     names = Pseudonyms(KEY, hosts)
     # A root may be named that is not there itself.
     providers = {*facts.providers, *(row.root for row in facts.providers.values())}
-    told = {uuid: names.uuid(uuid) for uuid in (*facts.consumers, *providers)}
+    pseudonyms = {uuid: names.uuid(uuid) for uuid in (*facts.consumers, *providers)}
     with_uuid = (*facts.instances, *facts.compute_nodes, *facts.migrations)
-    told |= {row.uuid: names.uuid(row.uuid) for row in with_uuid}
-    told |= {row.flavor.name: names.name(row.flavor.name) for row in facts.instances if row.flavor}
-    told |= {row.name: names.name(row.name) for row in facts.instances if row.name}
-    told |= {name: names.name(name) for name in facts.cells.values()}
-    told |= {host: names.place(host) for host in hosts}
-    told |= {row.name: names.place(row.name) for row in facts.providers.values()}
-    ordered = sorted(told, key=len, reverse=True)
+    pseudonyms |= {row.uuid: names.uuid(row.uuid) for row in with_uuid}
+    pseudonyms |= {
+        row.flavor.name: names.name(row.flavor.name) for row in facts.instances if row.flavor
+    }
+    pseudonyms |= {row.name: names.name(row.name) for row in facts.instances if row.name}
+    pseudonyms |= {name: names.name(name) for name in facts.cells.values()}
+    pseudonyms |= {host: names.place(host) for host in hosts}
+    pseudonyms |= {row.name: names.place(row.name) for row in facts.providers.values()}
+    ordered = sorted(pseudonyms, key=len, reverse=True)
     pattern = re.compile(rf"(?<![\w-])({'|'.join(map(re.escape, ordered))})(?![\w-])")
     text = msgspec.json.encode(replace(result, coverage=type(result.coverage)(()))).decode()
-    return msgspec.json.decode(pattern.sub(lambda found: told[found[1]], text), type=Audit)
+    return msgspec.json.decode(pattern.sub(lambda found: pseudonyms[found[1]], text), type=Audit)
 
 
 def check_same_findings(facts: Facts) -> None:
@@ -119,5 +121,5 @@ def test_ports_and_unnamed_providers_are_covered():
     assert hidden.allocation == {hidden.id: hidden.id}
     assert hidden.host == anonymized(facts, KEY).compute_nodes[0].host
     pool = Provider(UUID, "pool", 1, UUID, {})
-    told = anonymized(replace(facts, providers={UUID: pool}), KEY).providers
-    assert [row.name for row in told.values()] == [Pseudonyms(KEY).name("pool")]
+    pseudonyms = anonymized(replace(facts, providers={UUID: pool}), KEY).providers
+    assert [row.name for row in pseudonyms.values()] == [Pseudonyms(KEY).name("pool")]

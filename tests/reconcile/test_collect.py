@@ -67,10 +67,10 @@ def test_the_picture_is_dated_before_it_is_read(small):
 
 
 def test_progress_goes_up_to_the_end(small):
-    told: dict[str, list[tuple[int, int]]] = {}
-    collect(small.cloud, lambda stage, *counts: told.setdefault(stage, []).append(counts))
-    assert told["cells"] == [(1, 3), (2, 3), (3, 3)]
-    assert told["providers"][-1] == (6, 6)
+    reported: dict[str, list[tuple[int, int]]] = {}
+    collect(small.cloud, lambda stage, *counts: reported.setdefault(stage, []).append(counts))
+    assert reported["cells"] == [(1, 3), (2, 3), (3, 3)]
+    assert reported["providers"][-1] == (6, 6)
 
 
 def test_holdings_are_added_for_those_who_are_asked_for(small):

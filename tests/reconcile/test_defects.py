@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What all defects have in common; what each finds is told in tests/scenarios/audits."""
+"""What all defects have in common; what each finds is in tests/scenarios/audits."""
 
 import pytest
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Every field of the facts has a reader, or is listed here with the defect that will read it.
 
-A reader is code outside of what gathers facts, keeps them or renames them. Fields are told apart by
+A reader is code outside of what gathers facts, keeps them or renames them. Fields are known by
 their names only: a name that two kinds of facts share counts as read for both.
 """
 

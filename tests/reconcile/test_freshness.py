@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which cells may be behind; what follows from it is told in audits/lagging-cells.txt."""
+"""Which cells may be behind; what follows from it is in audits/lagging-cells.txt."""
 
 from dataclasses import replace
 from datetime import timedelta

@@ -42,8 +42,8 @@ def test_on_a_host_that_is_not_checked_each_instance_is_named():
 
 def test_nothing_is_said_twice():
     seen = observation(facts_of(BROKEN), AuditOptions())
-    told = {row.subject for row in (*seen.audit.findings, *seen.audit.unchecked)}
-    assert not told & {row.subject for row in remarks(seen.facts, seen.audit)}
+    reported = {row.subject for row in (*seen.audit.findings, *seen.audit.unchecked)}
+    assert not reported & {row.subject for row in remarks(seen.facts, seen.audit)}
 
 
 @settings(max_examples=300, deadline=None, derandomize=True)

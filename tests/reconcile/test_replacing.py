@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Full replaces: what is guarded besides the instance; what they hold is told in the scenarios."""
+"""Full replaces: what is guarded besides the instance; what they hold is in the scenarios."""
 
 from dataclasses import replace
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Silence means that all is right; what is said instead is told in audits/unexplained.txt."""
+"""Silence means that all is right; what is said instead is in audits/unexplained.txt."""
 
 from tests.reconcile.planning import facts_of
 from tests.scenarios.drafting import uuid_of

@@ -130,14 +130,14 @@ class Browser:
         if "method" not in event:
             return
         self._events.append(event)
-        told = event.get("params", {})
+        params = event.get("params", {})
         match event["method"]:
             case "Runtime.exceptionThrown":
-                self.complaints.append(json.dumps(told["exceptionDetails"]))
+                self.complaints.append(json.dumps(params["exceptionDetails"]))
             case "Log.entryAdded":
-                self.complaints.append(told["entry"]["text"])
-            case "Runtime.consoleAPICalled" if told["type"] in ("error", "warning"):
-                self.complaints.append(json.dumps(told["args"]))
+                self.complaints.append(params["entry"]["text"])
+            case "Runtime.consoleAPICalled" if params["type"] in ("error", "warning"):
+                self.complaints.append(json.dumps(params["args"]))
 
 
 @contextmanager

@@ -25,10 +25,10 @@ class QuietCloud:
 
 def quiet_cloud(seed: int, mix: Mix = HEALTHY) -> QuietCloud:
     """Play a history and let all its operations finish."""
-    cloud, told = Cloud(), []
-    play((event for event in history(seed, mix) if event.verb != READ.verb), cloud, told)
+    cloud, log = Cloud(), []
+    play((event for event in history(seed, mix) if event.verb != READ.verb), cloud, log)
     settle(cloud)
-    return QuietCloud(cloud, told)
+    return QuietCloud(cloud, log)
 
 
 def settle(cloud: Cloud) -> None:

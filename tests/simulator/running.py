@@ -33,12 +33,12 @@ class Run:
     violations: list[str] = field(default_factory=list)
 
 
-def play(events: Iterable[Event], cloud: Cloud, told: list[str]) -> None:
-    """Let events happen and record them in `told`; skip those that are impossible."""
+def play(events: Iterable[Event], cloud: Cloud, log: list[str]) -> None:
+    """Let events happen and record them in `log`; skip those that are impossible."""
     for event in events:
         try:
             happen(event, cloud)
-            told.append(str(event))
+            log.append(str(event))
         except Impossible:
             continue
 

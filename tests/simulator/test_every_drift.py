@@ -90,7 +90,7 @@ def is_reported(audit: Audited, subjects: frozenset[str], names: frozenset[str])
     """Found under one of its names, or unchecked if it has none; and nothing else is found."""
     found = {name for name, subject in audit.findings if subject in subjects}
     is_open = any(one in audit.open for one in subjects)
-    told = found & names if names else is_open
-    assert told, f"found as {sorted(found)}, it is {sorted(names)}; open: {audit.open}"
+    reported = found & names if names else is_open
+    assert reported, f"found as {sorted(found)}, it is {sorted(names)}; open: {audit.open}"
     others = {row for row in audit.findings if row[1] not in subjects}
     assert not others, f"found besides: {sorted(others)}"

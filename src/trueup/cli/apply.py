@@ -30,7 +30,7 @@ AGE_MAX_HOURS = 1.0
 
 
 class ApplyCommand(CloudVerb):
-    """Write the steps of a plan. Apply the same plan again to go on after an interruption."""
+    """Write the steps of a plan. Apply the same plan again to continue after an interruption."""
 
     def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
         parser = super().get_parser(prog_name)

@@ -75,8 +75,8 @@ class AuditCommand(DocumentVerb, FactsVerb):
         if arguments.save:
             save(result, arguments.save)
         self._shown = shown(result, _view(arguments), remarks(seen.facts, result))
-        told = (*self._shown.findings, *(one.finding for one in result.muted))
-        self._effects = effects_of(told, seen.facts)
+        listed = (*self._shown.findings, *(one.finding for one in result.muted))
+        self._effects = effects_of(listed, seen.facts)
         summarize(result, self._shown.hidden)
         if result.findings:
             say("Next: trueup plan --out plan.json")

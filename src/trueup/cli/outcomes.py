@@ -23,7 +23,7 @@ class NotAgreed(Exception):
 
 
 def follow(run: Run, report: Report) -> list[StepOutcome]:
-    """Each outcome as it comes; whatever stops the run, what happened is told first."""
+    """All outcomes of a run. If the run stops early, what it did is printed before the error."""
     outcomes: list[StepOutcome] = []
     if run.finished and run.name:
         say(f"Run {run.name} was finished before; nothing is written now.")
@@ -34,7 +34,7 @@ def follow(run: Run, report: Report) -> list[StepOutcome]:
     except BaseException:
         say(f"Run {run.name} stopped at step {min(len(outcomes) + 1, run.steps)} of {run.steps}.")
         conclude(run, outcomes)
-        say("To go on with it: apply the same plan again.")
+        say("To continue it: apply the same plan again.")
         raise
     return outcomes
 
@@ -64,7 +64,7 @@ def conclude(run: Run, outcomes: Sequence[StepOutcome], permanent: str = "") -> 
 
 
 def code_of(outcomes: Iterable[StepOutcome]) -> ExitCode:
-    """The exit code of several runs of which later ones did again what was refused."""
+    """The exit code of several runs, where a later run may do steps that an earlier one refused."""
     attempts = tuple(outcomes)
     done = {one for step, outcome in attempts if outcome.result == "done" for one in step.subjects}
     every = all(step.subjects <= done for step, _ in attempts)

@@ -55,18 +55,18 @@ def say(line: str) -> None:
 
 
 def complain(sentence: str) -> None:
-    """Why a command did not do what it was asked: always told."""
+    """Print why a command failed, also with `--quiet`."""
     _tell(f"trueup: {sentence}")
 
 
 def interrupted() -> int:
-    """Tell that Ctrl-C ended the command; the exit code for that."""
+    """Print that Ctrl-C ended the command; return the exit code for that."""
     complain(f"{ExitCode.INTERRUPTED.meaning}.")
     return ExitCode.INTERRUPTED
 
 
 def be_quiet(quiet: bool) -> None:
-    """From now on only complaints are told, and no progress is shown."""
+    """From now on print only why a command failed, and show no progress."""
     _QUIET.set(quiet)
 
 

@@ -31,9 +31,9 @@ class FactsVerb(CloudVerb):
     def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
         parser = super().get_parser(prog_name)
         which = parser.add_argument_group(
-            "of what",
-            "Each may be given several times: any of its names will do. "
-            "Of several selectors all must hold.",
+            "selection",
+            "Each may be given several times: what any of its names selects is included. "
+            "Several selectors together select what all of them select.",
         )
         for destination, (option, metavar, words) in _SELECTORS.items():
             which.add_argument(

@@ -200,7 +200,7 @@ def _add_nova_options(where: argparse._ArgumentGroup) -> None:
         type=_named_url,
         action="append",
         default=[],
-        help="the database of a cell (name or uuid), in place of what its mapping says",
+        help="the database of a cell (name or uuid), instead of the one in its cell mapping",
     )
     where.add_argument(
         "--cell-timeout",
@@ -237,7 +237,7 @@ def _add_other_options(where: argparse._ArgumentGroup) -> None:
         type=_named_url,
         action="append",
         default=[],
-        help="the hypervisor of a host, in place of what --libvirt says",
+        help="the URI of a host's hypervisor, instead of the one from --libvirt",
     )
 
 

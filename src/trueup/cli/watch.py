@@ -38,7 +38,7 @@ class _Terminated(BaseException):
 class WatchCommand(CloudVerb):
     """Audit in a loop. Serve a page and Prometheus metrics, and tell a command what has changed.
 
-    It only reads the cloud. A round that fails is told, and the next one goes on.
+    It only reads the cloud. A round that fails is reported, and the next round begins as usual.
     """
 
     def get_parser(self, prog_name: str) -> argparse.ArgumentParser:

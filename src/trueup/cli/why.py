@@ -81,7 +81,9 @@ def _add_question(parser: argparse.ArgumentParser) -> None:
         type=Path,
         help="take the query from the log of Placement, or of Nova's scheduler at the level DEBUG",
     )
-    parser.add_argument("--request-id", metavar="ID", help="of which request in the log: req-...")
+    parser.add_argument(
+        "--request-id", metavar="ID", help="the ID of the request in the log: req-..."
+    )
     parser.add_argument("--microversion", metavar="1.N", help="of the query (default: the newest)")
 
 

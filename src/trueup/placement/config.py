@@ -207,8 +207,8 @@ def _places(environment: Mapping[str, str]) -> tuple[list[str] | None, list[str]
         return None, None
     folders = cfg.find_config_dirs(_PROJECT)
     beside = Path(named) / f"{FILE}.d"
-    # PARITY: upstream goes on reading the usual folders. It does not read the one beside the
-    # file, which nobody puts there in order not to be read.
+    # PARITY: upstream also reads the usual folders. It does not read the folder beside
+    # the file; we do, because whoever creates that folder wants it to be read.
     if beside.is_dir():
         folders = [*folders, str(beside)]
     return [str(Path(named) / FILE)], folders

@@ -16,7 +16,7 @@ from trueup.reconcile.findings import Finding, LeftAlone, Subject, Unchecked
 # host-gone: a host that never comes back; its records are left to be removed.
 # foreign-owner: a consumer that another service, or another Nova, owns.
 # lagging-replica: a cell whose database may be behind, or in which nothing reports.
-# finding: a finding that is known, and that nobody is to be told of for a while.
+# finding: a known finding that is not reported for a while.
 # port-provider: the provider from which the resources of a port come, where several are possible.
 AcknowledgementKind = Literal[
     "host-gone", "foreign-owner", "lagging-replica", "finding", "port-provider"

@@ -79,27 +79,27 @@ def _audit(facts: Facts, options: AuditOptions) -> Audit:
     verdicts = [verdict for defect in DEFECTS for verdict in defect.find(facts, options)]
     findings = tuple(row for row in verdicts if isinstance(row, Finding))
     moving = tuple(_in_motion(facts))
-    told = {row.subject.uuid for row in (*verdicts, *moving)}
-    told |= {consumer for row in findings for consumer in row.consumers}
+    covered = {row.subject.uuid for row in (*verdicts, *moving)}
+    covered |= {consumer for row in findings for consumer in row.consumers}
     found = {row.subject for row in findings}
     return Audit(
         taken_at=facts.taken_at,
         coverage=facts.coverage,
         findings=findings,
         unchecked=(
-            *_untold_hosts(facts, told),
+            *_unjudged_hosts(facts, covered),
             *(row for row in verdicts if isinstance(row, Unchecked)),
-            *unexplained(facts, told),
+            *unexplained(facts, covered),
         ),
         left_alone=(
             *(row for row in moving if row.subject not in found),
-            *_strangers(facts, told),
+            *_strangers(facts, covered),
             *(row for row in verdicts if isinstance(row, LeftAlone)),
         ),
     )
 
 
-def _untold_hosts(facts: Facts, told: Collection[str]) -> Iterator[Unchecked]:
+def _unjudged_hosts(facts: Facts, covered: Collection[str]) -> Iterator[Unchecked]:
     """Hosts whose instances cannot be judged.
 
     A host without instances is left out if a finding or another verdict is about it already.
@@ -113,7 +113,7 @@ def _untold_hosts(facts: Facts, told: Collection[str]) -> Iterator[Unchecked]:
         provider = provider_of(node, facts)
         if isinstance(provider, Undetermined):
             count = instances[node.cell, node.host, node.node]
-            if not count and not {node.uuid, node.host}.isdisjoint(told):
+            if not count and not {node.uuid, node.host}.isdisjoint(covered):
                 continue
             yield Unchecked(
                 Subject("host", node.host),
@@ -128,14 +128,14 @@ def _in_motion(facts: Facts) -> Iterator[LeftAlone]:
         yield LeftAlone(Subject("instance", instance.uuid), instance.host or "", claim.reason)
 
 
-def _strangers(facts: Facts, told: Collection[str]) -> Iterator[LeftAlone]:
+def _strangers(facts: Facts, covered: Collection[str]) -> Iterator[LeftAlone]:
     """Consumers that are no instance: another service's, a boot, the source of a move.
 
-    `told` are the consumers that another verdict already covers.
+    `covered` are the consumers that another verdict already covers.
     """
     moves = {row.uuid: row for row in facts.migrations}
     instances = facts.alive.keys() | facts.deleted.keys()
-    for consumer in sorted(facts.consumers.keys() - instances - set(told)):
+    for consumer in sorted(facts.consumers.keys() - instances - set(covered)):
         if consumer in facts.builds:
             reason = "it has a build request"
         elif move := moves.get(consumer):

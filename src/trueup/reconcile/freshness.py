@@ -57,6 +57,6 @@ def _written(facts: Facts) -> dict[str, datetime]:
 
 def _words(age: timedelta, by_ledger: bool) -> str:
     seconds = int(age.total_seconds())
-    told = f"{seconds // 60} minutes" if seconds >= _IN_MINUTES else f"{seconds} seconds"
+    length = f"{seconds // 60} minutes" if seconds >= _IN_MINUTES else f"{seconds} seconds"
     since = " older than Placement's newest allocation of its hosts" if by_ledger else " old"
-    return f"its newest service report is {told}{since}; this may be a lagging replica"
+    return f"its newest service report is {length}{since}; this may be a lagging replica"

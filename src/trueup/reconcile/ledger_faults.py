@@ -52,7 +52,7 @@ def _faults(kind: FaultKind, facts: Facts) -> Iterator[LedgerFault]:
     read = [row for row in facts.ledger_faults if row.kind == kind]
     yield from read
     if kind == "tree":
-        told = {row.subject for row in read}
+        reported = {row.subject for row in read}
         for one in facts.broken:
-            if one.provider.uuid not in told:
+            if one.provider.uuid not in reported:
                 yield LedgerFault(kind, one.provider.uuid, str(one))

@@ -142,13 +142,13 @@ def confirmed_again(first: Observation, again: Audit) -> Observation:
         for row in first.audit.unchecked
         if row.subject.uuid not in asked or row.subject in still
     )
-    told = {row.subject for row in findings} | {row.subject for row in unchecked}
-    told |= {one.finding.subject for one in muted}
+    reported = {row.subject for row in findings} | {row.subject for row in unchecked}
+    reported |= {one.finding.subject for one in muted}
     # A suspect that could not be checked the second time is reported so.
-    unchecked += tuple(row for row in again.unchecked if row.subject not in told)
-    told |= {row.subject for row in unchecked}
+    unchecked += tuple(row for row in again.unchecked if row.subject not in reported)
+    reported |= {row.subject for row in unchecked}
     rows: list[Finding | Unchecked] = [*first.audit.every_finding, *first.audit.unchecked]
-    changed = {row.subject: row.where for row in rows if row.subject not in told}
+    changed = {row.subject: row.where for row in rows if row.subject not in reported}
     left_alone = (
         *first.audit.left_alone,
         *(LeftAlone(subject, where, CHANGED) for subject, where in changed.items()),

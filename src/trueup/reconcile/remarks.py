@@ -14,14 +14,14 @@ from trueup.reconcile.findings import Finding, LeftAlone, Remark, Subject, Unche
 
 def remarks(facts: Facts, audit: Audit) -> Iterator[Remark]:
     """A remark about every instance and consumer without a verdict; `audit` is of these facts."""
-    told = _told(audit)
+    covered = _covered(audit)
     for claim in all_claims(facts):
         instance = claim.instance
-        if instance.uuid not in told:
+        if instance.uuid not in covered:
             right, reason = _word(claim)
             yield Remark(Subject("instance", instance.uuid), instance.host or "", reason, right)
     moves = {row.uuid: row for row in facts.migrations}
-    for consumer in sorted(facts.consumers.keys() - facts.alive.keys() - told):
+    for consumer in sorted(facts.consumers.keys() - facts.alive.keys() - covered):
         names = facts.provider_names
         where = ", ".join(sorted(names.get(one, one) for one in facts.consumers[consumer]))
         move = moves.get(consumer)
@@ -29,7 +29,7 @@ def remarks(facts: Facts, audit: Audit) -> Iterator[Remark]:
         yield Remark(Subject("consumer", consumer), where, reason, right=False)
 
 
-def _told(audit: Audit) -> frozenset[str]:
+def _covered(audit: Audit) -> frozenset[str]:
     rows: list[Finding | Unchecked | LeftAlone]
     rows = [*audit.every_finding, *audit.unchecked, *audit.left_alone]
     named = {one.acknowledgement.name for one in audit.acknowledged if one.answered}

@@ -18,22 +18,22 @@ from trueup.reconcile.findings import Subject, Unchecked, amounts_in_words
 _UNNAMED = (WrongDevices,)
 
 
-def unexplained(facts: Facts, told: Collection[str]) -> Iterator[Unchecked]:
+def unexplained(facts: Facts, covered: Collection[str]) -> Iterator[Unchecked]:
     """Instances whose claim is not right, and has a type that no defect asks for.
 
-    `told` are the uuids that have a verdict already: for these, it is not repeated why their facts
-    are not certain.
+    `covered` are the uuids that have a verdict already: why their facts are not certain is not
+    repeated for these.
     """
     for claim in all_claims(facts):
-        if reason := _reason(claim, facts, told):
+        if reason := _reason(claim, facts, covered):
             where = claim.instance.host or ""
             yield Unchecked(Subject("instance", claim.instance.uuid), where, reason)
 
 
-def _reason(claim: Claim, facts: Facts, told: Collection[str]) -> str:
+def _reason(claim: Claim, facts: Facts, covered: Collection[str]) -> str:
     if isinstance(claim, NotCertain):
-        is_told = claim.instance.uuid in told or not claim.of_instance
-        return "" if is_told else claim.reason
+        is_covered = claim.instance.uuid in covered or not claim.of_instance
+        return "" if is_covered else claim.reason
     return _difference(claim, facts) if isinstance(claim, _UNNAMED) else ""
 
 

@@ -89,9 +89,9 @@ OPTIONS = {
 }
 
 
-@pytest.mark.parametrize(("words", "code", "told"), OPTIONS.values(), ids=OPTIONS)
+@pytest.mark.parametrize(("words", "code", "reported"), OPTIONS.values(), ids=OPTIONS)
 def test_each_option_as_nova(
-    orphaned: Orphaned, words: list[str], code: int, told: str, monkeypatch
+    orphaned: Orphaned, words: list[str], code: int, reported: str, monkeypatch
 ) -> None:
     monkeypatch.setattr("trueup.cli.nova_manage.writing.INTERVAL_SECONDS", 0.1)
     line = ["audit", *words, "--resource_provider", orphaned.provider]
@@ -99,7 +99,7 @@ def test_each_option_as_nova(
     assert both.ours.code == both.nova.code == code
     nova, ours = lines_of(both)
     assert ours == nova
-    assert told in both.ours.out
+    assert reported in both.ours.out
     assert both.ledgers[1] == both.ledgers[0]
 
 

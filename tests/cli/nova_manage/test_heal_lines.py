@@ -55,8 +55,8 @@ MADE_BY: dict[str, Callable[..., str]] = {
     rf"Successfully updated allocations for instance {UUID}\.": lambda one: lines.healed(
         one, False
     ),
-    rf"\[dry-run\] Create allocations for instance {UUID}: (.*)": lambda one, told: lines.rehearsed(
-        one, True, json.loads(told)
+    rf"\[dry-run\] Create allocations for instance {UUID}: (.*)": lambda one, reported: (
+        lines.rehearsed(one, True, json.loads(reported))
     ),
     r"Processed (\d+) instances\.": lambda count: lines.processed(int(count)),
     r"Compute host (\w+) could not be found\.": lines.no_compute_node,
@@ -65,8 +65,8 @@ MADE_BY: dict[str, Callable[..., str]] = {
     rf"Failed to update allocations for consumer {UUID}\. Error: (.*)": lines.not_updated,
     rf"Found a request group : resource provider mapping (.*) for the port {UUID} with resource "
     rf"request (.*) attached to the instance {UUID}": port_mapped,
-    rf"Updating port {UUID} with attributes (.*)": lambda port, told: lines.port_updated(
-        binding(port, ast.literal_eval(told)["binding:profile"])
+    rf"Updating port {UUID} with attributes (.*)": lambda port, reported: lines.port_updated(
+        binding(port, ast.literal_eval(reported)["binding:profile"])
     ),
 }
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Lines of Nova's are printed, notes of ours are told beside them."""
+"""Nova's lines go to stdout, and our notes to stderr."""
 
 from trueup.cli.nova_manage.output import Output
 

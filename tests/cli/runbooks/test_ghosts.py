@@ -73,8 +73,8 @@ def test_undo_defines_the_domain_again(ghosts, small, libvirtd):
         text = connection.lookupByUUIDString(ghost).XMLDesc(0)
     held = small.holding(ghost)["allocations"]
     applied = ghosts("--apply")
-    [told] = [line for line in applied.err.splitlines() if line.startswith("To take it back")]
-    undone = trueup("undo", told.split()[-1], "--libvirt-uri", f"compute-01={libvirtd}")
+    [reported] = [line for line in applied.err.splitlines() if line.startswith("To take it back")]
+    undone = trueup("undo", reported.split()[-1], "--libvirt-uri", f"compute-01={libvirtd}")
     assert undone.code == 0, undone.err
     with connected(libvirtd) as connection:
         assert connection.lookupByUUIDString(ghost).XMLDesc(0) == text

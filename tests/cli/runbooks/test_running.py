@@ -60,7 +60,7 @@ def test_the_same_command_goes_on_with_a_run_that_was_interrupted(site_on, tmp_p
     host = interrupted(site_on("trueup"), tmp_path, state)
     ran = trueup("retire", host, "--interval", 0.01, "--apply")
     assert ran.code == 0, ran.out + ran.err
-    assert "was interrupted with 3 steps left: going on with it." in ran.err
+    assert "was interrupted with 3 steps left: continuing it." in ran.err
     assert len(runs(state)) == 1
 
 

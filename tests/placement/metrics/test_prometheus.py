@@ -165,9 +165,9 @@ def test_every_name_of_the_examples_exists(tmp_path: Path) -> None:
     }
     assert used <= known
     page = (REPOSITORY / "docs/service/monitoring.md").read_text()
-    told = set(re.findall(r"`(trueup_placement_\w+)", page))
+    reported = set(re.findall(r"`(trueup_placement_\w+)", page))
     families = {re.sub(r"_(bucket|sum|count|created)$", "", name) for name in known}
-    assert told == families
+    assert reported == families
 
 
 def test_metrics_are_off_by_default(client: Client) -> None:

@@ -107,7 +107,7 @@ class Cloud:
             wait_until(lambda one=host: self._has_provider(one), f"{host} has a provider")
 
     def report_counts(self) -> dict[str, int]:
-        """Of each host: how often its nova-compute has told that it is alive."""
+        """For each host: how often its nova-compute has reported."""
         return {host: self._reports(host) for host in CELL_OF_COMPUTE}
 
     def start_neutron(self) -> None:
@@ -115,7 +115,7 @@ class Cloud:
         self.processes.start("neutron-api", command, self.site.client_environment | environment)
 
     def _reports(self, host: str) -> int:
-        """How often nova-compute of this host has told that it is alive."""
+        """How often nova-compute of this host has reported."""
         statement = "SELECT report_count FROM services WHERE deleted = 0 AND host = :host"
         return sum(row[0] for row in self.sql(self.cell_of(host), statement, host=host))
 

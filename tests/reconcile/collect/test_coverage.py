@@ -21,8 +21,8 @@ HERE, THERE = NovaCell("u1", "cell1", ""), NovaCell("u2", "cell2", "", disabled=
 def test_what_cells_tell_is_kept_and_counted(small):
     cells = Cells(small.cloud, [HERE, THERE])
     for number in (1, 2):
-        told = cells.ask(lambda cell, n=number: CellContents(noted=Noted(lost_rows=n)))
-        assert told.keys() == {HERE, THERE}
+        reported = cells.ask(lambda cell, n=number: CellContents(noted=Noted(lost_rows=n)))
+        assert reported.keys() == {HERE, THERE}
     assert cells.ask(lambda cell: cell.name) == {HERE: "cell1", THERE: "cell2"}
     assert len(cells.contents) == 4
     assert [(one.source, one.rows, one.lost_rows) for one in cells.statuses()] == [
@@ -45,8 +45,8 @@ def test_a_cell_that_was_silent_once_is_not_asked_again(small):
     for _ in range(2):
         assert cells.ask(ask).keys() == {HERE}
     assert asked.count(THERE) == 1
-    [told, silent] = cells.statuses()
-    assert (told.answered, silent.answered, silent.reason) == (True, False, "it is down")
+    [reported, silent] = cells.statuses()
+    assert (reported.answered, silent.answered, silent.reason) == (True, False, "it is down")
 
 
 class OneNeutron:
@@ -130,7 +130,7 @@ def test_an_instance_that_is_returned_again_is_kept_once(small):
 def test_a_neutron_without_a_single_port_did_not_answer(small, lists_any, held, reason):
     neutron = OneNeutron((), lists_any)
     cloud = replace(small.cloud, neutron=neutron)
-    _, told = ports_of(cloud, quiet)
+    _, reported = ports_of(cloud, quiet)
     made = Collected(
         taken_at=now(),
         cells=Cells(cloud, []),
@@ -139,7 +139,7 @@ def test_a_neutron_without_a_single_port_did_not_answer(small, lists_any, held, 
         consumers={"web": {"nic": {held: 1}}},
         owners={},
         read_via="API",
-        optional=told,
+        optional=reported,
     )
     [answer] = [row for row in facts_of(cloud, made).coverage.sources if row.source == "Neutron"]
     assert answer.answered == (not reason)

@@ -165,14 +165,14 @@ def some_together(facts: Facts) -> list[Selection]:
 
 def bare(facts: Facts) -> dict[str, object]:
     """Facts without their moment, coverage, traits, aggregates and owners, in one order."""
-    told = {}
+    reported = {}
     for name in facts.__dataclass_fields__:
         value = getattr(facts, name)
-        told[name] = sorted(value, key=repr) if isinstance(value, tuple) else value
+        reported[name] = sorted(value, key=repr) if isinstance(value, tuple) else value
     held = facts.consumers.keys()
     # A deleted instance that holds nothing is only read where it is named.
     living = (row for row in facts.instances if not row.deleted or row.uuid in held)
-    return told | {
+    return reported | {
         "taken_at": None,
         # Known only of who is selected.
         "specs": {},
@@ -222,8 +222,8 @@ def test_also_what_a_migration_of_a_deleted_instance_holds(small, how):
     names = (only(projects=project), only(consumers=MOVE), only(instances=uuid))
     check_every_way(small, lambda _: [*names])
     for facts in (whole, *(collect(small.cloud, quiet, one) for one in names)):
-        told = audit(facts, AuditOptions()).findings
-        assert (uuid, (MOVE,)) in [(one.subject.uuid, one.consumers) for one in told]
+        reported = audit(facts, AuditOptions()).findings
+        assert (uuid, (MOVE,)) in [(one.subject.uuid, one.consumers) for one in reported]
 
 
 def test_also_where_several_kinds_are_selected(small):
@@ -327,7 +327,7 @@ def test_of_databases_only_the_rows_that_matter_are_read(large, whole, monkeypat
 
 
 def test_a_cell_that_falls_silent_on_the_way_is_not_asked_again(small):
-    """It told of its hosts; what it knows of those who are selected, it did not say."""
+    """The cell listed its hosts, and did not answer when it was asked for what is selected."""
     host = small.sql("nova_cell2", "SELECT host FROM compute_nodes")[0]["host"]
     asked: list[str] = []
 

@@ -103,8 +103,8 @@ def test_hosts_that_are_not_selected_are_not_spoken_of():
     facts = facts_of(TEXT + "cell3\n  host h4 without-provider\n  server app on h4\n")
     assert len(audit(facts, AuditOptions()).unchecked) == 1
     assert audit(chosen(facts, only(hosts="h1")), AuditOptions()).unchecked == ()
-    [told] = audit(chosen(facts, only(instances=uuid_of("app"))), AuditOptions()).unchecked
-    assert str(told.subject) == "host h4", "what keeps the instance from being judged is told"
+    [reported] = audit(chosen(facts, only(instances=uuid_of("app"))), AuditOptions()).unchecked
+    assert str(reported.subject) == "host h4", "why the instance cannot be judged is reported"
 
 
 def test_of_a_cell_all_hosts_are_spoken_of_unless_something_in_it_is_selected():
@@ -148,9 +148,9 @@ def test_a_selection_never_changes_a_verdict(draft, selection):
     part = chosen(facts, selection)
     narrow, whole = audit(part, AuditOptions()), audit(facts, AuditOptions())
     assert of(narrow, kept) == of(whole, kept)
-    told = {row.subject.uuid for row in narrow.findings if row.subject.kind in CONSUMERS}
+    reported = {row.subject.uuid for row in narrow.findings if row.subject.kind in CONSUMERS}
     # An instance is kept with its migrations, and its findings with theirs.
-    assert told <= with_partners(facts, kept)
+    assert reported <= with_partners(facts, kept)
     every = {row.id: row for row in whole.findings}
     assert [row for row in narrow.findings if every.get(row.id) != row] == []
     hosts = {row.host for row in part.compute_nodes if part.judges(row.uuid)}
@@ -159,9 +159,9 @@ def test_a_selection_never_changes_a_verdict(draft, selection):
     }
 
 
-def of_places(told: Audit) -> set[str]:
+def of_places(reported: Audit) -> set[str]:
     """The providers and hosts that findings are about."""
-    return {row.subject.uuid for row in told.findings if row.subject.kind not in CONSUMERS}
+    return {row.subject.uuid for row in reported.findings if row.subject.kind not in CONSUMERS}
 
 
 def selections_of(facts: Facts) -> list[Selection]:

@@ -30,18 +30,18 @@ def test_without_a_round_there_is_no_plot():
 def test_everything_is_within_the_plot_and_areas_are_as_large_as_their_counts(rows):
     made = marks(rows)
     plot = history_plot(made)
-    told = [one for one in made if one.state != "failed"]
-    assert plot.most == max((sum(one.counts.values()) for one in told), default=0)
-    assert len(plot.failed) == len(made) - len(told)
+    reported = [one for one in made if one.state != "failed"]
+    assert plot.most == max((sum(one.counts.values()) for one in reported), default=0)
+    assert len(plot.failed) == len(made) - len(reported)
     drawn = {area.severity.value for area in plot.areas}
-    assert drawn == {name for one in told for name, count in one.counts.items() if count}
+    assert drawn == {name for one in reported for name, count in one.counts.items() if count}
     for area in plot.areas:
         points = corners(area.outline)
         assert all(LEFT <= x <= RIGHT and TOP <= y <= BOTTOM for x, y in points)
         # Each round has two corners above, and the same two below, in the opposite order.
         half = len(points) // 2
         above, below = points[:half:2], points[half:][::-1][::2]
-        for one, (_, high), (_, low) in zip(told, above, below, strict=True):
+        for one, (_, high), (_, low) in zip(reported, above, below, strict=True):
             expected = one.counts.get(area.severity.value, 0) / plot.most
             assert abs((low - high) / (BOTTOM - TOP) - expected) < 0.002
 

@@ -17,7 +17,7 @@ from trueup.reconcile.report.tables import Cell
 ALL = AuditView(everything=True)
 
 
-def told(
+def reported(
     text: str, view: AuditView = WHOLE, *acknowledgements: Acknowledgement
 ) -> list[dict[str, Cell]]:
     """Each row by column; every row has a cell for each column, and is plain enough for JSON."""
@@ -27,13 +27,13 @@ def told(
 
 
 def test_findings_come_first_then_what_could_not_be_checked():
-    verdicts = [row["Verdict"] for row in told(MIXED)]
+    verdicts = [row["Verdict"] for row in reported(MIXED)]
     assert verdicts == sorted(verdicts, key=["finding", "could not check"].index)
     assert set(verdicts) == {"finding", "could not check"}
 
 
 def test_with_everything_also_what_was_left_alone_comes_last():
-    few, every = told(MIXED), told(MIXED, ALL)
+    few, every = reported(MIXED), reported(MIXED, ALL)
     assert every[: len(few)] == few
     assert [row["Verdict"] for row in every[len(few) :]] == ["left alone"]
     assert every[-1]["Evidence"] == {"reason": "its task state is migrating"}
@@ -41,14 +41,14 @@ def test_with_everything_also_what_was_left_alone_comes_last():
 
 def test_with_everything_also_what_is_right_is_told():
     right = "cell1\n  host h1 VCPU=8\n  server web state=shelved_offloaded VCPU=2 MEMORY_MB=256\n"
-    assert told(right) == []
-    [row] = told(right, ALL)
+    assert reported(right) == []
+    [row] = reported(right, ALL)
     assert (row["Verdict"], row["Subject"]) == ("right", uuid_of("web"))
     assert row["Evidence"] == {"reason": "is on no host, and holds nothing"}
 
 
 def test_a_finding_is_told_with_its_effect_and_its_evidence():
-    [web] = [row for row in told(BROKEN) if row["Subject"] == uuid_of("web")]
+    [web] = [row for row in reported(BROKEN) if row["Subject"] == uuid_of("web")]
     evidence = web.pop("Evidence")
     assert web == {
         "Verdict": "finding",
@@ -71,24 +71,24 @@ def test_a_finding_is_told_with_its_effect_and_its_evidence():
 
 
 def test_since_when_it_is_so_is_told_as_an_age():
-    [old] = [row for row in told(BROKEN) if row["Subject"] == uuid_of("old")]
+    [old] = [row for row in reported(BROKEN) if row["Subject"] == uuid_of("old")]
     assert old["Age"] == "1 hour"
 
 
 def test_a_silent_source_is_a_row_of_its_own():
-    [row] = told("cell1\n  host h1 VCPU=8\ncell2 silent\n")
+    [row] = reported("cell1\n  host h1 VCPU=8\ncell2 silent\n")
     assert (row["Verdict"], row["Kind"], row["Subject"]) == ("could not check", "source", "cell2")
     assert row["Evidence"] == {"reason": "did not answer: it is down"}
 
 
 def test_an_audit_of_a_cloud_in_order_is_empty():
-    assert told("cell1\n  host h1 VCPU=8\n", ALL) == []
+    assert reported("cell1\n  host h1 VCPU=8\n", ALL) == []
 
 
 def test_a_muted_finding_is_told_as_muted_with_its_reason_and_its_end():
     one = f"orphaned-allocation:{uuid_of('old')}"
     muted = said("finding", one)
-    [row] = [row for row in told(BROKEN, WHOLE, muted) if row["Verdict"] == "muted"]
+    [row] = [row for row in reported(BROKEN, WHOLE, muted) if row["Verdict"] == "muted"]
     assert (row["Defect"], row["Severity"]) == ("orphaned-allocation", "medium")
     assert row["Evidence"] == {
         "because": "ticket 4711",
@@ -100,7 +100,7 @@ def test_a_muted_finding_is_told_as_muted_with_its_reason_and_its_end():
 def test_a_muted_finding_is_told_whatever_is_filtered():
     muted = said("finding", f"orphaned-allocation:{uuid_of('old')}")
     view = AuditView(defects=frozenset({"missing-allocation"}))
-    assert {row["Verdict"] for row in told(BROKEN, view, muted)} == {"finding", "muted"}
+    assert {row["Verdict"] for row in reported(BROKEN, view, muted)} == {"finding", "muted"}
 
 
 def test_every_acknowledgement_is_a_row_of_every_audit():
@@ -108,7 +108,7 @@ def test_every_acknowledgement_is_a_row_of_every_audit():
     yesterday = TODAY - timedelta(days=1)
     expired = Acknowledgement("lagging-replica", "x", "a replica", yesterday)
     stale = said("finding", "wrong-provider:nobody")
-    rows = told(gone, WHOLE, said("host-gone", "h1"), expired, stale)
+    rows = reported(gone, WHOLE, said("host-gone", "h1"), expired, stale)
     found = [
         (row["Kind"], row["Subject"], row["Evidence"])
         for row in rows
@@ -131,7 +131,7 @@ def test_every_acknowledgement_is_a_row_of_every_audit():
 def test_what_the_findings_are_ordered_by_is_the_first_column(order, first):
     assert audit_columns(order)[0] == first
     assert sorted(audit_columns(order)) == sorted(audit_columns("severity"))
-    rows = told(BROKEN, AuditView(order=order))
+    rows = reported(BROKEN, AuditView(order=order))
     assert {tuple(row) for row in rows} == {audit_columns(order)}
 
 

@@ -93,7 +93,7 @@ def test_a_finding_that_is_not_repaired_says_why():
 def test_what_placement_said_of_an_owner_counts_before_what_nova_says():
     facts: Facts = facts_of(BROKEN)
     found = audited(BROKEN).findings
-    told = {uuid_of("old"): Holding(None, 7)}
-    kept = with_owners(replace(facts, holdings=told), found).holdings
+    reported = {uuid_of("old"): Holding(None, 7)}
+    kept = with_owners(replace(facts, holdings=reported), found).holdings
     assert kept[uuid_of("old")] == Holding(None, 7)
     assert kept[uuid_of("db")].allocations.project == OWNER["project"]

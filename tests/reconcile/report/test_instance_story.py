@@ -23,16 +23,16 @@ holds web h2 VCPU=2 MEMORY_MB=256
 
 
 def test_each_source_is_told():
-    told = story_of("instance", "web", EVACUATED)
-    assert section(told, "Nova says") == (
+    reported = story_of("instance", "web", EVACUATED)
+    assert section(reported, "Nova says") == (
         "cell1 has web as active, no task, on host h2, changed last at 2026-11-20 12:00:00.",
         "Its instance mapping names cell1.",
     )
-    assert section(told, "Moves") == ("An evacuation from h1 is done: it is over.",)
-    assert section(told, "The ledger holds")[0] == (
+    assert section(reported, "Moves") == ("An evacuation from h1 is done: it is over.",)
+    assert section(reported, "The ledger holds")[0] == (
         "It holds VCPU=2 MEMORY_MB=256 on h1; VCPU=2 MEMORY_MB=256 on h2."
     )
-    assert section(told, "The hypervisor says") == (
+    assert section(reported, "The hypervisor says") == (
         "The hypervisor of h2 has it as web, running.",
         "The hypervisor of h1 does not have it.",
     )
@@ -52,8 +52,8 @@ def test_swap_and_volumes_are_part_of_the_arithmetic():
     swapping = replace(web, flavor=replace(web.flavor, swap_mb=1500), volume_backed=True)
     others = tuple(row for row in facts.instances if row.name != "web")
     changed = replace(facts, instances=(*others, swapping))
-    told = instance_story(web.uuid, observation(changed, AuditOptions()))
-    words, *_, total = section(told, "It should hold")
+    reported = instance_story(web.uuid, observation(changed, AuditOptions()))
+    words, *_, total = section(reported, "It should hold")
     assert words.endswith(
         "and 0 (its root disk is a volume) + 0 (ephemeral) + 2 (swap of 1500 MB) GB of disk."
     )
@@ -61,11 +61,11 @@ def test_swap_and_volumes_are_part_of_the_arithmetic():
 
 
 def test_a_finding_is_told_with_its_evidence_and_its_step():
-    told = story_of("instance", "web", EVACUATED)
-    assert told.findings == (f"evacuation-residue:{uuid_of('web')}",)
-    assert not told.incomplete
-    assert section(told, "Judgement")[0].startswith("medium: evacuation-residue. ")
-    done = section(told, "What would be done")
+    reported = story_of("instance", "web", EVACUATED)
+    assert reported.findings == (f"evacuation-residue:{uuid_of('web')}",)
+    assert not reported.incomplete
+    assert section(reported, "Judgement")[0].startswith("medium: evacuation-residue. ")
+    done = section(reported, "What would be done")
     assert (
         "Step 1 changes VCPU=2 MEMORY_MB=256 on h1; VCPU=2 MEMORY_MB=256 on h2 to "
         "VCPU=2 MEMORY_MB=256 on h2." in done
@@ -75,37 +75,37 @@ def test_a_finding_is_told_with_its_evidence_and_its_step():
 
 def test_an_instance_in_motion_says_what_is_waited_for():
     moving = "cell1\n  host h1 VCPU=8\n  server web on h1 task=migrating\nholds web h1 VCPU=1\n"
-    told = story_of("instance", "web", moving)
-    assert section(told, "Judgement") == ("It is left alone: its task state is migrating.",)
-    assert section(told, "Waited for") == (
+    reported = story_of("instance", "web", moving)
+    assert section(reported, "Judgement") == ("It is left alone: its task state is migrating.",)
+    assert section(reported, "Waited for") == (
         "The end of what is going on: its task state is migrating.",
     )
-    assert section(told, "What would be done") == ()
+    assert section(reported, "What would be done") == ()
 
 
 def test_a_silent_cell_is_named_and_the_story_is_incomplete():
-    told = story_of("instance", "old", f"{BROKEN}cell2 silent\n")
-    assert told.incomplete
-    assert "cell2 did not answer: it is down." in section(told, "Nova says")
-    assert section(told, "Waited for") == ("The answer of cell2: it is down.",)
+    reported = story_of("instance", "old", f"{BROKEN}cell2 silent\n")
+    assert reported.incomplete
+    assert "cell2 did not answer: it is down." in section(reported, "Nova says")
+    assert section(reported, "Waited for") == ("The answer of cell2: it is down.",)
 
 
 def test_an_instance_in_order_is_said_to_be_right():
     right = "cell1\n  host h1 VCPU=8 MEMORY_MB=99\n  server web on h1 VCPU=1 MEMORY_MB=9\n"
-    told = story_of("instance", "web", f"{right}holds web h1 VCPU=1 MEMORY_MB=9\n")
-    assert section(told, "Judgement") == ("Nothing is wrong with it.",)
-    assert section(told, "The hypervisor says") == (
+    reported = story_of("instance", "web", f"{right}holds web h1 VCPU=1 MEMORY_MB=9\n")
+    assert section(reported, "Judgement") == ("Nothing is wrong with it.",)
+    assert section(reported, "The hypervisor says") == (
         "The hypervisors were not asked; --libvirt asks them.",
     )
 
 
 def test_a_deleted_instance_should_hold_nothing():
-    told = story_of("instance", "old", BROKEN)
-    assert section(told, "Nova says") == (
+    reported = story_of("instance", "old", BROKEN)
+    assert section(reported, "Nova says") == (
         "cell1 has old as deleted at 2026-11-21 11:00:00, on host h1.",
         "Its instance mapping names cell1.",
     )
-    assert section(told, "It should hold") == (
+    assert section(reported, "It should hold") == (
         "Nothing: an instance that is deleted holds nothing.",
     )
 
@@ -113,23 +113,25 @@ def test_a_deleted_instance_should_hold_nothing():
 def test_a_migrations_consumer_is_told_with_its_instance():
     text = EVACUATED.replace("evacuation of", "resize of").replace("h1 done", "h1 confirmed")
     text += "holds resize-of-web h1 VCPU=1\n"
-    told = story_of("consumer", "resize-of-web", text)
-    assert section(told, "Nova")[0] == (
+    reported = story_of("consumer", "resize-of-web", text)
+    assert section(reported, "Nova")[0] == (
         f"It is the consumer of a resize of instance {uuid_of('web')}."
     )
-    assert section(told, "Nova says")[0].startswith("cell1 has web as active")
+    assert section(reported, "Nova says")[0].startswith("cell1 has web as active")
 
 
 def test_a_consumer_that_nobody_knows_is_told_by_what_it_holds():
-    told = story_of("consumer", "zun", "cell1\n  host h1 VCPU=8\nholds zun h1 VCPU=1\n")
-    assert section(told, "Nova") == ("No cell that answered has an instance with this uuid.",)
-    assert section(told, "Ledger")[0] == "It holds VCPU=1 on h1."
+    reported = story_of("consumer", "zun", "cell1\n  host h1 VCPU=8\nholds zun h1 VCPU=1\n")
+    assert section(reported, "Nova") == ("No cell that answered has an instance with this uuid.",)
+    assert section(reported, "Ledger")[0] == "It holds VCPU=1 on h1."
 
 
 def test_the_document_has_the_same_sentences():
-    told = story_of("instance", "web", EVACUATED)
-    document = told.document()
+    reported = story_of("instance", "web", EVACUATED)
+    document = reported.document()
     assert document["subject"] == {"kind": "instance", "uuid": uuid_of("web"), "name": "web"}
     assert document["taken_at"] == f"{NOW.isoformat()}Z"
-    assert [one["about"] for one in document["sections"]] == [one.about for one in told.sections]
+    assert [one["about"] for one in document["sections"]] == [
+        one.about for one in reported.sections
+    ]
     assert document["findings"] == [f"evacuation-residue:{uuid_of('web')}"]

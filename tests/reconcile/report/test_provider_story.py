@@ -9,18 +9,20 @@ CHILD = "provider nic of h1 NET_BW_EGR_KILOBIT_PER_SEC=1000\n"
 
 
 def test_a_provider_is_told_with_what_is_held_of_it():
-    told = story_of("provider", "h1", BROKEN + CHILD)
-    assert told.name == "h1"
-    assert section(told, "Placement says") == (
+    reported = story_of("provider", "h1", BROKEN + CHILD)
+    assert reported.name == "h1"
+    assert section(reported, "Placement says") == (
         f"h1 is provider {uuid_of('h1')}, generation 1.",
         "Its tree also has nic.",
     )
     assert "VCPU: 8 in all, 0 reserved, ratio 1: a capacity of 8, of which 2 is held." in section(
-        told, "Inventory and usage"
+        reported, "Inventory and usage"
     )
-    assert section(told, "Who holds its resources") == ("1 consumer: instances that are deleted.",)
-    assert section(told, "Nova says")[0] == "Its root is compute node h1 of host h1 in cell1."
-    assert f"orphaned-allocation:{uuid_of('old')}" in told.findings
+    assert section(reported, "Who holds its resources") == (
+        "1 consumer: instances that are deleted.",
+    )
+    assert section(reported, "Nova says")[0] == "Its root is compute node h1 of host h1 in cell1."
+    assert f"orphaned-allocation:{uuid_of('old')}" in reported.findings
 
 
 def test_a_child_names_its_parent_and_a_pool_whom_it_shares_with():
@@ -41,14 +43,14 @@ def test_more_than_there_is_and_what_has_no_inventory_is_said():
 
 
 def test_a_host_is_told_with_its_instances_and_what_is_wrong_with_them():
-    told = story_of("host", "h1", BROKEN)
-    assert "cell1 has 2 instances on it: 2 active." in section(told, "Nova says")
-    assert section(told, "Provider h1")
-    assert f"missing-allocation:{uuid_of('web')}" in told.findings
-    assert not told.incomplete
+    reported = story_of("host", "h1", BROKEN)
+    assert "cell1 has 2 instances on it: 2 active." in section(reported, "Nova says")
+    assert section(reported, "Provider h1")
+    assert f"missing-allocation:{uuid_of('web')}" in reported.findings
+    assert not reported.incomplete
 
 
 def test_a_host_without_a_provider_says_why():
-    told = story_of("host", "h1", "cell1\n  host h1 without-provider\n  server web on h1\n")
-    said = section(told, "Nova says")
+    reported = story_of("host", "h1", "cell1\n  host h1 without-provider\n  server web on h1\n")
+    said = section(reported, "Nova says")
     assert any(words.startswith("Its provider is not known: ") for words in said)

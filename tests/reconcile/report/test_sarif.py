@@ -63,12 +63,12 @@ def test_a_muted_finding_is_a_suppressed_result():
 
 
 def test_what_could_not_be_checked_or_is_not_shown_is_a_notification():
-    [told] = run(MIXED, AuditView(severity=Severity.CRITICAL))["invocations"]
-    assert told["executionSuccessful"] is False
-    levels = [row["level"] for row in told["toolExecutionNotifications"]]
+    [reported] = run(MIXED, AuditView(severity=Severity.CRITICAL))["invocations"]
+    assert reported["executionSuccessful"] is False
+    levels = [row["level"] for row in reported["toolExecutionNotifications"]]
     assert levels[:2] == ["note", "error"]
     assert set(levels[2:]) == {"warning"}
-    texts = [row["message"]["text"] for row in told["toolExecutionNotifications"]]
+    texts = [row["message"]["text"] for row in reported["toolExecutionNotifications"]]
     assert "cell2 did not answer: it is down" in texts
     assert run(BROKEN)["invocations"][0]["executionSuccessful"] is True
     assert run(BROKEN)["invocations"][0]["toolExecutionNotifications"] == []

@@ -18,14 +18,18 @@ OLD = uuid_of("old")
 def test_a_muted_finding_is_told_with_its_end():
     muted = said("finding", f"orphaned-allocation:{OLD}")
     seen = observation(facts_of(BROKEN), AuditOptions(acknowledgements=(muted,)))
-    told = section(story("consumer", OLD, seen), "Judgement")
-    assert f"It is muted until {muted.until.isoformat()}: ticket 4711." in told
+    reported = section(story("consumer", OLD, seen), "Judgement")
+    assert f"It is muted until {muted.until.isoformat()}: ticket 4711." in reported
 
 
 def test_why_there_is_no_step_is_told():
     facts = replace(facts_of(BROKEN), holdings={OLD: Holding(None, 7)})
-    told = section(story("consumer", OLD, observation(facts, AuditOptions())), "What would be done")
-    assert told == (f"No step is proposed for orphaned-allocation:{OLD}: it holds nothing now.",)
+    reported = section(
+        story("consumer", OLD, observation(facts, AuditOptions())), "What would be done"
+    )
+    assert reported == (
+        f"No step is proposed for orphaned-allocation:{OLD}: it holds nothing now.",
+    )
 
 
 def test_a_section_without_a_sentence_is_left_out():

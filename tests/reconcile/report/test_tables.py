@@ -78,17 +78,17 @@ def test_runs_are_told_with_what_became_of_their_steps(tmp_path):
     undo = replace(plan, made_at=plan.made_at + timedelta(hours=1), undoes=plan.id, steps=(first,))
     with applying(undo, tmp_path, OPERATOR):
         columns, rows = checked(runs_table((*runs(tmp_path), Unreadable("other", "damaged"))))
-    told = [dict(zip(columns, row, strict=True)) for row in rows]
+    reported = [dict(zip(columns, row, strict=True)) for row in rows]
     counts = ("Steps", "Done", "Refused", "Unknown", "Open", "Taken back")
-    assert [tuple(row[name] for name in counts) for row in told] == [
+    assert [tuple(row[name] for name in counts) for row in reported] == [
         (3, 1, 1, 0, 1, 0),
         (1, 0, 0, 0, 1, 0),
         ("",) * 6,
     ]
-    assert [row["Undoes"] for row in told] == ["", plan.id, ""]
-    assert {row["By"] for row in told} == {"operator@controller", ""}
-    assert told[0]["Endpoint"] == "http://placement"
-    assert told[2]["Note"] == "cannot be read: damaged"
+    assert [row["Undoes"] for row in reported] == ["", plan.id, ""]
+    assert {row["By"] for row in reported} == {"operator@controller", ""}
+    assert reported[0]["Endpoint"] == "http://placement"
+    assert reported[2]["Note"] == "cannot be read: damaged"
 
 
 def test_every_defect_is_listed():

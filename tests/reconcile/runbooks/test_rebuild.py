@@ -34,7 +34,7 @@ def without_ledger(facts: Facts) -> Facts:
     return replace(facts, providers={}, consumers={}, owners={}, holdings={})
 
 
-def told(result: Rebuilt) -> dict[str, str]:
+def answered(result: Rebuilt) -> dict[str, str]:
     """The reason of each line, by its subject."""
     return {one.uuid: one.reason for one in result.lines}
 
@@ -79,7 +79,7 @@ def test_a_host_with_another_uuid_keeps_all_that_its_provider_has():
     [nic] = [row for row in new.values() if row.name == "nic"]
     assert (nic.parent, nic.root) == (node, node)
     assert result.allocations[uuid_of("web")].amounts == {node: {"VCPU": 2, "MEMORY_MB": 256}}
-    assert told(result)[node] == "Nova has its host with this uuid"
+    assert answered(result)[node] == "Nova has its host with this uuid"
 
 
 DRIFTED = """
@@ -101,7 +101,7 @@ holds zun h1 VCPU=1
 def test_only_what_an_audit_finds_differs():
     facts = facts_of(DRIFTED)
     result = made(facts)
-    reasons, new = told(result), result.facts.consumers
+    reasons, new = answered(result), result.facts.consumers
     lost, old, just, busy, zun = (uuid_of(one) for one in ("lost", "old", "just", "busy", "zun"))
     assert reasons[lost].startswith("missing-allocation: ")
     assert reasons[old].startswith("orphaned-allocation: ")

@@ -39,8 +39,8 @@ def hypervisors() -> Hypervisors:
 
 
 def test_the_domains_of_a_host(hypervisors):
-    [told] = hypervisors.domains(["devstack1"])
-    foreign, pinned, older = told.domains
+    [reported] = hypervisors.domains(["devstack1"])
+    foreign, pinned, older = reported.domains
     assert pinned == Domain(
         uuid="64f07df9-a82b-4e95-bf52-d04049285a55",
         host="devstack1",
@@ -60,9 +60,9 @@ def test_the_domains_of_a_real_libvirt(monkeypatch):
     """QEMU's, defined as Nova's driver defines them; recordings/README.md says how."""
     binding = recorded.replayed("qemu", "qemu+ssh://nova@devstack2/system")
     monkeypatch.setitem(sys.modules, "libvirt", binding)
-    told, silent = Hypervisors().domains(["devstack2", "devstack3"])
-    stranger, web, halted, special = told.domains
-    assert [(one.name, one.state, one.ours) for one in told.domains] == [
+    reported, silent = Hypervisors().domains(["devstack2", "devstack3"])
+    stranger, web, halted, special = reported.domains
+    assert [(one.name, one.state, one.ours) for one in reported.domains] == [
         ("monitoring", "shut off", False),
         ("instance-00000001", "running", True),
         ("instance-00000002", "paused", True),

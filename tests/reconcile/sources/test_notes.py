@@ -9,9 +9,9 @@ def test_the_first_ones_are_named_and_all_are_counted():
     notes = Notes()
     for number in range(UNREAD_NAMED_MAX + 5):
         notes.add("instances", number, "uuid", "it is none")
-    told = notes.so_far(())
-    assert len(told.unread) == UNREAD_NAMED_MAX
-    assert (told.unread_rows, told.lost_rows) == (UNREAD_NAMED_MAX + 5, 0)
+    reported = notes.so_far(())
+    assert len(reported.unread) == UNREAD_NAMED_MAX
+    assert (reported.unread_rows, reported.lost_rows) == (UNREAD_NAMED_MAX + 5, 0)
 
 
 def test_two_answers_of_one_source_are_one():

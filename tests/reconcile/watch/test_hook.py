@@ -29,7 +29,7 @@ def python(program: str, seconds: float = 30.0) -> Hook:
 
 
 def test_it_gets_the_news_as_json_on_standard_input(tmp_path):
-    path = tmp_path / "told"
+    path = tmp_path / "news"
     keep = f"import sys; open({str(path)!r}, 'wb').write(sys.stdin.buffer.read())"
     assert python(keep).run({"é": [1, None]}) == ""
     assert json.loads(path.read_bytes()) == {"é": [1, None]}

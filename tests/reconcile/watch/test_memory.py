@@ -36,7 +36,7 @@ def audit_at(minutes: int, *ids: str, silent: bool = False) -> Audit:
     return replace(like, taken_at=at(minutes), findings=findings)
 
 
-def told(*audits: Audit, memory: Memory | None = None) -> Memory:
+def remembered(*audits: Audit, memory: Memory | None = None) -> Memory:
     found = memory or Memory()
     for one in audits:
         found = after_round(found, one, CELLS, 1.0)
@@ -48,40 +48,40 @@ def confirmed(memory: Memory) -> set[str]:
 
 
 def test_one_round_confirms_nothing_and_the_next_one_does():
-    first = told(audit_at(0, OLD))
+    first = remembered(audit_at(0, OLD))
     assert ({one.id for one in first.sightings}, confirmed(first)) == ({OLD}, set())
-    assert confirmed(told(audit_at(1, OLD), memory=first)) == {OLD}
+    assert confirmed(remembered(audit_at(1, OLD), memory=first)) == {OLD}
 
 
 def test_two_rounds_that_are_too_close_confirm_nothing():
-    first = told(audit_at(0, OLD))
+    first = remembered(audit_at(0, OLD))
     soon = replace(audit_at(0, OLD), taken_at=at(0) + MINUTE / 2)
-    assert confirmed(told(soon, memory=first)) == set()
+    assert confirmed(remembered(soon, memory=first)) == set()
 
 
 def test_other_evidence_has_to_be_confirmed_again_and_is_neither_new_nor_gone():
-    before = told(audit_at(0, OLD), audit_at(1, OLD))
+    before = remembered(audit_at(0, OLD), audit_at(1, OLD))
     before = after_notifying(before, news_in(before, MINUTE))
     audit = audit_at(2, OLD)
     changed = replace(audit, findings=(replace(audit.findings[0], where="elsewhere"),))
-    after = told(changed, memory=before)
+    after = remembered(changed, memory=before)
     assert confirmed(after) == set()
     assert not news_in(after, MINUTE)
     assert not after.has_new
 
 
 def test_what_a_round_no_longer_has_is_gone():
-    before = told(audit_at(0, OLD), audit_at(1, OLD))
-    assert told(audit_at(2), memory=before).sightings == ()
+    before = remembered(audit_at(0, OLD), audit_at(1, OLD))
+    assert remembered(audit_at(2), memory=before).sightings == ()
 
 
 def test_what_comes_back_has_to_be_confirmed_again():
-    assert confirmed(told(audit_at(0, OLD), audit_at(1), audit_at(2, OLD))) == set()
+    assert confirmed(remembered(audit_at(0, OLD), audit_at(1), audit_at(2, OLD))) == set()
 
 
 def test_a_silent_source_makes_nothing_gone():
-    before = told(audit_at(0, OLD), audit_at(1, OLD))
-    after = told(audit_at(2, silent=True), memory=before)
+    before = remembered(audit_at(0, OLD), audit_at(1, OLD))
+    after = remembered(audit_at(2, silent=True), memory=before)
     assert confirmed(after) == {OLD}
     assert after.rounds[-1].state == "incomplete"
     assert not after.has_new
@@ -92,52 +92,52 @@ def test_a_subject_that_could_not_be_checked_is_not_gone():
     unchecked = seen(lost).audit
     [row] = [one for one in unchecked.unchecked if one.subject.uuid == uuid_of("lost")]
     finding = replace(EVERY.findings[0], subject=row.subject)
-    before = told(replace(audit_at(0), findings=(finding,)))
-    after = told(replace(unchecked, taken_at=at(1)), memory=before)
+    before = remembered(replace(audit_at(0), findings=(finding,)))
+    after = remembered(replace(unchecked, taken_at=at(1)), memory=before)
     assert [one.id for one in after.sightings] == [finding.id]
 
 
 def test_what_is_muted_is_no_longer_there():
     muted = seen(BROKEN, said("finding", OLD)).audit
-    after = told(replace(muted, taken_at=at(2)), memory=told(audit_at(0, OLD)))
+    after = remembered(replace(muted, taken_at=at(2)), memory=remembered(audit_at(0, OLD)))
     assert OLD not in {one.id for one in after.sightings}
 
 
 def test_a_failed_round_says_nothing_about_findings():
-    before = told(audit_at(0, OLD))
+    before = remembered(audit_at(0, OLD))
     after = after_failure(before, at(1), 3.0, "it is down")
     assert after.sightings == before.sightings
     assert (after.rounds[-1].state, after.rounds[-1].reason) == ("failed", "it is down")
     assert not after.has_new
-    assert confirmed(told(audit_at(2, OLD), memory=after)) == {OLD}
+    assert confirmed(remembered(audit_at(2, OLD), memory=after)) == {OLD}
 
 
 def test_only_a_finding_that_no_round_had_is_new():
-    first = told(audit_at(0, OLD))
+    first = remembered(audit_at(0, OLD))
     assert first.has_new
-    assert not told(audit_at(1, OLD), memory=first).has_new
+    assert not remembered(audit_at(1, OLD), memory=first).has_new
 
 
 def test_news_are_told_until_somebody_was_told():
-    memory = told(audit_at(0, OLD), audit_at(1, OLD))
+    memory = remembered(audit_at(0, OLD), audit_at(1, OLD))
     news = news_in(memory, MINUTE)
     assert [one.id for one in news.appeared] == [OLD]
     assert news_in(memory, MINUTE) == news
     memory = after_notifying(memory, news)
     assert not news_in(memory, MINUTE)
-    gone = news_in(told(audit_at(2), memory=memory), MINUTE)
+    gone = news_in(remembered(audit_at(2), memory=memory), MINUTE)
     assert (gone.appeared, gone.gone) == ((), (OLD,))
 
 
 def test_another_cloud_has_another_memory():
-    before = told(audit_at(0, OLD))
+    before = remembered(audit_at(0, OLD))
     after = after_round(before, audit_at(1), ["another-cell"], 1.0)
     assert (after.sightings, len(after.rounds)) == ((), 1)
 
 
 def test_the_history_stays_small_and_keeps_its_ends(monkeypatch):
     monkeypatch.setattr(module, "ROUNDS_MAX", 20)
-    memory = told(*(audit_at(minute) for minute in range(200)))
+    memory = remembered(*(audit_at(minute) for minute in range(200)))
     assert len(memory.rounds) <= 20
     moments = [one.at for one in memory.rounds]
     assert moments == sorted(moments)
@@ -150,7 +150,9 @@ IDS = [row.id for row in EVERY.findings]
 @given(st.lists(st.tuples(st.sets(st.sampled_from(IDS)), st.booleans()), min_size=1, max_size=12))
 def test_the_two_look_rule_holds_for_any_rounds(rounds):
     """The oracle looks at the rounds as a whole, without a memory."""
-    memory = told(*(audit_at(n, *ids, silent=silent) for n, (ids, silent) in enumerate(rounds)))
+    memory = remembered(
+        *(audit_at(n, *ids, silent=silent) for n, (ids, silent) in enumerate(rounds))
+    )
     for one in IDS:
         # From the last round that answered in full without it, it was seen in these.
         clear = max(
@@ -164,6 +166,6 @@ def test_the_two_look_rule_holds_for_any_rounds(rounds):
 
 @pytest.mark.parametrize("counts", [(), (OLD,)])
 def test_a_round_counts_by_severity(counts):
-    [ended] = told(audit_at(0, *counts)).rounds
+    [ended] = remembered(audit_at(0, *counts)).rounds
     assert sum(ended.counts.values()) == len(counts)
     assert set(ended.counts) == {"critical", "high", "medium", "low"}

@@ -30,12 +30,12 @@ def value(found: Samples, name: str, **labels: str) -> float:
 
 def test_findings_by_defect_severity_and_whether_they_are_confirmed(tmp_path):
     found = samples(tmp_path / "x", seen_at(BROKEN, 0), seen_at(BROKEN, 5))
-    told = {"defect": "orphaned-allocation", "severity": "medium"}
-    assert value(found, "findings", confirmed="yes", **told) == 1
+    labels = {"defect": "orphaned-allocation", "severity": "medium"}
+    assert value(found, "findings", confirmed="yes", **labels) == 1
     assert value(found, "findings_by_severity", severity="high") == 2
     assert value(found, "findings_by_severity", severity="critical") == 0
     first = samples(tmp_path / "y", seen_at(BROKEN, 0))
-    assert value(first, "findings", confirmed="no", **told) == 1
+    assert value(first, "findings", confirmed="no", **labels) == 1
     assert value(first, "oldest_finding_age_seconds") > 3600
 
 

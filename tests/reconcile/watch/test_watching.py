@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Rounds, one after another: what is published, told and remembered after each."""
+"""Rounds, one after another: what is published, reported and remembered after each."""
 
 import sys
 
@@ -79,7 +79,7 @@ def test_a_folder_that_cannot_be_written_does_not_stop_it(tmp_path):
 
 
 def test_the_hook_runs_when_findings_are_confirmed_and_when_they_are_gone(tmp_path):
-    path = tmp_path / "told"
+    path = tmp_path / "news"
     program = f"import sys; open({str(path)!r}, 'a').write(sys.stdin.read())"
     hook = Hook((sys.executable, "-c", program))
     rounds = [BROKEN, BROKEN, BROKEN, RIGHT, RIGHT]
@@ -91,7 +91,7 @@ def test_the_hook_runs_when_findings_are_confirmed_and_when_they_are_gone(tmp_pa
 
 
 def test_a_hook_that_fails_gets_the_same_news_again(tmp_path):
-    path = tmp_path / "told"
+    path = tmp_path / "news"
     program = (
         f"import os, sys; path = {str(path)!r}; new = not os.path.exists(path)\n"
         "open(path, 'a').write(sys.stdin.read()); sys.exit(int(new))"

@@ -158,11 +158,11 @@ def _tell(
 ) -> bool:
     """Print Nova's lines; whether something could not be released."""
     number, failed = 0, list[str]()
-    told = list(orphans)
+    reported = list(orphans)
     for uuid in _audited(facts, arguments.provider_uuid):
         if facts.providers[uuid].root not in facts.nodes_by_uuid:
             output.tell(f"The compute node for UUID {facts.providers[uuid].root} can not be found")
-        for one in (row for row in told if row.provider == uuid):
+        for one in (row for row in reported if row.provider == uuid):
             output.tell(f"Allocations were set against consumer UUID {one.consumer} {_AFTER}")
             what = f"llocations for consumer UUID {one.consumer} on Resource Provider {uuid}"
             if not arguments.delete:

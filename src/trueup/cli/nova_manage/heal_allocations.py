@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """`nova-manage placement heal_allocations`: instances get back what they should hold.
 
-As Nova's command, but it goes on after an instance that cannot be healed, heals whole allocations,
-and writes them as steps of a run that `trueup undo` takes back.
+As Nova's command, but it continues after an instance that cannot be healed, heals whole
+allocations, and writes them as steps of a run that `trueup undo` takes back.
 """
 
 import argparse
@@ -16,7 +16,7 @@ from trueup.cli.nova_manage.heal_report import (
     CODE_NOTHING,
     CODE_PORTS_NOT_READ,
     Healing,
-    told,
+    print_report,
 )
 from trueup.cli.nova_manage.heal_verdicts import Planned
 from trueup.cli.nova_manage.output import Invalid, Output
@@ -66,7 +66,7 @@ def heal_allocations(
     healing = Healing(arguments, output, planned)
     if written is not None and not arguments.dry_run:
         healing.outcomes = _written(written, cloud, arguments, output)
-    return told(healing, cells)
+    return print_report(healing, cells)
 
 
 def refuse(arguments: argparse.Namespace) -> None:

@@ -153,7 +153,7 @@ def port_updated(change: Change) -> str:
 
 
 def failed_port_updates(changes: Iterable[Change], failed: str, error: str) -> Iterator[str]:
-    """What is told of each port when the update of one of them failed."""
+    """The lines about each port when the update of one of them failed."""
     written: list[str] = []
     for change in changes:
         yield port_updated(change)

@@ -42,7 +42,7 @@ class Healing:
         return self.left is not None and self.left <= 0
 
 
-def told(healing: Healing, cells: Iterable[NovaCell]) -> int:
+def print_report(healing: Healing, cells: Iterable[NovaCell]) -> int:
     """Print everything in Nova's order; the return code."""
     output, facts = healing.output, healing.planned.facts
     silent = {one.source: one.reason for one in facts.coverage.missing}

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """`nova-manage placement sync_aggregates`: providers get into the aggregates of their hosts.
 
-As Nova's command, which only adds. It goes on after a host that it cannot place, and what it wrote
-is a run that `trueup undo` takes back.
+As Nova's command, which only adds. It continues after a host that it cannot place, and what it
+wrote is a run that `trueup undo` takes back.
 """
 
 import argparse
@@ -32,7 +32,7 @@ from trueup.reconcile.steps import Aggregates, Step
 
 @dataclass(slots=True)
 class _Missing:
-    """What was not found, by host; told at the end, as Nova does."""
+    """What was not found, by host; reported at the end, as Nova does."""
 
     mappings: set[str] = field(default_factory=set)
     nodes: set[str] = field(default_factory=set)
@@ -62,7 +62,7 @@ def sync_aggregates(
     for one in facts.coverage.missing:
         output.always(f"An error has occurred:\n{one.source}: {one.reason}")
         codes.append(ERROR)
-    # PARITY: of what was missing, Nova returns the code of what it tells last.
+    # PARITY: of what was missing, Nova returns the code of what it reports last.
     ending = [code for code in codes if code in (CODE_SEVERAL_NODES, CODE_NOT_UPDATED)]
     return (ending or codes[-1:] or [CODE_DONE])[0]
 
@@ -132,10 +132,10 @@ def _placed(
     if uuid not in facts.providers:
         missing.providers[host] = uuid
         return []
-    return _told(host, uuid, aggregate, facts, outcomes, output)
+    return _report_host(host, uuid, aggregate, facts, outcomes, output)
 
 
-def _told(
+def _report_host(
     host: str,
     uuid: str,
     aggregate: HostAggregate,

@@ -120,7 +120,7 @@ class GhostsCommand(CloudVerb):
         for journal in interrupted(arguments.state_dir, removes_definitions):
             if now() - journal.began_at > _CONTINUED_WITHIN:
                 continue
-            say(f"Run {journal.run} was interrupted; going on with it.")
+            say(f"Run {journal.run} was interrupted; continuing it.")
             refuse_unfit(
                 journal.plan, [one.uuid for one in cloud.nova.cells()], now(), _CONTINUED_WITHIN
             )

@@ -350,5 +350,5 @@ def _add_rebuild_options(parser: argparse.ArgumentParser) -> None:
             dest=name,
             metavar="NUMBER",
             type=int,
-            help=f"{name} of the hosts, in place of what nova.conf says",
+            help=f"{name} of the hosts, instead of the value in nova.conf",
         )

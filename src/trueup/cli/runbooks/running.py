@@ -51,7 +51,7 @@ _ONLY_TO_APPLY = {"yes": "--yes", "limit": "--limit"}
 
 
 class RunbookVerb(DocumentVerb, CloudVerb):
-    """A command that prepares a plan for one purpose, and applies it if it is told to."""
+    """A command that prepares a plan for one purpose, and applies it with `--apply`."""
 
     # Whether a run of which a step was refused is taken back, rather than left half done.
     whole = False
@@ -187,9 +187,9 @@ class RunbookVerb(DocumentVerb, CloudVerb):
             self.exit_code = ExitCode.FINDINGS
             return None
         left = sum(1 for step in journal.plan.steps if not journal.is_done(step.id))
-        told = f"Run {journal.run} was interrupted with {counted(left, 'step')} left"
+        interruption = f"Run {journal.run} was interrupted with {counted(left, 'step')} left"
         if journal.interrupted and now() - journal.plan.made_at <= timedelta(hours=AGE_MAX_HOURS):
-            say(f"{told}: going on with it.")
+            say(f"{interruption}: continuing it.")
             with continued(journal.run, cloud, arguments.state_dir) as run:
                 outcomes = follow(run, report)
             prepared = Prepared(self.purpose(arguments), (), journal.plan)
@@ -198,7 +198,9 @@ class RunbookVerb(DocumentVerb, CloudVerb):
             self._take_back(journal.run, journal.plan, arguments, cloud, report)
         elif journal.interrupted:
             closed(journal.run, cloud, arguments.state_dir)
-            say(f"{told}, and its plan is older than {AGE_MAX_HOURS:g} h: a new one is made.")
+            say(
+                f"{interruption}; its plan is older than {AGE_MAX_HOURS:g} h, so a new one is made."
+            )
         return None
 
     def _take_back(
@@ -226,7 +228,7 @@ class RunbookVerb(DocumentVerb, CloudVerb):
         if self.exit_code is not ExitCode.CLEAN:
             if self.whole and any(outcome.result == "refused" for _, outcome in outcomes):
                 self._take_back(run.name, prepared.plan, arguments, cloud, report)
-            say("To go on: run this again.")
+            say("To continue: run this again.")
             return RunbookView(prepared, outcomes, run=run.name)
         left = self.left(arguments, cloud, prepared.plan)
         if left:

@@ -103,7 +103,7 @@ class RequestIds:
         headers: list[tuple[str, str]],
         *rest: Any,
     ) -> Any:
-        """Begin the answer: with the request ID, a line in the log, and the meter told of it."""
+        """Begin the answer: with the request ID, a line in the log, and the meter's count of it."""
         names = {name.lower(): value for name, value in headers}
         if _HEADER not in names:
             headers.append((_HEADER, environ[REQUEST_ID]))

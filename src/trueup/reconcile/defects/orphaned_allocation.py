@@ -94,9 +94,9 @@ def _hands_off(instance: Instance, facts: Facts, options: AuditOptions) -> str |
         return "it has a build request"
     if instance.deleted_at is not None and _is_recent(instance.deleted_at, facts, options):
         age = (facts.taken_at - instance.deleted_at).total_seconds()
-        told = f"{age:.0f} s ago" if age >= 0 else f"{-age:.0f} s ahead of our clock"
+        when = f"{age:.0f} s ago" if age >= 0 else f"{-age:.0f} s ahead of our clock"
         return (
-            f"deleted {told}, within the grace of "
+            f"deleted {when}, within the grace of "
             f"{options.grace_seconds} s: nova-compute may still be cleaning up"
         )
     return None

@@ -66,14 +66,14 @@ def remedy(finding: Finding, facts: Facts) -> tuple[Step, ...] | Declined:
 
 def _judge(root: Provider, former: Former, facts: Facts) -> Verdict:
     subject, node = Subject("provider", root.uuid), former.node
-    told = f"its compute node is deleted in {facts.cells.get(node.cell, node.cell)}"
+    deletion = f"its compute node is deleted in {facts.cells.get(node.cell, node.cell)}"
     if (node.cell, node.host) in facts.services_by_host:
         # SAFETY: a compute service that comes back restores its compute node with this uuid.
         reason = f"the compute service of {node.host} is still there"
-        return LeftAlone(subject, root.name, f"{told}, but {reason}")
+        return LeftAlone(subject, root.name, f"{deletion}, but {reason}")
     if not facts.coverage.complete:
         # SAFETY: a cell that is silent may have the host now.
-        return Unchecked(subject, root.name, f"{told}, but {facts.coverage.gap}")
+        return Unchecked(subject, root.name, f"{deletion}, but {facts.coverage.gap}")
     evidence: Evidence = {
         "provider": provider_evidence(root),
         "compute_node": node_evidence(node, facts),

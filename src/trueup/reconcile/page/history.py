@@ -72,10 +72,10 @@ def history_plot(marks: Sequence[Mark]) -> Plot | None:
         share = (mark.at - first).total_seconds() / span if span else 1.0
         return round(LEFT + share * (RIGHT - LEFT), 1)
 
-    told = [(across(one), one) for one in marks if one.state != "failed"]
-    most = max((one.findings for _, one in told), default=0)
+    audited = [(across(one), one) for one in marks if one.state != "failed"]
+    most = max((one.findings for _, one in audited), default=0)
     return Plot(
-        areas=_areas(told, most),
+        areas=_areas(audited, most),
         incomplete=tuple(across(one) for one in marks if one.state == "incomplete"),
         failed=tuple(across(one) for one in marks if one.state == "failed"),
         most=most,
@@ -85,15 +85,15 @@ def history_plot(marks: Sequence[Mark]) -> Plot | None:
     )
 
 
-def _areas(told: Sequence[tuple[float, Mark]], most: int) -> tuple[Area, ...]:
+def _areas(audited: Sequence[tuple[float, Mark]], most: int) -> tuple[Area, ...]:
     """One area for each severity that ever was."""
-    below = [0] * len(told)
+    below = [0] * len(audited)
     areas = []
     for severity in Severity:
-        own = [one.counts.get(severity.value, 0) for _, one in told]
+        own = [one.counts.get(severity.value, 0) for _, one in audited]
         above = [low + count for low, count in zip(below, own, strict=True)]
         if any(own):
-            positions = [x for x, _ in told]
+            positions = [x for x, _ in audited]
             areas.append(Area(severity, _outline(positions, below, above, most)))
         below = above
     return tuple(areas)

@@ -15,8 +15,8 @@ from trueup.reconcile.report.story import (
     amounts_or_nothing,
     at,
     concern,
+    make_story,
     silent,
-    told,
 )
 
 
@@ -38,7 +38,7 @@ def consumer_story(uuid: str, seen: Observation) -> Story:
     ]
     if move:
         sections += _instance_sections(facts.record(move.instance), facts)
-    return told(Subject("consumer", uuid), uuid, about, sections)
+    return make_story(Subject("consumer", uuid), uuid, about, sections)
 
 
 def instance_story(uuid: str, seen: Observation) -> Story:
@@ -47,7 +47,7 @@ def instance_story(uuid: str, seen: Observation) -> Story:
     record = facts.record(uuid)
     row = facts.alive.get(uuid) or facts.deleted[uuid]
     about = concern(seen, {uuid, *record.moves})
-    return told(Subject("instance", uuid), row.name, about, _instance_sections(record, facts))
+    return make_story(Subject("instance", uuid), row.name, about, _instance_sections(record, facts))
 
 
 def _instance_sections(record: InstanceRecord, facts: Facts) -> list[Section]:

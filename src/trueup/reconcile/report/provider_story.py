@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from trueup.reconcile.facts import ComputeNode, ComputeService, Facts, Provider
 from trueup.reconcile.findings import Subject, counted
 from trueup.reconcile.observation import Observation
-from trueup.reconcile.report.story import Section, Story, at, concern, silent, told
+from trueup.reconcile.report.story import Section, Story, at, concern, make_story, silent
 from trueup.reconcile.residence import Undetermined, provider_of
 
 
@@ -24,7 +24,7 @@ def provider_story(uuid: str, seen: Observation) -> Story:
         Section("Who holds its resources", tuple(_who_holds(holders, facts))),
         Section("Nova says", (*_nodes(nodes, provider, facts), *silent(facts))),
     ]
-    return told(Subject("provider", uuid), provider.name, about, sections)
+    return make_story(Subject("provider", uuid), provider.name, about, sections)
 
 
 def host_story(name: str, seen: Observation) -> Story:
@@ -44,7 +44,7 @@ def host_story(name: str, seen: Observation) -> Story:
         ),
         Section("Who holds its resources", tuple(_who_holds(holders, facts))),
     ]
-    return told(Subject("host", name), name, about, sections)
+    return make_story(Subject("host", name), name, about, sections)
 
 
 def _provider(provider: Provider, facts: Facts) -> Iterator[str]:

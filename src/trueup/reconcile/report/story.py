@@ -82,7 +82,7 @@ def concern(seen: Observation, subjects: Iterable[str]) -> Concern:
     return Concern(seen.audit, seen.facts, frozenset(subjects))
 
 
-def told(subject: Subject, name: str, about: Concern, sections: Iterable[Section]) -> Story:
+def make_story(subject: Subject, name: str, about: Concern, sections: Iterable[Section]) -> Story:
     """The story of a subject: these sections, and then the verdicts and what a plan would do."""
     every = (*sections, *_judgement(about))
     coverage = about.facts.coverage

@@ -16,7 +16,7 @@ KINDS = ("instance", "provider", "consumer", "host")
 
 @dataclass(eq=False)
 class SubjectAmbiguous(Exception):
-    """Several subjects have this name; `candidates` are sentences that tell them apart."""
+    """Several subjects have this name; `candidates` are sentences that distinguish them."""
 
     kind: str
     name: str

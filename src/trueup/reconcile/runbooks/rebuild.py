@@ -183,9 +183,9 @@ def _providers(
             LedgerLine("provider", new, name, old, new, "Nova has its host with this uuid")
         )
     for node in sorted(facts.compute_nodes, key=lambda row: row.uuid):
-        changed, told = _of_node(node, found.get(node.uuid), facts, hosts)
+        changed, new_lines = _of_node(node, found.get(node.uuid), facts, hosts)
         found[node.uuid] = changed
-        lines += told
+        lines += new_lines
     return _sharing(found), moved, lines
 
 

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Watch: audits in rounds, what they have in common, and how it is told. Reads only."""
+"""Watch: audits in rounds, the findings they confirm, and how these are reported. Reads only."""

@@ -42,7 +42,7 @@ class Hook:
         except (OSError, ValueError) as error:
             return f"it cannot be started: {error}"
         try:
-            _, told = process.communicate(msgspec.json.encode(document) + b"\n", self.seconds)
+            _, output = process.communicate(msgspec.json.encode(document) + b"\n", self.seconds)
         except subprocess.TimeoutExpired:
             _kill(process)
             return f"it did not end within {self.seconds:g} s, and was killed"
@@ -51,7 +51,7 @@ class Hook:
             raise
         if not process.returncode:
             return ""
-        words = " ".join(told.decode(errors="replace").split())[:_WORDS_MAX]
+        words = " ".join(output.decode(errors="replace").split())[:_WORDS_MAX]
         return f"it ended with {process.returncode}" + (f": {words}" if words else "")
 
 
@@ -75,12 +75,12 @@ def news_document(memory: Memory, news: News, interval: timedelta) -> dict[str, 
         "unchecked": last.unchecked,
         "findings": len(confirmed),
         "by_severity": {severity.value: counts[severity] for severity in Severity},
-        "appeared": [_told(one) for one in news.appeared],
+        "appeared": [_row(one) for one in news.appeared],
         "gone": list(news.gone),
     }
 
 
-def _told(one: Sighting) -> dict[str, Any]:
+def _row(one: Sighting) -> dict[str, Any]:
     return {
         "id": one.id,
         "defect": one.defect,

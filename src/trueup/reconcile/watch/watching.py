@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The rounds: observe, compare with what is remembered, tell. One after another, never two at once.
+"""The rounds: observe, compare with the memory, report. Two rounds never run at the same time.
 
-SAFETY: nothing here writes to a cloud. A round that fails is told, and the next one goes on.
+SAFETY: nothing here writes to a cloud. A round that fails is reported; the next begins as usual.
 """
 
 import random
@@ -86,7 +86,7 @@ class Watcher:
             self._watch.pause(self._left(time.monotonic() - began))
 
     def round(self) -> None:
-        """One round; a failure of it is remembered and told, and not raised."""
+        """One round; a failure of it is remembered and reported, and not raised."""
         started, began = now(), time.monotonic()
         self.status = replace(self.status, running_since=started)
         phases: dict[str, float] = {}
@@ -141,7 +141,7 @@ class Watcher:
         try:
             remember(memory, self._watch.path)
         except FileUnwritable as error:
-            self._watch.say(f"{error.path} cannot be written: {error.reason}. Watching goes on.")
+            self._watch.say(f"{error.path} cannot be written: {error.reason}. Watching continues.")
         phases["remember"] = time.monotonic() - began
 
     def _publish(self, memory: Memory, phases: dict[str, float]) -> None:

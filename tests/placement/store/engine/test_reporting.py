@@ -26,35 +26,35 @@ class Told(Meter):
 
 
 @pytest.fixture
-def told():
+def reported():
     return Told()
 
 
 @pytest.fixture
-def database(database_url, told):
+def database(database_url, reported):
     with closing(Database(database_url, DatabaseOptions(pool_size=2, overflow=1))) as database:
-        database.report_to(told)
+        database.report_to(reported)
         yield database
 
 
-def test_statements_of_reads_and_writes_are_told(database, told):
+def test_statements_of_reads_and_writes_are_told(database, reported):
     with database.reading() as tx:
         tx.execute(text("SELECT 1"))
         tx.execute(text("SELECT 2"))
     with database.reading(snapshot=True) as tx:
         tx.execute(text("SELECT 3"))
-    assert told.statements >= 3
+    assert reported.statements >= 3
 
 
-def test_connections_are_told_as_they_come_and_go(database, told):
+def test_connections_are_told_as_they_come_and_go(database, reported):
     with database.reading() as tx:
         tx.execute(text("SELECT 1"))
-    assert told.connections[-1][0] > 0
+    assert reported.connections[-1][0] > 0
     database.close()
-    assert told.connections[-1][0] == 0
+    assert reported.connections[-1][0] == 0
 
 
-def test_a_duplicate_key_is_told(database, told):
+def test_a_duplicate_key_is_told(database, reported):
     with database.transaction() as tx:
         tx.execute(text("CREATE TABLE once (id INT PRIMARY KEY)"))
         tx.execute(text("INSERT INTO once VALUES (1)"))
@@ -65,4 +65,4 @@ def test_a_duplicate_key_is_told(database, told):
         tx.execute(text(f"INSERT INTO once VALUES ({next(keys)})"))
 
     add(database)
-    assert told.restarts == ["duplicate", "duplicate"]
+    assert reported.restarts == ["duplicate", "duplicate"]

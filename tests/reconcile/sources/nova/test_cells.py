@@ -72,13 +72,13 @@ def test_of_a_project_the_deleted_and_the_archived_are_found_too(small, nova, ce
 def test_instances_that_are_named_are_read_as_of_a_whole_cell(small, nova, cell1):
     whole = {one.uuid: one for one in nova.contents(cell1).instances}
     alive, dead = uuids(small, "deleted = 0")[:3], uuids(small, "deleted <> 0")[:1]
-    told = nova.instances(cell1, [*alive, *dead, "nobody's"])
-    assert {one.uuid: one for one in told.instances if not one.deleted} == {
+    reported = nova.instances(cell1, [*alive, *dead, "nobody's"])
+    assert {one.uuid: one for one in reported.instances if not one.deleted} == {
         uuid: whole[uuid] for uuid in alive
     }
-    assert [one.uuid for one in told.instances if one.deleted] == dead
-    assert {one.instance for one in told.block_devices} <= {*alive, *dead}
-    assert (told.compute_nodes, told.services) == ((), ())
+    assert [one.uuid for one in reported.instances if one.deleted] == dead
+    assert {one.instance for one in reported.block_devices} <= {*alive, *dead}
+    assert (reported.compute_nodes, reported.services) == ((), ())
 
 
 def test_an_instance_in_another_form_of_its_uuid_is_found_and_read_once(small, nova, cell1):
@@ -86,9 +86,9 @@ def test_an_instance_in_another_form_of_its_uuid_is_found_and_read_once(small, n
     small.sql("nova_cell1", "PRAGMA foreign_keys = OFF")
     small.sql("nova_cell1", "UPDATE instances SET uuid = ? WHERE uuid = ?", uuid.upper(), uuid)
     assert nova.instance_ids(cell1, InstanceFilter()).living[uuid.upper()] == uuid
-    told = nova.instances(cell1, [uuid, uuid.upper()])
-    assert [one.uuid for one in told.instances] == [uuid]
-    assert [one.column for one in told.noted.unread] == ["uuid"]
+    reported = nova.instances(cell1, [uuid, uuid.upper()])
+    assert [one.uuid for one in reported.instances] == [uuid]
+    assert [one.column for one in reported.noted.unread] == ["uuid"]
 
 
 def test_hosts_are_those_of_the_whole_cell(nova, cell1):
@@ -99,8 +99,8 @@ def test_hosts_are_those_of_the_whole_cell(nova, cell1):
 
 def test_moves_of_every_status_are_read(small, nova, cell1):
     rows = small.sql("nova_cell1", "SELECT uuid, status FROM migrations WHERE deleted = 0")
-    told = {(one.uuid, one.status) for one in nova.contents(cell1).migrations}
-    assert told == {(row["uuid"], row["status"]) for row in rows}
+    reported = {(one.uuid, one.status) for one in nova.contents(cell1).migrations}
+    assert reported == {(row["uuid"], row["status"]) for row in rows}
 
 
 def test_moves_are_looked_up_by_their_instance_and_by_their_own_uuid(small, nova, cell1):

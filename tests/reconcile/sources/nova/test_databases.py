@@ -155,8 +155,8 @@ def test_a_template_that_cannot_be_filled_is_refused_by_name(small, pattern):
 
 def test_templates_lead_to_the_cells_of_a_real_cloud(recorded_cloud):
     cloud = recorded_cloud("healthy", "trueup")
-    told = from_nova_conf(cloud.nova_conf).nova
-    expected = {cell.name: told.contents(cell) for cell in told.cells()}
+    reported = from_nova_conf(cloud.nova_conf).nova
+    expected = {cell.name: reported.contents(cell) for cell in reported.cells()}
     damage.map_cells_by_template(cloud)
     by_template = from_nova_conf(cloud.nova_conf).nova
     found = {cell.name: by_template.contents(cell) for cell in by_template.cells()}

@@ -105,13 +105,13 @@ def test_a_build_request_with_nothing_but_nulls_can_be_read():
 
 
 def test_an_aggregate_has_its_hosts_and_its_metadata():
-    told = rows.host_aggregates(
+    reported = rows.host_aggregates(
         Reader("aggregates", Notes()),
         [row(id=1, uuid=UUID, name="fast"), row(id=2, uuid=UUID, name=None)],
         [row(aggregate_id=1, host="h1"), row(aggregate_id=1, host="h2")],
         [row(aggregate_id=1, key="ssd", value="true")],
     )
-    assert told == (
+    assert reported == (
         HostAggregate(UUID, "fast", ("h1", "h2"), {"ssd": "true"}),
         HostAggregate(UUID, "", (), {}),
     )

@@ -42,11 +42,11 @@ def flavor_text(**fields: object) -> str:
 
 def read(image: dict[str, str] | None = None, **columns: object) -> tuple[Instance, Notes]:
     """One row as a fact, and what was noted about it."""
-    told = {"id": 7, "extra_id": 70, "uuid": UUID, "deleted": 0, "image_ref": "an-image"}
-    told |= {"flavor": flavor_text()} | columns
+    reported = {"id": 7, "extra_id": 70, "uuid": UUID, "deleted": 0, "image_ref": "an-image"}
+    reported |= {"flavor": flavor_text()} | columns
     notes = Notes()
     rows = instance_rows.InstanceRows("a-cell", notes, Beside(images={UUID: image or {}}))
-    [one] = rows.every([row(**NOTHING | told)])
+    [one] = rows.every([row(**NOTHING | reported)])
     return one, notes
 
 
@@ -54,7 +54,7 @@ def instance(image: dict[str, str] | None = None, **columns: object) -> Instance
     return read(image, **columns)[0]
 
 
-def told(notes: Notes) -> list[tuple[str, str, str]]:
+def reported(notes: Notes) -> list[tuple[str, str, str]]:
     return [(one.table, one.row, one.column) for one in notes.unread]
 
 

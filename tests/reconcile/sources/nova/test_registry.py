@@ -43,9 +43,9 @@ def test_aggregates_have_their_hosts(small, nova):
         "nova_api",
         "SELECT a.uuid, h.host FROM aggregates a JOIN aggregate_hosts h ON h.aggregate_id = a.id",
     )
-    told = {(one.uuid, host) for one in whole(nova).host_aggregates for host in one.hosts}
-    assert told == {(row["uuid"], row["host"]) for row in expected}
-    assert told
+    reported = {(one.uuid, host) for one in whole(nova).host_aggregates for host in one.hosts}
+    assert reported == {(row["uuid"], row["host"]) for row in expected}
+    assert reported
 
 
 def test_of_a_few_instances_only_theirs_is_read(nova):

@@ -122,8 +122,8 @@ def test_a_cell_of_each_release_is_read_and_what_it_lacks_is_named(nova, release
     assert [node.uuid for node in contents.compute_nodes] == [NODE]
     assert [service.host for service in contents.services] == ["h1"]
     assert [device.parent_interface for device in contents.pci_devices] == ["ens1"]
-    told = {one.what for one in contents.noted.unsupported}
-    assert told <= UNSUPPORTED.get(release[0], set())
+    reported = {one.what for one in contents.noted.unsupported}
+    assert reported <= UNSUPPORTED.get(release[0], set())
     assert contents.noted.unread_rows == 0
     found = nova.lookup(cell, [SERVER], [SERVER])
     assert [row.uuid for row in found.instances] == [SERVER]
@@ -135,8 +135,8 @@ def test_what_the_oldest_lacks_is_what_came_later(tmp_path):
     mapping = {"id": 1, "uuid": NODE, "name": "cell1", "database_connection": cell}
     api = filled(OLDEST, "api", tmp_path / "api.sqlite", {"cell_mappings": mapping})
     nova = NovaDatabases(api, None)
-    told = {one.what for one in nova.contents(nova.cells()[0]).noted.unsupported}
-    assert {"instances.hidden", "migrations.cross_cell_move"} <= told
+    reported = {one.what for one in nova.contents(nova.cells()[0]).noted.unsupported}
+    assert {"instances.hidden", "migrations.cross_cell_move"} <= reported
 
 
 def test_an_api_database_of_each_release_is_read(nova):
@@ -151,8 +151,8 @@ def test_an_api_database_of_each_release_is_read(nova):
 @pytest.mark.parametrize("release", OBJECTS)
 def test_objects_as_the_classes_of_each_release_write_them(release, tmp_path):
     """A flavor with dedicated CPUs, its NUMA topology, a PCI request, an assigned resource."""
-    told = json.loads((SCHEMAS / f"nova-{release}-objects.json").read_text())
-    text = {name: json.dumps(value) for name, value in told.items()}
+    reported = json.loads((SCHEMAS / f"nova-{release}-objects.json").read_text())
+    text = {name: json.dumps(value) for name, value in reported.items()}
     kept = ("flavor", "numa_topology", "pci_requests")
     extra = ROWS["cell"]["instance_extra"] | {name: text[name] for name in kept}
     if "resources" in text:

@@ -43,5 +43,5 @@ def test_allocations_without_a_consumer_are_summed():
 
 def test_rows_of_a_provider_that_does_not_exist_are_counted():
     rows = [SimpleNamespace(resource_provider_id=number) for number in (7, 7, 8)]
-    told = {one.subject: one.amount for one in dangling("inventories", rows)}
-    assert told == {"inventories 7": 2, "inventories 8": 1}
+    reported = {one.subject: one.amount for one in dangling("inventories", rows)}
+    assert reported == {"inventories 7": 2, "inventories 8": 1}

@@ -70,7 +70,7 @@ class Database:
         self.write_slots = WriteSlots(reporting.connections_max(self._engine))
         """For whoever serves requests in several threads."""
         self.meter = IGNORED
-        """What is told about conflicts, statements and connections."""
+        """Counts conflicts, statements and connections."""
         # SAFETY: by process, for two of them must not number their changes in one row.
         self._idle_writers: dict[int, list[changes.Writer]] = {}
 

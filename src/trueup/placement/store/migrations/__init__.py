@@ -2,7 +2,7 @@
 """The schema through the years, by upstream's Alembic revision ids; and tables of our own.
 
 The revisions give the tables that upstream's give, so either of the two may upgrade a database
-and the other goes on from there. What we add has names with the prefix `trueup_`, and upstream
+and the other continues from there. What we add has names with the prefix `trueup_`, and upstream
 never looks at it.
 """
 

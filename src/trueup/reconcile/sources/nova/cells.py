@@ -112,8 +112,8 @@ class CellReading:
     def instances(self, uuids: Sequence[str]) -> CellContents:
         """These instances with their devices, and migrations of them or with these uuids."""
         query = queries.alive(self._columns)
-        told = self._session.rows_of(query, tables.instances.c.uuid, uuids)
-        rows = {row.id: row for row in told}.values()
+        selected = self._session.rows_of(query, tables.instances.c.uuid, uuids)
+        rows = {row.id: row for row in selected}.values()
         written = {row.uuid for row in rows}
         devices = self._devices(uuids)
         beside = self._beside(devices, sorted(written))
@@ -149,8 +149,8 @@ class CellReading:
         for table in (tables.instances, tables.shadow_instances):
             if uuids and self._columns.has(table):
                 query = queries.named(self._columns, table)
-                told = self._session.rows_of(query, table.c.uuid, uuids)
-                found += rows.every(told, archived=table is tables.shadow_instances)
+                selected = self._session.rows_of(query, table.c.uuid, uuids)
+                found += rows.every(selected, archived=table is tables.shadow_instances)
         return tuple(found)
 
     def _migrations(self) -> tuple[Migration, ...]:

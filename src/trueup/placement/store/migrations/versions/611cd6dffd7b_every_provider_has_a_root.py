@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Changes nothing; goes on only when every provider has a root (Train)."""
+"""Changes nothing; continues only when every provider has a root (Train)."""
 
 import sqlalchemy as sa
 from alembic import op

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Changes nothing; goes on only when every allocation has a consumer (Train)."""
+"""Changes nothing; continues only when every allocation has a consumer (Train)."""
 
 import sqlalchemy as sa
 from alembic import op
