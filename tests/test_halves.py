@@ -21,13 +21,15 @@ HALVES = {
         "trueup.cli.runbooks.rebuild",
         "trueup.lab",
     ),
-    "reconcile": ("trueup.cli", "trueup.reconcile", "trueup.shadow"),
+    "reconcile": ("trueup.cli", "trueup.reconcile", "trueup.shadow", "trueup.web"),
     "service": (
         "trueup.cli.main",
+        "trueup.cli.page",
         "trueup.cli.serve",
         "trueup.cli.why",
         "trueup.model",
         "trueup.placement",
+        "trueup.web",
     ),
 }
 # Commands that need more than the reconcile half.

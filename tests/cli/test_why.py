@@ -2,19 +2,14 @@
 """trueup why, over a database that a service wrote."""
 
 from contextlib import closing
-from urllib.parse import parse_qsl
 
 import pytest
 
 from tests.cli.running import trueup
 from tests.placement.client import UUID, Client
-from trueup.cli.why import text_of
 from trueup.exit_codes import ExitCode
-from trueup.placement.api.wire import candidates
 from trueup.placement.app import make_app
-from trueup.placement.index.why.filters import filters_of
 from trueup.placement.store import schema
-from trueup.placement.why import question_of
 
 LINE = (
     "INFO placement.requestlog [req-1 req-2] 10.0.0.9 "
@@ -106,30 +101,3 @@ def test_a_database_that_is_away_ends_with_5():
     ran = trueup("why", "--database", "mysql+pymysql://x@127.0.0.1:1/p", "resources=VCPU:1")
     assert ran.code == ExitCode.INCOMPLETE
     assert "the database does not answer" in ran.err
-
-
-def test_filters_are_told_as_the_query_has_them():
-    query = (
-        "resources=VCPU:4,DISK_GB:1&required=A,!B&required=in:C,D"
-        f"&member_of=in:{UUID(7)},{UUID(8)}&member_of=!{UUID(9)}"
-        f"&in_tree={UUID(1)}&root_required=E,!F&resources_A=VCPU:1&resources_B=VCPU:1"
-        "&group_policy=isolate&same_subtree=_A,_B"
-    )
-    question = question_of(query, None)
-    request = candidates.parse(parse_qsl(question.query), question.version)
-    assert [text_of(one) for one in filters_of(request)] == [
-        "resources=VCPU:4",
-        "resources=DISK_GB:1",
-        "required=A",
-        "required=in:C,D",
-        "required=!B",
-        f"member_of=in:{UUID(7)},{UUID(8)}",
-        f"member_of=!{UUID(9)}",
-        f"in_tree={UUID(1)}",
-        "resources_A=VCPU:1",
-        "resources_B=VCPU:1",
-        "root_required=E",
-        "root_required=!F",
-        "group_policy=isolate",
-        "same_subtree=_A,_B",
-    ]

@@ -26,6 +26,7 @@ from trueup.reconcile.report import story_subjects
 from trueup.reconcile.runbooks import ghosts, rebuild
 from trueup.reconcile.sources import errors as cloud
 from trueup.reconcile.watch import errors as watch
+from trueup.web import errors as web
 
 # Error type → exit code, and its sentence: what is wrong, and what to do.
 _WORDS: dict[type[Exception], tuple[ExitCode, Callable[[Any], str]]] = {
@@ -163,7 +164,7 @@ _WORDS: dict[type[Exception], tuple[ExitCode, Callable[[Any], str]]] = {
             f"{e.folder} cannot be used: {e.reason}. Name a folder of yours with --state-dir."
         ),
     ),
-    watch.AddressUnusable: (
+    web.AddressUnusable: (
         ExitCode.USAGE,
         lambda e: (
             f"nothing can be served at {e.address}: {e.reason}. Name a free port of this machine "

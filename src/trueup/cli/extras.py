@@ -4,7 +4,7 @@
 from collections.abc import Sequence
 
 # A command that needs both halves has an extra that installs both, so that one answer is enough.
-_EXTRAS_OF_COMMANDS = {"demo": "demo", "rehearse": "demo", "watch": "reconcile"}
+_EXTRAS_OF_COMMANDS = {"demo": "demo", "page": "service", "rehearse": "demo", "watch": "reconcile"}
 
 _EXTRAS = {
     "jinja2": "reconcile",

@@ -49,6 +49,7 @@ COMMANDS = {
     "rekey": "trueup.cli.runbooks.rekey:RekeyCommand",
     "retire": "trueup.cli.runbooks.retire:RetireCommand",
     "why": "trueup.cli.why:WhyCommand",
+    "page": "trueup.cli.page:PageCommand",
     "shadow": "trueup.cli.shadow:ShadowCommand",
     "serve": "trueup.cli.serve:ServeCommand",
     "demo": "trueup.cli.demo:DemoCommand",

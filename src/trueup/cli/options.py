@@ -85,6 +85,36 @@ def refuse_ways_of_reading(arguments: argparse.Namespace) -> None:
     )
 
 
+def add_placement_options(group: argparse._ActionsContainer) -> None:
+    """Which placement.conf, or which database, for commands that read Placement's own database."""
+    group.add_argument(
+        "--config-file", metavar="FILE", action="append", default=[], help="a placement.conf"
+    )
+    group.add_argument(
+        "--config-dir", metavar="DIR", action="append", default=[], help="a placement.conf.d"
+    )
+    group.add_argument(
+        "--database", metavar="URL", help="this database, whatever placement.conf says"
+    )
+
+
+def placement_words(arguments: argparse.Namespace) -> list[str]:
+    """The options for oslo.config. Raises OptionRefused where a database is named as well."""
+    words = [f"--config-file={path}" for path in arguments.config_file]
+    words += [f"--config-dir={path}" for path in arguments.config_dir]
+    if words and arguments.database:
+        raise OptionRefused("--database", "--database and --config-file name two ledgers: use one")
+    return words
+
+
+def host_and_port(option: str, text: str, example: str) -> tuple[str, int]:
+    """HOST:PORT, with an address of IPv6 in brackets or not. Raises OptionRefused."""
+    host, colon, port = text.rpartition(":")
+    if not (colon and host and port.isdecimal() and int(port) < 1 << 16):
+        raise OptionRefused(option, f"'{text}' is no HOST:PORT, such as {example}")
+    return host.strip("[]"), int(port)
+
+
 def refuse_columns(asked: Iterable[str], columns: Sequence[str]) -> None:
     """Raise OptionRefused for a column that a table does not have."""
     unknown = [name for name in asked if name not in columns]

@@ -12,7 +12,7 @@ from types import FrameType
 
 from trueup.cli.exits import explained, unforeseen
 from trueup.cli.judging import add_audit_options, audit_options
-from trueup.cli.options import OptionRefused
+from trueup.cli.options import OptionRefused, host_and_port
 from trueup.cli.progress import say
 from trueup.cli.verb import CloudVerb, add_state_option
 from trueup.exit_codes import ExitCode
@@ -79,7 +79,7 @@ class WatchCommand(CloudVerb):
         return _COLUMNS
 
     def act(self, arguments: argparse.Namespace) -> Table:
-        host, port = _address(arguments.listen)
+        host, port = host_and_port("--listen", arguments.listen, LISTEN)
         hook = _hook(arguments.notify)
         audit_options(arguments)
         with self.cloud(arguments):
@@ -131,13 +131,6 @@ class WatchCommand(CloudVerb):
 def _explain(error: Exception) -> str:
     known = explained(error)
     return (known[1] if known else unforeseen(error)).rstrip(".")
-
-
-def _address(text: str) -> tuple[str, int]:
-    host, colon, port = text.rpartition(":")
-    if not (colon and host and port.isdecimal() and int(port) < 1 << 16):
-        raise OptionRefused("--listen", f"'{text}' is no HOST:PORT, such as {LISTEN}")
-    return host.strip("[]"), int(port)
 
 
 def _hook(text: str | None) -> Hook | None:

@@ -2,19 +2,18 @@
 """trueup why: which hosts each filter of a query for candidates leaves out."""
 
 import argparse
-from functools import singledispatch
 from pathlib import Path
 from typing import Any
 
 from cliff.columns import FormattableColumn
 from cliff.lister import Lister
 
+from trueup.cli.options import OptionRefused, add_placement_options, placement_words
 from trueup.cli.progress import complain, say
 from trueup.cli.usage import with_short_errors
 from trueup.exit_codes import ExitCode, table
-from trueup.placement import why
+from trueup.placement import why, why_words
 from trueup.placement.config import ConfigurationUnusable
-from trueup.placement.index.why import filters
 from trueup.placement.index.why.explain import Step
 
 COLUMNS = ("Filter", "Hosts left", "Left without it", "Nearest that it leaves out")
@@ -43,13 +42,16 @@ class WhyCommand(Lister):
         parser.formatter_class = argparse.RawDescriptionHelpFormatter
         parser.add_argument("query", metavar="QUERY", nargs="?", help="the query, or a URL with it")
         _add_question(parser)
-        _add_where(parser.add_argument_group("which ledger"))
+        add_placement_options(parser.add_argument_group("which ledger"))
         return parser
 
     def run(self, parsed_args: argparse.Namespace) -> int:
         self.exit_code = ExitCode.CLEAN
         try:
             super().run(parsed_args)
+        except OptionRefused as error:
+            complain(error.reason)
+            return ExitCode.USAGE
         except (why.QuestionUnusable, ConfigurationUnusable) as error:
             complain(str(error))
             return ExitCode.USAGE
@@ -61,15 +63,12 @@ class WhyCommand(Lister):
     def take_action(self, parsed_args: argparse.Namespace) -> tuple[Any, Any]:
         """One row for each filter."""
         question = _question(parsed_args)
-        words = [f"--config-file={path}" for path in parsed_args.config_file]
-        words += [f"--config-dir={path}" for path in parsed_args.config_dir]
-        if words and parsed_args.database:
-            raise why.QuestionUnusable("--database and --config-file name two ledgers: use one")
+        words = placement_words(parsed_args)
         reason = why.why(words, parsed_args.database, question)
         found = reason.explanation
         if not found.left:
             self.exit_code = ExitCode.FINDINGS
-        say(_verdict(found.hosts, found.steps))
+        say(why_words.verdict(found))
         first = ("all hosts", found.hosts, "", Lines([]))
         return COLUMNS, [first, *(_row(step, reason.names) for step in found.steps)]
 
@@ -85,18 +84,6 @@ def _add_question(parser: argparse.ArgumentParser) -> None:
         "--request-id", metavar="ID", help="the ID of the request in the log: req-..."
     )
     parser.add_argument("--microversion", metavar="1.N", help="of the query (default: the newest)")
-
-
-def _add_where(group: Any) -> None:
-    group.add_argument(
-        "--config-file", metavar="FILE", action="append", default=[], help="a placement.conf"
-    )
-    group.add_argument(
-        "--config-dir", metavar="DIR", action="append", default=[], help="a placement.conf.d"
-    )
-    group.add_argument(
-        "--database", metavar="URL", help="this database, whatever placement.conf says"
-    )
 
 
 def _question(arguments: argparse.Namespace) -> why.Question:
@@ -119,78 +106,9 @@ def _question(arguments: argparse.Namespace) -> why.Question:
     return found
 
 
-def _verdict(hosts: int, steps: tuple[Step, ...]) -> str:
-    decisive = next((step for step in steps if not step.left), None)
-    if decisive is None:
-        return f"{steps[-1].left if steps else hosts} of {hosts} hosts have candidates."
-    text = text_of(decisive.filter)
-    return f"No host is left after {text}: it leaves out the last {decisive.lost} of {hosts}."
-
-
 def _row(step: Step, names: dict[str, str]) -> tuple[Any, ...]:
     near = [f"{names.get(miss.root_uuid, miss.root_uuid)}: {miss.lacks}" for miss in step.nearest]
     more = step.lost - len(near)
     words = [*near, f"and {more} more"] if more > 0 else near
     without = "" if step.left_without is None else step.left_without
-    return text_of(step.filter), step.left, without, Lines(words)
-
-
-@singledispatch
-def text_of(one: object) -> str:
-    """A filter as the query has it."""
-    raise NotImplementedError(type(one).__name__)
-
-
-@text_of.register
-def _(one: filters.Resource) -> str:
-    return f"resources{one.suffix}={one.name}:{one.amount}"
-
-
-@text_of.register
-def _(one: filters.RequiredTrait) -> str:
-    return f"required{one.suffix}={_any_of(one.any_of)}"
-
-
-@text_of.register
-def _(one: filters.ForbiddenTraits) -> str:
-    return f"required{one.suffix}={','.join(f'!{name}' for name in sorted(one.names))}"
-
-
-@text_of.register
-def _(one: filters.MemberOf) -> str:
-    return f"member_of{one.suffix}={_any_of(one.any_of)}"
-
-
-@text_of.register
-def _(one: filters.NotMemberOf) -> str:
-    return f"member_of{one.suffix}=!{_any_of(one.aggregates)}"
-
-
-@text_of.register
-def _(one: filters.InTree) -> str:
-    return f"in_tree{one.suffix}={one.uuid}"
-
-
-@text_of.register
-def _(one: filters.RootRequired) -> str:
-    return f"root_required={one.name}"
-
-
-@text_of.register
-def _(one: filters.RootForbidden) -> str:
-    return f"root_required={','.join(f'!{name}' for name in sorted(one.names))}"
-
-
-@text_of.register
-def _(_one: filters.Isolate) -> str:
-    return "group_policy=isolate"
-
-
-@text_of.register
-def _(one: filters.SameSubtree) -> str:
-    return f"same_subtree={','.join(sorted(one.suffixes))}"
-
-
-def _any_of(names: frozenset[str]) -> str:
-    listed = ",".join(sorted(names))
-    return f"in:{listed}" if len(names) > 1 else listed
+    return why_words.text_of(step.filter), step.left, without, Lines(words)

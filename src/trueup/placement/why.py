@@ -5,8 +5,8 @@ It only reads, also where upstream's service uses the database.
 """
 
 import re
-from collections.abc import Iterable, Sequence
-from contextlib import closing
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from typing import Any
 from urllib.parse import parse_qsl
@@ -86,26 +86,39 @@ def why(words: Sequence[str], database_url: str | None, question: Question) -> R
     `words` are options of the command line, as --config-file. Raises QuestionUnusable,
     LedgerAway and ConfigurationUnusable.
     """
+    with closing(open_ledger(words, database_url)) as database:
+        return reason_in(database, question)
+
+
+def open_ledger(words: Sequence[str], database_url: str | None) -> Database:
+    """The database of placement.conf, or another one. Raises ConfigurationUnusable."""
     if database_url is not None:
         settings = config.from_mapping({"placement_database": {"connection": database_url}})
     else:
         settings = config.read(config.load(words))
-    with closing(config.open_for_maintenance(settings)) as database:
-        try:
-            return _reason(database, question)
-        except availability.DatabaseError as error:
-            if availability.is_away(error):
-                raise LedgerAway(availability.reason(error)) from error
-            raise config.ConfigurationUnusable(
-                f"the database cannot be read: {availability.reason(error)}"
-            ) from error
+    return config.open_for_maintenance(settings)
 
 
-def _reason(database: Database, question: Question) -> Reason:
+@contextmanager
+def reading(database: Database) -> Iterator[Transaction]:
+    """A block that reads one moment of a ledger. Raises LedgerAway and ConfigurationUnusable."""
+    try:
+        with database.reading(snapshot=True) as tx:
+            yield tx
+    except availability.DatabaseError as error:
+        if availability.is_away(error):
+            raise LedgerAway(availability.reason(error)) from error
+        raise config.ConfigurationUnusable(
+            f"the database cannot be read: {availability.reason(error)}"
+        ) from error
+
+
+def reason_in(database: Database, question: Question) -> Reason:
+    """Explain a query. Raises QuestionUnusable, LedgerAway and ConfigurationUnusable."""
     pairs = parse_qsl(question.query, keep_blank_values=True)
     try:
         request = candidates.parse(pairs, question.version)
-        with database.reading(snapshot=True) as tx:
+        with reading(database) as tx:
             explanation = explain(request, load(tx))
             return Reason(explanation, _names(tx, explanation))
     except Refused as refused:

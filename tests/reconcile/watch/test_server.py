@@ -11,9 +11,9 @@ import requests
 from tests.reconcile.planning import BROKEN
 from tests.reconcile.watch.watching import scene, seen_at
 from trueup.reconcile.clock import now
-from trueup.reconcile.watch.errors import AddressUnusable
 from trueup.reconcile.watch.server import serving
 from trueup.reconcile.watch.status import STUCK_AFTER, WatchStatus
+from trueup.web.errors import AddressUnusable
 
 LOOPBACK = "127.0.0.1"
 

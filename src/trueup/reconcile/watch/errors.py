@@ -17,11 +17,3 @@ class FolderUnusable(Exception):
 
     folder: str
     reason: str
-
-
-@dataclass(eq=False)
-class AddressUnusable(Exception):
-    """Nothing can be served at this address: it is taken, or not of this machine."""
-
-    address: str
-    reason: str

@@ -1,0 +1,59 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`trueup page`: the pages of a ledger, served while a block runs."""
+
+import ipaddress
+import socket
+from collections.abc import Iterator, Sequence
+from contextlib import closing, contextmanager
+from dataclasses import dataclass
+from importlib.metadata import version
+
+from trueup.placement import why
+from trueup.placement.page.site import Site
+from trueup.placement.store.reads import browsing
+from trueup.web import server
+from trueup.web.errors import AddressUnusable
+
+_LOOPBACK_NAMES = ("localhost", "127.0.0.1", "::1")
+
+
+@dataclass(eq=False)
+class NotLoopback(Exception):
+    """Others than the users of this machine could read the ledger at this address."""
+
+    address: str
+
+
+@dataclass(frozen=True, slots=True)
+class ListenAt:
+    """Where to listen; `insecure`: on another interface than loopback too."""
+
+    host: str
+    port: int
+    insecure: bool = False
+
+
+@contextmanager
+def serving(words: Sequence[str], database_url: str | None, at: ListenAt) -> Iterator[int]:
+    """Serve the ledger of placement.conf, or another one; yields the port.
+
+    Raises NotLoopback, AddressUnusable, LedgerAway and ConfigurationUnusable before it listens.
+    """
+    address = _address(at.host)
+    is_loopback = ipaddress.ip_address(address).is_loopback
+    if not (is_loopback or at.insecure):
+        raise NotLoopback(address)
+    hosts = {*_LOOPBACK_NAMES, at.host.lower(), address} if is_loopback else None
+    with closing(why.open_ledger(words, database_url)) as database:
+        with why.reading(database) as tx:
+            browsing.count_trees(tx)
+        site = Site(database, hosts, version("trueup"))
+        with server.serving(address, at.port, site.answer) as port:
+            yield port
+
+
+def _address(host: str) -> str:
+    try:
+        return str(socket.getaddrinfo(host, None, type=socket.SOCK_STREAM)[0][4][0])
+    except OSError as error:
+        raise AddressUnusable(host, str(error.strerror)) from error

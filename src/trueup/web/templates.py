@@ -1,0 +1,52 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Templates of pages. Everything that is put into one is escaped."""
+
+from collections.abc import Callable
+from datetime import datetime
+from importlib.resources import files
+from typing import Any
+
+from jinja2 import Environment, PackageLoader, StrictUndefined
+from markupsafe import Markup
+
+
+class Templates:
+    """The folder `templates` of a package.
+
+    The filter `moment` makes `2026-11-21 12:00:00` of a time in UTC, and `number` puts a narrow
+    space between thousands; `filters` are more of them, by name.
+    """
+
+    def __init__(self, package: str, **filters: Callable[..., str]) -> None:
+        self._folder = files(package) / "templates"
+        self._environment = Environment(
+            loader=PackageLoader(package, "templates"),
+            autoescape=True,
+            undefined=StrictUndefined,
+            trim_blocks=True,
+            lstrip_blocks=True,
+        )
+        self._environment.filters |= {"moment": _moment, "number": _number, **filters}
+
+    def render(self, template: str, **values: Any) -> bytes:
+        """A template as UTF-8."""
+        text = self._environment.get_template(template).render(**values)
+        # A lone surrogate, as a broken name may have, is no character of UTF-8.
+        return text.encode("utf-8", "replace")
+
+    def part(self, name: str) -> Markup:
+        """A style sheet or a script, as it is."""
+        return Markup((self._folder / name).read_text(encoding="utf-8"))
+
+
+def style() -> Markup:
+    """The style sheet that all pages share."""
+    return Markup((files(__package__) / "style.css").read_text(encoding="utf-8"))
+
+
+def _moment(time: datetime | None) -> str:
+    return time.isoformat(sep=" ", timespec="seconds") if time else ""
+
+
+def _number(amount: int) -> str:
+    return f"{amount:,}".replace(",", "\N{NARROW NO-BREAK SPACE}")

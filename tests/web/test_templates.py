@@ -1,0 +1,48 @@
+# SPDX-License-Identifier: Apache-2.0
+from datetime import datetime
+
+import pytest
+
+from trueup.web.templates import Templates, style
+
+TEXT = (
+    "<b>{{ text }}</b> {{ amount | number }} {{ time | moment }}{{ none | moment }} {{ 1 | twice }}"
+)
+
+
+@pytest.fixture
+def templates(tmp_path, monkeypatch) -> Templates:
+    """Those of a package with one template."""
+    folder = tmp_path / "paged" / "templates"
+    folder.mkdir(parents=True)
+    (tmp_path / "paged" / "__init__.py").touch()
+    (folder / "page.html").write_text(TEXT)
+    monkeypatch.syspath_prepend(tmp_path)
+    return Templates("paged", twice=lambda one: f"{one}{one}")
+
+
+def rendered(templates: Templates, text: str) -> str:
+    time = datetime(2026, 11, 22, 12, 0, 1)
+    page = templates.render("page.html", text=text, amount=1234567, time=time, none=None)
+    return page.decode()
+
+
+def test_what_is_put_into_a_template_is_escaped(templates):
+    assert rendered(templates, "<script>").startswith("<b>&lt;script&gt;</b>")
+
+
+def test_a_name_that_is_no_unicode_makes_a_page_all_the_same(templates):
+    assert rendered(templates, "web\ud800").startswith("<b>web?</b>")
+
+
+def test_numbers_and_times_are_for_people(templates):
+    assert rendered(templates, "").endswith("1\u202f234\u202f567 2026-11-22 12:00:01 11")
+
+
+def test_a_part_is_as_it_is(templates):
+    assert templates.part("page.html") == TEXT
+
+
+def test_the_style_has_both_schemes_and_loads_nothing():
+    assert "prefers-color-scheme: dark" in style()
+    assert "url(" not in style()
