@@ -11,6 +11,7 @@ from cliff.command import Command
 
 from trueup.cli.options import OptionRefused, add_placement_options, host_and_port, placement_words
 from trueup.cli.progress import complain, say
+from trueup.cli.usage import with_short_errors
 from trueup.exit_codes import ExitCode, table
 from trueup.placement import why
 from trueup.placement.config import ConfigurationUnusable
@@ -28,7 +29,7 @@ class PageCommand(Command):
     """
 
     def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
-        parser = super().get_parser(prog_name)
+        parser = with_short_errors(super().get_parser(prog_name))
         parser.epilog = table()
         parser.formatter_class = argparse.RawDescriptionHelpFormatter
         add_placement_options(parser.add_argument_group("which ledger"))

@@ -50,7 +50,7 @@ function _shtab_trueup_using
   test "$_shtab_trueup_cmdpath" = "$argv"
 end
 
-set -g _shtab_trueup_commands apply audit complete defects demo explain ghosts journal ledger 'ledger export' 'ledger import' merge nova-manage 'nova-manage placement' 'nova-manage placement heal_allocations' 'nova-manage placement audit' 'nova-manage placement sync_aggregates' plan 'plan show' rebuild rehearse rekey report retire serve shadow snapshot 'snapshot save' 'snapshot show' undo watch why
+set -g _shtab_trueup_commands apply audit complete defects demo explain ghosts journal ledger 'ledger export' 'ledger import' merge nova-manage 'nova-manage placement' 'nova-manage placement heal_allocations' 'nova-manage placement audit' 'nova-manage placement sync_aggregates' page plan 'plan show' rebuild rehearse rekey report retire serve shadow snapshot 'snapshot save' 'snapshot show' undo watch why
 set -g _shtab_trueup_opts_with_value --acknowledged --against --backup --by --cell --cell-database --cell-timeout --column --compute-id --concurrency --config-dir --config-file --consumer --database --defect --discard --domain --first --for --format --from --from-log --grace --host --html --instance --interval --into --libvirt --libvirt-uri --limit --listen --log-file --max-age --max-count --max-width --microversion --mirror --mute --notify --nova-conf --nova-database --os-cloud --out --pause --placement-conf --placement-database --port --port-provider --project --provider --quote --rate --reason --replan --request-id --reserved-host-cpus --reserved-host-disk-mb --reserved-host-memory-mb --resource_provider --rounds --save --seconds --seed --service --severity --shell --sort-column --state-dir --step --threads --wait --workers -c -f
 
 complete -c trueup -e
@@ -362,6 +362,13 @@ complete -c trueup -n '_shtab_trueup_using nova-manage placement sync_aggregates
 complete -c trueup -n '_shtab_trueup_using nova-manage placement sync_aggregates' -l concurrency -x -d 'how many steps are written side by side (default: 4)'
 complete -c trueup -n '_shtab_trueup_using nova-manage placement sync_aggregates' -l placement-database -x -d 'read the ledger from Placement'"'"'s database; writes still go over its API'
 complete -c trueup -n '_shtab_trueup_using nova-manage placement sync_aggregates' -l state-dir -x -d 'where journals are kept (default: $TRUEUP_STATE_DIR, or trueup in $XDG_STATE_HOME)'
+complete -c trueup -n '_shtab_trueup_using; and test $_shtab_trueup_npos -eq 0' -a page -d 'Show a ledger in a browser: trees and usage, search, providers, consumers, why no host'
+complete -c trueup -n '_shtab_trueup_using page' -s h -l help -d 'show this help message and exit'
+complete -c trueup -n '_shtab_trueup_using page' -l config-file -x -d 'a placement.conf'
+complete -c trueup -n '_shtab_trueup_using page' -l config-dir -x -d 'a placement.conf.d'
+complete -c trueup -n '_shtab_trueup_using page' -l database -x -d 'this database, whatever placement.conf says'
+complete -c trueup -n '_shtab_trueup_using page' -l listen -x -d 'where the pages are served; port 0 takes a free one (default: 127.0.0.1:8779)'
+complete -c trueup -n '_shtab_trueup_using page' -l insecure -d 'listen on another address than loopback without authentication'
 complete -c trueup -n '_shtab_trueup_using; and test $_shtab_trueup_npos -eq 0' -a plan -d 'Observe twice, and plan a guarded step for every finding that both observations have'
 complete -c trueup -n '_shtab_trueup_using plan' -s h -l help -d 'show this help message and exit'
 complete -c trueup -n '_shtab_trueup_using plan' -s f -l format -xka "csv json table value yaml" -d 'the output format, defaults to table'
