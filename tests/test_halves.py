@@ -35,6 +35,7 @@ HALVES = {
 # Commands that need more than the reconcile half.
 NOT_RECONCILE = (
     "trueup.cli.demo",
+    "trueup.cli.page",
     "trueup.cli.rehearse",
     "trueup.cli.runbooks.rebuild",
     "trueup.cli.serve",

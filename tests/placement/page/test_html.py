@@ -75,6 +75,8 @@ def test_it_is_searched_with_the_keyboard_and_without_a_script(calm, site_url):
         calm.press("Enter", 13)
         link = f"document.querySelector('main a[href=\"/consumer/{UUID(101)}\"]') !== null"
         assert poll(lambda: is_shown(calm, link), 60)
+        # Its event has come too, or the next page would be taken for loaded.
+        assert poll(lambda: is_shown(calm, "performance.timing.loadEventEnd > 0"), 60)
     finally:
         calm.scripts(run=True)
 
