@@ -6,7 +6,9 @@ Who may import whom is kept by `make lint` (.importlinter). A message says where
 
 import ast
 import re
+from collections import Counter
 from collections.abc import Iterable, Iterator
+from configparser import ConfigParser
 from pathlib import Path
 
 import pytest
@@ -339,6 +341,24 @@ def test_a_class_name_means_one_thing_within_a_half():
     keep(
         (place for half in ("trueup.placement", "trueup.reconcile") for place in repeated(half)),
         "two classes of one half have this name: give one of them another name",
+    )
+
+
+def test_every_folder_has_an_import_contract():
+    contracts = ConfigParser()
+    contracts.read(REPOSITORY / ".importlinter")
+    covered = {
+        name.removesuffix(".*")
+        for section in contracts.values()
+        for option in ("containers", "modules")
+        if option == "modules" or section.get("exhaustive") == "true"
+        for name in section.get(option, "").split()
+    }
+    modules = {one.module for one in PRODUCT}
+    siblings = Counter(module.rpartition(".")[0] for module in modules)
+    keep(
+        (folder for folder, count in siblings.items() if count > 1 and folder not in covered),
+        "a folder has a contract in .importlinter that says who may import whom",
     )
 
 

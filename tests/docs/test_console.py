@@ -122,10 +122,8 @@ def test_a_page_prints_what_it_says(path, recorded_cloud, tmp_path, monkeypatch,
     if haunted := GHOST.search(page):
         libvirtd = request.getfixturevalue("libvirtd")
         ask_hypervisors(cloud.nova_conf, haunted.groups(), libvirtd, monkeypatch)
-    monkeypatch.setattr("trueup.cli.plan.INTERVAL_SECONDS", 0.01)
+    monkeypatch.setattr("trueup.cli.outcomes.INTERVAL_SECONDS", 0.01)
     monkeypatch.setattr("trueup.cli.nova_manage.writing.INTERVAL_SECONDS", 0.01)
-    monkeypatch.setattr("trueup.cli.runbooks.ghosts.INTERVAL_SECONDS", 0.01)
-    monkeypatch.setattr("trueup.cli.runbooks.running.INTERVAL_SECONDS", 0.01)
     monkeypatch.setattr("trueup.reconcile.clock.datetime", ClockOfThePages)
     monkeypatch.chdir(tmp_path)
     names: dict[str, str] = {}

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from trueup.cli.judging import default_options
 from trueup.cli.outcomes import (
+    AGE_MAX_HOURS,
     add_limit_option,
     add_writing_options,
     ask,
@@ -25,8 +26,6 @@ from trueup.reconcile.plan_file import load
 from trueup.reconcile.report.tables import OUTCOME_COLUMNS, Columns, Table, outcome_table
 from trueup.reconcile.runs import INTERVAL_SECONDS, Observer, applied, plan_again
 from trueup.reconcile.sources.cloud import Cloud
-
-AGE_MAX_HOURS = 1.0
 
 
 class ApplyCommand(CloudVerb):

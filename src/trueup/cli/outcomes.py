@@ -13,8 +13,11 @@ from trueup.reconcile.findings import counted
 from trueup.reconcile.journal import Journal, StepOutcome
 from trueup.reconcile.pace import Pace
 from trueup.reconcile.plan import Plan
-from trueup.reconcile.runs import Run
+from trueup.reconcile.runs import INTERVAL_SECONDS, Run
 from trueup.reconcile.sources.cloud import Cloud
+
+# A plan that is older is refused, or made anew.
+AGE_MAX_HOURS = 1.0
 
 
 @dataclass(eq=False)
@@ -79,6 +82,17 @@ def add_limit_option(parser: argparse.ArgumentParser) -> None:
         type=int,
         help="how many consumers, providers … may be touched "
         "(default: 25, or 1 %% of consumers if more)",
+    )
+
+
+def add_interval_option(parser: argparse._ActionsContainer) -> None:
+    """--interval, for the commands that observe twice."""
+    parser.add_argument(
+        "--interval",
+        metavar="SECONDS",
+        type=float,
+        default=INTERVAL_SECONDS,
+        help="time between the two observations (default: %(default)s)",
     )
 
 

@@ -6,7 +6,7 @@ from datetime import timedelta
 from pathlib import Path
 
 from trueup.cli.judging import add_audit_options, audit_options, summarize, verdict
-from trueup.cli.outcomes import tell_plan
+from trueup.cli.outcomes import add_interval_option, tell_plan
 from trueup.cli.progress import progress, say, wait
 from trueup.cli.sources import FactsVerb, add_from_option, kept_facts, selection
 from trueup.reconcile.audit import Audit
@@ -16,7 +16,7 @@ from trueup.reconcile.observation import FirstObservationMissing, refuse_interva
 from trueup.reconcile.plan import Plan
 from trueup.reconcile.plan_file import save
 from trueup.reconcile.report.tables import PLAN_COLUMNS, Columns, Table, plan_table
-from trueup.reconcile.runs import INTERVAL_SECONDS, Observer, Planned, plan, plan_of_facts
+from trueup.reconcile.runs import Observer, Planned, plan, plan_of_facts
 
 
 class PlanCommand(FactsVerb):
@@ -33,13 +33,7 @@ class PlanCommand(FactsVerb):
             type=Path,
             help="take the first observation from 'trueup audit --save FILE'",
         )
-        parser.add_argument(
-            "--interval",
-            metavar="SECONDS",
-            type=float,
-            default=INTERVAL_SECONDS,
-            help="time between the two observations (default: %(default)s)",
-        )
+        add_interval_option(parser)
         return parser
 
     def columns(self, arguments: argparse.Namespace) -> Columns:

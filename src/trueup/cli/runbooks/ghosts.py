@@ -10,6 +10,7 @@ from pathlib import Path
 from trueup.cli.judging import add_audit_options, audit_options, summarize
 from trueup.cli.options import OptionRefused
 from trueup.cli.outcomes import (
+    add_interval_option,
     add_limit_option,
     add_writing_options,
     ask,
@@ -39,7 +40,6 @@ from trueup.reconcile.runbooks.ghosts import (
     removes_definitions,
 )
 from trueup.reconcile.runs import (
-    INTERVAL_SECONDS,
     Observer,
     Planned,
     applied,
@@ -212,10 +212,4 @@ def _add_ghost_options(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--apply", action="store_true", help="write the plan")
     parser.add_argument("--out", metavar="FILE", type=Path, help="write the plan to this file")
-    parser.add_argument(
-        "--interval",
-        metavar="SECONDS",
-        type=float,
-        default=INTERVAL_SECONDS,
-        help="time between the two observations (default: %(default)s)",
-    )
+    add_interval_option(parser)

@@ -8,11 +8,17 @@ from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
-from trueup.cli.apply import AGE_MAX_HOURS
 from trueup.cli.documents import DocumentVerb
 from trueup.cli.judging import add_audit_options, audit_options
 from trueup.cli.options import OptionRefused
-from trueup.cli.outcomes import add_limit_option, ask, conclude, follow
+from trueup.cli.outcomes import (
+    AGE_MAX_HOURS,
+    add_interval_option,
+    add_limit_option,
+    ask,
+    conclude,
+    follow,
+)
 from trueup.cli.progress import Report, progress, say, wait
 from trueup.cli.verb import CloudVerb, add_state_option
 from trueup.exit_codes import ExitCode
@@ -35,7 +41,6 @@ from trueup.reconcile.report.tables import Columns, Table
 from trueup.reconcile.runbooks.observed import Pacing
 from trueup.reconcile.runbooks.preflight import Prepared
 from trueup.reconcile.runs import (
-    INTERVAL_SECONDS,
     Chosen,
     Observer,
     Run,
@@ -67,13 +72,7 @@ class RunbookVerb(DocumentVerb, CloudVerb):
             "--out", metavar="FILE", type=Path, help="keep the plan, for 'trueup plan show', "
             "'trueup rehearse' and 'trueup apply'",
         )  # fmt: skip
-        parser.add_argument(
-            "--interval",
-            metavar="SECONDS",
-            type=float,
-            default=INTERVAL_SECONDS,
-            help="time between the two observations (default: %(default)s)",
-        )
+        add_interval_option(parser)
         add_limit_option(parser)
         add_audit_options(parser)
         add_state_option(parser)
