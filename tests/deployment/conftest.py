@@ -1,13 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Both distributions, installed as an operator installs them."""
+"""A site over a database, and both distributions installed as an operator installs them."""
 
 import shutil
 import subprocess
 import sys
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
 
+from tests.deployment.sites import PATIENT, Site, site_of
 from tests.servers.placement import REPOSITORY
 
 NOT_BUILT = shutil.ignore_patterns(".*", "build", "dist", "*.egg-info", "tests", "bench")
@@ -29,3 +32,18 @@ def names(tmp_path_factory: pytest.TempPathFactory) -> Path:
     )
     assert done.returncode == 0, done.stderr
     return folder / "site"
+
+
+@pytest.fixture
+def make_site(
+    request: pytest.FixtureRequest, fresh_database: Callable[[str], str]
+) -> Iterator[Callable[..., Site]]:
+    """`make_site(kind, lock_wait_seconds)`."""
+    with ExitStack() as stack:
+
+        def make(kind: str, lock_wait_seconds: int = PATIENT) -> Site:
+            server = request.getfixturevalue(f"{kind}_server")
+            site = site_of(kind, server, fresh_database(kind), lock_wait_seconds)
+            return stack.enter_context(site)
+
+        yield make

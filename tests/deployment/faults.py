@@ -5,7 +5,9 @@ import os
 import shutil
 import subprocess
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
 from unittest import mock
 
 from tests.servers import mariadb
@@ -40,24 +42,56 @@ def mariadb_with_small_files() -> Iterator[DatabaseServer]:
             yield server
 
 
+@dataclass(frozen=True)
+class SmallDisk:
+    """A disk of its own."""
+
+    folder: Path
+
+    @contextmanager
+    def full(self) -> Iterator[None]:
+        """While the block runs, nothing more can be written to it."""
+        file = self.folder / "filler"
+        with suppress(OSError), file.open("wb", buffering=0) as filler:
+            while True:
+                filler.write(bytes(4096))
+        yield
+        file.unlink()
+
+
 @contextmanager
-def database_on_small_disk(server: DatabaseServer) -> Iterator[str]:
-    """The URL of a PostgreSQL database whose tables are on a disk of their own."""
+def small_disk(account: str | None) -> Iterator[SmallDisk]:
     if os.geteuid() != 0:
         skip_without("only root may mount a small disk: run the test as root")
-    account = unprivileged_account("postgres")
     with private_folder("disk", account) as folder:
         mount = ["mount", "-t", "tmpfs", "-o", f"size={DISK_SIZE}", "tmpfs", str(folder)]
         subprocess.run(mount, check=True)
         try:
             shutil.chown(folder, account)
-            name = f"small_{os.getpid()}"
-            server.execute(f"CREATE TABLESPACE {name} LOCATION '{folder}'")
-            url = server.create_database()
-            database = url.rpartition("/")[2]
-            server.execute(f'ALTER DATABASE "{database}" SET TABLESPACE {name}')
-            yield url
-            server.drop_database(url)
-            server.execute(f"DROP TABLESPACE {name}")
+            yield SmallDisk(folder)
         finally:
             subprocess.run(["umount", "--lazy", str(folder)], check=True)
+
+
+@contextmanager
+def mariadb_with_small_tmpdir() -> Iterator[tuple[DatabaseServer, SmallDisk]]:
+    """A server whose temporary tables are on a disk of their own."""
+    with (
+        small_disk(unprivileged_account("mysql")) as disk,
+        mariadb.private_mariadb([f"--tmpdir={disk.folder}"]) as server,
+    ):
+        yield server, disk
+
+
+@contextmanager
+def database_on_small_disk(server: DatabaseServer) -> Iterator[str]:
+    """The URL of a PostgreSQL database whose tables are on a disk of their own."""
+    with small_disk(unprivileged_account("postgres")) as disk:
+        name = f"small_{os.getpid()}"
+        server.execute(f"CREATE TABLESPACE {name} LOCATION '{disk.folder}'")
+        url = server.create_database()
+        database = url.rpartition("/")[2]
+        server.execute(f'ALTER DATABASE "{database}" SET TABLESPACE {name}')
+        yield url
+        server.drop_database(url)
+        server.execute(f"DROP TABLESPACE {name}")

@@ -10,7 +10,7 @@ import sqlalchemy
 from sqlalchemy.engine import make_url
 from sqlalchemy.pool import NullPool
 
-from tests.placement.client import Client
+from tests.placement.client import Client, Reply
 from tests.servers.databases import DatabaseServer, as_text
 from tests.servers.processes import poll
 from trueup.placement.app import make_app
@@ -104,6 +104,18 @@ class Site:
 
         assert poll(look, 30)
         return found[0]
+
+
+def write(client: Client) -> Reply:
+    """A claim."""
+    return client.claim(1, {1: {"VCPU": 1}})
+
+
+def check_unavailable(reply: Reply) -> None:
+    """The answer tells to try again later, and no SQL."""
+    assert (reply.status, reply.error["title"]) == (503, "Service Unavailable"), reply
+    assert int(reply.headers["retry-after"]) > 0
+    assert not [sign for sign in SIGNS_OF_SQL if sign in reply.text], reply.text
 
 
 @contextmanager

@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """What a database server can answer when it is not well: each time 503, and never SQL.
 
-Every fault is provoked on a real server. The request is refused while the fault lasts, and accepted
-afterwards, by the same service.
+Every fault is provoked on a real server; `test_error_table.py` has those that cannot be. The
+request is refused while the fault lasts, and accepted afterwards, by the same service.
 """
 
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, closing, contextmanager, suppress
+from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -17,8 +17,12 @@ from sqlalchemy.engine import make_url
 from sqlalchemy.exc import OperationalError
 from sqlalchemy.pool import NullPool
 
-from tests.deployment.faults import database_on_small_disk, mariadb_with_small_files
-from tests.deployment.sites import IMPATIENT, NOAUTH, PATIENT, SIGNS_OF_SQL, Site, site_of, taken
+from tests.deployment.faults import (
+    database_on_small_disk,
+    mariadb_with_small_files,
+    mariadb_with_small_tmpdir,
+)
+from tests.deployment.sites import IMPATIENT, NOAUTH, Site, check_unavailable, taken, write
 from tests.placement.client import Client, Reply
 from tests.races.test_races import ON_ONE_CLUSTER
 from tests.servers.databases import DatabaseServer
@@ -26,34 +30,6 @@ from tests.servers.galera import GaleraCluster
 from tests.servers.processes import poll
 from trueup.placement.app import make_app
 from trueup.placement.store import schema
-
-UNAVAILABLE = 503
-
-
-@pytest.fixture
-def make_site(
-    request: pytest.FixtureRequest, fresh_database: Callable[[str], str]
-) -> Iterator[Callable[..., Site]]:
-    """`make_site(kind, lock_wait_seconds)`."""
-    with ExitStack() as stack:
-
-        def make(kind: str, lock_wait_seconds: int = PATIENT) -> Site:
-            server = request.getfixturevalue(f"{kind}_server")
-            site = site_of(kind, server, fresh_database(kind), lock_wait_seconds)
-            return stack.enter_context(site)
-
-        yield make
-
-
-def write(client: Client) -> Reply:
-    return client.claim(1, {1: {"VCPU": 1}})
-
-
-def check_unavailable(reply: Reply) -> None:
-    assert (reply.status, reply.error["title"]) == (UNAVAILABLE, "Service Unavailable"), reply
-    assert int(reply.headers["retry-after"]) > 0
-    assert not [sign for sign in SIGNS_OF_SQL if sign in reply.text], reply.text
-
 
 Fault = Callable[[Site], Any]
 
@@ -164,6 +140,20 @@ def test_a_write_waits_for_a_lock_for_a_bounded_time(
     assert write(site.client).status == 204
 
 
+def test_a_postgresql_without_memory_for_locks(make_site: Callable[..., Site]) -> None:
+    """53200: somebody else holds as many locks as the server can keep."""
+    site = make_site("postgresql")
+    every = "SELECT pg_advisory_lock(number) FROM generate_series(1, 1000000) AS number"
+    url = site.server.url.set(database=site.database)
+    engine = sqlalchemy.create_engine(url, poolclass=NullPool, isolation_level="AUTOCOMMIT")
+    with engine.connect() as other:
+        with pytest.raises(OperationalError, match="out of shared memory"):
+            other.exec_driver_sql(every)
+        check_unavailable(write(site.client))
+        assert site.client.get("/").status == 200
+    assert write(site.client).status == 204
+
+
 def test_a_backup_that_locks_every_table(make_site: Callable[..., Site]) -> None:
     site = make_site("mariadb", IMPATIENT)
     with site.locked("FLUSH TABLES WITH READ LOCK"):
@@ -255,6 +245,21 @@ def test_a_mariadb_without_room() -> None:
             fill(server.url.set(database=make_url(url).database), "traits", "REPEAT('x', 240)")
             check_unavailable(until_refused(client))
             assert client.get("/resource_providers").status == 200
+
+
+def test_a_mariadb_without_room_for_temporary_tables() -> None:
+    """1021: its `tmpdir` is full, so that reads fail."""
+    with mariadb_with_small_tmpdir() as (server, tmpdir), server.empty_database() as url:
+        schema.create(url)
+        server.execute("SET GLOBAL tmp_memory_table_size = 1024, GLOBAL sort_buffer_size = 1024")
+        with closing(make_app(url, NOAUTH)) as application:
+            client = Client(application)
+            for number in range(1, 6):
+                client.make_provider(number, inventories={"VCPU": 8})
+            with tmpdir.full():
+                check_unavailable(client.get("/resource_providers"))
+            assert client.get("/resource_providers").status == 200
+            assert write(client).status == 204
 
 
 def test_a_postgresql_without_room(postgresql_server: DatabaseServer, tmp_path: Path) -> None:
