@@ -11,10 +11,11 @@ from tests.real.cloud.damage import (
     INGRESS,
     bandwidth_on,
     delete_by_sql,
+    lose_the_ledger,
     port_with_bandwidth,
 )
 from tests.real.cloud.site import CELL_OF_COMPUTE
-from tests.real.cloud.trueup import CLEAN, nothing_is_left_to_repair
+from tests.real.cloud.trueup import CLEAN, FINDINGS, nothing_is_left_to_repair
 
 ALL_HOSTS = tuple(CELL_OF_COMPUTE)
 
@@ -77,8 +78,7 @@ def test_the_database_of_placement_is_lost(placement, cloud, trueup, tenant, led
     servers = [tenant.boot(SMALL, host) for host in ALL_HOSTS]
     before = {server.id: ledger.held_by(server.id) for server in servers}
     cloud.placement.stop()
-    cloud.server.execute("DROP DATABASE placement")
-    cloud.server.execute("CREATE DATABASE placement CHARACTER SET utf8mb3")
+    lose_the_ledger(cloud)
     cloud.placement.manage(placement, "db", "sync")
     cloud.placement.start(placement)
     cloud.restart_computes(*ALL_HOSTS)
@@ -86,4 +86,21 @@ def test_the_database_of_placement_is_lost(placement, cloud, trueup, tenant, led
     assert trueup.audit().findings() == expected
     trueup.repair()
     assert {server.id: ledger.held_by(server.id) for server in servers} == before
+    settled(*ALL_HOSTS)
+
+
+def test_a_lost_database_is_rebuilt_from_nova(placement, cloud, trueup, tenant, ledger, settled):
+    servers = [tenant.boot(SMALL, host) for host in ALL_HOSTS]
+    before = {server.id: ledger.held_by(server.id) for server in servers}
+    providers = {host: ledger.uuid_of(host) for host in ALL_HOSTS}
+    cloud.placement.stop()
+    lose_the_ledger(cloud)
+    into = ("--into", cloud.site.database("placement"))
+    assert trueup.rebuild("--lost", *into).exit_code == FINDINGS
+    trueup.rebuild("--lost", *into, "--apply", "--yes")
+    cloud.placement.start(placement)
+    assert {server.id: ledger.held_by(server.id) for server in servers} == before
+    assert {host: ledger.uuid_of(host) for host in ALL_HOSTS} == providers
+    cloud.restart_computes(*ALL_HOSTS)
+    trueup.rebuild(*into, "--check", "--wait", "60")
     settled(*ALL_HOSTS)

@@ -5,7 +5,7 @@ import uuid
 from dataclasses import replace
 
 from tests.real.cloud.catalog import SMALL, TINY
-from tests.real.cloud.damage import abandoned, changed_uuid, delete_service
+from tests.real.cloud.damage import abandoned, changed_uuid, delete_service, reinstalled
 from tests.real.cloud.trueup import CLEAN, FINDINGS, INCOMPLETE
 
 
@@ -25,6 +25,27 @@ def test_a_uuid_was_changed_in_the_database_of_the_cell(
     assert "1 instance on it could not be checked" in unchecked["Evidence"]["reason"]
     assert (planned.exit_code, planned.rows) == (INCOMPLETE, [])
     assert ledger.held_by(server.id) == {"compute2": SMALL.resources}
+    settled("compute2")
+
+
+def test_a_host_got_another_uuid(placement, cloud, trueup, tenant, ledger, settled):
+    """The file compute_id and Nova's database have it, its provider has the old one."""
+    server = tenant.boot(SMALL, "compute2")
+    old = ledger.uuid_of("compute2")
+    new = reinstalled(cloud, "compute2")
+    plan = cloud.site.state("rekey.json")
+    planned = trueup.rekey("compute2", "--compute-id", new, "--out", str(plan))
+    trueup.rehearse(plan)
+    run = trueup.apply(plan)
+    assert ledger.uuid_of("compute2") == new
+    assert ledger.held_by(server.id) == {"compute2": SMALL.resources}
+    undone = trueup.undo(run)
+    assert ledger.uuid_of("compute2") == old
+    assert ledger.held_by(server.id) == {"compute2": SMALL.resources}
+    trueup.undo(undone)
+    cloud.revive_compute("compute2")
+    assert ledger.uuid_of("compute2") == new
+    assert planned.exit_code == FINDINGS
     settled("compute2")
 
 

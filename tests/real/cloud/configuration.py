@@ -172,7 +172,7 @@ def _nova(site: Site, host: str, virtual_host: str) -> Sections:
             "update_resources_interval": 600,
             "sync_power_state_interval": -1,
             "heal_instance_info_cache_interval": -1,
-            "running_deleted_instance_poll_interval": 0,
+            "running_deleted_instance_action": "noop",
             "vif_plugging_is_fatal": False,
             "vif_plugging_timeout": 0,
             # A resize stays unconfirmed until somebody confirms it.

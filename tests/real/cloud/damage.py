@@ -25,6 +25,12 @@ def delete_by_sql(cloud: Cloud, server: Server) -> None:
     )
 
 
+def lose_the_ledger(cloud: Cloud) -> None:
+    """Placement's database is there and empty, without a table."""
+    cloud.server.execute("DROP DATABASE placement")
+    cloud.server.execute("CREATE DATABASE placement CHARACTER SET utf8mb3")
+
+
 @contextlib.contextmanager
 def changed_uuid(cloud: Cloud, host: str) -> Iterator[None]:
     """A stopped host has another uuid in its cell's database; at the end it is as it was."""
@@ -38,6 +44,17 @@ def changed_uuid(cloud: Cloud, host: str) -> Iterator[None]:
     finally:
         cloud.sql(cloud.cell_of(host), change, old=other, new=own)
         cloud.start_computes(host)
+
+
+def reinstalled(cloud: Cloud, host: str) -> str:
+    """A stopped host has another uuid in its cell's database and on its disk; the uuid."""
+    [file] = cloud.site.state("nova").glob(f"{host}-*/compute_id")
+    old, new = file.read_text().strip(), str(uuid.uuid4())
+    cloud.kill_compute(host)
+    file.write_text(new)
+    change = "UPDATE compute_nodes SET uuid = :new WHERE uuid = :old AND deleted = 0"
+    cloud.sql(cloud.cell_of(host), change, old=old, new=new)
+    return new
 
 
 @contextlib.contextmanager

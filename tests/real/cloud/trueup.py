@@ -85,10 +85,19 @@ class Trueup:
         """What is known about a subject that has a finding: ids of findings, sections of words."""
         return dict(self._run("explain", kind, name, expected=(FINDINGS,)).rows)
 
+    def rekey(self, host: str, *options: str) -> Answer:
+        """The document of the runbook; with `--out` it keeps its plan."""
+        words = ("rekey", host, "--interval", str(self.interval_seconds), *options)
+        return self._run(*words, expected=(CLEAN, FINDINGS))
+
     def retire(self, host: str, *options: str) -> Answer:
         """The document of the runbook, which writes only with `--apply`."""
         words = ("retire", host, "--interval", str(self.interval_seconds), *options)
         return self._run(*words, expected=(CLEAN, FINDINGS))
+
+    def rebuild(self, *options: str) -> Answer:
+        """What a new ledger holds, or what it still waits for."""
+        return self._run("rebuild", *options, expected=(CLEAN, FINDINGS))
 
     def apply(self, plan: Path) -> str:
         """Every step is written; the name of the run."""
