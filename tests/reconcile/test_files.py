@@ -3,10 +3,11 @@
 
 import os
 import stat
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from trueup.reconcile.files import FileUnwritable, refuse_unwritable, write
+from trueup.reconcile.files import FileUnwritable, refuse_unwritable, write, write_once
 
 
 def mode(path) -> int:
@@ -18,6 +19,17 @@ def test_a_new_file_is_for_its_owner(tmp_path):
     assert (tmp_path / "plan.json").read_bytes() == b"one"
     assert mode(tmp_path / "plan.json") == 0o600
     assert os.listdir(tmp_path) == ["plan.json"]
+
+
+def test_what_is_written_once_stays_as_the_first_one_wrote_it(tmp_path):
+    path = tmp_path / "key"
+    with ThreadPoolExecutor(8) as pool:
+        list(pool.map(lambda number: write_once(path, b"%d" % number * 9), range(8)))
+    first = path.read_bytes()
+    assert first in {b"%d" % number * 9 for number in range(8)}
+    write_once(path, b"later")
+    assert (path.read_bytes(), mode(path)) == (first, 0o600)
+    assert os.listdir(tmp_path) == ["key"]
 
 
 def test_an_existing_file_keeps_its_mode(tmp_path):

@@ -2,9 +2,7 @@
 """trueup snapshot: a cloud's facts in a file, and what such a file holds."""
 
 import argparse
-import os
 import secrets
-from contextlib import suppress
 from pathlib import Path
 
 from trueup.cli.progress import progress, say
@@ -14,7 +12,7 @@ from trueup.exit_codes import ExitCode
 from trueup.reconcile.anonymize import anonymized
 from trueup.reconcile.audit import audit
 from trueup.reconcile.collect import with_holdings
-from trueup.reconcile.files import refuse_unwritable
+from trueup.reconcile.files import refuse_unwritable, write_once
 from trueup.reconcile.options import AuditOptions
 from trueup.reconcile.plan import consumers_of
 from trueup.reconcile.report.coverage import COVERAGE_COLUMNS, coverage_table
@@ -87,15 +85,13 @@ class SnapshotShowCommand(Verb):
 def _key(folder: Path) -> bytes:
     """The secret that makes the pseudonyms of this operator the same every time.
 
-    Raises SnapshotUnusable.
+    Raises SnapshotUnusable, FileUnwritable.
     """
     path = folder / KEY_FILE
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        with suppress(FileExistsError):
-            handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-            with open(handle, "wb") as file:
-                file.write(secrets.token_bytes(KEY_BYTES))
+        if not path.exists():
+            write_once(path, secrets.token_bytes(KEY_BYTES))
         return path.read_bytes()
     except OSError as error:
         raise SnapshotUnusable(str(path), error.strerror or str(error)) from error

@@ -52,6 +52,22 @@ def write(path: Path, content: bytes) -> None:
         raise FileUnwritable(str(path), error.strerror or str(error)) from error
 
 
+def write_once(path: Path, content: bytes) -> None:
+    """Write a file that does not exist yet; leave one that does as it is. Raises FileUnwritable."""
+    try:
+        handle, temporary = _temporary(path)
+        try:
+            _fill(handle, content, PRIVATE)
+            # Of several processes that do this at once, one wins, and all see its whole file.
+            with suppress(FileExistsError):
+                os.link(temporary, path)
+        finally:
+            os.unlink(temporary)
+        sync_folder(path.parent)
+    except OSError as error:
+        raise FileUnwritable(str(path), error.strerror or str(error)) from error
+
+
 def sync_folder(folder: Path) -> None:
     """Put on disk which files a folder has. Raises OSError."""
     handle = os.open(folder, os.O_RDONLY)
