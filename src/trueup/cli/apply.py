@@ -43,7 +43,7 @@ class ApplyCommand(CloudVerb):
             type=float,
             nargs="?",
             const=INTERVAL_SECONDS,
-            help="plan refused steps again, with two new observations so many seconds apart "
+            help="plan refused steps again, with two new observations this many seconds apart "
             "(%(const)s if not given), and apply that plan too",
         )
         parser.add_argument(

@@ -17,7 +17,7 @@ from trueup.reconcile.report.tables import (
 
 
 class JournalCommand(Verb):
-    """List the runs there is a journal of, or the steps of one run."""
+    """List the runs that have a journal, or the steps of one run."""
 
     def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
         parser = super().get_parser(prog_name)

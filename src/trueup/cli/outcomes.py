@@ -112,7 +112,7 @@ def add_writing_options(parser: argparse.ArgumentParser) -> None:
         "--rate",
         metavar="STEPS",
         type=float,
-        help="how many steps are begun in a second at most (default: as fast as it goes)",
+        help="how many steps are begun in a second at most (default: unlimited)",
     )
 
 

@@ -27,7 +27,7 @@ _READS_WAITING_MAX = 1000
 
 
 class ShadowCommand(DocumentVerb):
-    """Ask upstream's Placement and Trueup's the same reads on the same database, and compare.
+    """Send the same reads to upstream's Placement and to Trueup's, and compare the answers.
 
     The reads are those of a log, or those that pass through a mirror. Only GETs are sent.
     """
@@ -102,18 +102,18 @@ def _add_reads(which: Any) -> None:
         "until Ctrl-C",
     )
     which.add_argument("--limit", metavar="N", type=int, help="at most N reads")
-    which.add_argument("--seconds", metavar="N", type=float, help="end the mirror after so long")
+    which.add_argument("--seconds", metavar="N", type=float, help="end the mirror after this time")
     which.add_argument(
         "--microversion",
         metavar="1.N",
-        help="of reads in logs that do not have it (default: the newest of both services)",
+        help="the microversion of log lines that name none (default: the newest of both services)",
     )
     which.add_argument(
         "--pause",
         metavar="SECONDS",
         type=float,
         default=_PAUSE_SECONDS,
-        help="before candidates that differ are asked for again (default: %(default)g)",
+        help="wait before candidates that differ are asked for again (default: %(default)g)",
     )
 
 

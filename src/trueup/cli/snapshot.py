@@ -32,7 +32,7 @@ class SnapshotSaveCommand(FactsVerb):
         parser.add_argument(
             "--anonymize",
             action="store_true",
-            help="put pseudonyms in place of names, projects, users and uuids",
+            help="replace names, projects, users and uuids by pseudonyms",
         )
         add_state_option(parser)
         return parser
@@ -57,7 +57,7 @@ class SnapshotSaveCommand(FactsVerb):
 
 
 class SnapshotShowCommand(Verb):
-    """Say what a snapshot holds: which sources answered, when, and how much they said."""
+    """Show what a snapshot holds: which sources answered, when, and with how many rows."""
 
     def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
         parser = super().get_parser(prog_name)

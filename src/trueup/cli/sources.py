@@ -21,7 +21,7 @@ _SELECTORS = {
     "providers": ("--provider", "NAME", "what holds resources of a provider (name or uuid)"),
     "cells": ("--cell", "NAME", "what is in a cell (name or uuid)"),
     "projects": ("--project", "ID", "the instances of a project"),
-    "consumers": ("--consumer", "UUID", "a consumer, of whatever kind"),
+    "consumers": ("--consumer", "UUID", "a consumer of any kind"),
 }
 
 

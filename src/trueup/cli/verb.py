@@ -183,13 +183,13 @@ def _add_nova_options(where: argparse._ArgumentGroup) -> None:
     where.add_argument(
         "--nova-database",
         metavar="URL",
-        help="Nova's API database, in place of nova.conf; Placement then comes from "
+        help="Nova's API database, instead of nova.conf; Placement then comes from "
         "--os-cloud or the OS_* environment",
     )
     where.add_argument(
         "--nova-api",
         action="store_true",
-        help="Nova over its API, in place of its databases; all services then come from "
+        help="read Nova over its API instead of its databases; all services then come from "
         "--os-cloud or the OS_* environment",
     )
     where.add_argument("--os-cloud", metavar="NAME", help="a cloud of clouds.yaml")
@@ -206,7 +206,7 @@ def _add_nova_options(where: argparse._ArgumentGroup) -> None:
         "--cell-timeout",
         metavar="SECONDS",
         type=float,
-        help=f"after which a database that has not answered is silent (default: {ANSWER_SECONDS})",
+        help=f"how long to wait for a database until it is silent (default: {ANSWER_SECONDS})",
     )
 
 

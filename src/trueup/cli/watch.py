@@ -36,7 +36,7 @@ class _Terminated(BaseException):
 
 
 class WatchCommand(CloudVerb):
-    """Audit in a loop. Serve a page and Prometheus metrics, and tell a command what has changed.
+    """Audit in a loop. Serve a page and Prometheus metrics, and run a command when findings change.
 
     It only reads the cloud. A round that fails is reported, and the next round begins as usual.
     """
@@ -59,7 +59,7 @@ class WatchCommand(CloudVerb):
             "--rounds",
             metavar="NUMBER",
             type=int,
-            help="stop after so many rounds (default: when it is stopped)",
+            help="stop after this many rounds (default: run until stopped)",
         )
         group.add_argument(
             "--listen",

@@ -83,7 +83,9 @@ def _add_question(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--request-id", metavar="ID", help="the ID of the request in the log: req-..."
     )
-    parser.add_argument("--microversion", metavar="1.N", help="of the query (default: the newest)")
+    parser.add_argument(
+        "--microversion", metavar="1.N", help="of the query, as in 1.39 (default: the newest)"
+    )
 
 
 def _question(arguments: argparse.Namespace) -> why.Question:
