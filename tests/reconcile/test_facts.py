@@ -92,7 +92,7 @@ def test_a_living_row_outweighs_a_deleted_one_of_another_cell():
     assert facts.deleted.keys() == {uuid_of("old")}
 
 
-def test_moves_and_evacuations_are_known_by_their_instance():
+def test_moves_are_known_by_their_instance():
     facts = facts_of(
         "cell1\n  host h1\n  host h2\n"
         "  server web on h2\n  evacuation of web from h1 done\n"
@@ -102,7 +102,16 @@ def test_moves_and_evacuations_are_known_by_their_instance():
         "  server big on h2\n  resize of big from h1 finished\n"
     )
     assert facts.moving.keys() == {uuid_of("app"), uuid_of("big")}
-    assert facts.evacuations.keys() == {uuid_of("web"), uuid_of("db")}
+
+
+def test_migrations_without_a_uuid_are_not_one():
+    facts = facts_of(
+        "cell1\n  host h1\n  host h2\n"
+        "  server web on h2\n  evacuation of web from h1 done\n"
+        "  server db on h2\n  evacuation of db from h1 done\n"
+    )
+    old = replace(facts, migrations=tuple(replace(row, uuid="") for row in facts.migrations))
+    assert old.migrations_of.keys() == {uuid_of("web"), uuid_of("db")}
 
 
 def test_roots_leave_sharing_and_unknown_providers_out():

@@ -40,7 +40,6 @@ def test_a_settled_instance_stands_on_the_provider_of_its_compute_node(state):
     [
         ("server web on h1 task=rebuilding", "its task state is rebuilding"),
         ("server web on h1 state=building", "it is being built"),
-        ("server web on h1 state=resized", "waits for confirmation"),
         ("server web on h1 state=deleted", "it is being deleted"),
         ("server web on h1 hidden", "its sibling in another cell"),
         ("server web task=spawning", "its task state is spawning"),
@@ -57,7 +56,13 @@ def test_what_is_under_way_is_in_motion(line, words):
 
 @pytest.mark.parametrize(
     ("moment", "moving"),
-    [(NOW - timedelta(seconds=1), False), (NOW, True), (NOW + timedelta(seconds=1), True)],
+    [
+        (NOW - timedelta(seconds=1), False),
+        (NOW, True),
+        (NOW + timedelta(seconds=1), True),
+        # By the clock of another time zone; else it would never be judged.
+        (NOW + timedelta(hours=2), False),
+    ],
 )
 def test_what_changed_while_the_facts_were_read_is_in_motion(moment, moving):
     facts = facts_of(f"{HOSTS}  server web on h1\n")
@@ -71,8 +76,40 @@ def test_a_row_without_a_state_is_taken_for_one_being_built():
     assert residence_of(unknown) == InMotion("it is being built")
 
 
-def test_a_shelved_instance_stands_nowhere():
-    assert residence_of(facts_of(f"{HOSTS}  server web state=shelved_offloaded\n")) == NoHost()
+@pytest.mark.parametrize("state", ["shelved_offloaded", "error", "soft-delete"])
+def test_an_offloaded_or_failed_instance_stands_nowhere(state):
+    assert residence_of(facts_of(f"{HOSTS}  server web state={state}\n")) == NoHost()
+
+
+@pytest.mark.parametrize("state", ["active", "stopped", "shelved"])
+def test_an_instance_that_should_be_on_a_host_does_not_stand_nowhere(state):
+    place = residence_of(facts_of(f"{HOSTS}  server web state={state}\n"))
+    assert place == Undetermined(f"Nova has it {state}, and on no host")
+
+
+@pytest.mark.parametrize(("ended", "moving"), [(1, True), (600, False)])
+def test_a_resized_instance_whose_resize_is_over_waits_for_nothing(ended, moving):
+    """Nova ends the migration first, and then the state."""
+    facts = facts_of(
+        f"{HOSTS}  server web on h1 state=resized\n  resize of web from h2 confirmed\n"
+    )
+    moment = NOW - timedelta(seconds=ended)
+    migrations = tuple(replace(row, updated_at=moment) for row in facts.migrations)
+    place = residence_of(replace(facts, migrations=migrations))
+    assert isinstance(place, InMotion if moving else Undetermined)
+
+
+def test_an_empty_task_state_is_named():
+    facts = facts_of(f"{HOSTS}  server web on h1\n")
+    empty = replace(facts, instances=(replace(facts.instances[0], task_state=""),))
+    assert residence_of(empty) == InMotion("its task state is an empty text")
+
+
+def test_a_compute_node_without_a_uuid_has_no_provider():
+    facts = facts_of(f"{HOSTS}  server web on h1\n")
+    without = tuple(replace(row, uuid="") for row in facts.compute_nodes)
+    place = residence_of(replace(facts, compute_nodes=without))
+    assert place == Undetermined("its compute node h1 has no uuid in cell1", of_instance=False)
 
 
 @pytest.mark.parametrize(

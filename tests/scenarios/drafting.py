@@ -77,8 +77,8 @@ class Draft:
         if silent:
             self.silent[name] = silent
 
-    def mapping(self, name: str, cell: str) -> None:
-        self.mappings.append(InstanceMapping(uuid_of(name), uuid_of(cell), "a-project", False))
+    def mapping(self, name: str, cell: str, queued: bool = False) -> None:
+        self.mappings.append(InstanceMapping(uuid_of(name), uuid_of(cell), "a-project", queued))
 
     def no_mapping(self, name: str) -> None:
         self.unmapped.add(uuid_of(name))

@@ -16,7 +16,8 @@ cell1
   resize of web from h1 to h2 finished
 cell2 silent                                    did not answer
 cell3 last-report=1200                          its newest service report is so old
-map web cell1 | map web none                    its mapping, if it is not that of its row's cell
+map web cell1 [queued] | map web none           its mapping, if it is not that of its row's cell;
+                                                it is queued for deletion
 guest web on h1 running                         what a hypervisor says; else none is asked
 guest zun on h1 running foreign                 a domain that Nova did not make
 hypervisor h1 | hypervisor h1 silent            it is asked, and answers or does not
@@ -305,11 +306,11 @@ def _disabled(draft: Draft, cell: str, words: list[str]) -> None:
 
 
 def _map(draft: Draft, cell: str, words: list[str]) -> None:
-    name, mapped = words
+    name, mapped, *queued = words
     if mapped == "none":
         draft.no_mapping(name)
     else:
-        draft.mapping(name, mapped)
+        draft.mapping(name, mapped, queued == ["queued"])
 
 
 def _guest(draft: Draft, cell: str, words: list[str]) -> None:

@@ -191,15 +191,21 @@ def elsewhere(claim: OnHost, facts: Facts) -> frozenset[str]:
 def evacuated_from(claim: OnHost, facts: Facts) -> Mapping[str, Migration]:
     """The roots of other hosts that it holds because of an evacuation, with the newest of each.
 
-    That is the source of an evacuation that succeeded, or the target of one that failed.
+    That is the source of an evacuation that succeeded, or the target of one that failed. If it is
+    on the target of one that failed, it left the source nevertheless.
     """
     named: dict[str | None, Migration] = {}
     for row in claim.record.migrations:
         if row.kind == "evacuation" and not row.under_way:
-            done = row.status in ("done", "completed")
-            host, node = _source(row) if done else _target(row)
-            named[root_of(row.cell, host, node, facts)] = row
+            target = root_of(row.cell, *_target(row), facts)
+            left = row.status in ("done", "completed") or target == claim.provider.root
+            named[left_by(row, facts) if left else target] = row
     return {root: named[root] for root in sorted(elsewhere(claim, facts)) if root in named}
+
+
+def left_by(row: Migration, facts: Facts) -> str | None:
+    """The root provider of the host that a migration starts from."""
+    return root_of(row.cell, *_source(row), facts)
 
 
 def moved_between(claim: OnHost, facts: Facts) -> Mapping[str, Migration]:

@@ -24,9 +24,13 @@ OF_NOVA = frozenset({NODE_TRAIT, OWNER_TRAIT})
 
 
 def judged_nodes(facts: Facts) -> Iterator[ComputeNode]:
-    """The compute nodes that are judged, in order; nodes of a cell that may be behind are not."""
+    """The compute nodes that are judged, in order.
+
+    Nodes of a cell that may be behind are not, and neither are those without a uuid: it is not
+    known which provider is theirs.
+    """
     for node in sorted(facts.compute_nodes, key=lambda row: (row.host, row.node, row.uuid)):
-        if facts.judges(node.uuid) and node.cell not in facts.cells_behind:
+        if node.uuid and facts.judges(node.uuid) and node.cell not in facts.cells_behind:
             yield node
 
 

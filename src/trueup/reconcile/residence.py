@@ -6,6 +6,7 @@ Pure rules over facts, shared by the defects so that all of them leave the same 
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from datetime import timedelta
 
 from trueup.reconcile.facts import (
     ComputeNode,
@@ -25,6 +26,14 @@ _UNSETTLED_STATES = {
 }
 
 _OFFLOADED = "shelved_offloaded"
+# The states in which an instance may rightly be on no host: offloaded, or its build failed, and
+# then perhaps its owner deleted it.
+_ON_NO_HOST = frozenset({_OFFLOADED, "error", "soft-delete"})
+# Nova ends a migration first, and then, within this time, the state `resized` of its instance.
+_CONFIRMING = timedelta(minutes=5)
+# A time of Nova that is farther ahead of our clock comes from a clock in another time zone, as when
+# somebody wrote now() by hand, and does not say that the instance is changing at this moment.
+_CLOCKS_APART = timedelta(minutes=5)
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,10 +84,14 @@ def residence(instance: Instance, record: InstanceRecord, facts: Facts) -> Resid
         return Unconfirmed(waiting) if waiting else InMotion(reason)
     if reason := contradiction(record, facts):
         return Undetermined(reason)
+    if instance.vm_state == "resized":
+        return Undetermined("Nova has it resized, and no migration of it waits for confirmation")
     if behind := facts.cells_behind.get(instance.cell):
         return Undetermined(f"{facts.cells[instance.cell]}: {behind}", of_instance=False)
     if instance.host is None and instance.node is None:
-        return NoHost()
+        if instance.vm_state in _ON_NO_HOST:
+            return NoHost()
+        return Undetermined(f"Nova has it {instance.vm_state}, and on no host")
     if instance.host is None or instance.node is None:
         return Undetermined(
             f"Nova names host {instance.host or 'none'} and node {instance.node or 'none'} of it"
@@ -130,6 +143,8 @@ def _names(cells: Iterable[str], facts: Facts) -> list[str]:
 
 def provider_of(node: ComputeNode, facts: Facts) -> Provider | Undetermined:
     """The provider of a compute node: the one with its uuid, if no other node has that uuid."""
+    if not node.uuid:
+        return _of_host(f"its compute node {node.node} has no uuid in {facts.cells[node.cell]}")
     if len(facts.nodes_by_uuid[node.uuid]) > 1:
         places = ", ".join(f"{row.host}/{row.node}" for row in facts.nodes_by_uuid[node.uuid])
         return _of_host(f"compute nodes {places} have one uuid, {node.uuid}")
@@ -178,18 +193,27 @@ def _motion(instance: Instance, record: InstanceRecord, facts: Facts) -> str | N
     migration = facts.moving.get(instance.uuid)
     if migration and instance.task_state is None and not any(row.hidden for row in record.living):
         return f"its {migration.kind} is {migration.status}"
-    return _motion_of_row(instance, record, facts) or _UNSETTLED_STATES.get(
-        instance.vm_state or "building"
-    )
+    if reason := _motion_of_row(instance, record, facts):
+        return reason
+    if instance.vm_state == "resized" and not _confirming(record, facts):
+        return None
+    return _UNSETTLED_STATES.get(instance.vm_state or "building")
+
+
+def _confirming(record: InstanceRecord, facts: Facts) -> bool:
+    """Whether a migration of it has just ended, so that its state may follow at any moment."""
+    times = (row.updated_at or row.created_at for row in record.migrations)
+    return any(moment > facts.taken_at - _CONFIRMING for moment in times if moment)
 
 
 def _motion_of_row(instance: Instance, record: InstanceRecord, facts: Facts) -> str | None:
     if any(row.hidden for row in record.living):
         return "it is hidden: its sibling in another cell is on the move"
     if instance.task_state is not None:
-        return f"its task state is {instance.task_state}"
+        return f"its task state is {instance.task_state or 'an empty text'}"
     if instance.uuid in facts.builds:
         return "it has a build request"
-    if instance.updated_at is not None and instance.updated_at >= facts.taken_at:
+    changed = instance.updated_at
+    if changed is not None and facts.taken_at <= changed < facts.read_until + _CLOCKS_APART:
         return "it changed while the facts were read"
     return None

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """What is checked before a rekeying, first of all which side is the wrong one."""
 
+from dataclasses import replace
+
 import pytest
 
 from tests.reconcile.runbooks.preparing import rekeying_of, table_of
@@ -47,6 +49,19 @@ def test_a_deleted_compute_node_with_the_old_uuid_is_a_proof():
     verdict, words = identity(CLASH.format(""), None, deleted)
     assert verdict == "planned"
     assert "the compute node with the provider's uuid is deleted" in words
+
+
+def test_a_compute_node_without_a_uuid_gets_no_provider_of_it():
+    """Its provider would be renamed, and the new one refused."""
+
+    def without_uuid(draft: Draft) -> None:
+        [node] = draft.nodes
+        draft.nodes[:] = [replace(node, uuid="")]
+        draft.deleted_nodes.append(replace(node, uuid=uuid_of("h1"), deleted=True))
+
+    verdict, words = identity(CLASH.format(""), None, without_uuid)
+    assert verdict == "blocks"
+    assert "start nova-compute" in words
 
 
 def test_a_provider_of_another_host_is_left_to_it():

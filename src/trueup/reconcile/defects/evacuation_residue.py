@@ -8,7 +8,7 @@ back, and it may never come back.
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
-from trueup.reconcile.claims import OnEvacuatedHost, claim_of, claims, evacuated_from
+from trueup.reconcile.claims import OnEvacuatedHost, claim_of, claims, evacuated_from, left_by
 from trueup.reconcile.expected import covers, open_reasons
 from trueup.reconcile.facts import Facts, Migration, outside_trees
 from trueup.reconcile.findings import (
@@ -53,8 +53,8 @@ def remedy(finding: Finding, facts: Facts) -> tuple[Step, ...] | Declined:
     after = {claim.instance.uuid: replace(held, amounts=kept)}
     guards = (
         guard
-        for row in left.values()
-        if row.status == "done"
+        for root, row in left.items()
+        if _may_run_it(root, row, facts)
         for guard in abandoned_host(row.cell, row.source_host or "", claim.instance, facts)
     )
     every = (*guards, *_guests_on_targets(left, claim, facts), *same_status(left.values()))
@@ -65,14 +65,17 @@ def _guests_on_targets(
     left: Mapping[str, Migration], claim: OnEvacuatedHost, facts: Facts
 ) -> Iterator[Guard]:
     """Guards: no target of a failed evacuation has begun to run the guest."""
-    for row in left.values():
-        if not _is_over(row):
+    for root, row in left.items():
+        if root != left_by(row, facts):
             yield from no_guest(row.target_host or "", claim.instance, facts)
 
 
-def _is_over(evacuation: Migration) -> bool:
-    """Whether the instance left the source, that is: the evacuation did not fail."""
-    return evacuation.status in ("done", "completed")
+def _may_run_it(root: str, evacuation: Migration, facts: Facts) -> bool:
+    """Whether the host with this root is a source that may run the guest still.
+
+    Only a source that has come back and has cleaned up sets `completed`.
+    """
+    return root == left_by(evacuation, facts) and evacuation.status != "completed"
 
 
 def _judge(claim: OnEvacuatedHost, facts: Facts) -> Verdict:
@@ -101,7 +104,7 @@ def _obstacle(claim: OnEvacuatedHost, left: Mapping[str, Migration], facts: Fact
     """Why nothing may be released; None if it may."""
     names = facts.provider_names
     for root, evacuation in left.items():
-        if evacuation.status == "done" and source_is_up(root, facts):
+        if _may_run_it(root, evacuation, facts) and source_is_up(root, facts):
             # SAFETY: that host may still run the guest; freeing its capacity would hide it.
             return (
                 f"evacuated from {names.get(root, root)}, whose nova-compute is up but has not "
@@ -127,6 +130,6 @@ def _evacuation(row: Migration, root: str, facts: Facts) -> Structure:
     return {
         "status": row.status,
         "source_host": row.source_host,
-        **({} if _is_over(row) else {"target_host": row.target_host}),
+        **({} if root == left_by(row, facts) else {"target_host": row.target_host}),
         **service_evidence(services_of(root, facts), facts.taken_at),
     }

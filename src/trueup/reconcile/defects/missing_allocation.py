@@ -67,7 +67,7 @@ def _open(claim: Missing | LostInMove, facts: Facts) -> str:
 
 def _judge(claim: Missing, facts: Facts) -> Verdict:
     subject, names = Subject("instance", claim.instance.uuid), facts.provider_names
-    if reason := _open(claim, facts):
+    if reason := _obstacle(claim, facts):
         return Unchecked(subject, claim.provider.name, f"holds nothing; {reason}")
     return Finding(
         NAME,
@@ -80,6 +80,21 @@ def _judge(claim: Missing, facts: Facts) -> Verdict:
             "should_hold": holding(claim.wanted.known, names),
         },
     )
+
+
+def _obstacle(claim: Missing, facts: Facts) -> str:
+    """Why nothing may be allocated; empty if it may.
+
+    SAFETY: a cell database that was restored brings deleted instances back, and their mappings
+    still say that they were to be deleted. A soft-deleted one keeps what it holds (drift B.14).
+    """
+    mapping = claim.record.mapping
+    if mapping is not None and mapping.queued_for_delete and not claim.instance.soft_deleted:
+        return (
+            "its instance mapping says that it was to be deleted: if it was, and its cell's "
+            "database was restored, delete it again"
+        )
+    return _open(claim, facts)
 
 
 def _judge_move(claim: LostInMove, facts: Facts) -> Verdict:

@@ -7,7 +7,7 @@ Drift B.16 and A.2a: heal_allocations calls such an instance "up-to-date".
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 
-from trueup.reconcile.claims import Elsewhere, claim_of, claims, elsewhere
+from trueup.reconcile.claims import Elsewhere, claim_of, claims, elsewhere, left_by
 from trueup.reconcile.expected import open_reasons
 from trueup.reconcile.facts import Amounts, ComputeNode, Facts, Instance
 from trueup.reconcile.findings import (
@@ -49,7 +49,7 @@ def remedy(finding: Finding, facts: Facts) -> tuple[Step, ...] | Declined:
     former = facts.deleted_nodes_by_uuid.get(root, ())[-1:] if not nodes else ()
     guards = (
         *(NodeGone(one.uuid, one.node, one.cell, "") for one in former),
-        *(guard for node in nodes for guard in _guards(node, claim.instance, facts)),
+        *(guard for node in nodes for guard in _guards(root, node, claim.instance, facts)),
     )
     return guarded_step(after, facts, finding, claim.instance, guards)
 
@@ -77,8 +77,20 @@ def _classes(holdings: Iterable[Mapping[str, int]]) -> frozenset[str]:
     return frozenset("VCPU" if name == "PCPU" else name for name in names)
 
 
-def _guards(node: ComputeNode, instance: Instance, facts: Facts) -> Iterator[Guard]:
-    if instance.uuid in facts.evacuations:
+def _was_evacuated(root: str, instance: Instance, facts: Facts) -> bool:
+    """Whether it was evacuated from the host with this root provider, which has not cleaned up.
+
+    A failed evacuation counts too: that host may run the guest still.
+    """
+    moves = facts.migrations_of.get(instance.uuid, ())
+    return any(
+        row.kind == "evacuation" and row.status != "completed" and left_by(row, facts) == root
+        for row in moves
+    )
+
+
+def _guards(root: str, node: ComputeNode, instance: Instance, facts: Facts) -> Iterator[Guard]:
+    if _was_evacuated(root, instance, facts):
         yield from abandoned_host(node.cell, node.host, instance, facts)
     else:
         yield from no_guest(node.host, instance, facts)
@@ -115,7 +127,7 @@ def _obstacle(claim: Elsewhere, facts: Facts) -> str | None:
     [root] = roots
     if root not in facts.nodes_by_uuid and root not in facts.deleted_nodes_by_uuid:
         return "that provider is of no compute node that any cell knows"
-    if claim.instance.uuid in facts.evacuations and source_is_up(root, facts):
+    if _was_evacuated(root, claim.instance, facts) and source_is_up(root, facts):
         return "it was evacuated, and that host is up and may still run it"
     if wanted.open:
         return open_reasons(wanted, facts.provider_names)

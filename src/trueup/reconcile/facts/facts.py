@@ -159,10 +159,12 @@ class Facts:
 
     @cached_property
     def migrations_of(self) -> Mapping[str, tuple[Migration, ...]]:
-        """The migrations of each instance, of whatever status; one in two cells is there once."""
-        return grouped(
-            (row.instance, row) for row in {row.uuid: row for row in self.migrations}.values()
-        )
+        """The migrations of each instance, of whatever status; one in two cells is there once.
+
+        Migrations of before Pike may have no uuid: each of them is one of its own.
+        """
+        once = {row.uuid or row: row for row in self.migrations}
+        return grouped((row.instance, row) for row in once.values())
 
     @cached_property
     def domains_of(self) -> Mapping[str, tuple[Domain, ...]]:
@@ -187,15 +189,6 @@ class Facts:
     def moving(self) -> Mapping[str, Migration]:
         """The migration under way of each instance that has one, by instance uuid."""
         return {row.instance: row for row in self.migrations if row.under_way}
-
-    @cached_property
-    def evacuations(self) -> Mapping[str, tuple[Migration, ...]]:
-        """Evacuations that are over and were not undone, by instance uuid."""
-        return grouped(
-            (row.instance, row)
-            for row in self.migrations
-            if row.kind == "evacuation" and row.status in ("done", "completed")
-        )
 
     @cached_property
     def nodes_by_place(self) -> Mapping[tuple[str, str, str], tuple[ComputeNode, ...]]:

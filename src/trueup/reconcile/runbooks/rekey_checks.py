@@ -73,6 +73,12 @@ def _same(host: str, found: Sequence[Clash], facts: Facts) -> Iterator[Check]:
 def _identity(clash: Clash, facts: Facts, compute_id: str | None) -> Check:
     """Which of the two uuids is the right one, and what follows."""
     node, old = clash.node, clash.provider
+    if not node.uuid:
+        # SAFETY: its provider would be renamed, and no new one could be made.
+        none = f"its compute node has no uuid, its provider has {old.uuid}"
+        return Check(
+            "identity", node.node, none, BLOCKS, "start nova-compute, which gives it its own"
+        )
     found = f"compute node {node.uuid}, provider {old.uuid}"
     if owners := facts.nodes_by_uuid.get(old.uuid):
         return Check(

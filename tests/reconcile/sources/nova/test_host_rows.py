@@ -115,3 +115,15 @@ def test_an_aggregate_has_its_hosts_and_its_metadata():
         HostAggregate(UUID, "fast", ("h1", "h2"), {"ssd": "true"}),
         HostAggregate(UUID, "", (), {}),
     )
+
+
+def test_an_aggregate_without_a_uuid_is_noted_and_left_out():
+    """Placement cannot have it, so its hosts' providers would look as if they lacked it."""
+    notes = Notes()
+    told = rows.host_aggregates(
+        Reader("aggregates", notes), [row(id=1, uuid=None, name="old")], [], []
+    )
+    assert told == ()
+    assert [(one.table, one.row, one.column) for one in notes.unread] == [
+        ("aggregates", "1", "uuid")
+    ]

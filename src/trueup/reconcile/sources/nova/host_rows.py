@@ -134,15 +134,18 @@ def instance_mapping(reader: Reader, row: Row, cells: Mapping[int, str]) -> Inst
 def host_aggregates(
     reader: Reader, rows: Iterable[Row], hosts: Iterable[Row], metadata: Iterable[Row]
 ) -> tuple[HostAggregate, ...]:
-    """Host aggregates, each with its hosts and metadata."""
+    """Host aggregates, each with its hosts and metadata.
+
+    One without a uuid is noted and left out: until Nova gives it one, Placement cannot have it.
+    """
     members = grouped((row.aggregate_id, row.host or "") for row in hosts)
     properties = grouped((row.aggregate_id, (row.key, row.value)) for row in metadata)
-    return tuple(
-        HostAggregate(
-            uuid=reader.uuid(row, "uuid"),
-            name=row.name or "",
-            hosts=members.get(row.id, ()),
-            metadata=dict(properties.get(row.id, ())),
-        )
-        for row in rows
-    )
+    found: list[HostAggregate] = []
+    for row in rows:
+        uuid = reader.uuid(row, "uuid")
+        if uuid:
+            hosts_in, pairs = members.get(row.id, ()), dict(properties.get(row.id, ()))
+            found.append(HostAggregate(uuid, row.name or "", hosts_in, pairs))
+        else:
+            reader.note(row, "uuid", "it is NULL: Nova gives it one when it next loads it")
+    return tuple(found)

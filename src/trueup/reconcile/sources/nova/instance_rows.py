@@ -72,8 +72,9 @@ class InstanceRows:
             cell=self._cell,
             project=row.project_id or "",
             user=row.user_id or "",
-            host=row.host,
-            node=row.node,
+            # An empty text, written by hand, is no host.
+            host=row.host or None,
+            node=row.node or None,
             # SAFETY: an instance without a state counts as in motion, and is left alone.
             vm_state=row.vm_state if known else None,
             task_state=row.task_state,
