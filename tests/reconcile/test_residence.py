@@ -139,9 +139,13 @@ def test_two_compute_nodes_in_one_place_tell_nothing():
 
 @pytest.mark.parametrize(("host", "up"), [("h1", False), ("h2", True), ("unknown", False)])
 def test_a_source_is_up_when_its_compute_service_reports(host, up):
-    assert source_is_up(uuid_of(host), facts_of(HOSTS)) is up
+    facts = facts_of(f"{HOSTS}  server web on h3\n  evacuation of web from {host} done\n")
+    [move] = facts.migrations
+    assert source_is_up(move, facts) is up
 
 
-def test_a_source_whose_service_is_gone_is_down():
-    facts = replace(facts_of(HOSTS), services=())
-    assert not source_is_up(uuid_of("h2"), facts)
+def test_a_source_is_up_also_without_its_compute_node():
+    facts = facts_of(f"{HOSTS}  server web on h3\n  evacuation of web from h2 done\n")
+    [move] = facts.migrations
+    assert source_is_up(move, replace(facts, compute_nodes=()))
+    assert not source_is_up(move, replace(facts, services=()))

@@ -42,6 +42,7 @@ from trueup.reconcile.residence import (
     Undetermined,
     residence,
 )
+from trueup.reconcile.unconfirmed import wrong_claims
 
 
 @dataclass(frozen=True, slots=True)
@@ -330,12 +331,13 @@ def _in_broken_tree(record: InstanceRecord, facts: Facts) -> str:
 
 def _unconfirmed(
     instance: Instance, record: InstanceRecord, migration: Migration, facts: Facts
-) -> Moving | LostInMove:
+) -> Moving | LostInMove | NotCertain:
     """Until the confirmation two claims are right, also on one host (Launchpad 1790204).
 
     SAFETY: if one of them has wrong amounts, the other may not be lost but merged into it. If a
     host has no provider, that is reported for the whole host.
     """
+    words = f"its {migration.kind} is {migration.status}"
     hosts = (_source(migration), _target(migration))
     roots = [root_of(migration.cell, *place, facts) for place in hosts]
     every = expected(instance, facts)
@@ -344,7 +346,10 @@ def _unconfirmed(
     kept = all(agrees(held.get(one.consumer, {}), one) for one in every if one not in lost)
     if lost and kept and all(roots) and record.moves.keys() <= {migration.uuid}:
         return LostInMove(instance, record, migration, lost)
-    return Moving(instance, f"its {migration.kind} is {migration.status}")
+    if all(roots) and (wrong := wrong_claims(every, held, facts.provider_names)):
+        reason = f"{words}, and {wrong}: confirm or revert it, then audit again"
+        return NotCertain(instance, reason, of_instance=True)
+    return Moving(instance, words)
 
 
 def _kind(claim: OnHost, facts: Facts) -> type[OnHost]:

@@ -7,7 +7,7 @@ Pure. The verdict and the remedy rest on the same value, `should_hold`.
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 
-from trueup.reconcile.claims import OnHost, elsewhere, should_hold
+from trueup.reconcile.claims import OnHost, elsewhere, left_by, should_hold
 from trueup.reconcile.expected import Unknown
 from trueup.reconcile.facts import Facts, Migration
 from trueup.reconcile.findings import (
@@ -22,7 +22,8 @@ from trueup.reconcile.findings import (
     holding,
     instance_evidence,
 )
-from trueup.reconcile.remedies import guarded_step, no_guest
+from trueup.reconcile.remedies import abandoned_host, guarded_step, no_guest
+from trueup.reconcile.residence import source_is_up
 from trueup.reconcile.steps import Guard, MigrationState, Step
 
 
@@ -98,6 +99,32 @@ def guests_on(roots: Iterable[str], claim: OnHost, facts: Facts) -> Iterator[Gua
     for root in sorted(roots):
         for node in facts.nodes_by_uuid.get(root, ()):
             yield from no_guest(node.host, claim.instance, facts)
+
+
+def running_source(roots: Iterable[str], claim: OnHost, facts: Facts) -> str:
+    """The name of one of these hosts that is up and may still run the guest; empty: none is.
+
+    Those are the hosts that it was evacuated from and that have not cleaned up.
+    """
+    sources = _abandoned(roots, claim, facts)
+    up = [root for root in sorted(sources) if source_is_up(sources[root], facts)]
+    return facts.provider_names.get(up[0], up[0]) if up else ""
+
+
+def sources_down(roots: Iterable[str], claim: OnHost, facts: Facts) -> Iterator[Guard]:
+    """Guards: those of these hosts that may still run the guest are down at the write."""
+    for row in _abandoned(sorted(roots), claim, facts).values():
+        yield from abandoned_host(row.cell, row.source_host or "", claim.instance, facts)
+
+
+def _abandoned(roots: Iterable[str], claim: OnHost, facts: Facts) -> dict[str, Migration]:
+    """Those of these hosts that it was evacuated from, or that this was tried from.
+
+    Only a source that has come back and has cleaned up sets the evacuation to `completed`.
+    """
+    moves = (row for row in claim.record.migrations if row.kind == "evacuation")
+    named = {left_by(row, facts): row for row in moves if row.status != "completed"}
+    return {root: named[root] for root in roots if root in named}
 
 
 def same_status(moves: Iterable[Migration]) -> Iterator[Guard]:

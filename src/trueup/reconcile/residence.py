@@ -161,16 +161,15 @@ def provider_of(node: ComputeNode, facts: Facts) -> Provider | Undetermined:
     return _of_host(f"Placement has no provider with uuid {node.uuid} or name {node.node}")
 
 
-def services_of(root: str, facts: Facts) -> tuple[ComputeService, ...]:
-    """The compute services of the host with this root provider."""
-    nodes = facts.nodes_by_uuid.get(root, ())
-    services = (facts.services_by_host.get((node.cell, node.host)) for node in nodes)
-    return tuple(service for service in services if service is not None)
+def source_service(move: Migration, facts: Facts) -> ComputeService | None:
+    """The compute service of the host that a migration starts from, also if its node is gone."""
+    return facts.services_by_host.get((move.cell, move.source_host or ""))
 
 
-def source_is_up(root: str, facts: Facts) -> bool:
-    """Whether the compute service of the host with this root provider reports."""
-    return any(service.is_up(facts.taken_at) for service in services_of(root, facts))
+def source_is_up(move: Migration, facts: Facts) -> bool:
+    """Whether the compute service of the host that a migration starts from reports."""
+    service = source_service(move, facts)
+    return service is not None and service.is_up(facts.taken_at)
 
 
 def _of_host(reason: str) -> Undetermined:

@@ -9,9 +9,10 @@ explains the second one.
 from collections.abc import Iterator
 from itertools import chain
 
-from trueup.reconcile.claims import Doubled, OnTwoHosts, claim_of, claims
+from trueup.reconcile.claims import Doubled, OnHost, OnTwoHosts, claim_of, claims, elsewhere
+from trueup.reconcile.expected import NotOurs, Share, Unknown, held_of
 from trueup.reconcile.facts import Facts
-from trueup.reconcile.findings import Declined, Finding, Severity, Verdict
+from trueup.reconcile.findings import Declined, Finding, Severity, Unchecked, Verdict
 from trueup.reconcile.options import AuditOptions
 from trueup.reconcile.replacing import replaced, replacing
 from trueup.reconcile.steps import Step
@@ -24,7 +25,25 @@ REMEDY = "Let it hold what it should once, on its own host, and release it on an
 def find(facts: Facts, options: AuditOptions) -> Iterator[Verdict]:
     """Settled instances that hold resources of two hosts without a move, or twice of their own."""
     for claim in chain(claims(facts, OnTwoHosts), claims(facts, Doubled)):
-        yield replacing(NAME, Severity.MEDIUM, claim, facts)
+        verdict = replacing(NAME, Severity.MEDIUM, claim, facts)
+        if isinstance(verdict, Finding) and (strange := _strange(claim, facts)):
+            # SAFETY: nothing that is known of it asks for them, so another service may have.
+            reason = f"it is not known why it holds {', '.join(strange)} on another host"
+            verdict = Unchecked(verdict.subject, verdict.where, reason)
+        yield verdict
+
+
+def _strange(claim: OnHost, facts: Facts) -> list[str]:
+    """The classes of devices that it holds on other hosts, and does not ask for on its own."""
+    others = elsewhere(claim, facts)
+    there = {uuid: row for uuid, row in claim.held.items() if facts.roots_of({uuid: row}) & others}
+    held = {name for row in held_of(Share.DEVICES, there).values() for name in row}
+    parts = claim.wanted.of(Share.DEVICES).parts
+    if any(isinstance(part, NotOurs) and not part.amounts for part in parts):
+        # Cyborg alone knows which classes its device profile asks for.
+        return []
+    asked = {name for part in parts if not isinstance(part, Unknown) for name in part.amounts}
+    return sorted(held - asked)
 
 
 def remedy(finding: Finding, facts: Facts) -> tuple[Step, ...] | Declined:

@@ -27,7 +27,7 @@ from trueup.reconcile.findings import (
 from trueup.reconcile.options import AuditOptions
 from trueup.reconcile.remedies import abandoned_host, guarded_step, no_guest
 from trueup.reconcile.replacing import same_status
-from trueup.reconcile.residence import services_of, source_is_up
+from trueup.reconcile.residence import source_is_up, source_service
 from trueup.reconcile.steps import Guard, Step
 
 NAME = "evacuation-residue"
@@ -104,7 +104,7 @@ def _obstacle(claim: OnEvacuatedHost, left: Mapping[str, Migration], facts: Fact
     """Why nothing may be released; None if it may."""
     names = facts.provider_names
     for root, evacuation in left.items():
-        if _may_run_it(root, evacuation, facts) and source_is_up(root, facts):
+        if _may_run_it(root, evacuation, facts) and source_is_up(evacuation, facts):
             # SAFETY: that host may still run the guest; freeing its capacity would hide it.
             return (
                 f"evacuated from {names.get(root, root)}, whose nova-compute is up but has not "
@@ -127,9 +127,10 @@ def _obstacle(claim: OnEvacuatedHost, left: Mapping[str, Migration], facts: Fact
 
 def _evacuation(row: Migration, root: str, facts: Facts) -> Structure:
     """An evacuation as evidence, with the compute service of the host that it left."""
+    service = source_service(row, facts)
     return {
         "status": row.status,
         "source_host": row.source_host,
         **({} if root == left_by(row, facts) else {"target_host": row.target_host}),
-        **service_evidence(services_of(root, facts), facts.taken_at),
+        **service_evidence((service,) if service else (), facts.taken_at),
     }

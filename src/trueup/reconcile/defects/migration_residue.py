@@ -38,7 +38,9 @@ from trueup.reconcile.replacing import (
     moves_evidence,
     replaced,
     replacing,
+    running_source,
     same_status,
+    sources_down,
 )
 from trueup.reconcile.steps import Step
 
@@ -74,9 +76,15 @@ def remedy(finding: Finding, facts: Facts) -> tuple[Step, ...] | Declined:
         instance.uuid: Allocations(right, project, user, kind),
         **dict.fromkeys(claim.record.moves),
     }
-    roots = frozenset().union(*map(facts.roots_of, (claim.held, *claim.record.moves.values())))
-    guards = guests_on(roots - {claim.provider.root}, claim, facts)
+    left = _left(claim, facts)
+    guards = (*guests_on(left, claim, facts), *sources_down(left, claim, facts))
     return guarded_step(after, facts, finding, instance, guards)
+
+
+def _left(claim: HeldByMigration, facts: Facts) -> frozenset[str]:
+    """The roots of other hosts of which it or its migrations hold something."""
+    every = (claim.held, *claim.record.moves.values())
+    return frozenset().union(*map(facts.roots_of, every)) - {claim.provider.root}
 
 
 def _judge_own(claim: OnHostOfMove, facts: Facts) -> Verdict:
@@ -94,10 +102,17 @@ def _judge(claim: HeldByMigration, facts: Facts) -> Verdict:
     record, names, right = claim.record, facts.provider_names, _right(claim, facts)
     where = ", ".join(sorted({_where(held, facts) for held in record.moves.values()}))
     subject = Subject("instance", claim.instance.uuid)
-    if right is None or not facts.coverage.complete:
-        reason = facts.coverage.gap or (
-            f"none of these is what it should hold on {claim.provider.name}: "
-            f"{amounts_in_words(claim.wanted.known, names) or 'that is not known'}"
+    running = running_source(_left(claim, facts), claim, facts)
+    if right is None or running or not facts.coverage.complete:
+        # SAFETY: a source that is up may run the guest; freeing its capacity would hide that.
+        up = f"it was evacuated from {running}, which is up and may still run it" if running else ""
+        reason = (
+            facts.coverage.gap
+            or up
+            or (
+                f"none of these is what it should hold on {claim.provider.name}: "
+                f"{amounts_in_words(claim.wanted.known, names) or 'that is not known'}"
+            )
         )
         return Unchecked(subject, where, f"{_in_words(record, names)}; {reason}")
     since = max((row.updated_at for row in record.migrations if row.updated_at), default=None)

@@ -57,7 +57,7 @@ def _judge(instance: Instance, facts: Facts, options: AuditOptions) -> Verdict:
     if reason := _hands_off(instance, facts, options):
         return LeftAlone(subject, where, reason)
     cell = facts.cells[instance.cell]
-    if reason := contradiction(record, facts):
+    if reason := contradiction(record, facts) or _unfinished(instance, facts):
         return Unchecked(subject, where, f"its instance is deleted in {cell}; {reason}")
     if not facts.coverage.complete:
         # SAFETY: a silent cell may have the instance alive (a move between cells).
@@ -88,8 +88,6 @@ def _judge(instance: Instance, facts: Facts, options: AuditOptions) -> Verdict:
 def _hands_off(instance: Instance, facts: Facts, options: AuditOptions) -> str | None:
     if instance.hidden:
         return "its deleted row is hidden: a move between cells"
-    if migration := facts.moving.get(instance.uuid):
-        return f"its {migration.kind} is {migration.status}"
     if instance.uuid in facts.builds:
         return "it has a build request"
     if instance.deleted_at is not None and _is_recent(instance.deleted_at, facts, options):
@@ -100,6 +98,18 @@ def _hands_off(instance: Instance, facts: Facts, options: AuditOptions) -> str |
             f"{options.grace_seconds} s: nova-compute may still be cleaning up"
         )
     return None
+
+
+def _unfinished(instance: Instance, facts: Facts) -> str:
+    """Nova deletes the migrations of an instance with it; so this one was deleted by hand."""
+    move = facts.moving.get(instance.uuid)
+    if move is None:
+        return ""
+    hosts = " and ".join(host for host in (move.source_host, move.target_host) if host)
+    return (
+        f"its {move.kind} is {move.status}: if nothing is under way on {hosts or 'any host'}, set "
+        "the status of the migration to error"
+    )
 
 
 def _is_recent(deleted_at: datetime, facts: Facts, options: AuditOptions) -> bool:

@@ -39,8 +39,8 @@ def find(facts: Facts, options: AuditOptions) -> Iterator[Verdict]:
             continue
         instance = claim.instance
         subject, where = Subject("instance", instance.uuid), claim.provider.name
-        if reason := _obstacle(claim, facts):
-            words = f"project {counted_for.project}, user {counted_for.user}"
+        if reason := _obstacle(claim, counted_for, facts):
+            words = f"project {counted_for.project or 'none'}, user {counted_for.user or 'none'}"
             yield Unchecked(subject, where, f"Placement counts it for {words}; {reason}")
             continue
         evidence: Evidence = {
@@ -71,8 +71,10 @@ def _is_of(owner: Owner, claim: OnHost) -> bool:
     return owner.project == instance.project and owner.user == instance.user
 
 
-def _obstacle(claim: OnHost, facts: Facts) -> str:
-    """Why it is not certain whose the instance is; or empty."""
+def _obstacle(claim: OnHost, counted_for: Owner, facts: Facts) -> str:
+    """Why it is not certain whose the instance is, or its claim; or empty."""
+    if not (counted_for.project and counted_for.user):
+        return "the row of that project or user is gone: run `trueup-manage db fsck`"
     if not (claim.instance.project and claim.instance.user):
         return "Nova does not say of which project and user it is"
     # SAFETY: a source that is silent or behind may know more of the instance.

@@ -7,9 +7,9 @@ Drift B.16 and A.2a: heal_allocations calls such an instance "up-to-date".
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 
-from trueup.reconcile.claims import Elsewhere, claim_of, claims, elsewhere, left_by
+from trueup.reconcile.claims import Elsewhere, claim_of, claims, elsewhere
 from trueup.reconcile.expected import open_reasons
-from trueup.reconcile.facts import Amounts, ComputeNode, Facts, Instance
+from trueup.reconcile.facts import Amounts, Facts
 from trueup.reconcile.findings import (
     Declined,
     Finding,
@@ -23,9 +23,9 @@ from trueup.reconcile.findings import (
 )
 from trueup.reconcile.options import AuditOptions
 from trueup.reconcile.place_guards import NodeGone
-from trueup.reconcile.remedies import abandoned_host, guarded_step, no_guest
-from trueup.reconcile.residence import source_is_up
-from trueup.reconcile.steps import Guard, Step
+from trueup.reconcile.remedies import guarded_step
+from trueup.reconcile.replacing import guests_on, running_source, sources_down
+from trueup.reconcile.steps import Step
 
 NAME = "wrong-provider"
 TITLE = "It holds its resources on a host where it is not"
@@ -49,7 +49,8 @@ def remedy(finding: Finding, facts: Facts) -> tuple[Step, ...] | Declined:
     former = facts.deleted_nodes_by_uuid.get(root, ())[-1:] if not nodes else ()
     guards = (
         *(NodeGone(one.uuid, one.node, one.cell, "") for one in former),
-        *(guard for node in nodes for guard in _guards(root, node, claim.instance, facts)),
+        *guests_on([root], claim, facts),
+        *sources_down([root], claim, facts),
     )
     return guarded_step(after, facts, finding, claim.instance, guards)
 
@@ -75,25 +76,6 @@ def _classes(holdings: Iterable[Mapping[str, int]]) -> frozenset[str]:
     """The resource classes; VCPU and PCPU count as one, because the host decides which it is."""
     names = {name for held in holdings for name in held}
     return frozenset("VCPU" if name == "PCPU" else name for name in names)
-
-
-def _was_evacuated(root: str, instance: Instance, facts: Facts) -> bool:
-    """Whether it was evacuated from the host with this root provider, which has not cleaned up.
-
-    A failed evacuation counts too: that host may run the guest still.
-    """
-    moves = facts.migrations_of.get(instance.uuid, ())
-    return any(
-        row.kind == "evacuation" and row.status != "completed" and left_by(row, facts) == root
-        for row in moves
-    )
-
-
-def _guards(root: str, node: ComputeNode, instance: Instance, facts: Facts) -> Iterator[Guard]:
-    if _was_evacuated(root, instance, facts):
-        yield from abandoned_host(node.cell, node.host, instance, facts)
-    else:
-        yield from no_guest(node.host, instance, facts)
 
 
 def _judge(claim: Elsewhere, facts: Facts) -> Verdict:
@@ -127,7 +109,7 @@ def _obstacle(claim: Elsewhere, facts: Facts) -> str | None:
     [root] = roots
     if root not in facts.nodes_by_uuid and root not in facts.deleted_nodes_by_uuid:
         return "that provider is of no compute node that any cell knows"
-    if _was_evacuated(root, claim.instance, facts) and source_is_up(root, facts):
+    if running_source([root], claim, facts):
         return "it was evacuated, and that host is up and may still run it"
     if wanted.open:
         return open_reasons(wanted, facts.provider_names)

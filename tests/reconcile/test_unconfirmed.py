@@ -1,0 +1,37 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The two claims of a move that waits for confirmation, compared with what they should be."""
+
+import pytest
+
+from tests.reconcile.planning import facts_of
+from tests.scenarios.names import uuid_of
+from trueup.reconcile.expected import expected
+from trueup.reconcile.unconfirmed import wrong_claims
+
+RESIZE = """cell1
+  host h1 VCPU=8 MEMORY_MB=8192
+  host h2 VCPU=8 MEMORY_MB=8192
+  server web on h2 state=resized old-VCPU=1 VCPU=2 MEMORY_MB=256
+  resize of web from h1 to h2 finished
+"""
+WEB, MOVE = uuid_of("web"), uuid_of("resize-of-web")
+TARGET = {uuid_of("h2"): {"VCPU": 2, "MEMORY_MB": 256}}
+SOURCE = {uuid_of("h1"): {"VCPU": 1, "MEMORY_MB": 256}}
+NIC = {uuid_of("nic"): {"NET_BW_EGR_KILOBIT_PER_SEC": 1000}}
+
+
+@pytest.mark.parametrize(
+    ("held", "wrong"),
+    [
+        ({WEB: TARGET, MOVE: SOURCE}, []),
+        # Its ports may rightly hold more.
+        ({WEB: TARGET | NIC, MOVE: SOURCE}, []),
+        ({WEB: SOURCE, MOVE: TARGET}, [WEB, MOVE]),
+        ({WEB: TARGET | SOURCE}, [WEB, MOVE]),
+        ({WEB: TARGET, MOVE: TARGET}, [MOVE]),
+    ],
+)
+def test_claims_with_wrong_amounts_are_named(held, wrong):
+    facts = facts_of(RESIZE)
+    words = wrong_claims(expected(facts.alive[WEB], facts), held, {})
+    assert [one for one in (WEB, MOVE) if f"{one} holds" in words] == wrong
