@@ -152,6 +152,26 @@ def test_a_plan_made_after_it_got_stuck_is_written_too(small_on):
     assert small.apply(plan)[small.consumer(MISSING)].result == "done"
 
 
+@pytest.mark.parametrize("placement", ["upstream", "trueup"])
+def test_allocations_that_were_deleted_with_sql_are_made_again(small_on, placement):
+    """The row of the consumer is left, with its generation, which Placement does not tell."""
+    small = small_on(placement)
+    consumer = small.consumer(MISSING)
+    plan = small.plan(MISSING)
+    wanted = held(plan.steps[0])[1]
+    body = {
+        "allocations": {one: {"resources": dict(row)} for one, row in wanted.amounts.items()},
+        "project_id": wanted.project,
+        "user_id": wanted.user,
+        "consumer_generation": None,
+    }
+    assert small.call("PUT", f"/allocations/{consumer}", body).status_code == 204
+    small.sql("placement", "DELETE FROM allocations WHERE consumer_id = ?", consumer)
+    settled = small.apply(plan)[consumer]
+    assert (settled.result, settled.versions) == ("done", ({consumer: 2},))
+    assert small.cloud.placement.holding(consumer) == Holding(wanted, 2)
+
+
 def test_getting_past_a_stuck_consumer_takes_nothing_from_who_filled_it(small_on):
     small = small_on("upstream")
     consumer = small.consumer(MISSING)

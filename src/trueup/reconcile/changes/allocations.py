@@ -1,8 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """Allocations of one or several consumers: written with their generations, in one request."""
 
+import re
 from collections.abc import Mapping
 from typing import Any
+
+import msgspec
 
 from trueup.reconcile.changes.target import Found, Reply, reply_of
 from trueup.reconcile.facts import Allocations
@@ -13,6 +16,8 @@ from trueup.reconcile.steps import AllocationsOf, Change, Held, Version, held_in
 WITHOUT_TYPES = 37
 WITH_TYPES = 38
 NO_CONTENT = 204
+# What Placement says of a consumer that has a generation, and was said to have none.
+_EMPTY = re.compile(r"expected (\d+) but got None")
 
 
 def read(target: AllocationsOf, cloud: Cloud) -> Found:
@@ -27,15 +32,16 @@ def read(target: AllocationsOf, cloud: Cloud) -> Found:
 def write(change: Change, cloud: Cloud) -> Reply:
     """Replace all that the consumers hold, at once."""
     reply = _send(change, cloud, change.version)
-    if reply.accepted or not reply.definite or not _may_be_stuck(change):
+    consumer, generation = _without_generation(change), _EMPTY.search(reply.reason)
+    if reply.accepted or not reply.definite or consumer is None or generation is None:
         return reply
-    [consumer] = change.version
     if cloud.placement.holding(consumer).allocations is not None:
         return reply
-    # A refused write of upstream leaves a consumer that holds nothing, at generation 0, and says
-    # "no such consumer" when asked (nova-facts, Placement 4). A consumer that someone else has
-    # meanwhile filled is past 0, so this stays guarded.
-    retried = _send(change, cloud, dict.fromkeys(change.version, 0))
+    # A consumer that holds nothing may still have a row with a generation, which Placement does not
+    # tell: after a refused write of upstream (nova-facts, Placement 4), or after somebody deleted
+    # its allocations with SQL. SAFETY: it holds nothing since the refusal named the generation, and
+    # whoever fills it meanwhile changes that, so this stays guarded.
+    retried = _send(change, cloud, {**change.version, consumer: int(generation[1])})
     return retried if retried.accepted or not retried.definite else reply
 
 
@@ -60,8 +66,10 @@ def _number(generation: int | str | None) -> int | None:
     return generation if isinstance(generation, int) else None
 
 
-def _may_be_stuck(change: Change) -> bool:
-    return len(change.version) == 1 and set(change.version.values()) == {None}
+def _without_generation(change: Change) -> str | None:
+    """The consumer that is said not to exist; None: there is none, or several."""
+    new = [one for one, generation in change.version.items() if generation is None]
+    return new[0] if len(new) == 1 else None
 
 
 def _send(change: Change, cloud: Cloud, generations: Version) -> Reply:
@@ -73,7 +81,8 @@ def _send(change: Change, cloud: Cloud, generations: Version) -> Reply:
         response = cloud.placement.send("PUT", f"/allocations/{consumer}", body, minor)
     else:
         response = cloud.placement.send("POST", "/allocations", by_consumer, minor)
-    return reply_of(response, NO_CONTENT, version_after(change))
+    written = msgspec.structs.replace(change, version=generations)
+    return reply_of(response, NO_CONTENT, version_after(written))
 
 
 def typed(change: Change, cloud: Cloud) -> bool:
