@@ -37,6 +37,7 @@ DOORS = {
         "trueup.placement.config",  # registers the library's own options
         "trueup.placement.options",
     ),
+    "osprofiler": ("trueup.placement.tracing", "trueup.placement.store.engine.reporting"),
     "oslo_utils": ("trueup.placement.api.wire", "trueup.placement.store"),
     "platformdirs": ("trueup.cli.state",),
     "prometheus_client": ("trueup.placement.metrics", "trueup.reconcile.watch.metrics"),

@@ -27,6 +27,7 @@ SLOW = frozenset(
         "reconcile/changes/test_allocations.py",
         "reconcile/changes/test_placement_targets.py",
         "reconcile/collect/test_selected.py",
+        "reconcile/watch/test_monitoring.py",
         "test_halves.py",
     }
 )

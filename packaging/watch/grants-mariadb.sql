@@ -3,9 +3,10 @@
 -- the part "a cell" for each of their databases. cell0 is a cell.
 CREATE USER IF NOT EXISTS 'trueup'@'%' IDENTIFIED BY 'a-password';
 
--- Nova's API database. cell_mappings holds the URLs of Nova's own databases and message queues, with their
--- passwords: guard this account as you guard nova.conf.
-GRANT SELECT ON nova_api.cell_mappings TO 'trueup'@'%';
+-- Nova's API database. The column database_connection of cell_mappings holds the URLs of Nova's own databases, with
+-- their passwords, and must be readable: guard this account as you guard nova.conf. The column transport_url, with the
+-- passwords of the message queues, is not read.
+GRANT SELECT (id, uuid, name, database_connection, disabled) ON nova_api.cell_mappings TO 'trueup'@'%';
 GRANT SELECT ON nova_api.build_requests TO 'trueup'@'%';
 GRANT SELECT ON nova_api.host_mappings TO 'trueup'@'%';
 GRANT SELECT ON nova_api.instance_mappings TO 'trueup'@'%';

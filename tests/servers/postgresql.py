@@ -6,13 +6,15 @@ import glob
 import secrets
 import shutil
 import signal
+import subprocess
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from sqlalchemy.engine import URL
 
-from tests.servers.databases import DatabaseServer, answers
+from tests.servers.databases import DatabaseServer, answers, as_text
 from tests.servers.processes import (
+    ServerFailed,
     ServerProgram,
     find_program,
     private_folder,
@@ -59,6 +61,16 @@ def private_postgresql() -> Iterator[DatabaseServer]:
         )
         with serving(program) as port:
             yield DatabaseServer(url(port), private=True)
+
+
+def psql(server: DatabaseServer, script: str) -> None:
+    """Run a script of PostgreSQL's own client to its end, or to its first error."""
+    program = find_program("psql", "postgresql-client", *_program_folders())
+    url = server.url.set(drivername="postgresql", database="postgres")
+    words = [program, "--no-psqlrc", "--quiet", "--set=ON_ERROR_STOP=1", as_text(url)]
+    ran = subprocess.run(words, input=script, capture_output=True, text=True, check=False)
+    if ran.returncode:
+        raise ServerFailed(ran.stderr)
 
 
 def _program_folders() -> list[str]:

@@ -69,6 +69,8 @@ class PlacementApplication(RequestIds):
             api = _open_to_origins(api, settings.cors)
         if settings.behind_proxy:
             api = _behind_proxy(api, settings)
+        if settings.traces:
+            api = _traced(api, database, settings)
         super().__init__(
             api,
             database.write_slots.leave_one_of,
@@ -185,6 +187,23 @@ def _behind_proxy(api: Any, settings: Settings) -> Any:
         return api(environ, start_response)
 
     return application
+
+
+def _traced(api: Any, database: Database, settings: Settings) -> Any:
+    try:
+        # PERF: the library is imported only where it is used.
+        from trueup.placement.tracing import Traced
+    except ImportError as error:
+        # PARITY: upstream starts as well, and says nothing.
+        _log.warning(
+            "enabled in [profiler] has no effect: %s. Install it with: pip install "
+            "'trueup[profiler]'",
+            error,
+        )
+        return api
+    if settings.traces_statements:
+        database.trace_statements()
+    return Traced(api, settings.source)
 
 
 def _metered(database: Database, options: config.MetricsOptions | None) -> Meter | None:

@@ -71,6 +71,10 @@ class Settings:
     """None: no metrics are kept."""
     logs_request_time: bool
     """Whether the request log has the seconds of each request."""
+    traces: bool
+    """Whether requests with osprofiler's headers are traced."""
+    traces_statements: bool
+    """Whether a trace has the SQL statements of its request."""
     behind_proxy: bool
     """Whether the headers of a proxy give the address of the client and the URL of the service."""
     source: Any
@@ -241,6 +245,8 @@ def _read(source: cfg.ConfigOpts) -> Settings:
         body_length_max=source.trueup.max_request_body_size,
         metrics=_read_metrics(source.trueup),
         logs_request_time=source.trueup.log_request_time,
+        traces=source.profiler.enabled,
+        traces_statements=source.profiler.trace_sqlalchemy,
         behind_proxy=source.oslo_middleware.enable_proxy_headers_parsing,
         source=source,
     )

@@ -154,6 +154,66 @@ OPTIONS: dict[str, list[cfg.Opt]] = {
             help="Accepted for the sake of old files: searching never visits what cannot fit.",
         )
     ],
+    # osprofiler's options. They are declared here, because it is imported only if `enabled`.
+    "profiler": [
+        cfg.BoolOpt(
+            "enabled",
+            default=False,
+            deprecated_name="profiler_enabled",
+            help="Trace the requests that have osprofiler's headers. Needs osprofiler.",
+        ),
+        cfg.BoolOpt(
+            "trace_sqlalchemy",
+            default=False,
+            help="Trace the SQL statements of these requests as well.",
+        ),
+        cfg.BoolOpt(
+            "trace_requests",
+            default=False,
+            help="Trace HTTP requests that the service itself sends: those for tokens.",
+        ),
+        cfg.StrOpt(
+            "hmac_keys",
+            default="SECRET_KEY",
+            secret=True,
+            help="Keys, separated by commas; only a request that is signed with one of them is "
+            "traced. Everybody knows the default: choose others.",
+        ),
+        cfg.StrOpt(
+            "connection_string",
+            default="messaging://",
+            help="Where traces go: messaging://, redis://HOST:PORT, otlp://HOST:PORT (for "
+            "OpenTelemetry), or another driver of osprofiler.",
+        ),
+        cfg.StrOpt(
+            "es_doc_type", default="notification", help="The type of documents in Elasticsearch."
+        ),
+        cfg.StrOpt(
+            "es_scroll_time", default="2m", help="How long Elasticsearch keeps a search open."
+        ),
+        cfg.IntOpt(
+            "es_scroll_size", default=10000, help="The largest batch of a search in Elasticsearch."
+        ),
+        cfg.FloatOpt(
+            "socket_timeout", default=0.1, help="Seconds to wait for a connection to redissentinel."
+        ),
+        cfg.StrOpt(
+            "sentinel_service_name",
+            default="mymaster",
+            help="The name of the service that redissentinel watches.",
+        ),
+        cfg.BoolOpt(
+            "filter_error_trace",
+            default=False,
+            help="Store traces with errors a second time, in a place of their own.",
+        ),
+    ],
+    "profiler_otlp": [
+        cfg.StrOpt(
+            "service_name_prefix",
+            help="What OpenTelemetry sees before the name of the service.",
+        )
+    ],
     "cors": list(cors.CORS_OPTS),
     "healthcheck": list(healthcheck.HEALTHCHECK_OPTS),
     "oslo_middleware": list(http_proxy_to_wsgi.OPTS),

@@ -27,7 +27,13 @@ from sqlalchemy import (
 )
 from sqlalchemy.engine import URL, make_url
 from sqlalchemy.event import listens_for
-from sqlalchemy.exc import ArgumentError, DatabaseError, NoSuchModuleError, SQLAlchemyError
+from sqlalchemy.exc import (
+    ArgumentError,
+    DatabaseError,
+    DBAPIError,
+    NoSuchModuleError,
+    SQLAlchemyError,
+)
 from sqlalchemy.pool import NullPool
 
 from trueup.reconcile.sources.errors import DatabaseUnusable, Unreachable
@@ -137,13 +143,27 @@ class Session:
         return name in self._tables
 
     def columns(self, table: TableClause) -> frozenset[str]:
-        """The columns that the table has in this database; empty if there is no such table."""
+        """The columns of the table that this database has too; empty if there is no such table.
+
+        SAFETY: the columns are asked for by their names first, so an account needs a right to no
+        other. If one of them cannot be read, all columns are asked for: that tells which are
+        there, and fails if the account may not read them. A column without a right to it would
+        else look like one that an older release does not have.
+        """
         if not self.has_table(table.name):
             return frozenset()
-        query: Select[Any] = (
-            select(literal_column("*")).select_from(table).where(literal_column("1 = 0"))
-        )
-        return frozenset(self._connection.execute(query).keys())
+        nothing: ColumnElement[bool] = literal_column("1 = 0")
+        try:
+            # In PostgreSQL a failed query would end the transaction.
+            with self._connection.begin_nested():
+                self._connection.execute(select(*table.c).where(nothing))
+        except DBAPIError as error:
+            if error.connection_invalidated:
+                raise
+        else:
+            return frozenset(table.c.keys())
+        every: Select[Any] = select(literal_column("*")).select_from(table).where(nothing)
+        return frozenset(self._connection.execute(every).keys()) & frozenset(table.c.keys())
 
     def rows(self, query: Select[Any]) -> list[Row]:
         """The rows of a query with a short result."""

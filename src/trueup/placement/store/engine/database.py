@@ -127,8 +127,15 @@ class Database:
     def report_to(self, meter: Meter) -> None:
         """Tell this meter about conflicts, statements and connections from now on."""
         self.meter = meter
-        engines = {id(one.pool): one for one in (self._readers, self._engine)}
-        reporting.report(tuple(engines.values()), meter)
+        reporting.report(self._own_engines(), meter)
+
+    def trace_statements(self) -> None:
+        """Let osprofiler have each statement of a request that is traced. Raises ImportError."""
+        reporting.trace(self._own_engines())
+
+    def _own_engines(self) -> tuple[Engine, ...]:
+        """The engines, each with a pool of its own."""
+        return tuple({id(one.pool): one for one in (self._readers, self._engine)}.values())
 
     def add_own_tables(self) -> None:
         """Create those of Trueup's own tables that are missing."""

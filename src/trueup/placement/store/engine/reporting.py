@@ -1,10 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tells a meter about statements, connections and conflicts of the engines of a database."""
+"""Tells a meter about statements, connections and conflicts of the engines of a database, and
+osprofiler about statements."""
 
 from collections.abc import Sequence
 from threading import Lock
 from typing import Any
 
+import sqlalchemy
 from sqlalchemy import Engine, event
 from sqlalchemy.exc import DBAPIError, IntegrityError
 from sqlalchemy.pool import QueuePool
@@ -45,6 +47,15 @@ def report(engines: Sequence[Engine], meter: Meter) -> None:
         event.listen(engine, "before_cursor_execute", count_statement)
         event.listen(engine, "connect", lambda *_: change(1))
         event.listen(engine, "close", lambda *_: change(-1))
+
+
+def trace(engines: Sequence[Engine]) -> None:
+    """Let osprofiler have each statement of a request that is traced. Raises ImportError."""
+    # PERF: the library is optional, and imported only where it is used.
+    from osprofiler import sqlalchemy as tracing
+
+    for engine in engines:
+        tracing.add_tracing(sqlalchemy, engine, "db")
 
 
 def connections_max(engine: Engine) -> int | None:

@@ -1,0 +1,170 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The grants of packaging/watch, tried on a real MariaDB and a real PostgreSQL."""
+
+import re
+import secrets
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+import sqlalchemy
+from sqlalchemy.engine import make_url
+from sqlalchemy.pool import NullPool
+
+from tests.cli.running import trueup
+from tests.clouds.cloud import RecordedCloud
+from tests.clouds.copying import copied
+from tests.servers.databases import DatabaseServer, as_text
+from tests.servers.postgresql import psql
+from tests.tree import REPOSITORY
+
+FOLDER = REPOSITORY / "packaging" / "watch"
+PART = re.compile(r"-- a cell\n(.*?)-- end of a cell\n", re.DOTALL)
+
+
+@dataclass(frozen=True)
+class Site:
+    """The URLs of a cloud's databases, for an account with the grants of the file."""
+
+    nova_api: str
+    cells: Mapping[str, str]
+    placement: str
+
+
+def mariadb_statements(databases: Mapping[str, str], user: str) -> Iterator[str]:
+    """The statements of the file, for databases of other names and several cells."""
+    text = (FOLDER / "grants-mariadb.sql").read_text()
+    [part] = PART.findall(text)
+    cells = [name for key, name in databases.items() if key.startswith("cell")]
+    every = "".join(part.replace("nova_cell0.", f"`{name}`.") for name in cells)
+    text = PART.sub(lambda _: every, text).replace("'trueup'@", f"'{user}'@")
+    for name in ("nova_api", "placement"):
+        text = text.replace(f" {name}.", f" `{databases[name]}`.")
+    lines = (line for line in text.splitlines() if not line.startswith("--"))
+    yield from (one.strip() for one in "\n".join(lines).split(";") if one.strip())
+
+
+def postgresql_script(databases: Mapping[str, str], user: str) -> str:
+    """The same for psql, which connects to one database after the other."""
+    text = (FOLDER / "grants-postgresql.sql").read_text()
+    [part] = PART.findall(text)
+    cells = [name for key, name in databases.items() if key.startswith("cell")]
+    every = "".join(part.replace("nova_cell0", name) for name in cells)
+    text = PART.sub(lambda _: every, text)
+    for name in ("nova_api", "placement"):
+        text = text.replace(f"\\connect {name}\n", f"\\connect {databases[name]}\n")
+    return re.sub(r"\btrueup( LOGIN|;)", rf"{user}\1", text)
+
+
+@pytest.fixture
+def user() -> str:
+    return f"reader_{secrets.token_hex(4)}"
+
+
+def urls_of(cloud: RecordedCloud) -> Mapping[str, str]:
+    return {
+        "nova_api": cloud.nova_api_url,
+        "placement": cloud.placement_database_url,
+        **cloud.cell_urls,
+    }
+
+
+@pytest.fixture
+def on_mariadb(recorded_cloud, mariadb_server: DatabaseServer, user) -> Iterator[Site]:
+    urls = urls_of(recorded_cloud("missing-and-wrong", "upstream"))
+    for statement in mariadb_statements(named(urls), user):
+        mariadb_server.execute(statement)
+    yield site_of(urls, user)
+    mariadb_server.execute(f"DROP USER '{user}'@'%'")
+
+
+@pytest.fixture
+def on_postgresql(recorded_cloud, postgresql_server: DatabaseServer, user) -> Iterator[Site]:
+    cloud = recorded_cloud("missing-and-wrong", "upstream")
+    with copied(cloud, postgresql_server) as urls:
+        psql(postgresql_server, postgresql_script(named(urls), user))
+        yield site_of(urls, user)
+    postgresql_server.execute(f'DROP ROLE "{user}"')
+
+
+@pytest.fixture(params=["mariadb", "postgresql"])
+def site(request) -> Site:
+    return request.getfixturevalue(f"on_{request.param}")
+
+
+def named(urls: Mapping[str, str]) -> Mapping[str, str]:
+    """The names of the databases."""
+    return {key: str(make_url(url).database) for key, url in urls.items()}
+
+
+def site_of(urls: Mapping[str, str], user: str) -> Site:
+    theirs = {
+        key: as_text(make_url(url).set(username=user, password="a-password"))
+        for key, url in urls.items()
+    }
+    return Site(theirs.pop("nova_api"), placement=theirs.pop("placement"), cells=theirs)
+
+
+def options(site: Site, folder: Path) -> list[str]:
+    """As docs/watch.md says. No service is asked for anything, so Placement's need not answer."""
+    path = folder / "nova.conf"
+    path.write_text(
+        f"[api_database]\nconnection = {site.nova_api}\n"
+        "[placement]\nauth_type = none\nendpoint = http://127.0.0.1:1\n"
+    )
+    cells = [word for one in site.cells.items() for word in ("--cell-database", "=".join(one))]
+    return ["--nova-conf", str(path), "--placement-database", site.placement, *cells]
+
+
+def test_with_these_grants_everything_is_read(site, monkeypatch, tmp_path):
+    monkeypatch.setenv("TRUEUP_STATE_DIR", str(tmp_path))
+    reading = options(site, tmp_path)
+    ran = trueup("audit", *reading, "-f", "json")
+    assert ran.code == 3, ran.err
+    document = ran.json()
+    assert {row["source"]: row["answered"] for row in document["coverage"]} == dict.fromkeys(
+        ("Placement", "Nova's API database", "cell0", "cell1", "cell2"), True
+    )
+    assert [row["unsupported"] for row in document["coverage"]] == [[]] * 5
+    assert len(document["findings"]) == 4
+    watched = trueup("watch", "--rounds", 1, "--listen", "127.0.0.1:0", *reading, "-f", "json")
+    assert watched.code == 3
+    assert watched.json()[0]["Findings"] == len(document["findings"])
+
+
+REFUSED = [
+    ("nova_api", "DELETE FROM host_mappings"),
+    ("nova_api", "UPDATE cell_mappings SET name = 'other'"),
+    ("nova_api", "SELECT transport_url FROM cell_mappings"),
+    ("cell1", "UPDATE instances SET host = 'elsewhere'"),
+    ("cell1", "SELECT * FROM instance_metadata"),
+    ("placement", "DELETE FROM allocations"),
+    ("placement", "CREATE TABLE more (id INTEGER)"),
+]
+# MariaDB's numbers for a command that an account may not give for a table, or for a column.
+REFUSALS = r"114[23]|permission denied for (table|schema)"
+
+
+def test_with_these_grants_nothing_is_written_and_nothing_else_is_read(site):
+    for database, statement in REFUSED:
+        url = {"nova_api": site.nova_api, "placement": site.placement, **site.cells}[database]
+        engine = sqlalchemy.create_engine(url, poolclass=NullPool)
+        with engine.connect() as connection:
+            refused = pytest.raises(sqlalchemy.exc.DBAPIError, match=REFUSALS)
+            with refused:
+                connection.execute(sqlalchemy.text(statement))
+
+
+def test_a_column_without_a_grant_is_told_and_not_taken_for_one_of_a_later_release(
+    on_mariadb, mariadb_server, tmp_path, monkeypatch
+):
+    """Without `disabled`, a cell that was taken out of service would look like one in service."""
+    monkeypatch.setenv("TRUEUP_STATE_DIR", str(tmp_path))
+    url = make_url(on_mariadb.nova_api)
+    mariadb_server.execute(
+        f"REVOKE SELECT (disabled) ON `{url.database}`.cell_mappings FROM '{url.username}'@'%'"
+    )
+    ran = trueup("audit", *options(on_mariadb, tmp_path))
+    assert ran.code == 5
+    assert "SELECT command denied" in ran.err + ran.out
