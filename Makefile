@@ -6,7 +6,7 @@ BIN := $(VENV)/bin
 WORKERS ?= 2
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test quick lint fix coverage changelog sdist conformance mutants real bench clean
+.PHONY: help demo test quick lint fix coverage changelog sdist conformance mutants real bench pictures clean
 
 help:  ## say what can be made
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -56,6 +56,10 @@ real: $(VENV)/.ready-test  ## on a real OpenStack, with upstream's Placement and
 
 bench: $(VENV)/.ready-test  ## Trueup and upstream side by side, in one run
 	@$(BIN)/python -m bench --database mariadb
+
+pictures: $(VENV)/.ready-test  ## the pictures of README.md, in docs/images/ (needs chromium)
+	@$(BIN)/python tools/pictures.py demo
+	@$(BIN)/python tools/pictures.py report
 
 clean:  ## remove the environment and what the tools left
 	rm -rf $(VENV) build dist .coverage src/*.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis

@@ -22,6 +22,7 @@ SLOW = frozenset(
     {
         "cli/test_extras.py",
         "docs/test_package_page.py",
+        "docs/test_pictures.py",
         "placement/store/test_migrations.py",
         "placement/test_manage.py",
         "reconcile/changes/test_allocations.py",

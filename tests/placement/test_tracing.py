@@ -24,8 +24,8 @@ class Collector(Driver):
     def get_name(cls) -> str:
         return "collected"
 
-    def notify(self, info: dict[str, Any], **_more: Any) -> None:
-        TRACED.append({**info, "sender": (self.project, self.service)})
+    def notify(self, point: dict[str, Any], **_more: Any) -> None:
+        TRACED.append({**point, "sender": (self.project, self.service)})
 
 
 @pytest.fixture(autouse=True)
@@ -34,7 +34,7 @@ def _as_before() -> Iterator[None]:
     TRACED.clear()
     yield
     profiler.clean()
-    notifier.set(lambda _info: None)
+    notifier.set(lambda _point: None)
 
 
 def tracing(serve: Callable[..., Client], url: str, **options: Any) -> Client:
