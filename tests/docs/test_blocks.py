@@ -5,7 +5,9 @@ import argparse
 import re
 import shlex
 import subprocess
+import sys
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 import yaml
@@ -17,6 +19,9 @@ PAGES = sorted((ROOT / "docs").rglob("*.md"))
 FENCED = re.compile(r"^```(sh|yaml|cron|ini|dockerfile)\n(.*?)^```", re.MULTILINE | re.DOTALL)
 # Values of five time fields of cron, the user, and the command.
 CRON = re.compile(r"((?:[\d*/,-]+ ){5})(\w+) (.+)")
+PROGRAMS = Path(sys.executable).parent
+# A play for Ansible to read variables for.
+PLAY = "- hosts: localhost\n  gather_facts: false\n  tasks: []\n"
 
 
 def blocks(language: str) -> list[object]:
@@ -74,6 +79,40 @@ def test_cron_can_read_it_and_our_commands_are_right(text):
 def test_a_dockerfile_has_only_instructions(text):
     for line in text.replace("\\\n", " ").splitlines():
         assert line.split()[0] in ("FROM", "USER", "COPY", "RUN")
+
+
+def section(page: str, heading: str, language: str) -> str:
+    """The block of a language below a heading."""
+    text = page.partition(f"\n## {heading}\n")[2].partition("\n## ")[0]
+    [block] = [text for found, text in FENCED.findall(text) if found == language]
+    return block
+
+
+@pytest.fixture(scope="module")
+def deployment() -> str:
+    return (ROOT / "docs/service/deployment-tools.md").read_text()
+
+
+@pytest.mark.parametrize("heading", ["Kolla-Ansible", "OpenStack-Ansible"])
+def test_ansible_accepts_the_variables(deployment, heading, tmp_path):
+    (tmp_path / "variables.yml").write_text(section(deployment, heading, "yaml"))
+    (tmp_path / "play.yml").write_text(PLAY)
+    command = [PROGRAMS / "ansible-playbook", "--syntax-check", "--inventory", "localhost,"]
+    command += ["--extra-vars", "@variables.yml", "play.yml"]
+    environment = {"PATH": str(PROGRAMS), "HOME": str(tmp_path), "LC_ALL": "C.UTF-8"}
+    ran = subprocess.run(
+        command, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False
+    )
+    assert (ran.returncode, ran.stderr) == (0, "")
+
+
+def test_devstacks_checker_accepts_the_script(deployment, tmp_path):
+    script = tmp_path / "local.sh"
+    script.write_text(section(deployment, "DevStack", "sh"))
+    ran = subprocess.run(
+        [PROGRAMS / "bashate", script], capture_output=True, text=True, check=False
+    )
+    assert (ran.returncode, ran.stdout) == (0, "")
 
 
 def test_the_pages_have_blocks_of_every_language():

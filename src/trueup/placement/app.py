@@ -26,6 +26,7 @@ from trueup.placement.meter import Meter
 from trueup.placement.store import migrations, schema
 from trueup.placement.store.engine import availability
 from trueup.placement.store.engine.database import Database
+from trueup.placement.tracing import Traced
 
 HEALTHCHECK = "/healthcheck"
 
@@ -191,8 +192,9 @@ def _behind_proxy(api: Any, settings: Settings) -> Any:
 
 def _traced(api: Any, database: Database, settings: Settings) -> Any:
     try:
-        # PERF: the library is imported only where it is used.
-        from trueup.placement.tracing import Traced
+        traced = Traced(api, settings.source)
+        if settings.traces_statements:
+            database.trace_statements()
     except ImportError as error:
         # PARITY: upstream starts as well, and says nothing.
         _log.warning(
@@ -201,9 +203,7 @@ def _traced(api: Any, database: Database, settings: Settings) -> Any:
             error,
         )
         return api
-    if settings.traces_statements:
-        database.trace_statements()
-    return Traced(api, settings.source)
+    return traced
 
 
 def _metered(database: Database, options: config.MetricsOptions | None) -> Meter | None:

@@ -2,8 +2,8 @@
 """Traces across services with osprofiler, as in all of OpenStack's services.
 
 A request is traced if it has osprofiler's headers, signed with one of the keys in `[profiler]
-hmac_keys`. What is traced goes where `connection_string` says. The library is optional; this module
-imports it, and is itself imported only if `[profiler] enabled` is set.
+hmac_keys`. What is traced goes where `connection_string` says. The library is optional, and imported
+only if `[profiler] enabled` is set.
 """
 
 import os
@@ -12,17 +12,20 @@ from collections.abc import Callable, Iterable
 from threading import Lock
 from typing import Any
 
-from osprofiler import initializer, web
-
 _PROJECT = "placement"
-_TRACED = f"HTTP_{web.X_TRACE_INFO.upper().replace('-', '_')}"
+# The header of a request that asks to be traced, as WSGI names it.
+_ASKED = "HTTP_X_TRACE_INFO"
 
 
 class Traced:
     """A WSGI application around another, which traces the requests that ask for it."""
 
     def __init__(self, application: Any, source: Any):
+        """Raises ImportError without osprofiler."""
+        from osprofiler import initializer, web
+
         self._application, self._source = application, source
+        self._initialize = initializer.init_from_conf
         self._tracing = web.WsgiMiddleware.factory({}, **source.profiler)(application)
         self._connecting = Lock()
         self._connected_in = 0
@@ -31,7 +34,7 @@ class Traced:
         self, environ: dict[str, Any], start_response: Callable[..., Any]
     ) -> Iterable[bytes]:
         # PERF: the middleware makes objects of every request and answer.
-        if _TRACED not in environ:
+        if _ASKED not in environ:
             answer: Iterable[bytes] = self._application(environ, start_response)
             return answer
         self._connect()
@@ -44,7 +47,7 @@ class Traced:
         with self._connecting:
             if self._connected_in == os.getpid():
                 return
-            initializer.init_from_conf(
+            self._initialize(
                 conf=self._source,
                 context={},
                 project=_PROJECT,
