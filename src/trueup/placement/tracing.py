@@ -2,8 +2,8 @@
 """Traces across services with osprofiler, as in all of OpenStack's services.
 
 A request is traced if it has osprofiler's headers, signed with one of the keys in `[profiler]
-hmac_keys`. What is traced goes where `connection_string` says. The library is optional, and imported
-only if `[profiler] enabled` is set.
+hmac_keys`. What is traced goes where `connection_string` says. The library is optional, and
+imported only if `[profiler] enabled` is set.
 """
 
 import os
