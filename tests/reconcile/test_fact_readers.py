@@ -45,7 +45,7 @@ AWAITED = {
         "Instance.assigned_resources",
     ),
     "stale-instance-mapping": (
-        "InstanceMapping.queued_for_delete", "Facts.request_specs",
+        "Facts.request_specs",
     ),
     "trueup explain": (
         "Facts.block_devices", "BlockDevice.boot_index", "BlockDevice.destination",
