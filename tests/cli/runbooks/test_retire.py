@@ -35,8 +35,16 @@ def test_a_host_is_retired_with_its_children_and_what_is_left_on_them(site):
     agent = child(site, host.provider, f"{host.node}:Open vSwitch agent")
     bridge = child(site, agent, f"{host.node}:Open vSwitch agent:br-ex")
     gpu = child(site, host.provider, f"{host.node}_0000:81:00.0", "OWNER_NOVA")
-    held = site.holding(host.evacuated)["allocations"]
+    held, before = site.holding(host.evacuated)["allocations"], site.rows()
     ran = retire(host.name, "--apply", "-f", "json")
+    assert ran.code == 3, ran.out + ran.err
+    assert {row["subject"]: row["verdict"] for row in checks_of(ran, "child provider")} == {
+        f"{host.node}:Open vSwitch agent": "blocks",
+        f"{host.node}:Open vSwitch agent:br-ex": "blocks",
+        f"{host.node}_0000:81:00.0": "planned",
+    }
+    assert site.rows() == before, "Neutron is not asked"
+    ran = retire(host.name, "--agents-gone", "--apply", "-f", "json")
     assert ran.code == 0, ran.out + ran.err
     document = ran.json()
     assert {row["verdict"] for row in document["steps"]} == {"done"}

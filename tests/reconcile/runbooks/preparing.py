@@ -40,6 +40,7 @@ def retirement_of(
     text: str,
     alter: Callable[[Draft], None] = lambda _: None,
     agents: tuple[NetworkAgent, ...] | None = None,
+    agents_gone: bool = False,
 ) -> Prepared:
     """The retirement of a host of this cloud, after `alter` has changed it."""
     draft = read_cloud(text)
@@ -47,7 +48,8 @@ def retirement_of(
     facts = draft.facts()
     confirmed = confirmed_by(facts)
     plan = make_plan(confirmed, facts.holdings)
-    return retire.prepared(host, plan, confirmed.second, reading_of(host, facts, agents))
+    reading = replace(reading_of(host, facts, agents), agents_gone=agents_gone)
+    return retire.prepared(host, plan, confirmed.second, reading)
 
 
 def table_of(prepared: Prepared) -> list[str]:

@@ -25,7 +25,7 @@ holds web h2 VCPU=2 MEMORY_MB=256
 
 
 def test_residue_is_released_before_its_provider_and_children_before_the_service():
-    prepared = retirement_of("h1", DEAD)
+    prepared = retirement_of("h1", DEAD, agents=())
     released, *children, last = prepared.plan.steps
     assert released.consumers == (uuid_of("web"),)
     assert {step.changes[0].target for step in children} == {
@@ -40,14 +40,14 @@ def test_residue_is_released_before_its_provider_and_children_before_the_service
 
 
 def test_what_it_rests_on_is_read_again_before_each_deletion():
-    for step in retirement_of("h1", DEAD).plan.steps[1:]:
+    for step in retirement_of("h1", DEAD, agents=()).plan.steps[1:]:
         assert HostEmpty("h1") in step.guards
         assert ServiceDown(uuid_of("cell1"), "h1") in step.guards
 
 
 def test_every_step_needs_only_earlier_ones():
     done: set[str] = set()
-    for step in retirement_of("h1", DEAD).plan.steps:
+    for step in retirement_of("h1", DEAD, agents=()).plan.steps:
         assert set(step.needs) <= done
         done.add(step.id)
 
@@ -70,7 +70,7 @@ def test_an_ironic_service_with_many_nodes_is_one_plan():
 
 def test_only_what_is_left_is_deleted_when_the_service_is_gone():
     text = DEAD + "forget h1\n"
-    prepared = retirement_of("h1", text)
+    prepared = retirement_of("h1", text, agents=())
     assert prepared.permanent == ""
     targets = [one.target for step in prepared.plan.steps for one in step.changes]
     assert targets[-1] == WholeProvider(uuid_of("h1"))

@@ -101,7 +101,8 @@ CHILD = HOST + "provider nic of h1 NET_BW=100 traits=CUSTOM_PHYSNET\n"
 @pytest.mark.parametrize(
     ("agents", "verdict", "words"),
     [
-        (None, "planned", "deleted"),
+        (None, "blocks", "say so: --agents-gone"),
+        ((), "planned", "deleted"),
         ((NetworkAgent("an-agent", "Open vSwitch agent", False),), "planned", "deleted"),
         ((NetworkAgent("an-agent", "Open vSwitch agent", True),), "blocks", "agent delete ID"),
     ],
@@ -111,6 +112,17 @@ def test_the_agent_of_a_child_is_stopped_first(agents, verdict, words):
     found = then(CHILD, "child provider", agents=agents)
     assert found[0] == verdict
     assert words in found[1]
+
+
+def test_where_neutron_cannot_be_asked_the_operator_says_that_its_agents_are_gone():
+    assert then(CHILD, "child provider", agents_gone=True) == ("planned", "deleted")
+    alive = (NetworkAgent("an-agent", "Open vSwitch agent", True),)
+    assert then(CHILD, "child provider", agents=alive, agents_gone=True)[0] == "blocks"
+
+
+def test_a_child_of_nova_needs_no_word_of_neutron():
+    text = HOST + "provider gpu of h1 VGPU=8 traits=OWNER_NOVA\n"
+    assert then(text, "child provider") == ("planned", "deleted")
 
 
 def test_aggregates_lose_the_host():

@@ -3,6 +3,7 @@
 
 import argparse
 
+from trueup.cli.options import OptionRefused
 from trueup.cli.runbooks.running import RunbookVerb
 from trueup.reconcile.plan import Plan
 from trueup.reconcile.runbooks import retire
@@ -20,6 +21,11 @@ class RetireCommand(RunbookVerb):
     def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
         parser = super().get_parser(prog_name)
         parser.add_argument("host", metavar="HOST", help="the host of the compute service")
+        parser.add_argument(
+            "--agents-gone",
+            action="store_true",
+            help="where Neutron cannot be asked: no network agent runs on the host any more",
+        )
         return parser
 
     def purpose(self, arguments: argparse.Namespace) -> str:
@@ -28,7 +34,9 @@ class RetireCommand(RunbookVerb):
     def prepare(
         self, arguments: argparse.Namespace, observer: Observer, pacing: Pacing
     ) -> Prepared | None:
-        return retirement(arguments.host, observer, pacing)
+        if arguments.agents_gone and observer.cloud.neutron is not None:
+            raise OptionRefused("--agents-gone", "it would be ignored: Neutron is asked")
+        return retirement(arguments.host, observer, pacing, arguments.agents_gone)
 
     def left(self, arguments: argparse.Namespace, cloud: Cloud, plan: Plan) -> tuple[str, ...]:
         targets = (change.target for step in plan.steps for change in step.changes)

@@ -14,7 +14,8 @@ from trueup.reconcile.whole_provider import ProviderContents, WholeProvider
 class HostReading:
     """One host: migrations from and to it, its network agents, and the contents of its providers.
 
-    `agents` is None if Neutron was not asked. `contents` are complete, by provider uuid: the facts
+    `agents` is None if Neutron was not asked; `agents_gone`: the operator says that none of them
+    runs any more. `contents` are complete, by provider uuid: the facts
     of a whole cloud leave out most traits and aggregates. `holdings` are those of all consumers
     that hold something of the host, where they are asked for.
     """
@@ -23,6 +24,7 @@ class HostReading:
     agents: tuple[NetworkAgent, ...] | None
     contents: Mapping[str, ProviderContents]
     holdings: Mapping[str, Holding] = field(default_factory=dict)
+    agents_gone: bool = False
 
 
 def read_host(cloud: Cloud, host: str, providers: Iterable[str]) -> HostReading:

@@ -28,8 +28,12 @@ class Pacing:
     wait: Wait
 
 
-def retirement(host: str, observer: Observer, pacing: Pacing) -> Prepared | None:
+def retirement(
+    host: str, observer: Observer, pacing: Pacing, agents_gone: bool = False
+) -> Prepared | None:
     """The retirement of a host; None: it was retired before, and nothing is left.
+
+    `agents_gone`: where Neutron cannot be asked, no network agent runs on the host any more.
 
     Raises SelectionUnknown if nothing has ever known the host, and as `plan`.
     """
@@ -42,7 +46,7 @@ def retirement(host: str, observer: Observer, pacing: Pacing) -> Prepared | None
     trees = [
         row.uuid for root in retire.retired(host, facts).roots for row in facts.trees[root.uuid]
     ]
-    reading = read_host(observer.cloud, host, trees)
+    reading = replace(read_host(observer.cloud, host, trees), agents_gone=agents_gone)
     return retire.prepared(host, planned.plan, planned.second, reading)
 
 

@@ -30,6 +30,11 @@ _COMMANDS = {
     "error": "openstack server delete {}",
     "stopped": "openstack server migrate {}",
 }
+# SAFETY: an agent that runs reports its providers again, below a root that is gone.
+_ASK_NEUTRON = (
+    "make Neutron known ([neutron] in nova.conf, or a cloud of clouds.yaml); or if no network "
+    "agent runs on the host any more, say so: --agents-gone"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -214,11 +219,13 @@ def _children(place: Retired, reading: HostReading, facts: Facts) -> Iterator[Ch
                 then = "stop them, and delete each: `openstack network agent delete ID`"
                 yield Check("child provider", row.name, f"{found}; {words} alive", BLOCKS, then)
                 continue
-            asked = (
-                "no network agent is alive"
-                if reading.agents is not None
-                else ("Neutron is not asked: make sure that no agent of it runs on the host")
-            )
+            if reading.agents is None and not reading.agents_gone:
+                found = f"{found}; Neutron is not asked"
+                yield Check("child provider", row.name, found, BLOCKS, _ASK_NEUTRON)
+                continue
+            asked = "no network agent is alive"
+            if reading.agents is None:
+                asked = "you say that no network agent runs on the host"
             yield Check("child provider", row.name, f"{found}; {asked}", PLANNED, "deleted")
 
 

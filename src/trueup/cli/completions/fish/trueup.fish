@@ -575,6 +575,7 @@ complete -c trueup -n '_shtab_trueup_using retire' -l limit -x -d 'how many cons
 complete -c trueup -n '_shtab_trueup_using retire' -l acknowledged -x -d 'what you know better than the facts (default: $TRUEUP_ACKNOWLEDGED, or /etc/trueup/acknowledged.toml if it is there)'
 complete -c trueup -n '_shtab_trueup_using retire' -l grace -x -d 'how long a deleted instance is left to nova-compute (default: 600)'
 complete -c trueup -n '_shtab_trueup_using retire' -l state-dir -x -d 'where journals are kept (default: $TRUEUP_STATE_DIR, or trueup in $XDG_STATE_HOME)'
+complete -c trueup -n '_shtab_trueup_using retire' -l agents-gone -d 'where Neutron cannot be asked: no network agent runs on the host any more'
 complete -c trueup -n '_shtab_trueup_using; and test $_shtab_trueup_npos -eq 0' -a serve -d 'Serve the Placement API: placement.conf'"'"'s service or, without one, an embedded database'
 complete -c trueup -n '_shtab_trueup_using serve' -s h -l help -d 'show this help message and exit'
 complete -c trueup -n '_shtab_trueup_using serve' -l config-file -x -d 'a placement.conf'
