@@ -1,0 +1,21 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`openstack trueup rebuild`, by itself: it needs both halves, which not every client has."""
+
+import argparse
+
+from trueup.cli.options import OptionRefused
+from trueup.cli.runbooks.rebuild import RebuildCommand
+from trueup.osc.of_client import OfClientsCloud
+
+
+class Rebuild(OfClientsCloud, RebuildCommand):
+    __doc__ = RebuildCommand.__doc__
+
+    def check(self, arguments: argparse.Namespace) -> None:
+        if not arguments.nova_database:
+            raise OptionRefused(
+                "--nova-database",
+                "a rebuild needs it, because Nova's API does not tell what hosts have; name Nova's "
+                "API database",
+            )
+        super().check(arguments)

@@ -1,0 +1,16 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`openstack trueup why`, by itself: it reads Placement's database, and needs no login."""
+
+import argparse
+
+from trueup.cli.progress import be_quiet
+from trueup.cli.why import WhyCommand
+
+
+class Why(WhyCommand):
+    __doc__ = WhyCommand.__doc__
+    auth_required = False
+
+    def run(self, parsed_args: argparse.Namespace) -> int:
+        be_quiet(self.app.options.verbose_level == 0)
+        return super().run(parsed_args)
