@@ -11,9 +11,14 @@ InventoryValues = Mapping[str, Mapping[str, int | float]]
 
 
 class WholeProvider(msgspec.Struct, frozen=True, tag="whole-provider"):
-    """Target: whether a resource provider exists, with its inventories, traits and aggregates."""
+    """Target: whether a resource provider exists, with its inventories, traits and aggregates.
+
+    Without `aggregates` it does not matter which it is in: Nova takes the provider of a compute
+    service out of them before it deletes it, and may fail in between.
+    """
 
     provider: str
+    aggregates: bool = True
 
 
 class ProviderContents(msgspec.Struct, frozen=True, tag="whole-provider"):

@@ -3,8 +3,10 @@
 
 from uuid import uuid4
 
-from tests.cli.runbooks.emptying import child, dead_host, give, providers
+from tests.cli.runbooks.emptying import DeadHost, child, dead_host, give, providers
 from tests.cli.running import Ran, trueup
+from tests.clouds.nova_services import NovaServices
+from tests.reconcile.small import Small
 from trueup.reconcile.journals import runs
 
 
@@ -133,6 +135,45 @@ def test_what_was_left_behind_can_be_undone(site, state):
     [journal] = runs(state)
     assert trueup("undo", journal.run).code == 0
     assert site.ledger() == before
+
+
+def in_an_aggregate(site: Small, host: DeadHost) -> None:
+    """Let the host be in a host aggregate, and its provider in Placement's of the same uuid."""
+    uuid = str(uuid4())
+    site.sql("nova_api", "INSERT INTO aggregates (uuid, name) VALUES (?, 'rack')", uuid)
+    [row] = site.sql("nova_api", "SELECT id FROM aggregates WHERE uuid = ?", uuid)
+    added = "INSERT INTO aggregate_hosts (host, aggregate_id) VALUES (?, ?)"
+    site.sql("nova_api", added, host.name, row["id"])
+    path = f"/resource_providers/{host.provider}/aggregates"
+    found = site.call("GET", path).json()
+    body = {**found, "aggregates": [*found["aggregates"], uuid]}
+    assert site.call("PUT", path, body).status_code == 200
+
+
+def test_what_nova_fails_to_delete_is_deleted(site, monkeypatch):
+    """Nova has taken the provider out of its aggregates by then, and answers 204."""
+    host = dead_host(site)
+    in_an_aggregate(site, host)
+    monkeypatch.setattr(NovaServices, "_delete_tree", lambda services, root: True)
+    ran = retire(host.name, "--apply", "-f", "json")
+    assert ran.code == 0, ran.out + ran.err
+    assert host.provider not in providers(site)
+    assert site.services.deletions == 1
+
+
+def test_a_deletion_that_nova_began_is_completed(site, monkeypatch):
+    """Nova answers 500 after it has taken the host out of its aggregates."""
+    host = dead_host(site)
+    in_an_aggregate(site, host)
+    with monkeypatch.context() as failing:
+        failing.setattr(NovaServices, "_delete_tree", lambda services, root: False)
+        ran = retire(host.name, "--apply", "-f", "json")
+    assert ran.code == 4, ran.out + ran.err
+    assert site.services.deletions == 0
+    ran = retire(host.name, "--apply", "-f", "json")
+    assert ran.code == 0, ran.out + ran.err
+    assert host.provider not in providers(site)
+    assert site.services.deletions == 1
 
 
 def test_the_plan_is_a_file_like_any_other(site, tmp_path):

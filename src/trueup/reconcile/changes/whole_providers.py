@@ -30,7 +30,7 @@ def read(target: WholeProvider, cloud: Cloud) -> Found:
     node = providers.read(ProviderNode(uuid), cloud)
     stock = inventories.read(InventoriesOf(uuid), cloud).state
     marks = traits.read(TraitsOf(uuid), cloud).state
-    near = aggregates.read(AggregatesOf(uuid), cloud).state
+    near = aggregates.read(AggregatesOf(uuid), cloud).state if target.aggregates else Aggregates(())
     match node.state, stock, marks, near:
         case ProviderFields(name, parent), Inventories(by_class), Traits(names), Aggregates(uuids):
             contents = ProviderContents(name, parent, inventories.documents(by_class), names, uuids)

@@ -8,12 +8,14 @@ of deleting a provider of which somebody still holds something, and leaves the p
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 
+from msgspec import structs
+
 from trueup.reconcile.digests import digest
 from trueup.reconcile.facts import ComputeNode, ComputeService, Facts, Provider
 from trueup.reconcile.observation import Observation
 from trueup.reconcile.place_guards import HostEmpty, NodeGone
 from trueup.reconcile.plan import Plan
-from trueup.reconcile.remedies import deletion, deletions, fresh
+from trueup.reconcile.remedies import deletions, fresh
 from trueup.reconcile.runbooks import retire_checks
 from trueup.reconcile.runbooks.host_reading import HostReading
 from trueup.reconcile.runbooks.preflight import Prepared
@@ -111,9 +113,10 @@ def _steps(
     yield from made
     earlier = (*freed, *(step.id for step in (*children, *made)))
     [service] = place.services
-    changes = (_service_deletion(service), *(step.changes[0] for step in roots))
-    again = (deletion(node.uuid, _bare(node)) for node in place.without_provider(facts))
-    yield step_of((*changes, *again), writing.guards, writing.because, earlier)
+    with_it = [_of_service(root.uuid, reading.contents[root.uuid]) for root in place.roots]
+    again = [_of_service(node.uuid, _bare(node)) for node in place.without_provider(facts)]
+    changes = (_service_deletion(service), *with_it, *again)
+    yield step_of(changes, writing.guards, writing.because, earlier)
 
 
 def _after(step: Step, earlier: Iterable[str]) -> Step:
@@ -148,6 +151,13 @@ def _service_deletion(service: ComputeService) -> Change:
     fields = ServiceFields(service.disabled, service.disabled_reason, service.forced_down)
     target = ServiceRecord(service.cell, service.host)
     return Change(target, fields, None, {service.host: digest(fields)})
+
+
+def _of_service(provider: str, contents: ProviderContents) -> Change:
+    """The deletion of a provider that Nova deletes with its service, or leaves behind."""
+    known = structs.replace(contents, aggregates=())
+    target = WholeProvider(provider, aggregates=False)
+    return Change(target, known, None, {provider: known.digest})
 
 
 def _made(node: ComputeNode, facts: Facts, writing: _Writing) -> Step:
