@@ -17,10 +17,15 @@ SERVERS = frozenset(
     {"browser", "mariadb_server", "postgresql_server", "recorded_cloud", "small_on"}
 )
 KINDS = frozenset({"mariadb", "mysqldb", "postgresql", "upstream"})
-# These compare many generated clouds, run upstream programs, or build a distribution.
+# Files, and folders of them, that compare many generated clouds, run upstream programs or whole
+# runbooks, or build a distribution.
 SLOW = frozenset(
     {
+        "cli/nova_manage",
+        "cli/runbooks",
+        "cli/test_demo.py",
         "cli/test_extras.py",
+        "cli/test_shadow.py",
         "docs/test_package_page.py",
         "docs/test_pictures.py",
         "placement/store/test_migrations.py",
@@ -28,6 +33,7 @@ SLOW = frozenset(
         "reconcile/changes/test_allocations.py",
         "reconcile/changes/test_placement_targets.py",
         "reconcile/collect/test_selected.py",
+        "reconcile/test_plan_file.py",
         "reconcile/watch/test_monitoring.py",
         "test_halves.py",
     }
@@ -53,7 +59,7 @@ def is_quick(item: pytest.Item) -> bool:
     named = {value for value in parameters.values() if isinstance(value, str)}
     return (
         (len(path.parts) == 1 or path.parts[0] in FOLDERS)
-        and path.as_posix() not in SLOW
+        and not any(path.is_relative_to(one) for one in SLOW)
         and not fixtures & SERVERS
         and not named & KINDS
     )

@@ -70,6 +70,6 @@ def test_an_old_run_is_resolved_and_a_new_one_begins(site_on, tmp_path, state, m
     monkeypatch.setattr("trueup.cli.runbooks.running.now", lambda: later)
     ran = trueup("retire", host, "--interval", 0.01, "--apply")
     assert ran.code == 0, ran.out + ran.err
-    assert "its plan is older than 1 h: a new one is made" in ran.err
+    assert "its plan is older than 1 h, so a new one is made" in ran.err
     first, _ = runs(state)
     assert first.is_done(first.plan.steps[0].id)
