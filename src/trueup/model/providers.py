@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Resource providers, and when one may become the parent of another."""
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import NamedTuple
@@ -18,14 +18,18 @@ class ProviderRef(NamedTuple):
     generation: int
 
 
-class ListedProvider(NamedTuple):
-    """What a list shows of a provider. A list may have many thousands of them."""
+class ListedProviders(NamedTuple):
+    """What a list shows of providers: columns of equal length, in the order of the list.
 
-    uuid: str
-    name: str
-    generation: int
-    root_uuid: str | None
-    parent_uuid: str | None
+    PERF: a list may have many thousands of providers, and an object for each would take as long
+    as reading it.
+    """
+
+    uuids: Sequence[str] = ()
+    names: Sequence[str] = ()
+    generations: Sequence[int] = ()
+    root_uuids: Sequence[str | None] = ()
+    parent_uuids: Sequence[str | None] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +47,6 @@ class Provider:
 
 
 AnyProvider = Provider | ProviderRef
-ShownProvider = Provider | ListedProvider
 
 
 def refuse_stale_provider(provider: AnyProvider, expected: ExpectedGeneration) -> None:

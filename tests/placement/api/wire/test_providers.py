@@ -39,6 +39,16 @@ def test_trees_are_shown_from_1_14(client: Client) -> None:
     assert (root["parent_provider_uuid"], root["root_provider_uuid"]) == (None, UUID(2))
 
 
+def test_awkward_names_are_shown_in_a_list_as_they_are_alone(client: Client) -> None:
+    awkward = ["two\nlines", 'a quote", and a comma', '",\n  "', "\\", "ä \u2028", "[\n  ", "\n]"]
+    for number, name in enumerate(awkward, start=1):
+        client.post("/resource_providers", {"uuid": UUID(number), "name": name})
+    found = client.get("/resource_providers").json["resource_providers"]
+    assert [one["name"] for one in found] == awkward
+    assert found == [client.get(f"/resource_providers/{one['uuid']}").json for one in found]
+    assert client.get("/resource_providers?name=nobody").json == {"resource_providers": []}
+
+
 def test_without_a_uuid_the_provider_gets_one(client: Client) -> None:
     made = [client.post("/resource_providers", {"name": name}).json for name in ("a", "b")]
     assert len({one["uuid"] for one in made}) == 2

@@ -48,7 +48,7 @@ def listed(client: Client, **wanted: Any) -> filters.Listing:
 def find(client: Client, **wanted: Any) -> list[int]:
     """The numbers of the providers that are listed."""
     found = listed(client, **wanted).providers
-    return [int(provider.name.removeprefix("provider ")) for provider in found]
+    return [int(name.removeprefix("provider ")) for name in found.names]
 
 
 ALONE: list[tuple[dict[str, Any], list[int]]] = [
@@ -136,16 +136,18 @@ def test_released_allocations_are_free_again(client: Client) -> None:
 
 
 def test_a_provider_list_has_all_fields(ledger: Client) -> None:
-    parent, child = [one for one in listed(ledger).providers if one.uuid in (UUID(1), UUID(2))]
-    assert (child.root_uuid, child.parent_uuid) == (UUID(1), UUID(1))
-    assert (parent.root_uuid, parent.parent_uuid) == (UUID(1), None)
+    whole = listed(ledger).providers
+    assert whole.uuids == (UUID(1), UUID(2), UUID(3), UUID(4), UUID(5))
+    assert whole.root_uuids[:2] == [UUID(1), UUID(1)]
+    assert whole.parent_uuids[:2] == [None, UUID(1)]
     # What is above is named also when it is not in the list.
-    (alone,) = listed(ledger, uuid=UUID(2)).providers
-    assert alone == child
+    child = listed(ledger, uuid=UUID(2)).providers
+    assert child.generations == whole.generations[1:2]
+    assert (child.root_uuids, child.parent_uuids) == ([UUID(1)], [UUID(1)])
     awkward = "a name\nof two lines"
     ledger.put(f"/resource_providers/{UUID(4)}", {"name": awkward})
-    (renamed,) = listed(ledger, name=awkward).providers
-    assert (renamed.uuid, renamed.name) == (UUID(4), awkward)
+    renamed = listed(ledger, name=awkward).providers
+    assert (renamed.uuids, renamed.names) == ((UUID(4),), (awkward,))
 
 
 def test_the_time_of_a_list_is_that_of_the_latest_change(ledger: Client) -> None:

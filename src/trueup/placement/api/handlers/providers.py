@@ -16,7 +16,7 @@ def list_providers(request: Request) -> Answer:
     filters = wire.parse_filters(request)
     with request.database.reading() as tx:
         found = store.filters.list_providers(tx, filters)
-    body = {"resource_providers": list(map(wire.renderer(request), found.providers))}
+    body = wire.render_list(found.providers, request)
     return request.answer(body, newest([found.modified_at]))
 
 

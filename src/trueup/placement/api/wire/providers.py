@@ -2,11 +2,12 @@
 """A provider on the wire, and the filters of their list."""
 
 import uuid
-from collections.abc import Callable
+from collections.abc import Sequence
+from typing import Any
 
 import orjson
 
-from trueup.model.providers import ShownProvider
+from trueup.model.providers import ListedProviders, Provider
 from trueup.model.requests import ProviderFilters
 from trueup.placement.api.http import Request
 from trueup.placement.api.versions import V
@@ -86,39 +87,54 @@ def parse_filters(request: Request) -> ProviderFilters:
     )
 
 
-def render(provider: ShownProvider, request: Request) -> orjson.Fragment:
+def render(provider: Provider, request: Request) -> orjson.Fragment:
     """A provider, with links to what else there is about it."""
-    return renderer(request)(provider)
+    single = ListedProviders(
+        [provider.uuid],
+        [provider.name],
+        [provider.generation],
+        [provider.root_uuid],
+        [provider.parent_uuid],
+    )
+    return orjson.Fragment(_rendered(single, request)[0])
 
 
-def renderer(request: Request) -> Callable[[ShownProvider], orjson.Fragment]:
-    """The same for many providers.
+def render_list(providers: ListedProviders, request: Request) -> bytes:
+    """The JSON of a list of providers."""
+    return f'{{"resource_providers":[{",".join(_rendered(providers, request))}]}}'.encode()
 
-    PERF: a list of all providers is mostly links. To join what stands between their UUIDs takes a
-    tenth of the time that making and encoding a dictionary for each of them does.
+
+def _rendered(providers: ListedProviders, request: Request) -> list[str]:
+    """The JSON of each provider.
+
+    PERF: a list of all providers is mostly links. To join what stands between their UUIDs, with
+    values that are encoded a column at a time, takes a fifth of the time that making and encoding
+    a dictionary for each of them does.
     """
-    path = f"{_encoded(request.root_path)[1:-1]}/resource_providers/"
+    path = f"{orjson.dumps(request.root_path).decode()[1:-1]}/resource_providers/"
     names = ["", *(f"/{name}" for name, since in _LINKS if request.version >= since)]
     rels = ["self", *(name[1:] for name in names[1:])]
     links = [
         f'{{"rel":"{rel}","href":"{path}\0{name}"}}' for rel, name in zip(rels, names, strict=True)
     ]
     between = ",".join(links).split("\0")
-    has_trees = request.version >= V.NESTED_PROVIDERS
+    # Each is a column of JSON values.
+    uuids, names, generations, roots, parents = map(_encoded, providers)
+    texts = [
+        f'{{"uuid":{uuid},"name":{name},"generation":{generation}'
+        f',"links":[{uuid[1:-1].join(between)}]'
+        for uuid, name, generation in zip(uuids, names, generations, strict=True)
+    ]
+    if request.version < V.NESTED_PROVIDERS:
+        return [f"{text}}}" for text in texts]
+    return [
+        f'{text},"parent_provider_uuid":{parent},"root_provider_uuid":{root}}}'
+        for text, parent, root in zip(texts, parents, roots, strict=True)
+    ]
 
-    def rendered(provider: ShownProvider) -> orjson.Fragment:
-        uuid = _encoded(provider.uuid)
-        root_uuid, parent_uuid = provider.root_uuid, provider.parent_uuid
-        root = uuid if root_uuid == provider.uuid else _encoded(root_uuid)
-        parent = "null" if parent_uuid is None else _encoded(parent_uuid)
-        tree = f',"parent_provider_uuid":{parent},"root_provider_uuid":{root}' if has_trees else ""
-        return orjson.Fragment(
-            f'{{"uuid":{uuid},"name":{_encoded(provider.name)}'
-            f',"generation":{provider.generation},"links":[{uuid[1:-1].join(between)}]{tree}}}'
-        )
 
-    return rendered
-
-
-def _encoded(text: str | None) -> str:
-    return orjson.dumps(text).decode()
+def _encoded(column: Sequence[Any]) -> list[str]:
+    """The JSON of each of these texts, numbers and Nones."""
+    # A value has no line break in JSON, so that line breaks separate the values.
+    lines = orjson.dumps(column, option=orjson.OPT_INDENT_2).decode()
+    return lines.removeprefix("[\n  ").removesuffix("\n]").split(",\n  ") if column else []

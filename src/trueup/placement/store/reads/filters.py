@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The list of providers, filtered: one query for all conditions together."""
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping
 from datetime import datetime
 from typing import Any, NamedTuple
 
@@ -19,7 +19,7 @@ from sqlalchemy import (
 
 from trueup.model.errors import ResourceClassNotFound, TraitNotFound
 from trueup.model.names import MAX_INTEGER
-from trueup.model.providers import ListedProvider
+from trueup.model.providers import ListedProviders
 from trueup.model.requests import AnyOf, ProviderFilters
 from trueup.placement.store.engine.database import Transaction
 from trueup.placement.store.packed_rows import joined, rows_of, time_of
@@ -38,7 +38,7 @@ from trueup.placement.store.tables import (
 class Listing(NamedTuple):
     """Providers, and the latest time (UTC) at which one of them changed; None: just now."""
 
-    providers: Sequence[ListedProvider] = ()
+    providers: ListedProviders = ListedProviders()
     modified_at: datetime | None = None
 
 
@@ -81,17 +81,23 @@ def list_providers(tx: Transaction, filters: ProviderFilters) -> Listing:
 
 def _listing(tx: Transaction, texts: Iterable[str]) -> Listing:
     rows = rows_of(texts, len(_PARTS))
-    uuids = {row[0]: row[5] for row in rows}
-    above = {row[1] for row in rows}.union(row[2] for row in rows) - uuids.keys() - {""}
+    if not rows:
+        return Listing()
+    ids, roots, parents, generations, times, uuids, names = zip(*rows, strict=True)
+    known = dict(zip(ids, uuids, strict=True))
+    above = {*roots, *parents} - known.keys() - {""}
     if above:
-        uuids |= {
+        known |= {
             str(row.id): row.uuid for row in tx.execute(_UUIDS, {"ids": list(map(int, above))})
         }
-    listed = [
-        ListedProvider(uuid, name, int(generation), uuids.get(root), uuids.get(parent))
-        for _, root, parent, generation, _, uuid, name in rows
-    ]
-    return Listing(listed, _latest({row[4] for row in rows}))
+    listed = ListedProviders(
+        uuids,
+        names,
+        [int(generation) for generation in generations],
+        [known.get(root) for root in roots],
+        [known.get(parent) for parent in parents],
+    )
+    return Listing(listed, _latest(set(times)))
 
 
 def _latest(times: Collection[str]) -> datetime | None:
