@@ -54,7 +54,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options = _options(arguments)
     with tempfile.TemporaryDirectory() as folder, keystone.keystone() as url:
         _log_to(Path(folder) / "placement.log")
-        every = [_running(layer, Path(folder)) for layer in _layers(url)]
+        every = [_running(layer, Path(folder)) for layer in _layers(url, Path(folder))]
         for _ in range(options.rounds):
             for running in every:
                 _measure(running, options.requests)
@@ -62,7 +62,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     return 0
 
 
-def _layers(keystone_url: str) -> Iterator[Layer]:
+def _layers(keystone_url: str, folder: Path) -> Iterator[Layer]:
     plain = {"api": _NO_AUTHENTICATION}
     silent = logging.WARNING
     yield Layer("the API alone", plain, log_level=silent, is_inner=True)
@@ -73,6 +73,11 @@ def _layers(keystone_url: str) -> Iterator[Layer]:
     yield Layer("CORS", {**plain, "cors": _ORIGIN}, "request log")
     proxy = {"enable_proxy_headers_parsing": True}
     yield Layer("proxy headers", {**plain, "oslo_middleware": proxy}, "request log")
+    metered = {"metrics_path": "/metrics", "metrics_folder": str(folder / "metrics")}
+    yield Layer("metrics", {**plain, "trueup": metered}, "request log")
+    # For requests that do not ask to be traced.
+    traced = {"enabled": True, "trace_sqlalchemy": True, "connection_string": "none://"}
+    yield Layer("osprofiler", {**plain, "profiler": traced}, "request log")
     yield Layer("keystone", keystone.settings(keystone_url), "request log")
 
 
