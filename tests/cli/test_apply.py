@@ -35,7 +35,7 @@ def test_refused_steps_give_their_code_and_their_reasons(small, plan_file):
     ran = trueup("apply", plan_file, "-f", "json")
     assert ran.code == 4
     [refused] = [row for row in ran.json() if row["Result"] == "refused"]
-    assert refused["Reason"] == "the instance's task_state was None, it is migrating"
+    assert refused["Reason"] == "the instance's task state was none, it is migrating"
     assert "3 steps done, 1 refused" in ran.err
 
 

@@ -254,6 +254,6 @@ def test_nothing_is_written_without_an_intent(small):
     small.change_instance(WRONG, task_state="migrating")
     [outcome] = small.apply(plan).values()
     assert outcome == Outcome(
-        plan.steps[0].id, "refused", "the instance's task_state was None, it is migrating"
+        plan.steps[0].id, "refused", "the instance's task state was none, it is migrating"
     )
     assert read(plan.id, small.folder / "journal").intended_at(plan.steps[0]) is None

@@ -10,7 +10,13 @@ from tests.reconcile.planning import facts_of
 from tests.scenarios.drafting import OWNER, uuid_of
 from trueup.reconcile.domain_definition import DomainDefinition, DomainIs, DomainText
 from trueup.reconcile.facts import Allocations, Migration
-from trueup.reconcile.place_guards import AggregatesOfHost, NodeGone, NodeIs, ServiceSetting
+from trueup.reconcile.place_guards import (
+    AggregatesOfHost,
+    HostEmpty,
+    NodeGone,
+    NodeIs,
+    ServiceSetting,
+)
 from trueup.reconcile.steps import (
     Aggregates,
     AggregatesOf,
@@ -174,6 +180,7 @@ GUARDS = (
     AggregatesOfHost("h1", ("x",)),
     NodeIs("cell", "h1", "n"),
     NodeGone("n", "h1", "cell", "h1"),
+    HostEmpty("h1"),
 )
 
 

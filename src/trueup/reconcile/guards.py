@@ -27,7 +27,7 @@ from trueup.reconcile.steps import (
     parts_of,
 )
 
-_OF_INSTANCE = ("host", "node", "vm_state", "task_state", "deleted", "moving", "updated_at")
+_OF_INSTANCE = ("host", "node", "vm_state", "task_state", "updated_at")
 
 
 def broken(guard: Guard, cloud: Cloud) -> Iterator[str]:
@@ -74,7 +74,12 @@ def _instance(guard: InstanceState, cloud: Cloud) -> Iterator[str]:
         was, is_now = getattr(guard, name), getattr(found, name)
         compared = name != "updated_at" or guard.updated_at is not None
         if compared and was != is_now:
-            yield f"the instance's {name} was {was}, it is {is_now}"
+            words = name.replace("_", " ")
+            yield f"the instance's {words} was {was or 'none'}, it is {is_now or 'none'}"
+    if guard.deleted != found.deleted:
+        yield "the instance was deleted since" if found.deleted else "the instance is back"
+    if guard.moving != found.moving:
+        yield "a migration of the instance began" if found.moving else "its migration ended"
 
 
 def _migration(guard: MigrationState, cloud: Cloud) -> Iterator[str]:

@@ -40,7 +40,7 @@ def test_evidence_effects_and_guards_are_notes():
     assert "evacuation: status done, source host h1" in notes
     assert "h1: VCPU used 2 -> 0 of 8" in notes
     assert "VCPU -2" in notes
-    assert "guard: instance cell" in notes
+    assert "on host h2, active, without a task, not deleted, not moving" in notes
 
 
 def test_what_was_declined_comes_last():

@@ -12,8 +12,8 @@ from trueup.reconcile.facts import Facts
 from trueup.reconcile.findings import Finding, Severity
 from trueup.reconcile.report.audit_table import age_in_words
 from trueup.reconcile.report.audit_view import AuditView, shown
-from trueup.reconcile.report.diff import guard_in_words
 from trueup.reconcile.report.effects import FindingEffect
+from trueup.reconcile.report.guards import guard_in_words
 from trueup.reconcile.report.states import before_and_after
 from trueup.reconcile.report.words import evidence_in_words
 from trueup.reconcile.steps import Step

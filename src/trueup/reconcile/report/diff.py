@@ -5,14 +5,13 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Literal
 
-import msgspec
-
 from trueup.reconcile.findings import Finding, counted
 from trueup.reconcile.order import Effect
 from trueup.reconcile.plan import Plan
+from trueup.reconcile.report.guards import guard_in_words
 from trueup.reconcile.report.states import before_and_after
 from trueup.reconcile.report.words import evidence_in_words
-from trueup.reconcile.steps import Guard, Step
+from trueup.reconcile.steps import Step
 
 Kind = Literal["header", "step", "removed", "added", "kept", "note", "declined"]
 
@@ -92,25 +91,3 @@ def _effect(effect: Effect) -> Iterator[DiffLine]:
         yield DiffLine(
             "note", f"  project {project.project}: {project.resource_class} {project.change:+d}"
         )
-
-
-def guard_in_words(guard: Guard) -> str:
-    """`instance cell 0f3c…, uuid 9a1d…, host h1, …`"""
-    fields = msgspec.to_builtins(guard)
-    kind = fields.pop("type")
-    known = ((name, value) for name, value in fields.items() if value not in (None, ""))
-    return f"{kind} " + ", ".join(f"{name.replace('_', ' ')} {_plain(one)}" for name, one in known)
-
-
-def _plain(value: object) -> str:
-    """A value of a guard in words."""
-    match value:
-        case bool():
-            return "yes" if value else "no"
-        case None:
-            return "none"
-        case list():
-            return " ".join(map(_plain, value)) or "none"
-        case dict():
-            return " ".join(f"{_plain(key)} {_plain(one)}" for key, one in value.items())
-    return str(value)
