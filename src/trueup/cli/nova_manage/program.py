@@ -19,6 +19,7 @@ from trueup.cli.nova_manage.options import add_options
 from trueup.cli.nova_manage.output import ERROR, INVALID, Invalid, Output
 from trueup.cli.nova_manage.sync_aggregates import sync_aggregates
 from trueup.cli.options import refuse_meaningless
+from trueup.cli.usage import with_short_errors
 from trueup.exit_codes import ExitCode
 from trueup.reconcile.acknowledgements import Acknowledgement
 from trueup.reconcile.clock import now
@@ -35,7 +36,7 @@ class NovaManageCommand(Command):
     """Nova 34's 'nova-manage placement' under another name: its options, lines, return codes."""
 
     def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
-        parser = super().get_parser(prog_name)
+        parser = with_short_errors(super().get_parser(prog_name))
         add_options(parser)
         return parser
 
