@@ -82,6 +82,13 @@ _WORDS: dict[type[Exception], tuple[ExitCode, Callable[[Any], str]]] = {
             "to write safely. Upgrade it to Rocky or later."
         ),
     ),
+    cloud.NotOne: (
+        ExitCode.USAGE,
+        lambda e: (
+            f"{e.source} has {e.count or 'no'} {e.kind}{'s' if e.count > 1 else ''} "
+            f"with the name or id '{e.name}'. Give the id of one."
+        ),
+    ),
     cloud.SettingMissing: (
         ExitCode.USAGE,
         lambda e: (

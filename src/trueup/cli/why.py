@@ -2,6 +2,7 @@
 """trueup why: which hosts each filter of a query for candidates leaves out."""
 
 import argparse
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +20,14 @@ from trueup.placement.index.why.explain import Step
 COLUMNS = ("Filter", "Hosts left", "Left without it", "Nearest that it leaves out")
 
 
+@dataclass(eq=False)
+class _CloudFailed(Exception):
+    """Nova or Glance could not be read: the exit code, and the sentence that says why."""
+
+    code: ExitCode
+    sentence: str
+
+
 class Lines(FormattableColumn[list[str]]):
     """A cell of several lines: a list in JSON."""
 
@@ -29,8 +38,9 @@ class Lines(FormattableColumn[list[str]]):
 class WhyCommand(Lister):
     """Why a query finds no host: how many are left after each filter, and what others lack.
 
-    QUERY is that of GET /allocation_candidates: 'resources=VCPU:4&required=HW_CPU_X86_AVX2'. The
-    ledger is read from Placement's database; nothing is written.
+    QUERY is that of GET /allocation_candidates: 'resources=VCPU:4&required=HW_CPU_X86_AVX2'. It may
+    also come from a log, or be made of a flavor and an image. The ledger is read from Placement's
+    database; nothing is written.
     """
 
     # argparse's own parsers know no other way.
@@ -58,6 +68,9 @@ class WhyCommand(Lister):
         except why.LedgerAway as error:
             complain(f"the database does not answer: {error}")
             return ExitCode.INCOMPLETE
+        except _CloudFailed as error:
+            complain(error.sentence)
+            return error.code
         return self.exit_code
 
     def take_action(self, parsed_args: argparse.Namespace) -> tuple[Any, Any]:
@@ -86,13 +99,27 @@ def _add_question(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--microversion", metavar="1.N", help="of the query, as in 1.39 (default: the newest)"
     )
+    group = parser.add_argument_group("the query of a flavor, as Nova's scheduler makes it")
+    group.add_argument("--flavor", metavar="NAME", help="a flavor of Nova's, by name or id")
+    group.add_argument("--image", metavar="NAME", help="an image of Glance's, by name or id")
+    group.add_argument("--volume", action="store_true", help="the root disk is a volume")
+    group.add_argument(
+        "--os-cloud", metavar="NAME", help="a cloud of clouds.yaml (default: the OS_* environment)"
+    )
 
 
 def _question(arguments: argparse.Namespace) -> why.Question:
     if (arguments.from_log is None) != (arguments.request_id is None):
         raise why.QuestionUnusable("--from-log and --request-id are only of use together")
-    if (arguments.query is None) == (arguments.from_log is None):
-        raise why.QuestionUnusable("name a query, or a log and a request id, and not both")
+    named = (arguments.query, arguments.from_log, arguments.flavor)
+    if sum(one is not None for one in named) != 1:
+        raise why.QuestionUnusable(
+            "name a query, or a log and a request id, or a flavor, and only one of them"
+        )
+    if arguments.flavor is None and (arguments.image or arguments.volume or arguments.os_cloud):
+        raise why.QuestionUnusable("--image, --volume and --os-cloud are only of use with --flavor")
+    if arguments.flavor is not None:
+        return _asked(why.question_of(_query_of_flavor(arguments), arguments.microversion))
     if arguments.from_log is None:
         return why.question_of(arguments.query, arguments.microversion)
     if arguments.microversion is not None:
@@ -103,9 +130,33 @@ def _question(arguments: argparse.Namespace) -> why.Question:
         raise why.QuestionUnusable(
             f"{arguments.from_log} cannot be read: {error.strerror}"
         ) from error
-    found = why.question_in(lines, arguments.request_id)
-    say(f"asked: {found.query}")
-    return found
+    return _asked(why.question_in(lines, arguments.request_id))
+
+
+def _asked(question: why.Question) -> why.Question:
+    say(f"asked: {question.query}")
+    return question
+
+
+def _query_of_flavor(arguments: argparse.Namespace) -> str:
+    # The other half of Trueup, which need not be installed where nothing of Nova is asked.
+    from trueup.cli.exits import explained
+    from trueup.cli.why_flavor import FlavorRefused, query_of_flavor
+
+    try:
+        return query_of_flavor(
+            arguments.flavor,
+            arguments.image,
+            arguments.os_cloud,
+            volume_backed=arguments.volume,
+        )
+    except FlavorRefused as error:
+        raise why.QuestionUnusable(str(error)) from error
+    except Exception as error:
+        known = explained(error)
+        if known is None:
+            raise
+        raise _CloudFailed(*known) from error
 
 
 def _row(step: Step, names: dict[str, str]) -> tuple[Any, ...]:

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Expected allocations: what an instance should hold, on which providers, how certainly. Pure."""
 
+from trueup.reconcile.expected.candidates import candidate_query
 from trueup.reconcile.expected.comparison import (
     Difference,
     agrees,
@@ -38,6 +39,7 @@ __all__ = [
     "Share",
     "Unknown",
     "agrees",
+    "candidate_query",
     "covers",
     "difference",
     "expected",

@@ -126,6 +126,18 @@ def from_connection(
     )
 
 
+def flavors_and_images(cloud_name: str | None) -> tuple[Adapter, Adapter]:
+    """Clients of Nova's API and of Glance, of clouds.yaml or the OS_* environment.
+
+    Raises SettingsUnreadable.
+    """
+    try:
+        connection = openstack.connect(cloud=cloud_name, api_timeout=REQUEST_TIMEOUT_SECONDS)
+        return _named_adapter(connection, "compute"), _named_adapter(connection, "image")
+    except (openstack.exceptions.ConfigException, exceptions.ClientException) as error:
+        raise SettingsUnreadable(cloud_name or "OS_* environment", str(error)) from error
+
+
 def placement_at(endpoint: str) -> Placement:
     """A client of a Placement that asks nobody who they are, as an embedded one."""
     connected = session.Session(auth=noauth.NoAuth(), timeout=REQUEST_TIMEOUT_SECONDS)

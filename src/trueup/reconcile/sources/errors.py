@@ -56,3 +56,13 @@ class DatabaseUnusable(CloudError):
 
     source: str
     reason: str
+
+
+@dataclass(eq=False)
+class NotOne(CloudError):
+    """A service has none, or several, of what was named: `kind` is flavor or image."""
+
+    source: str
+    kind: str
+    name: str
+    count: int

@@ -51,7 +51,7 @@ function _shtab_trueup_using
 end
 
 set -g _shtab_trueup_commands apply audit complete defects demo explain ghosts journal ledger 'ledger export' 'ledger import' merge nova-manage 'nova-manage placement' 'nova-manage placement heal_allocations' 'nova-manage placement audit' 'nova-manage placement sync_aggregates' page plan 'plan show' rebuild rehearse rekey report retire serve shadow snapshot 'snapshot save' 'snapshot show' undo watch why
-set -g _shtab_trueup_opts_with_value --acknowledged --against --backup --by --cell --cell-database --cell-timeout --column --compute-id --concurrency --config-dir --config-file --consumer --database --defect --discard --domain --first --for --format --from --from-log --grace --host --html --instance --interval --into --libvirt --libvirt-uri --limit --listen --log-file --max-age --max-count --max-width --microversion --mirror --mute --notify --nova-conf --nova-database --os-cloud --out --pause --placement-conf --placement-database --port --port-provider --project --provider --quote --rate --reason --replan --request-id --reserved-host-cpus --reserved-host-disk-mb --reserved-host-memory-mb --resource_provider --rounds --save --seconds --seed --service --severity --shell --sort-column --state-dir --step --threads --wait --workers -c -f
+set -g _shtab_trueup_opts_with_value --acknowledged --against --backup --by --cell --cell-database --cell-timeout --column --compute-id --concurrency --config-dir --config-file --consumer --database --defect --discard --domain --first --flavor --for --format --from --from-log --grace --host --html --image --instance --interval --into --libvirt --libvirt-uri --limit --listen --log-file --max-age --max-count --max-width --microversion --mirror --mute --notify --nova-conf --nova-database --os-cloud --out --pause --placement-conf --placement-database --port --port-provider --project --provider --quote --rate --reason --replan --request-id --reserved-host-cpus --reserved-host-disk-mb --reserved-host-memory-mb --resource_provider --rounds --save --seconds --seed --service --severity --shell --sort-column --state-dir --step --threads --wait --workers -c -f
 
 complete -c trueup -e
 complete -c trueup -f
@@ -729,6 +729,10 @@ complete -c trueup -n '_shtab_trueup_using why' -l sort-descending -d 'sort the 
 complete -c trueup -n '_shtab_trueup_using why' -l from-log -x -d 'take the query from the log of Placement, or of Nova'"'"'s scheduler at the level DEBUG'
 complete -c trueup -n '_shtab_trueup_using why' -l request-id -x -d 'the ID of the request in the log: req-...'
 complete -c trueup -n '_shtab_trueup_using why' -l microversion -x -d 'of the query, as in 1.39 (default: the newest)'
+complete -c trueup -n '_shtab_trueup_using why' -l flavor -x -d 'a flavor of Nova'"'"'s, by name or id'
+complete -c trueup -n '_shtab_trueup_using why' -l image -x -d 'an image of Glance'"'"'s, by name or id'
+complete -c trueup -n '_shtab_trueup_using why' -l volume -d 'the root disk is a volume'
+complete -c trueup -n '_shtab_trueup_using why' -l os-cloud -x -d 'a cloud of clouds.yaml (default: the OS_* environment)'
 complete -c trueup -n '_shtab_trueup_using why' -l config-file -x -d 'a placement.conf'
 complete -c trueup -n '_shtab_trueup_using why' -l config-dir -x -d 'a placement.conf.d'
 complete -c trueup -n '_shtab_trueup_using why' -l database -x -d 'this database, whatever placement.conf says'

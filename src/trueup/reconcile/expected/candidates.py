@@ -1,0 +1,55 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The query for allocation candidates that Nova's scheduler makes of a flavor and an image."""
+
+from collections.abc import Mapping
+from urllib.parse import urlencode
+
+from trueup.reconcile.expected.groups import UNSUFFIXED, flavor_groups
+from trueup.reconcile.expected.parts import Unknown
+from trueup.reconcile.expected.required_traits import TraitsOfGroup, required_traits
+from trueup.reconcile.facts import Flavor
+
+_POLICIES = ("none", "isolate")
+# The scheduler adds this to every query (nova.scheduler.request_filter, compute_status_filter).
+_OF_EVERY_QUERY = ("root_required", "!COMPUTE_STATUS_DISABLED")
+
+
+def candidate_query(
+    flavor: Flavor, image: Mapping[str, str], *, volume_backed: bool
+) -> str | Unknown:
+    """The query, for hosts that have PCPU if the CPU policy asks for it.
+
+    It has neither what ports, PCI devices and device profiles request, nor what the settings of the
+    scheduler add, nor its limit. Unknown, if Nova refuses the flavor with this image.
+    """
+    groups = flavor_groups(flavor, image, volume_backed=volume_backed)
+    if isinstance(groups, Unknown):
+        return groups
+    traits = required_traits(flavor, image)
+    if isinstance(traits, Unknown):
+        return traits
+    amounts = {group.suffix: group.amounts for group in groups}
+    suffixes = sorted(amounts.keys() | {one for one, row in traits.items() if _any(row)})
+    parameters = [_OF_EVERY_QUERY]
+    for suffix in suffixes or [UNSUFFIXED]:
+        parameters += _of_group(suffix, amounts.get(suffix, {}), traits.get(suffix))
+    policy = flavor.extra_specs.get("group_policy")
+    if policy in _POLICIES:
+        parameters.append(("group_policy", policy))
+    return urlencode(sorted(parameters), safe=":,!")
+
+
+def _of_group(
+    suffix: str, amounts: Mapping[str, int], traits: TraitsOfGroup | None
+) -> list[tuple[str, str]]:
+    # PARITY: a group of traits alone has an empty `resources`, which Placement refuses.
+    resources = ",".join(f"{name}:{amount}" for name, amount in sorted(amounts.items()))
+    found = [(f"resources{suffix}", resources)]
+    if traits is not None and _any(traits):
+        words = [*sorted(traits.required), *(f"!{name}" for name in sorted(traits.forbidden))]
+        found.append((f"required{suffix}", ",".join(words)))
+    return found
+
+
+def _any(traits: TraitsOfGroup) -> bool:
+    return bool(traits.required or traits.forbidden)
