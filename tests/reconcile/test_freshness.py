@@ -35,6 +35,27 @@ def test_it_makes_the_evidence_incomplete_and_is_its_gap_in_words():
     assert "cell2 did not answer; cell1: its newest service report is 90" in judged.coverage.gap
 
 
+def with_clock(facts: Facts, seconds_ahead: int) -> Facts:
+    """The clock of each cell's database is ahead of ours by so many seconds."""
+    return replace(facts, clocks_ahead=dict.fromkeys(facts.cells, timedelta(seconds=seconds_ahead)))
+
+
+@pytest.mark.parametrize("seconds_ahead", [61, 600])
+def test_a_clock_of_ours_that_is_behind_hides_no_lag(seconds_ahead):
+    facts = with_clock(facts_of("cell1 last-report=0\n  host h1\n"), seconds_ahead)
+    [words] = behind(facts)
+    assert "this may be a lagging replica" in words
+
+
+@pytest.mark.parametrize(("seconds_ahead", "wrong"), [(-30, False), (-31, True), (-600, True)])
+def test_by_a_clock_of_ours_that_is_ahead_no_cell_is_judged(seconds_ahead, wrong):
+    facts = with_clock(facts_of("cell1 last-report=0\n  host h1\n"), seconds_ahead)
+    assert bool(behind(facts)) is wrong
+    for words in behind(facts):
+        assert words.startswith("cell1: our clock is ")
+        assert "ahead of that of its database" in words
+
+
 @pytest.mark.parametrize("age", [-30, 0, 60])
 def test_a_cell_with_a_fresh_report_is_not_behind(age):
     assert behind(facts_of(f"cell1 last-report={age}\n  host h1\n")) == []

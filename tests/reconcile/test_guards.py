@@ -80,6 +80,26 @@ def test_a_cell_whose_services_do_not_report_is_no_fresh_evidence(small):
     assert reasons(guard, small.cloud) == ["no service of the cell has ever reported"]
 
 
+def test_a_cell_is_no_fresh_evidence_by_the_clock_of_its_database_either(small, monkeypatch):
+    reported(small, 1)
+    behind = now() - timedelta(seconds=600)
+    monkeypatch.setattr("trueup.reconcile.guards.now", lambda: behind)
+    monkeypatch.setattr("trueup.reconcile.sources.nova.cells.now", lambda: behind)
+    assert reasons(CellFresh(cell_of(small), 660), small.cloud) == []
+    reported(small, 600)
+    [reason] = reasons(CellFresh(cell_of(small), 60), small.cloud)
+    assert reason.startswith("no service of the cell has reported for 60")
+
+
+def test_by_a_clock_of_ours_that_is_ahead_no_service_is_down(small, monkeypatch):
+    reported(small, 1)
+    ahead = now() + timedelta(seconds=400)
+    monkeypatch.setattr("trueup.reconcile.sources.nova.cells.now", lambda: ahead)
+    assert reasons(CellFresh(cell_of(small), 900), small.cloud) == []
+    [reason] = reasons(CellFresh(cell_of(small), 600), small.cloud)
+    assert reason.startswith("our clock is ")
+
+
 def test_a_migration_that_changed_or_is_gone_is_named(small):
     guard = MigrationState(cell_of(small), small.consumer(WRONG), MIGRATION, "error")
     assert reasons(guard, small.cloud) == [f"migration {MIGRATION} is gone from its cell"]

@@ -70,7 +70,7 @@ class _Nova:
     def service_reports(self, cell: Any, host: str) -> Any:
         found = self.hosts(cell)
         mine = tuple(row for row in found.services if row.host == host)
-        return SimpleNamespace(services=mine, heartbeat=found.heartbeat)
+        return SimpleNamespace(services=mine, heartbeat=found.heartbeat, ahead=None)
 
     def registry(self, cells: Any, uuids: Any) -> Any:
         return SimpleNamespace(

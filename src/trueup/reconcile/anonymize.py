@@ -137,6 +137,7 @@ RULES: Mapping[type, Mapping[str, Rule]] = {
         "request_specs": _each(_uuid),
         "specs": _keyed(_uuid, _fact),
         "heartbeats": _keyed(_uuid, _kept),
+        "clocks_ahead": _keyed(_uuid, _kept),
         "ledger_writes": _keyed(_uuid, _kept),
         "chosen_providers": _keyed(_uuid, _each(_place)),
         "hosts_in_scope": _each(_place),

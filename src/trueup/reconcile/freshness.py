@@ -3,13 +3,17 @@
 
 SAFETY: two observations of a stopped replica agree with each other, so confirmation does not help.
 But in such a database no compute service has reported lately, and that shows it. "Lately" is by our
-clock or by Placement's, whichever is later: a clock that is behind would hide the lag. Placement
-tells the time by its newest allocation of a host of the cell.
+clock, by that of the database, or by Placement's, whichever is latest: a clock that is behind would
+hide the lag. Placement tells the time by its newest allocation of a host of the cell.
+
+A clock of ours that is ahead would make compute services look down that are up. So a cell is not
+judged by such a clock either.
 """
 
 from dataclasses import replace
 from datetime import datetime, timedelta
 
+from trueup.reconcile.clock import oldest_age
 from trueup.reconcile.facts import Facts, SourceStatus
 from trueup.reconcile.options import AuditOptions
 
@@ -26,17 +30,23 @@ def with_freshness(facts: Facts, options: AuditOptions) -> Facts:
     reported = {
         facts.cells[cell]: moment for cell, moment in facts.heartbeats.items() if cell in with_hosts
     }
+    clocks = {facts.cells[cell]: ahead for cell, ahead in facts.clocks_ahead.items()}
     written = {facts.cells[cell]: moment for cell, moment in _written(facts).items()}
 
     def judged(source: SourceStatus) -> SourceStatus:
         moment = reported.get(source.source)
         if moment is None or source.source in options.cells_allowed_behind:
             return replace(source, behind="")
-        newest = written.get(source.source, facts.taken_at)
-        age = max(facts.taken_at, newest) - moment
-        if age <= facts.service_down_time:
+        ahead, down_after = clocks.get(source.source), facts.service_down_time
+        if ahead is not None and -ahead > down_after / 2:
+            return replace(source, behind=_wrong_clock(-ahead))
+        newest = written.get(source.source, datetime.min)
+        age = oldest_age(moment, facts.taken_at, ahead)
+        by_ledger = newest - moment > age
+        age = max(age, newest - moment)
+        if age <= down_after:
             return replace(source, behind="")
-        return replace(source, behind=_words(age, by_ledger=newest > facts.taken_at))
+        return replace(source, behind=_words(age, by_ledger))
 
     sources = tuple(map(judged, facts.coverage.sources))
     if sources == facts.coverage.sources:
@@ -56,7 +66,17 @@ def _written(facts: Facts) -> dict[str, datetime]:
 
 
 def _words(age: timedelta, by_ledger: bool) -> str:
-    seconds = int(age.total_seconds())
-    length = f"{seconds // 60} minutes" if seconds >= _IN_MINUTES else f"{seconds} seconds"
     since = " older than Placement's newest allocation of its hosts" if by_ledger else " old"
-    return f"its newest service report is {length}{since}; this may be a lagging replica"
+    return f"its newest service report is {_in_words(age)}{since}; this may be a lagging replica"
+
+
+def _wrong_clock(ahead: timedelta) -> str:
+    return (
+        f"our clock is {_in_words(ahead)} ahead of that of its database; set the clock of this "
+        "machine, because by it services look down that are up"
+    )
+
+
+def _in_words(age: timedelta) -> str:
+    seconds = int(age.total_seconds())
+    return f"{seconds // 60} minutes" if seconds >= _IN_MINUTES else f"{seconds} seconds"

@@ -4,7 +4,7 @@
 from collections.abc import Iterator
 
 from trueup.reconcile import changes
-from trueup.reconcile.clock import now
+from trueup.reconcile.clock import now, oldest_age
 from trueup.reconcile.domain_definition import DomainIs
 from trueup.reconcile.facts import ComputeService
 from trueup.reconcile.place_guards import (
@@ -100,11 +100,17 @@ def _service(guard: ServiceDown, cloud: Cloud) -> Iterator[str]:
 
 def _cell(guard: CellFresh, cloud: Cloud) -> Iterator[str]:
     cell = _cell_of(guard.cell, cloud)
-    reported = cloud.nova.service_reports(cell, "").heartbeat if cell else None
-    if reported is None:
+    found = cloud.nova.service_reports(cell, "") if cell else None
+    if found is None or found.heartbeat is None:
         yield "no service of the cell has ever reported"
         return
-    age = (now() - reported).total_seconds()
+    half = guard.seconds / 2
+    if found.ahead is not None and -found.ahead.total_seconds() > half:
+        yield (
+            f"our clock is {-found.ahead.total_seconds():.0f} s ahead of that of the cell's "
+            "database: by it services look down that are up"
+        )
+    age = oldest_age(found.heartbeat, now(), found.ahead).total_seconds()
     if age > guard.seconds:
         yield (
             f"no service of the cell has reported for {age:.0f} s: its database may be a copy that "

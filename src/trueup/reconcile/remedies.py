@@ -13,6 +13,7 @@ from trueup.reconcile.bindings import (
     unguarded,
     wrong_bindings,
 )
+from trueup.reconcile.clock import oldest_age
 from trueup.reconcile.domain_definition import DomainIs
 from trueup.reconcile.expected import Share, share_of
 from trueup.reconcile.facts import (
@@ -203,7 +204,9 @@ def _contents(row: Provider) -> ProviderContents:
 
 def fresh(cell: str, facts: Facts) -> Iterator[Guard]:
     """Guard: the cell is not behind. There is none if the cell is behind already."""
-    reported = facts.heartbeats.get(cell)
+    reported, ahead = facts.heartbeats.get(cell), facts.clocks_ahead.get(cell)
+    if reported is None:
+        return
     # An operator may trust a cell that is behind; there this guard would never hold.
-    if reported is not None and facts.taken_at - reported <= facts.service_down_time:
+    if oldest_age(reported, facts.taken_at, ahead) <= facts.service_down_time:
         yield CellFresh(cell, int(facts.service_down_time.total_seconds()))

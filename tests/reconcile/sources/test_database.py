@@ -5,12 +5,14 @@ import contextlib
 import socket
 import time
 from collections.abc import Iterable
+from datetime import timedelta
 
 import pytest
 import sqlalchemy
 from sqlalchemy import column, select, table, text
 from sqlalchemy.pool import NullPool
 
+from trueup.reconcile.clock import now
 from trueup.reconcile.sources import database as reading
 from trueup.reconcile.sources.database import Alike, Database
 from trueup.reconcile.sources.errors import DatabaseUnusable, Unreachable
@@ -53,6 +55,15 @@ def test_values_are_the_same_in_whichever_way_they_come(database_url):
     assert {row.word for row in rows} == {word for _, word in words}
     nobody = query.where(NUMBERS.c.id < 0)
     assert database.ask(lambda session: list(session.every_row(nobody, NUMBERS.c.id))) == []
+
+
+def test_a_server_tells_its_own_time_in_utc(database_url):
+    """On this machine the servers have our clock."""
+    database = filled(database_url)
+    before, millisecond = now(), timedelta(milliseconds=1)
+    told = database.ask(lambda session: session.clock())
+    # SQLite tells milliseconds.
+    assert before - millisecond <= told <= now() + millisecond
 
 
 ALIKE = table("numbers", column("id"), column("word", Alike))

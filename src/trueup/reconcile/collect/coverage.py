@@ -4,7 +4,7 @@
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
-from datetime import datetime
+from datetime import datetime, timedelta
 from itertools import chain
 from typing import TypeVar
 
@@ -87,6 +87,16 @@ class Cells:
             cell.uuid: max(moments)
             for cell, contents in self._contents.items()
             if (moments := [one.heartbeat for one in contents if one.heartbeat])
+        }
+
+    @property
+    def clocks_ahead(self) -> dict[str, timedelta]:
+        """By how much the clock of each cell's database is ahead of ours, by the cell's uuid."""
+        return {
+            cell.uuid: one.ahead
+            for cell, contents in self._contents.items()
+            for one in contents
+            if one.ahead is not None
         }
 
     def ask(self, question: Callable[[NovaCell], Reply]) -> dict[NovaCell, Reply]:
@@ -172,6 +182,7 @@ def facts_of(cloud: Cloud, collected: Collected) -> Facts:
         deleted_compute_nodes=tuple(row for row in nodes if row.deleted),
         deleted_services=tuple(row for row in services if row.deleted),
         heartbeats=collected.cells.heartbeats,
+        clocks_ahead=collected.cells.clocks_ahead,
         ledger_writes=collected.ledger_writes,
         build_requests=registry.build_requests,
         disabled_cells=frozenset(cell.uuid for cell in collected.cells.every if cell.disabled),

@@ -60,6 +60,8 @@ class Facts:
     build_requests: tuple[BuildRequest, ...] = ()
     # When any service of each cell, of whatever kind, last reported: cell uuid → time.
     heartbeats: Mapping[str, datetime] = field(default_factory=dict)
+    # By how much the clock of each cell's database is ahead of ours: cell uuid → time.
+    clocks_ahead: Mapping[str, timedelta] = field(default_factory=dict)
     # When an allocation of each provider was last written, by Placement's clock: provider uuid →
     # time. Read from its database only.
     ledger_writes: Mapping[str, datetime] = field(default_factory=dict)

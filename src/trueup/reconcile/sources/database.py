@@ -4,6 +4,7 @@
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing
+from datetime import datetime
 from functools import lru_cache
 from itertools import chain, starmap
 from operator import attrgetter
@@ -94,6 +95,13 @@ _READ_ONLY = {
 # Dialects that pack a batch into one text, and its maximum length; their default is a megabyte.
 _PACKING = frozenset({"mysql", "mariadb"})
 _PACKED_BYTES_MAX = 1 << 26
+# What a server answers as its own time, now and not when the transaction began, in UTC.
+_CLOCKS = {
+    "mysql": "UTC_TIMESTAMP(6)",
+    "mariadb": "UTC_TIMESTAMP(6)",
+    "postgresql": "clock_timestamp() AT TIME ZONE 'UTC'",
+    "sqlite": "strftime('%Y-%m-%d %H:%M:%f', 'now')",
+}
 # The weakest isolation level at which all queries of a transaction see the same state.
 _ONE_STATE = {"mysql": "REPEATABLE READ", "postgresql": "REPEATABLE READ"}
 
@@ -136,6 +144,14 @@ class Session:
         self._tables: frozenset[str] | None = None
         # Values of columns of type Alike, by their digest.
         self._texts: dict[str | None, str | None] = {None: None}
+
+    def clock(self) -> datetime | None:
+        """The server's own time as naive UTC; None for a server that cannot be asked."""
+        clock = _CLOCKS.get(self._connection.dialect.name)
+        if clock is None:
+            return None
+        [row] = self.rows(select(literal_column(clock).label("clock")))
+        return datetime.fromisoformat(row.clock) if isinstance(row.clock, str) else row.clock
 
     def has_table(self, name: str) -> bool:
         if self._tables is None:

@@ -2,9 +2,12 @@
 """One cell: what is read of it as a whole, by selection, and of those who are named."""
 
 import json
+from datetime import timedelta
 
 import pytest
 
+from trueup.reconcile.clock import now
+from trueup.reconcile.sources.nova import cells
 from trueup.reconcile.sources.nova.contract import InstanceFilter, InstanceIds, NovaCell
 from trueup.reconcile.sources.nova.databases import NovaDatabases
 
@@ -170,6 +173,16 @@ def test_one_hosts_services_and_the_last_report_are_those_of_the_whole_cell(smal
         assert found.services == tuple(row for row in whole.services if row.host == host)
         assert found.heartbeat == whole.heartbeat
         assert found.compute_nodes == ()
+
+
+@pytest.mark.parametrize("seconds", [-300, 300])
+def test_a_clock_of_ours_that_is_wrong_is_known_by_that_of_the_database(
+    small, nova, cell1, monkeypatch, seconds
+):
+    wrong = now() + timedelta(seconds=seconds)
+    monkeypatch.setattr(cells, "now", lambda: wrong)
+    for found in (nova.hosts(cell1), nova.contents(cell1), nova.service_reports(cell1, "")):
+        assert abs(found.ahead + timedelta(seconds=seconds)) < timedelta(seconds=100)
 
 
 @pytest.mark.parametrize("where", ["binary = 'nova-compute'", "1 = 1"])

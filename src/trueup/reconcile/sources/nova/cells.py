@@ -8,6 +8,7 @@ from typing import Any
 
 from sqlalchemy import Select, TableClause
 
+from trueup.reconcile.clock import now
 from trueup.reconcile.facts import (
     SERVICE_DOWN_AFTER,
     BlockDevice,
@@ -70,6 +71,7 @@ class CellReading:
             compute_nodes=self._read(host_rows.compute_node, tables.compute_nodes, nodes),
             services=self._read(self._compute_service, tables.services, computes),
             heartbeat=self._heartbeat(services),
+            ahead=self._ahead(),
             noted=self._noted(),
         )
 
@@ -87,6 +89,7 @@ class CellReading:
         return CellContents(
             services=self._read(self._compute_service, services, computes),
             heartbeat=self._heartbeat(latest),
+            ahead=self._ahead(),
             noted=self._noted(),
         )
 
@@ -98,6 +101,11 @@ class CellReading:
         reader = Reader(tables.services.name, Notes())
         times = (host_rows.last_seen(reader, row) for row in services if not row.deleted)
         return max((moment for moment in times if moment), default=None)
+
+    def _ahead(self) -> timedelta | None:
+        """By how much the clock of the database is ahead of ours."""
+        clock = self._session.clock()
+        return None if clock is None else clock - now()
 
     def instance_ids(self, wanted: InstanceFilter) -> InstanceIds:
         """The instances that match; deleted ones only if the filter asks for them."""

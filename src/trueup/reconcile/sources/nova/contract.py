@@ -3,7 +3,7 @@
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any, Protocol
 
 from trueup.reconcile.facts import (
@@ -66,7 +66,8 @@ class CellContents:
     """What was read of one cell: instances with their devices and migrations, and hosts.
 
     `heartbeat` is when any of its services, of whatever kind, last reported; None where there is
-    none, or where a replica is not to be feared, as over Nova's API.
+    none, or where a replica is not to be feared, as over Nova's API. `ahead` is by how much the
+    clock of the cell's database is ahead of ours; None where it is not known.
     """
 
     instances: tuple[Instance, ...] = ()
@@ -76,6 +77,7 @@ class CellContents:
     block_devices: tuple[BlockDevice, ...] = ()
     pci_devices: tuple[PciDevice, ...] = ()
     heartbeat: datetime | None = None
+    ahead: timedelta | None = None
     noted: Noted = NOTHING_NOTED
 
     @property

@@ -61,6 +61,7 @@ class FrozenNova:
             compute_nodes=hosts.compute_nodes,
             services=hosts.services,
             heartbeat=hosts.heartbeat,
+            ahead=hosts.ahead,
         )
 
     def hosts(self, cell: NovaCell) -> CellContents:
@@ -69,12 +70,13 @@ class FrozenNova:
             compute_nodes=tuple(row for row in facts.compute_nodes if row.cell == cell.uuid),
             services=tuple(row for row in facts.services if row.cell == cell.uuid),
             heartbeat=facts.heartbeats.get(cell.uuid),
+            ahead=facts.clocks_ahead.get(cell.uuid),
         )
 
     def service_reports(self, cell: NovaCell, host: str) -> CellContents:
         found = self.hosts(cell)
         services = tuple(row for row in found.services if row.host == host)
-        return CellContents(services=services, heartbeat=found.heartbeat)
+        return CellContents(services=services, heartbeat=found.heartbeat, ahead=found.ahead)
 
     def instance_ids(self, cell: NovaCell, wanted: InstanceFilter) -> InstanceIds:
         rows = [
