@@ -55,6 +55,8 @@ class AuditCommand(DocumentVerb, FactsVerb):
         super().check(arguments)
         if self._sarif and (arguments.columns or arguments.sort_columns):
             raise OptionRefused("--format sarif", "it has no columns; leave them out")
+        if self._sarif and arguments.all:
+            raise OptionRefused("--all", "a SARIF document has findings only; leave it out")
         refuse_half_a_mute(arguments)
 
     def run(self, parsed_args: argparse.Namespace) -> int:

@@ -5,8 +5,10 @@ import argparse
 import secrets
 from pathlib import Path
 
+from trueup.cli.options import OptionRefused
 from trueup.cli.progress import progress, say
 from trueup.cli.sources import FactsVerb, living_facts
+from trueup.cli.state import state_folder
 from trueup.cli.verb import Verb, add_state_option
 from trueup.exit_codes import ExitCode
 from trueup.reconcile.anonymize import anonymized
@@ -36,6 +38,14 @@ class SnapshotSaveCommand(FactsVerb):
         )
         add_state_option(parser)
         return parser
+
+    def check(self, arguments: argparse.Namespace) -> None:
+        super().check(arguments)
+        if arguments.state_dir != state_folder() and not arguments.anonymize:
+            raise OptionRefused(
+                "--state-dir",
+                "it would be ignored: it is where the key of --anonymize is kept; leave it out",
+            )
 
     def columns(self, arguments: argparse.Namespace) -> Columns:
         return COVERAGE_COLUMNS

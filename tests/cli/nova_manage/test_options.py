@@ -7,6 +7,7 @@ import re
 import pytest
 
 from tests.cli.nova_manage.twins import Nova
+from tests.cli.running import trueup
 from trueup.cli.nova_manage.options import add_options
 
 pytestmark = pytest.mark.xdist_group("nova-manage")
@@ -34,3 +35,19 @@ def test_a_port_without_its_provider_is_refused(parser, value, capsys) -> None:
     with pytest.raises(SystemExit):
         parser.parse_args(["placement", "heal_allocations", "--port-provider", value])
     assert "is not PORT=PROVIDER" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("words", "line"),
+    [
+        (["audit", "--limit", "3"], "--limit would be ignored without --delete."),
+        (
+            ["heal_allocations", "--skip-port-allocations", "--port-provider", "port=provider"],
+            "--port-provider would be ignored with --skip-port-allocations.",
+        ),
+    ],
+)
+def test_an_option_of_ours_that_would_be_ignored_is_refused(words, line) -> None:
+    ran = trueup("nova-manage", "placement", *words)
+    assert ran.code == 127
+    assert line in ran.out + ran.err

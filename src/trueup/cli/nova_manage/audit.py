@@ -78,7 +78,9 @@ def audit(
 
 
 def refuse(arguments: argparse.Namespace) -> None:
-    """Raise Invalid for a provider that no Placement can have."""
+    """Raise Invalid for an option that would be ignored, and a uuid that no provider can have."""
+    if not arguments.delete and arguments.limit is not None:
+        raise Invalid("--limit would be ignored without --delete.")
     if arguments.provider_uuid is None:
         return
     try:

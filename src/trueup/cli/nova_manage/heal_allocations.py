@@ -75,6 +75,8 @@ def refuse(arguments: argparse.Namespace) -> None:
         raise Invalid(lines.EXCLUSIVE)
     if arguments.force and not arguments.instance_uuid:
         raise Invalid(lines.FORCE_NEEDS_INSTANCE)
+    if arguments.skip_port_allocations and arguments.port_provider:
+        raise Invalid("--port-provider would be ignored with --skip-port-allocations.")
     _count(arguments)
 
 

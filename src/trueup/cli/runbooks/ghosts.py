@@ -27,6 +27,7 @@ from trueup.reconcile.clock import now
 from trueup.reconcile.files import refuse_unwritable
 from trueup.reconcile.journal import StepOutcome
 from trueup.reconcile.observation import refuse_interval
+from trueup.reconcile.pace import ONE_BY_ONE
 from trueup.reconcile.plan import Plan, refuse_too_large, refuse_unfit
 from trueup.reconcile.plan_file import save
 from trueup.reconcile.report.ghosts import GHOSTS_COLUMNS, ghosts_table, kept, losses
@@ -75,6 +76,8 @@ class GhostsCommand(CloudVerb):
             raise OptionRefused(
                 "--domain", "it stops a guest that runs; say --yes as well if that is what you want"
             )
+        if not arguments.apply:
+            _refuse_of_writing(arguments)
         if arguments.apply and arguments.out:
             raise OptionRefused("--out", "with --apply the journal keeps the plan; leave one out")
         if arguments.all and arguments.apply:
@@ -135,6 +138,21 @@ class GhostsCommand(CloudVerb):
         conclude(run, outcomes)
         self.exit_code = code_of(outcomes)
         return outcomes
+
+
+def _refuse_of_writing(arguments: argparse.Namespace) -> None:
+    """Raise OptionRefused for an option that only says how a plan is written.
+
+    Beside --domain and --out, --yes says that the plan may stop a guest.
+    """
+    given = {
+        "--limit": arguments.limit is not None,
+        "--concurrency": arguments.concurrency != ONE_BY_ONE.concurrency,
+        "--rate": arguments.rate is not None,
+        "--yes": arguments.yes and not (arguments.domain and arguments.out),
+    }
+    for option in (option for option, there in given.items() if there):
+        raise OptionRefused(option, "it would be ignored: nothing is written without --apply")
 
 
 def _planned(cloud: Cloud, arguments: argparse.Namespace, report: Report) -> Planned:

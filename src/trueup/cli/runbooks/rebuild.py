@@ -87,6 +87,11 @@ class RebuildCommand(CloudVerb):
             )
         elif old and arguments.lost:
             raise OptionRefused("--lost", "an old database is named as well; leave one of them out")
+        elif arguments.backup and arguments.lost:
+            raise OptionRefused(
+                "--backup", "there is no old ledger to keep with --lost; leave it out"
+            )
+        _refuse_without_apply(arguments)
         if arguments.wait and not arguments.check_only:
             raise OptionRefused("--wait", "it is for --check; leave it out")
 
@@ -311,6 +316,7 @@ def _shown(url: str) -> str:
 def _refuse_with_check(arguments: argparse.Namespace) -> None:
     given = {
         "--apply": arguments.apply,
+        "--yes": arguments.yes,
         "--lost": arguments.lost,
         "--backup": arguments.backup,
         "--by-reason": arguments.by_reason,
@@ -320,6 +326,13 @@ def _refuse_with_check(arguments: argparse.Namespace) -> None:
     for option, value in given.items():
         if value:
             raise OptionRefused(option, "--check only looks at the new database; leave it out")
+
+
+def _refuse_without_apply(arguments: argparse.Namespace) -> None:
+    given = {"--yes": arguments.yes, "--backup": arguments.backup}
+    for option, value in given.items():
+        if value and not arguments.apply:
+            raise OptionRefused(option, "it would be ignored: nothing is written without --apply")
 
 
 def _add_rebuild_options(parser: argparse.ArgumentParser) -> None:
