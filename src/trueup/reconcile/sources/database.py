@@ -150,8 +150,8 @@ class Session:
         clock = _CLOCKS.get(self._connection.dialect.name)
         if clock is None:
             return None
-        [row] = self.rows(select(literal_column(clock).label("clock")))
-        return datetime.fromisoformat(row.clock) if isinstance(row.clock, str) else row.clock
+        told = self._connection.scalar(select(literal_column(clock)))
+        return datetime.fromisoformat(told) if isinstance(told, str) else told
 
     def has_table(self, name: str) -> bool:
         if self._tables is None:

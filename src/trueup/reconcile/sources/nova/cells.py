@@ -103,9 +103,16 @@ class CellReading:
         return max((moment for moment in times if moment), default=None)
 
     def _ahead(self) -> timedelta | None:
-        """By how much the clock of the database is ahead of ours."""
+        """By how much the clock of the database is ahead of ours, to a second.
+
+        What the query itself takes is no difference between the clocks.
+        """
+        before = now()
         clock = self._session.clock()
-        return None if clock is None else clock - now()
+        if clock is None:
+            return None
+        ahead = clock - min(max(clock, before), now())
+        return timedelta(seconds=round(ahead.total_seconds()))
 
     def instance_ids(self, wanted: InstanceFilter) -> InstanceIds:
         """The instances that match; deleted ones only if the filter asks for them."""
