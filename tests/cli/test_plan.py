@@ -102,3 +102,16 @@ def test_a_plan_above_the_limit_says_so_beforehand(tmp_path, monkeypatch):
         ran = trueup("plan", "--nova-conf", large.nova_conf, "--interval", 0.01)
     assert ran.code == 3
     assert "more than the limit of 25: apply will need --limit" in ran.err
+
+
+@pytest.mark.parametrize(("interval", "told"), [(59, True), (60, False)])
+def test_an_interval_shorter_than_services_may_be_silent_is_told(
+    small, nova_conf, tmp_path, interval, told
+):
+    look = tmp_path / "look.json"
+    trueup("audit", "--save", look)
+    kept = audit_file.load(look)
+    audit_file.save(replace(kept, taken_at=kept.taken_at - timedelta(hours=1)), look)
+    ran = trueup("plan", "--first", look, "--interval", interval)
+    assert ran.code == 3
+    assert ("service_down_time is 60 s: a database replica that stopped" in ran.err) is told

@@ -53,6 +53,7 @@ class PlanCommand(FactsVerb):
         summarize(planned.second.audit)
         if arguments.out:
             save(planned.plan, arguments.out)
+        _warn_of_short(interval, planned)
         _announce(planned.plan, arguments.out)
         self.exit_code = verdict(planned.second.audit, bool(planned.plan.steps))
         return plan_table(planned.plan, planned.second.facts.provider_names)
@@ -77,6 +78,18 @@ def _plan_of_snapshot(
     if first is None:
         raise FirstObservationMissing(arguments.interval)
     return plan_of_facts(kept_facts(arguments), first, interval, audit_options(arguments))
+
+
+def _warn_of_short(interval: timedelta, planned: Planned) -> None:
+    """Say what a short interval cannot show, where Nova's databases were read."""
+    facts = planned.second.facts
+    down_after = facts.service_down_time
+    if planned.plan.steps and facts.heartbeats and interval < down_after:
+        say(
+            f"The observations may be only {interval.total_seconds():g} s apart, and Nova's "
+            f"service_down_time is {down_after.total_seconds():g} s: a database replica that "
+            "stopped less than that ago cannot be told from one that is up to date."
+        )
 
 
 def _announce(plan: Plan, path: Path | None) -> None:
