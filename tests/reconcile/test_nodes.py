@@ -8,6 +8,7 @@ from tests.scenarios.names import uuid_of
 from trueup.reconcile.freshness import with_freshness
 from trueup.reconcile.nodes import (
     Former,
+    Namesake,
     Stranger,
     is_up,
     judged_hosts,
@@ -80,3 +81,21 @@ def test_the_nodes_that_a_renamed_host_has_now_are_told():
     former = without_node(facts.providers[uuid_of("h1")], facts)
     assert isinstance(former, Former)
     assert [node.node for node in former.now] == ["h1b"]
+
+
+@pytest.mark.parametrize("own", [False, True])
+def test_a_provider_with_the_name_of_a_living_node_is_told_with_that_nodes_own(own):
+    second = "provider h1-new VCPU=8" if own else ""
+    facts = facts_of(
+        f"cell1\n  host h1 uuid=h1-new without-provider\nprovider h1 VCPU=8\n{second}\n"
+    )
+    found = without_node(facts.providers[uuid_of("h1")], facts)
+    assert isinstance(found, Namesake)
+    assert found.node.uuid == uuid_of("h1-new")
+    assert found.own == facts.providers.get(uuid_of("h1-new"))
+
+
+def test_a_deleted_node_proves_more_than_a_name_that_another_node_has_now():
+    facts = facts_of("cell1\n  host h1 VCPU=8\nprovider h1-new VCPU=8\nrename h1 h1 h1-new\n")
+    assert isinstance(without_node(facts.providers[uuid_of("h1")], facts), Former)
+    assert without_node(facts.providers[uuid_of("h1-new")], facts) is None

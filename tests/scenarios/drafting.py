@@ -150,11 +150,15 @@ class Draft:
             self.services = [row for row in self.services if row.host != node.host]
             self.host_cells.pop(node.host, None)
 
-    def rename(self, old: str, new: str) -> None:
-        """The host of this compute node has another node now, of another name."""
+    def rename(self, old: str, new: str, provider: str = "") -> None:
+        """The host of this compute node has another node now, of another name.
+
+        `provider` is the name of the new node's provider, if it has another name than the node.
+        """
         self.forget(old, keep_service=True)
         [node] = [row for row in self.deleted_nodes if row.node == old]
-        self.nodes.append(replace(node, uuid=uuid_of(new), node=new, deleted=False))
+        uuid = uuid_of(provider or new)
+        self.nodes.append(replace(node, uuid=uuid, node=new, deleted=False))
 
     def device(self, host: str, address: str) -> None:
         """A PCI device of this host."""

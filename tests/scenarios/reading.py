@@ -30,6 +30,7 @@ provider nic of h1 root=h2 NET_BW=100           its root is not the top of its t
 provider gpu of h1 traits=HW_PCI_ONE_TIME_USE   so of any other provider
 forget h1 [service]                             its compute node is deleted; its service remains
 rename h1 h1.example.org                        the host has another compute node, by another name
+rename h1 h1 h1-new                             the same, by this name, with a provider of that name
 unmapped h1 | host-map h1 cell2                 the host is mapped to no cell, or to this one
 aggregate rack h1 h2                            a host aggregate with its hosts
 host h1 aggregates=rack,other                   aggregates of its provider; `aggregates=` none

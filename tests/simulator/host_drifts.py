@@ -46,6 +46,15 @@ def _clash(cloud: Cloud, host: Host) -> None:
     nodes[host.name] = replace(nodes[host.name], uuid=uuid_of(f"new node of {host.name}"))
 
 
+def _two_names(cloud: Cloud, host: Host) -> None:
+    """The same, and its node has a provider of another name beside that with the node's name."""
+    _clash(cloud, host)
+    new = uuid_of(f"new node of {host.name}")
+    old = cloud.providers[host.root]
+    cloud.providers[new] = ProviderRow(new, f"{host.name}-second", old.totals, traits=old.traits,
+                                       aggregates=old.aggregates)  # fmt: skip
+
+
 def _renamed(cloud: Cloud, host: Host) -> None:
     """The host was renamed: it has a new node and a new provider; the old provider stays."""
     cell, name = cloud.cells[host.cell], f"{host.name}.example.org"
@@ -142,6 +151,7 @@ HOST_DRIFTS: dict[str, HostDrift] = {
     "forgotten": HostDrift(("orphaned-provider",), _forget_host),
     "missing": HostDrift(("missing-provider",), _missing_provider),
     "clash": HostDrift(("provider-identity-clash",), _clash),
+    "two-names": HostDrift(("provider-identity-clash",), _two_names),
     "renamed": HostDrift(("duplicate-provider", "orphaned-provider"), _renamed),
     "child": HostDrift(("child-without-owner",), _child),
     "overcommitted": HostDrift(("overcommitted-inventory",), _overcommitted),

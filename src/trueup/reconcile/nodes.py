@@ -115,14 +115,29 @@ class Stranger:
     of_nova: bool
 
 
-def without_node(root: Provider, facts: Facts) -> Former | Stranger | None:
+@dataclass(frozen=True, slots=True)
+class Namesake:
+    """A root provider with the name of this living compute node, which has no provider of its own:
+    `own` is None. Or the node has `own`, a provider with its uuid and another name.
+    """
+
+    node: ComputeNode
+    own: Provider | None
+
+
+def without_node(root: Provider, facts: Facts) -> Former | Stranger | Namesake | None:
     """What a root provider without a living compute node stands for; None if it has one.
 
-    None too for a provider with the name of a living node: that is a clash of identities.
+    A deleted compute node proves more than a name, unless the living node has no other provider.
     """
-    if root.uuid in facts.nodes_by_uuid or root.name in facts.node_names:
+    if root.uuid in facts.nodes_by_uuid:
         return None
+    namesakes = facts.nodes_by_name.get(root.name, ())
+    if any(node.uuid not in facts.providers for node in namesakes):
+        return Namesake(namesakes[0], None)
     if rows := facts.deleted_nodes_by_uuid.get(root.uuid):
         node = rows[-1]
         return Former(node, facts.nodes_by_host.get((node.cell, node.host), ()))
+    if namesakes:
+        return Namesake(namesakes[0], facts.providers[namesakes[0].uuid])
     return Stranger(bool(OF_NOVA & (root.traits or frozenset())))

@@ -107,6 +107,19 @@ def test_hosts_that_are_not_selected_are_not_spoken_of():
     assert str(reported.subject) == "host h4", "why the instance cannot be judged is reported"
 
 
+@pytest.mark.parametrize("own", [False, True])
+@pytest.mark.parametrize("selection", [only(hosts="h1"), only(providers="h1"), only(cells="cell1")])
+def test_a_clash_of_identities_is_told_by_whatever_of_it_is_selected(selection, own):
+    second = "provider h1-new VCPU=8" if own else ""
+    facts = facts_of(
+        "cell1\n  host h1 uuid=h1-new without-provider\n  host h2 VCPU=8\n"
+        f"provider h1 VCPU=8\n{second}\n"
+    )
+    [whole] = audit(facts, AuditOptions()).findings
+    assert audit(chosen(facts, selection), AuditOptions()).findings == (whole,)
+    assert audit(chosen(facts, only(hosts="h2")), AuditOptions()).findings == ()
+
+
 def test_of_a_cell_all_hosts_are_spoken_of_unless_something_in_it_is_selected():
     facts = facts_of(TEXT)
     assert chosen(facts, only(cells="cell1")).hosts_in_scope == {"h1", "h2"}

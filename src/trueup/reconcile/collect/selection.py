@@ -207,9 +207,14 @@ def providers_selected(facts: Facts, selection: Selection) -> frozenset[str]:
 
 
 def hosts_selected(facts: Facts, selection: Selection) -> frozenset[str]:
-    """The hosts that are selected, by name or by their provider."""
+    """The hosts that are selected, by name or by their provider.
+
+    A provider may only have the name of a host's compute node: then their uuids clash.
+    """
     providers = providers_selected(facts, selection) if selection.providers else NOBODY
-    return selection.hosts | {row.host for row in facts.compute_nodes if row.uuid in providers}
+    names = {facts.providers[uuid].name for uuid in providers}
+    rows = (row for row in facts.compute_nodes if row.uuid in providers or row.node in names)
+    return selection.hosts | {row.host for row in rows}
 
 
 def nodes_selected(facts: Facts, selection: Selection) -> tuple[ComputeNode, ...]:

@@ -86,10 +86,12 @@ def _of_stranger(root: Provider, stranger: Stranger, facts: Facts) -> Verdict:
     subject = Subject("provider", root.uuid)
     nowhere = "no compute node of any cell that answered, alive or deleted, has its uuid"
     if stranger.of_nova:
+        held = any(facts.consumers_of.get(row.uuid) for row in facts.trees[root.uuid])
+        then = "repair what consumers hold of it, and " if held else ""
         return Unchecked(
             subject,
             root.name,
-            f"{nowhere}, and its traits say that Nova made it: if its host is gone, run "
+            f"{nowhere}, and its traits say that Nova made it: if its host is gone, {then}run "
             f"`openstack resource provider delete {root.uuid}`",
         )
     return LeftAlone(subject, root.name, f"{nowhere}; its owner is not known")

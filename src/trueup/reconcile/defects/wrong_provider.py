@@ -108,7 +108,10 @@ def _obstacle(claim: Elsewhere, facts: Facts) -> str | None:
         return "it is not known which of them was its own"
     [root] = roots
     if root not in facts.nodes_by_uuid and root not in facts.deleted_nodes_by_uuid:
-        return "that provider is of no compute node that any cell knows"
+        return (
+            "that provider is of no compute node that any cell knows: if it was that of "
+            f"{claim.instance.host}, run `trueup merge {root} {claim.provider.root}`"
+        )
     if running_source([root], claim, facts):
         return "it was evacuated, and that host is up and may still run it"
     if wanted.open:

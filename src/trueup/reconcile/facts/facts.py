@@ -307,9 +307,9 @@ class Facts:
         return grouped(((row.cell, row.host), row) for row in self.compute_nodes)
 
     @cached_property
-    def node_names(self) -> frozenset[str]:
-        """The names of all compute nodes (`hypervisor_hostname`)."""
-        return frozenset(row.node for row in self.compute_nodes)
+    def nodes_by_name(self) -> Mapping[str, tuple[ComputeNode, ...]]:
+        """Compute nodes by their name (`hypervisor_hostname`), from every cell."""
+        return grouped((row.node, row) for row in self.compute_nodes)
 
     @cached_property
     def deleted_nodes_by_uuid(self) -> Mapping[str, tuple[ComputeNode, ...]]:
