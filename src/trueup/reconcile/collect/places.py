@@ -14,7 +14,7 @@ from trueup.reconcile.facts import ComputeNode, Facts
 from trueup.reconcile.sources.cloud import Cloud
 
 # What is read of a tree over Placement's API.
-_REQUESTS_FOR_TREE = 5
+_REQUESTS_FOR_TREE = 6
 
 
 def collect_places(cloud: Cloud, progress: Progress, places: frozenset[str]) -> Facts:
@@ -46,7 +46,7 @@ def collect_places(cloud: Cloud, progress: Progress, places: frozenset[str]) -> 
         # No instance is judged, and so no owner.
         owners={},
         read_via=ledger.read_via,
-        ledger_faults=ledger.faults(),
+        ledger_faults=ledger.faults(providers),
         ledger_writes=ledger.written(providers),
     )
     return _of_places(facts_of(cloud, collected), nodes, places | trees.keys())

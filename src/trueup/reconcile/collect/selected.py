@@ -39,8 +39,8 @@ from trueup.reconcile.sources.cloud import Cloud
 from trueup.reconcile.sources.nova.contract import InstanceFilter, InstanceIds
 from trueup.reconcile.sources.placement.contract import LedgerLookup
 
-# What is read of a tree over Placement's API: its providers, their inventories, their consumers.
-_REQUESTS_FOR_TREE = 5
+# What is read of a tree over the API: providers, and their inventories, consumers and usages.
+_REQUESTS_FOR_TREE = 6
 _NOT_OF_PROJECTS = Unsupported(
     "consumers of the project that are no instance", "of which project one is, is for Nova to say"
 )
@@ -91,7 +91,7 @@ def collect_selected(cloud: Cloud, progress: Progress, selection: Selection) -> 
         consumers=consumers,
         owners=ledger.owners(consumers),
         read_via=ledger.read_via,
-        ledger_faults=ledger.faults() if of_places else (),
+        ledger_faults=ledger.faults(providers) if of_places else (),
         ledger_writes=ledger.written(providers),
         ports=ports,
         domains=domains,

@@ -79,7 +79,10 @@ def _beside(namesake: Provider, node: ComputeNode, own: Provider, facts: Facts) 
             f"provider {namesake.uuid} has the name of its compute node, whose provider is "
             f"{own.name}, but {facts.coverage.gap}",
         )
-    evidence: Evidence = {**_evidence(node, namesake, facts), "own_provider": provider_evidence(own)}
+    evidence: Evidence = {
+        **_evidence(node, namesake, facts),
+        "own_provider": provider_evidence(own),
+    }
     return Finding(NAME, subject, node.node, Severity.HIGH, evidence)
 
 

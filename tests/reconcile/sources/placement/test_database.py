@@ -125,12 +125,12 @@ def small(tmp_path: Path) -> str:
 def test_rows_that_are_wrong_by_themselves_are_told(small, harm):
     named = {"consumer": UUID(12), "other": OTHER}
     with closing(PlacementDatabase(small)) as database:
-        assert database.faults() == ()
+        assert database.faults(()) == ()
         damage.execute(small, harm.format(**named))
         found = {
-            (one.kind, one.subject, one.resource_class, one.amount) for one in database.faults()
+            (one.kind, one.subject, one.resource_class, one.amount) for one in database.faults(())
         }
-        assert database.ledger().faults == database.faults()
+        assert database.ledger().faults == database.faults(())
     assert found == {
         (kind, subject.format(**named), name, amount)
         for kind, subject, name, amount in FAULTS[harm]

@@ -21,6 +21,7 @@ from trueup.reconcile.facts import (
 from trueup.reconcile.sources.placement import documents
 from trueup.reconcile.sources.placement.contract import SHARING_TRAIT
 from trueup.reconcile.sources.placement.sharing import members_of_sharing, with_sharing
+from trueup.reconcile.sources.placement.usages import unlisted
 
 API = "API"
 # PERF: more threads only wait for each other, here and in the service.
@@ -58,8 +59,9 @@ class LedgerApi:
     def holders(self, providers: Iterable[str]) -> frozenset[str]:
         return frozenset().union(*self._each(self._allocations_of, providers).values())
 
-    def faults(self) -> tuple[LedgerFault, ...]:
-        return ()
+    def faults(self, providers: Iterable[str]) -> tuple[LedgerFault, ...]:
+        found = self._each(lambda uuid: unlisted(uuid, self._found), providers)
+        return tuple(one for uuid in sorted(found) for one in found[uuid])
 
     def held_of(self, providers: Iterable[str]) -> dict[str, Amounts]:
         by_consumer: dict[str, dict[str, Mapping[str, int]]] = {}

@@ -14,7 +14,15 @@ from typing import Any
 from keystoneauth1.adapter import Adapter
 from keystoneauth1.exceptions import ClientException
 
-from trueup.reconcile.facts import JUDGED_TRAITS, PORT_TRAITS, Amounts, Holding, Inventory, Provider
+from trueup.reconcile.facts import (
+    JUDGED_TRAITS,
+    PORT_TRAITS,
+    Amounts,
+    Holding,
+    Inventory,
+    LedgerFault,
+    Provider,
+)
 from trueup.reconcile.sources.errors import MicroversionTooOld, Unreachable
 from trueup.reconcile.sources.http import document_of, send_request, well_formed
 from trueup.reconcile.sources.placement import documents, export
@@ -29,6 +37,7 @@ from trueup.reconcile.sources.placement.contract import (
 from trueup.reconcile.sources.placement.documents import PLACEMENT
 from trueup.reconcile.sources.placement.loaded import LoadedLedger
 from trueup.reconcile.sources.placement.sharing import with_sharing, with_traits
+from trueup.reconcile.sources.placement.usages import unlisted
 
 # Consumer generations, which guard every write, came with 1.28 (Rocky).
 NEEDED = 28
@@ -36,6 +45,8 @@ NEEDED = 28
 NEWEST_USED = 38
 EXPORT_CHUNK_BYTES = 1 << 18
 BAD_REQUEST = 400
+
+_Content = tuple[dict[str, Inventory], Amounts, tuple[LedgerFault, ...]]
 
 
 class Placement:
@@ -78,7 +89,7 @@ class Placement:
         if self._database is not None:
             return self._database
         self.newest_minor()
-        # PERF: the whole ledger takes at least two requests for each host, or one as an export.
+        # PERF: the whole ledger takes three requests for each host, or one as an export.
         if requests > hosts:
             return LoadedLedger(self.ledger(progress))
         return LedgerApi(self._found)
@@ -117,18 +128,20 @@ class Placement:
         }
         providers: list[Provider] = []
         consumers: dict[str, dict[str, Mapping[str, int]]] = {}
+        faults: list[LedgerFault] = []
         with ThreadPoolExecutor(PARALLEL_REQUESTS) as pool:
             contents = pool.map(self._content, [provider.uuid for provider in listed])
             for done, (provider, content) in enumerate(zip(listed, contents, strict=True), 1):
                 progress(done, len(listed))
                 if content is None:
                     continue
-                inventories, allocations = content
+                inventories, allocations, hidden = content
+                faults += hidden
                 providers.append(replace(provider, inventories=inventories))
                 for consumer, held in allocations.items():
                     consumers.setdefault(consumer, {})[provider.uuid] = held
         marked = with_traits(providers, {name: self._marked(name) for name in self._judged()})
-        return Ledger(with_sharing(marked, members), consumers, API)
+        return Ledger(with_sharing(marked, members), consumers, API, tuple(faults))
 
     def _judged(self) -> tuple[str, ...]:
         """JUDGED_TRAITS, and every trait that there is of PORT_TRAITS."""
@@ -213,13 +226,16 @@ class Placement:
         """The providers that a path lists, without inventories."""
         return documents.providers(self._get(path))
 
-    def _content(self, uuid: str) -> tuple[dict[str, Inventory], Amounts] | None:
-        """A provider's inventories and allocations; None if it was deleted meanwhile."""
+    def _content(self, uuid: str) -> _Content | None:
+        """A provider's inventories, allocations and faults; None if it was deleted meanwhile."""
         inventories = self._found(f"/resource_providers/{uuid}/inventories")
         allocations = self._found(f"/resource_providers/{uuid}/allocations")
         if inventories is None or allocations is None:
             return None
-        return documents.inventories(inventories), documents.allocations(allocations)
+        stock, held = documents.inventories(inventories), documents.allocations(allocations)
+        # PERF: usages count only what has an inventory.
+        faults = unlisted(uuid, self._found, allocations) if stock else ()
+        return stock, held, faults
 
     def _found(self, path: str) -> Any:
         """The document at a path, or None when there is none."""

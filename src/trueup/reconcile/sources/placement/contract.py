@@ -17,7 +17,8 @@ ProviderProgress = Callable[[int, int], None]
 class Ledger:
     """All providers, and the amounts that each consumer holds.
 
-    `read_via` is `API`, `export` or `database`; only a database shows `faults`. `owners` has the
+    `read_via` is `API`, `export` or `database`; only a database shows all `faults`, and an
+    export shows none. `owners` has the
     owner of each consumer; None: they were not read. `written` says when an allocation of each
     provider was last written; only a database says it.
     """
@@ -45,8 +46,8 @@ class LedgerLookup(Protocol):
     def holders(self, providers: Iterable[str]) -> frozenset[str]:
         """The consumers with an allocation on one of these providers."""
 
-    def faults(self) -> tuple[LedgerFault, ...]:
-        """What is wrong in the rows of the whole ledger; nothing, where it cannot be seen."""
+    def faults(self, providers: Iterable[str]) -> tuple[LedgerFault, ...]:
+        """What is wrong in the rows of at least these providers, as far as it can be seen."""
 
     def held_of(self, providers: Iterable[str]) -> dict[str, Amounts]:
         """What each consumer holds of these providers, by consumer; nothing of other providers."""

@@ -49,7 +49,7 @@ class PlacementDatabase:
         wanted = sorted(set(providers))
         return self._database.ask(lambda session: _Reading(session).holders(wanted))
 
-    def faults(self) -> tuple[LedgerFault, ...]:
+    def faults(self, providers: Iterable[str]) -> tuple[LedgerFault, ...]:
         return self._database.ask(lambda session: _Reading(session).faults())
 
     def held_of(self, providers: Iterable[str]) -> dict[str, Amounts]:

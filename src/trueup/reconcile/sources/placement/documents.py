@@ -51,6 +51,18 @@ def allocations(document: Any) -> Amounts:
         return {uuid: row["resources"] for uuid, row in document["allocations"].items()}
 
 
+def usages(document: Any) -> dict[str, int]:
+    """How much of each resource class of a provider is in use."""
+    with well_formed(PLACEMENT):
+        return {name: int(amount) for name, amount in document["usages"].items()}
+
+
+def generation(document: Any) -> int:
+    """The generation of the provider that a document is about."""
+    with well_formed(PLACEMENT):
+        return int(document["resource_provider_generation"])
+
+
 def traits(document: Any) -> frozenset[str]:
     """The traits of a provider."""
     with well_formed(PLACEMENT):

@@ -32,7 +32,7 @@ class LoadedLedger:
     def holders(self, providers: Iterable[str]) -> frozenset[str]:
         return frozenset(who for one in providers for who in self._holders.get(one, ()))
 
-    def faults(self) -> tuple[LedgerFault, ...]:
+    def faults(self, providers: Iterable[str]) -> tuple[LedgerFault, ...]:
         return self._ledger.faults
 
     def held_of(self, providers: Iterable[str]) -> dict[str, Amounts]:
