@@ -3,8 +3,8 @@
 
     python -m bench.ledgers --hosts 1000
 
-Over the API it takes three requests for each provider, eight at a time. The service is the limit: for
-each request, upstream's takes 9 ms of processor time and Trueup's 2 ms; the client takes 2 ms.
+Over the API it takes three requests for each provider, eight at a time. The service is the limit:
+for each request, upstream's takes 9 ms of processor time and Trueup's 2 ms; the client takes 2 ms.
 """
 
 import argparse

@@ -94,7 +94,7 @@ def test_an_unknown_column_is_a_matter_of_usage():
     ran = trueup("defects", "-c", "nosuch")
     assert (ran.code, ran.out) == (2, "")
     assert ran.err == (
-        "trueup: --column: no column nosuch. There are: Defect, What it is, Remedy.\n"
+        "trueup: --column: no column nosuch. There are: Defect, Severity, What it is, Remedy.\n"
     )
 
 

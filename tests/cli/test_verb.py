@@ -31,7 +31,7 @@ COLUMNS = {
     ],
     "snapshot save": ["Source", "Answered", "At", "Read via", "Rows", "Not in the facts"],
     "snapshot show": ["Source", "Answered", "At", "Read via", "Rows", "Not in the facts"],
-    "defects": ["Defect", "What it is", "Remedy"],
+    "defects": ["Defect", "Severity", "What it is", "Remedy"],
 }
 EVERY_COMMAND = pytest.mark.parametrize("command", COLUMNS)
 

@@ -1,13 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
 """What all defects have in common; what each finds is in tests/scenarios/audits."""
 
+from functools import cache
+
 import pytest
 
 from tests.reconcile.planning import facts_of
 from tests.scenarios.test_audits import FILES, LINE
 from trueup.reconcile.defects import DEFECTS, Defect
 from trueup.reconcile.facts import Facts
-from trueup.reconcile.findings import Declined, Finding
+from trueup.reconcile.findings import Declined, Finding, Severity
 from trueup.reconcile.options import AuditOptions
 
 # Scenarios about what all defects leave alone, and about what none of them has a name for.
@@ -16,8 +18,14 @@ SCENARIOS = {path.stem: path.read_text().split("\n====\n") for path in FILES}
 EVERY = pytest.mark.parametrize("defect", DEFECTS, ids=lambda defect: defect.NAME)
 
 
-def clouds() -> list[Facts]:
+def fresh_clouds() -> list[Facts]:
     return [facts_of(block.partition(LINE)[0]) for blocks in SCENARIOS.values() for block in blocks]
+
+
+@cache
+def clouds() -> list[Facts]:
+    """The clouds of all scenarios, read once: facts are frozen, and what they derive is kept."""
+    return fresh_clouds()
 
 
 def findings(defect: Defect, facts: Facts) -> list[Finding]:
@@ -44,6 +52,13 @@ def test_it_says_what_it_is_and_what_is_done_about_it(defect):
         assert not sentence.endswith(".")
 
 
+@EVERY
+def test_its_findings_have_the_severities_that_it_names_and_each_occurs(defect):
+    found = {one.severity for facts in clouds() for one in findings(defect, facts)}
+    assert found == set(defect.SEVERITIES)
+    assert list(defect.SEVERITIES) == [one for one in Severity if one in defect.SEVERITIES]
+
+
 def test_no_two_defects_have_one_name():
     assert len({defect.NAME for defect in DEFECTS}) == len(DEFECTS)
 
@@ -60,7 +75,7 @@ def test_a_finding_names_its_defect_its_subject_and_its_evidence(defect):
 
 @EVERY
 def test_finding_and_remedy_change_nothing_of_the_facts(defect):
-    for facts, same in zip(clouds(), clouds(), strict=True):
+    for facts, same in zip(fresh_clouds(), clouds(), strict=True):
         for one in findings(defect, facts):
             defect.remedy(one, facts)
         assert facts == same

@@ -44,17 +44,21 @@ from trueup.reconcile.defects import (
     wrong_provider,
 )
 from trueup.reconcile.facts import Facts
-from trueup.reconcile.findings import Declined, Finding, Verdict
+from trueup.reconcile.findings import Declined, Finding, Severity, Verdict
 from trueup.reconcile.options import AuditOptions
 from trueup.reconcile.steps import Step
 
 
 class Defect(Protocol):
-    """What each file of this folder offers: names, and two pure functions."""
+    """What each file of this folder offers: words about it, and two pure functions."""
 
     NAME: str
     TITLE: str
     REMEDY: str
+
+    @property
+    def SEVERITIES(self) -> tuple[Severity, ...]:
+        """The severities that its findings may have, worst first."""
 
     def find(self, facts: Facts, options: AuditOptions) -> Iterator[Verdict]: ...
 

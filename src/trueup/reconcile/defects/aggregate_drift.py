@@ -34,6 +34,7 @@ from trueup.reconcile.steps import Aggregates, AggregatesOf, Change, Step, step_
 NAME = "aggregate-drift"
 TITLE = "Its provider is in other aggregates than its host"
 REMEDY = "Put the provider into the aggregates of its host, and take it out of Nova's others"
+SEVERITIES = (Severity.HIGH,)
 
 
 @dataclass(frozen=True, slots=True)

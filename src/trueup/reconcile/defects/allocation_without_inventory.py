@@ -24,6 +24,7 @@ from trueup.reconcile.steps import Step
 NAME = "allocation-without-inventory"
 TITLE = "Consumers hold a resource class of it, and it has no inventory of that class"
 REMEDY = "None by Trueup: nova-compute reports the inventory again when it starts"
+SEVERITIES = (Severity.HIGH,)
 
 
 def find(facts: Facts, options: AuditOptions) -> Iterator[Verdict]:

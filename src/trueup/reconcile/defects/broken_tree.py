@@ -12,6 +12,7 @@ from trueup.reconcile.ledger_faults import by_fsck, finder
 NAME = "broken-tree"
 TITLE = "Its parents and its root contradict each other"
 REMEDY = "None over Placement's API: its database is repaired"
+SEVERITIES = (Severity.HIGH,)
 
 find = finder("tree", NAME, Severity.HIGH)
 remedy = by_fsck

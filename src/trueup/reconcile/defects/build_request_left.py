@@ -23,6 +23,7 @@ from trueup.reconcile.steps import Step
 NAME = "build-request-left"
 TITLE = "It was built long ago, and its build request is still there"
 REMEDY = "None by Trueup, which never writes to Nova's databases"
+SEVERITIES = (Severity.LOW,)
 
 _BEING_BUILT = frozenset({None, "building"})
 

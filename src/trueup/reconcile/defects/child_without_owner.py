@@ -25,6 +25,7 @@ from trueup.reconcile.steps import Step
 NAME = "child-without-owner"
 TITLE = "The PCI device that it stands for is gone"
 REMEDY = "None by Trueup: delete the provider when no consumer holds its resources"
+SEVERITIES = (Severity.MEDIUM,)
 
 _ADDRESS = re.compile(r"[0-9A-F]{4}:[0-9A-F]{2}:[0-9A-F]{2}\.[0-7]", re.IGNORECASE)
 

@@ -13,6 +13,7 @@ from trueup.reconcile.ledger_faults import by_fsck, finder
 NAME = "consumerless-allocation"
 TITLE = "Consumers that have no row hold its resources"
 REMEDY = "None over Placement's API: its database is repaired"
+SEVERITIES = (Severity.HIGH,)
 
 find = finder("consumerless", NAME, Severity.HIGH)
 remedy = by_fsck

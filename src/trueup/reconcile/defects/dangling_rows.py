@@ -13,6 +13,7 @@ from trueup.reconcile.ledger_faults import by_fsck, finder
 NAME = "dangling-rows"
 TITLE = "Rows belong to a provider that does not exist"
 REMEDY = "None over Placement's API: its database is repaired"
+SEVERITIES = (Severity.LOW,)
 
 find = finder("dangling", NAME, Severity.LOW)
 remedy = by_fsck

@@ -25,6 +25,7 @@ from trueup.reconcile.steps import Step
 NAME = "domain-elsewhere"
 TITLE = "Its guest runs on another host than Nova says"
 REMEDY = "None: look at both hosts, and let Nova and the hypervisors agree again"
+SEVERITIES = (Severity.CRITICAL,)
 
 
 def find(facts: Facts, options: AuditOptions) -> Iterator[Verdict]:

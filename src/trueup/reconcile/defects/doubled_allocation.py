@@ -20,6 +20,7 @@ from trueup.reconcile.steps import Step
 NAME = "doubled-allocation"
 TITLE = "It holds twice what it should, on its host or on another one as well"
 REMEDY = "Let it hold what it should once, on its own host, and release it on any other host"
+SEVERITIES = (Severity.MEDIUM,)
 
 
 def find(facts: Facts, options: AuditOptions) -> Iterator[Verdict]:

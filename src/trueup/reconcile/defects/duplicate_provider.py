@@ -24,6 +24,7 @@ from trueup.reconcile.steps import Step
 NAME = "duplicate-provider"
 TITLE = "It is the provider of a deleted compute node, and its host has another one now"
 REMEDY = "Delete the old provider and its children, when no consumer holds their resources"
+SEVERITIES = (Severity.HIGH,)
 
 
 def find(facts: Facts, options: AuditOptions) -> Iterator[Verdict]:

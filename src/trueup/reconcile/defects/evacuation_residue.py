@@ -33,6 +33,7 @@ from trueup.reconcile.steps import Guard, Step
 NAME = "evacuation-residue"
 TITLE = "It was evacuated, and still holds resources of the host it left"
 REMEDY = "Release what it holds on the host it left, and keep the rest"
+SEVERITIES = (Severity.MEDIUM,)
 
 
 def find(facts: Facts, options: AuditOptions) -> Iterator[Verdict]:

@@ -27,6 +27,7 @@ from trueup.reconcile.undefining import undefining_steps
 NAME = "ghost-domain"
 TITLE = "Its instance is deleted, and a hypervisor still has its domain"
 REMEDY = "Remove the definition of a domain that is shut off, and keep its disks"
+SEVERITIES = (Severity.HIGH, Severity.LOW)
 
 _SAID = "its instance is deleted, and its domain is there"
 

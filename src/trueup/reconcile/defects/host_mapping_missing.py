@@ -24,6 +24,7 @@ from trueup.reconcile.steps import Step
 NAME = "host-mapping-missing"
 TITLE = "It is mapped to no cell, or to the wrong one"
 REMEDY = "None by Trueup, which never writes to Nova's databases"
+SEVERITIES = (Severity.MEDIUM,)
 
 
 def find(facts: Facts, options: AuditOptions) -> Iterator[Verdict]:

@@ -24,6 +24,7 @@ from trueup.reconcile.steps import Step
 NAME = "ironic-legacy-allocation"
 TITLE = "Instances hold processors, memory or disk of a bare metal node"
 REMEDY = "None by Trueup: the flavor has to name the resource class of the node first"
+SEVERITIES = (Severity.MEDIUM,)
 
 _LEGACY = ("VCPU", "MEMORY_MB", "DISK_GB")
 

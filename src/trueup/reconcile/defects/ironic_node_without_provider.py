@@ -24,6 +24,7 @@ from trueup.reconcile.steps import Step
 NAME = "ironic-node-without-provider"
 TITLE = "Placement has no provider for this bare metal node"
 REMEDY = "None by Trueup: nova-compute makes the provider"
+SEVERITIES = (Severity.HIGH,)
 
 
 def find(facts: Facts, options: AuditOptions) -> Iterator[Verdict]:

@@ -16,6 +16,7 @@ from trueup.reconcile.steps import Step
 NAME = "ironic-reserved-left"
 TITLE = "This bare metal node is reserved, and nothing is on it"
 REMEDY = "None by Trueup: start nova-compute, which frees what is available"
+SEVERITIES = (Severity.LOW,)
 
 
 def find(facts: Facts, options: AuditOptions) -> Iterator[Verdict]:

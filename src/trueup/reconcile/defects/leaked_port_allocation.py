@@ -30,6 +30,7 @@ from trueup.reconcile.steps import Step
 NAME = "leaked-port-allocation"
 TITLE = "It holds bandwidth or packet rate that none of its ports requests"
 REMEDY = "Keep what its ports request, release the rest of their resource classes"
+SEVERITIES = (Severity.MEDIUM,)
 
 # Nova attaches and detaches ports without a task state, and changes the allocation and the binding
 # in two requests. They are at most this far apart, unless Neutron does not answer.

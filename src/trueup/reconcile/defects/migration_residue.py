@@ -51,6 +51,7 @@ _RELEASING_SECONDS = 10
 NAME = "migration-residue"
 TITLE = "Its migration is over, and the migration still holds resources"
 REMEDY = "Let the instance hold what it should on its host, and release what its migrations hold"
+SEVERITIES = (Severity.HIGH, Severity.MEDIUM)
 
 
 def find(facts: Facts, options: AuditOptions) -> Iterator[Verdict]:

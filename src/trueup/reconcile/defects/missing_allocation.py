@@ -30,6 +30,7 @@ from trueup.reconcile.steps import Step
 NAME = "missing-allocation"
 TITLE = "It runs on a host and holds nothing"
 REMEDY = "Allocate what its flavor, image and ports ask for on its host"
+SEVERITIES = (Severity.HIGH,)
 
 
 def find(facts: Facts, options: AuditOptions) -> Iterator[Verdict]:

@@ -29,6 +29,7 @@ from trueup.reconcile.steps import Step
 NAME = "missing-device-allocation"
 TITLE = "It has a device, and does not hold it in Placement"
 REMEDY = "Allocate the devices whose providers are known"
+SEVERITIES = (Severity.HIGH,)
 
 _CYBORG = "Cyborg"
 

@@ -24,6 +24,7 @@ from trueup.reconcile.steps import Step
 NAME = "missing-domain"
 TITLE = "Nova says that it is on a host, and the hypervisor of that host does not have it"
 REMEDY = "None: a hard reboot by Nova defines the domain again, if its disks are there"
+SEVERITIES = (Severity.MEDIUM,)
 
 # States in which nova-compute keeps the domain defined. In others, such as error, none need exist.
 _WITH_DOMAIN = frozenset({"active", "paused", "suspended", "stopped", "rescued", "shelved"})

@@ -30,6 +30,7 @@ from trueup.reconcile.steps import Step
 NAME = "missing-port-allocation"
 TITLE = "It does not hold the bandwidth or packet rate that its ports request"
 REMEDY = "Allocate what its ports request, and name the providers in the ports' binding profiles"
+SEVERITIES = (Severity.HIGH,)
 
 
 def find(facts: Facts, options: AuditOptions) -> Iterator[Verdict]:

@@ -24,6 +24,7 @@ from trueup.reconcile.steps import Step
 NAME = "missing-provider"
 TITLE = "Placement has no provider for its compute node"
 REMEDY = "None by Trueup: nova-compute makes its provider when it starts"
+SEVERITIES = (Severity.HIGH,)
 
 
 def find(facts: Facts, options: AuditOptions) -> Iterator[Verdict]:

@@ -29,6 +29,7 @@ from trueup.reconcile.steps import Step
 NAME = "orphaned-allocation"
 TITLE = "Its instance is deleted, and it still holds resources"
 REMEDY = "Release all that it and its migrations hold"
+SEVERITIES = (Severity.MEDIUM,)
 
 
 def find(facts: Facts, options: AuditOptions) -> Iterator[Verdict]:

@@ -34,6 +34,7 @@ from trueup.reconcile.steps import Step
 NAME = "orphaned-provider"
 TITLE = "Its compute node is deleted, and the provider is still there"
 REMEDY = "Delete it and its children, when no consumer holds their resources"
+SEVERITIES = (Severity.MEDIUM,)
 
 
 def find(facts: Facts, options: AuditOptions) -> Iterator[Verdict]:

@@ -25,6 +25,7 @@ from trueup.reconcile.steps import Step
 NAME = "overcommitted-inventory"
 TITLE = "More of it is in use than it has"
 REMEDY = "None by Trueup: move instances away, or correct the inventory's configuration"
+SEVERITIES = (Severity.CRITICAL,)
 
 
 def find(facts: Facts, options: AuditOptions) -> Iterator[Verdict]:

@@ -33,6 +33,7 @@ from trueup.reconcile.steps import ServiceDown, Step
 NAME = "owner-trait-missing"
 TITLE = "Its provider lacks the trait OWNER_NOVA, without which nothing is scheduled on it"
 REMEDY = "Add the trait OWNER_NOVA"
+SEVERITIES = (Severity.HIGH, Severity.LOW)
 
 # The service version since which nova-compute sets the trait.
 SETS_IT_SINCE = 73

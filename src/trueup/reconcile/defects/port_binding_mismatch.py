@@ -33,6 +33,7 @@ from trueup.reconcile.steps import Step
 NAME = "port-binding-mismatch"
 TITLE = "The binding profile of a port does not name the provider that its resources come from"
 REMEDY = "Let the binding profiles and the allocation name the same, right providers"
+SEVERITIES = (Severity.MEDIUM,)
 
 
 def find(facts: Facts, options: AuditOptions) -> Iterator[Verdict]:

@@ -31,6 +31,7 @@ from trueup.reconcile.steps import Step
 NAME = "provider-identity-clash"
 TITLE = "Its compute node and the provider of that name have different uuids"
 REMEDY = "None in a plan: `trueup rekey` or `trueup merge` finds out which provider is right"
+SEVERITIES = (Severity.HIGH,)
 
 
 def find(facts: Facts, options: AuditOptions) -> Iterator[Verdict]:

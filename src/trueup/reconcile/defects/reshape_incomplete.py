@@ -26,6 +26,7 @@ from trueup.reconcile.steps import Step
 NAME = "reshape-incomplete"
 TITLE = "A resource class was moved within its tree only half way"
 REMEDY = "None by Trueup: nova-compute moves it when it starts"
+SEVERITIES = (Severity.HIGH,)
 
 # vGPU (Stein) and encrypted memory (2025.2) moved from the root to children.
 MOVED = frozenset({"VGPU", "MEM_ENCRYPTION_CONTEXT"})

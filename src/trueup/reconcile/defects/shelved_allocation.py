@@ -27,6 +27,7 @@ from trueup.reconcile.steps import Step
 NAME = "shelved-allocation"
 TITLE = "It is shelved and offloaded, and still holds resources"
 REMEDY = "Release all that it and its migrations hold"
+SEVERITIES = (Severity.MEDIUM,)
 _OFFLOADED = "shelved_offloaded"
 
 

@@ -26,6 +26,7 @@ from trueup.reconcile.steps import Step
 NAME = "split-consumer"
 TITLE = "Its uuid is written in two forms, so Placement has it as two consumers"
 REMEDY = "None over Placement's API: the forms are merged in its database"
+SEVERITIES = (Severity.HIGH,)
 
 
 def find(facts: Facts, options: AuditOptions) -> Iterator[Verdict]:

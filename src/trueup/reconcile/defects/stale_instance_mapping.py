@@ -23,6 +23,7 @@ _MAPPING_SECONDS = 10
 NAME = "stale-instance-mapping"
 TITLE = "Its rows and its mapping name different cells, or it has no mapping"
 REMEDY = "None by Trueup, which never writes to Nova's databases"
+SEVERITIES = (Severity.HIGH,)
 
 
 def find(facts: Facts, options: AuditOptions) -> Iterator[Verdict]:

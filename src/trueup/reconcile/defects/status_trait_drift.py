@@ -33,6 +33,7 @@ from trueup.reconcile.steps import ServiceDown, Step
 NAME = "status-trait-drift"
 TITLE = "Its compute service is disabled and its provider does not say so, or the reverse"
 REMEDY = "Set or remove the trait COMPUTE_STATUS_DISABLED as Nova's service record says"
+SEVERITIES = (Severity.MEDIUM, Severity.LOW)
 
 
 def find(facts: Facts, options: AuditOptions) -> Iterator[Verdict]:

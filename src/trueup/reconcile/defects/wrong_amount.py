@@ -17,6 +17,7 @@ from trueup.reconcile.steps import Step
 NAME = "wrong-amount"
 TITLE = "It holds more or less of its host than its flavor and image ask for"
 REMEDY = "Hold what its flavor and image ask for"
+SEVERITIES = (Severity.HIGH,)
 
 
 def find(facts: Facts, options: AuditOptions) -> Iterator[Verdict]:

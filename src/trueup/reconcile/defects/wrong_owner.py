@@ -29,6 +29,7 @@ from trueup.reconcile.steps import Step
 NAME = "wrong-owner"
 TITLE = "What it holds is counted for a project or user that is not its own"
 REMEDY = "Hold the same for the project and the user that Nova has"
+SEVERITIES = (Severity.MEDIUM,)
 
 
 def find(facts: Facts, options: AuditOptions) -> Iterator[Verdict]:

@@ -30,6 +30,7 @@ from trueup.reconcile.steps import Step
 NAME = "wrong-provider"
 TITLE = "It holds its resources on a host where it is not"
 REMEDY = "Let it hold what it should on its own host, and nothing on the other"
+SEVERITIES = (Severity.HIGH,)
 
 
 def find(facts: Facts, options: AuditOptions) -> Iterator[Verdict]:

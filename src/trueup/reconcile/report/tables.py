@@ -42,7 +42,7 @@ RUNS_COLUMNS = (
     "Taken back", "Note",
 )  # fmt: skip
 RUN_COLUMNS = ("Step", "Subject", "Result", "At", "Because", "Reason", "Requests")
-DEFECTS_COLUMNS = ("Defect", "What it is", "Remedy")
+DEFECTS_COLUMNS = ("Defect", "Severity", "What it is", "Remedy")
 
 
 def plan_table(plan: Plan, names: Mapping[str, str]) -> Table:
@@ -122,7 +122,10 @@ def _moment(moment: datetime) -> str:
 
 def defects_table() -> Table:
     """Every defect Trueup knows."""
-    return DEFECTS_COLUMNS, [(defect.NAME, defect.TITLE, defect.REMEDY) for defect in DEFECTS]
+    return DEFECTS_COLUMNS, [
+        (defect.NAME, ", ".join(defect.SEVERITIES), defect.TITLE, defect.REMEDY)
+        for defect in DEFECTS
+    ]
 
 
 def _defects(step: Step) -> str:

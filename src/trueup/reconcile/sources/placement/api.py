@@ -47,6 +47,8 @@ class LedgerApi:
         self._found = found
         # Placement tells the owner with what a consumer holds: it is not asked a second time.
         self._owners: dict[str, Owner] = {}
+        # The documents about providers that were read: they are compared with the usages.
+        self._allocations: dict[str, Any] = {}
 
     def trees(self, uuids: Iterable[str], names: Iterable[str]) -> dict[str, Provider]:
         known = self._trees(uuid for uuid in frozenset(uuids) if _UUID.fullmatch(uuid))
@@ -60,7 +62,9 @@ class LedgerApi:
         return frozenset().union(*self._each(self._allocations_of, providers).values())
 
     def faults(self, providers: Iterable[str]) -> tuple[LedgerFault, ...]:
-        found = self._each(lambda uuid: unlisted(uuid, self._found), providers)
+        found = self._each(
+            lambda uuid: unlisted(uuid, self._found, self._allocations.get(uuid)), providers
+        )
         return tuple(one for uuid in sorted(found) for one in found[uuid])
 
     def held_of(self, providers: Iterable[str]) -> dict[str, Amounts]:
@@ -129,6 +133,7 @@ class LedgerApi:
 
     def _allocations_of(self, provider: str) -> Amounts:
         answer = self._found(f"{_PROVIDERS}/{provider}/allocations")
+        self._allocations[provider] = answer
         return {} if answer is None else documents.allocations(answer)
 
     def _held(self, consumer: str) -> Amounts:
