@@ -57,7 +57,7 @@ class Defect(Protocol):
     REMEDY: str
 
     @property
-    def SEVERITIES(self) -> tuple[Severity, ...]:
+    def SEVERITIES(self) -> tuple[Severity, ...]:  # noqa: N802 (a constant of each module)
         """The severities that its findings may have, worst first."""
 
     def find(self, facts: Facts, options: AuditOptions) -> Iterator[Verdict]: ...
