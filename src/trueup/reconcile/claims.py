@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from trueup.reconcile.expected import (
+    PINNED_OTHERWISE,
     Difference,
     ExpectedAllocation,
     Known,
@@ -21,6 +22,7 @@ from trueup.reconcile.expected import (
     expected,
     expected_on,
     held_of,
+    is_pinned_otherwise,
     open_reasons,
     share_agrees,
 )
@@ -239,6 +241,8 @@ def should_hold(claim: OnHost, facts: Facts) -> Amounts | Unknown:
         )
         if not certain and wanted.open:
             return Unknown(open_reasons(wanted, facts.provider_names))
+        if not certain and share is Share.HOST and is_pinned_otherwise(claim.instance, wanted):
+            return Unknown(PINNED_OTHERWISE)
         for uuid, held in (kept if certain else wanted.known).items():
             total.setdefault(uuid, {}).update(held)
     if total:

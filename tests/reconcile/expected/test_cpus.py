@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 import pytest
 
-from tests.reconcile.expected.asking import flavor
-from trueup.reconcile.expected.cpus import dedicated_cpus, is_true
-from trueup.reconcile.expected.parts import Unknown
+from tests.reconcile.expected.asking import flavor, instance
+from trueup.reconcile.expected.cpus import dedicated_cpus, is_pinned_otherwise, is_true
+from trueup.reconcile.expected.parts import ExpectedAllocation, Known, Unknown
+from trueup.reconcile.facts import NumaCell, NumaTopology
 
 PINNED = {"hw:cpu_policy": "dedicated"}
 MIXED = {"hw:cpu_policy": "mixed"}
@@ -77,3 +78,28 @@ def test_spellings_of_true(word):
 @pytest.mark.parametrize("word", [None, "", "0", "false", "2"])
 def test_everything_else_is_false(word):
     assert not is_true(word)
+
+
+@pytest.mark.parametrize(
+    ("pinned", "specs", "image", "wanted", "otherwise"),
+    [
+        ((0, 1), {}, {}, "VCPU", True),
+        ((0, 1), {"hw:cpu_policy": "shared"}, {}, "VCPU", True),
+        ((), {}, {}, "VCPU", False),
+        ((0, 1), PINNED, {}, "VCPU", False),
+        ((0, 1), {}, {"hw_cpu_policy": "dedicated"}, "VCPU", False),
+        ((0, 1), {"resources:PCPU": "2"}, {}, "PCPU", False),
+    ],
+)
+def test_a_guest_with_dedicated_processors_that_nothing_asks_for(
+    pinned, specs, image, wanted, otherwise
+):
+    """Asked for on a host without PCPU, dedicated processors are VCPU: nothing is strange then."""
+    topology = NumaTopology((NumaCell(0, (), pinned, 256),))
+    web = instance(flavor=flavor(specs), image_properties=image, numa_topology=topology)
+    allocation = ExpectedAllocation("web", (Known("flavor", {wanted: 2}, "root"),))
+    assert is_pinned_otherwise(web, allocation) is otherwise
+
+
+def test_without_a_numa_topology_no_guest_is_pinned():
+    assert not is_pinned_otherwise(instance(), ExpectedAllocation("web", ()))

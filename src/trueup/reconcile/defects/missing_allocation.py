@@ -9,7 +9,12 @@ processors that the image asks for, nested providers and ports.
 from collections.abc import Iterator
 
 from trueup.reconcile.claims import LostInMove, Missing, claim_of, claims
-from trueup.reconcile.expected import ExpectedAllocation, open_reasons
+from trueup.reconcile.expected import (
+    PINNED_OTHERWISE,
+    ExpectedAllocation,
+    is_pinned_otherwise,
+    open_reasons,
+)
 from trueup.reconcile.facts import Allocations, Facts
 from trueup.reconcile.findings import (
     Declined,
@@ -62,7 +67,9 @@ def _lacking(claim: Missing | LostInMove) -> tuple[ExpectedAllocation, ...]:
 def _open(claim: Missing | LostInMove, facts: Facts) -> str:
     """Why it is not certain what should be held; empty if it is certain."""
     names = facts.provider_names
-    reasons = (open_reasons(one, names) for one in _lacking(claim) if one.open)
+    reasons = [open_reasons(one, names) for one in _lacking(claim) if one.open]
+    if isinstance(claim, Missing) and is_pinned_otherwise(claim.instance, claim.wanted):
+        reasons.append(PINNED_OTHERWISE)
     return "; ".join(reasons)
 
 

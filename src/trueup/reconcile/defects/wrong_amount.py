@@ -9,7 +9,7 @@ from collections.abc import Iterator
 
 from trueup.reconcile.claims import WrongAmount, claim_of, claims
 from trueup.reconcile.facts import Facts
-from trueup.reconcile.findings import Declined, Finding, Severity, Unchecked, Verdict
+from trueup.reconcile.findings import Declined, Finding, Severity, Verdict
 from trueup.reconcile.options import AuditOptions
 from trueup.reconcile.replacing import replaced, replacing
 from trueup.reconcile.steps import Step
@@ -23,12 +23,7 @@ SEVERITIES = (Severity.HIGH,)
 def find(facts: Facts, options: AuditOptions) -> Iterator[Verdict]:
     """Settled instances that hold a wrong amount of their own host, and nothing of others."""
     for claim in claims(facts, WrongAmount):
-        verdict = replacing(NAME, Severity.HIGH, claim, facts, _asked_for(claim))
-        if isinstance(verdict, Finding) and _is_pinned_otherwise(claim):
-            # SAFETY: the guest has dedicated processors, whatever flavor and image say.
-            reason = "its NUMA topology pins processors, and neither flavor nor image asks for that"
-            verdict = Unchecked(verdict.subject, verdict.where, reason)
-        yield verdict
+        yield replacing(NAME, Severity.HIGH, claim, facts, _asked_for(claim))
 
 
 def remedy(finding: Finding, facts: Facts) -> tuple[Step, ...] | Declined:
@@ -51,11 +46,3 @@ def _asked_for(claim: WrongAmount) -> dict[str, str | None]:
         "root_disk": "a volume" if claim.instance.volume_backed else "on its host",
         **({"cpu_policy": policy} if policy else {}),
     }
-
-
-def _is_pinned_otherwise(claim: WrongAmount) -> bool:
-    topology = claim.instance.numa_topology
-    pinned = topology is not None and any(cell.pinned for cell in topology.cells)
-    classes = {name for held in claim.held.values() for name in held}
-    wanted = {name for held in claim.wanted.known.values() for name in held}
-    return pinned and "PCPU" in classes and "PCPU" not in wanted

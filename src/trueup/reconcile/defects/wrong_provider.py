@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 
 from trueup.reconcile.claims import Elsewhere, claim_of, claims, elsewhere
-from trueup.reconcile.expected import open_reasons
+from trueup.reconcile.expected import PINNED_OTHERWISE, is_pinned_otherwise, open_reasons
 from trueup.reconcile.facts import Amounts, Facts
 from trueup.reconcile.findings import (
     Declined,
@@ -119,6 +119,8 @@ def _obstacle(claim: Elsewhere, facts: Facts) -> str | None:
         return open_reasons(wanted, facts.provider_names)
     if not wanted.known:
         return "what it should hold is not known"
+    if is_pinned_otherwise(claim.instance, wanted):
+        return PINNED_OTHERWISE
     if strange := _classes(claim.held.values()) - _classes(wanted.known.values()):
         # SAFETY: it would be released, and it is not known why the instance holds it.
         return f"on its own host it should hold no {', '.join(sorted(strange))}"

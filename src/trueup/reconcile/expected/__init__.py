@@ -9,6 +9,7 @@ from trueup.reconcile.expected.comparison import (
     difference,
     share_agrees,
 )
+from trueup.reconcile.expected.cpus import PINNED_OTHERWISE, is_pinned_otherwise
 from trueup.reconcile.expected.groups import UNSUFFIXED, Group, flavor_groups
 from trueup.reconcile.expected.instances import expected, expected_on
 from trueup.reconcile.expected.parts import (
@@ -27,6 +28,7 @@ from trueup.reconcile.expected.parts import (
 from trueup.reconcile.expected.ports import RequestedGroup, requested_groups_on
 
 __all__ = [
+    "PINNED_OTHERWISE",
     "UNSUFFIXED",
     "Ambiguous",
     "Difference",
@@ -46,6 +48,7 @@ __all__ = [
     "expected_on",
     "flavor_groups",
     "held_of",
+    "is_pinned_otherwise",
     "open_reason",
     "open_reasons",
     "requested_groups_on",

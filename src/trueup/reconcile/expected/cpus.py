@@ -3,13 +3,14 @@
 
 from collections.abc import Mapping
 
-from trueup.reconcile.expected.parts import Unknown
-from trueup.reconcile.facts import Flavor
+from trueup.reconcile.expected.parts import ExpectedAllocation, Unknown
+from trueup.reconcile.facts import Flavor, Instance
 
 _POLICIES = ("dedicated", "mixed", "shared")
 # PARITY: the image's policy may not contradict the flavor's, except that a flavor with dedicated
 # CPUs overrides any image (nova.virt.hardware, get_cpu_policy_constraint).
 _CONTRADICTIONS = {("mixed", "dedicated"), ("shared", "mixed"), ("shared", "dedicated")}
+PINNED_OTHERWISE = "its NUMA topology pins processors, and neither flavor nor image asks for that"
 _TRUE = frozenset({"1", "t", "true", "on", "y", "yes"})
 
 
@@ -39,6 +40,20 @@ def dedicated_cpus(flavor: Flavor, image: Mapping[str, str]) -> Mapping[str, int
     if isinstance(pinned, Unknown):
         return pinned
     return {"VCPU": flavor.vcpus - len(pinned), "PCPU": len(pinned) + isolated}
+
+
+def is_pinned_otherwise(instance: Instance, wanted: ExpectedAllocation) -> bool:
+    """Whether its guest has dedicated processors, and neither flavor nor image asks for them.
+
+    SAFETY: the guest has them, whatever flavor and image say now.
+    """
+    topology = instance.numa_topology
+    if topology is None or not any(cell.pinned for cell in topology.cells):
+        return False
+    if any("PCPU" in held for held in wanted.known.values()):
+        return False
+    asked = instance.flavor and dedicated_cpus(instance.flavor, instance.image_properties or {})
+    return not asked
 
 
 def _policy(flavor: Flavor, image: Mapping[str, str]) -> str | Unknown | None:
