@@ -1,0 +1,62 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Asks one defect about a small cloud: its verdicts, its one finding, and that one's remedy."""
+
+from collections.abc import Iterable
+
+from tests.reconcile.planning import facts_of
+from trueup.reconcile.defects import Defect
+from trueup.reconcile.facts import Allocations, Facts
+from trueup.reconcile.findings import Declined, Finding, LeftAlone, Unchecked, Verdict
+from trueup.reconcile.options import AuditOptions
+from trueup.reconcile.steps import Guard, Step, held_in
+
+
+def verdicts(defect: Defect, text: str | Facts, grace: int = 600) -> list[Verdict]:
+    """Everything that a defect says of a cloud."""
+    facts = facts_of(text) if isinstance(text, str) else text
+    return list(defect.find(facts, AuditOptions(grace_seconds=grace)))
+
+
+def found(defect: Defect, text: str | Facts) -> Finding:
+    """The one verdict, which is a finding."""
+    [one] = verdicts(defect, text)
+    assert isinstance(one, Finding)
+    return one
+
+
+def reason(defect: Defect, text: str | Facts, grace: int = 600) -> str:
+    """Why the one subject is left alone, or could not be checked."""
+    [one] = verdicts(defect, text, grace)
+    assert isinstance(one, LeftAlone | Unchecked)
+    return one.reason
+
+
+def steps(defect: Defect, text: str | Facts) -> tuple[Step, ...]:
+    """The steps that repair the one finding."""
+    facts = facts_of(text) if isinstance(text, str) else text
+    remedy = defect.remedy(found(defect, facts), facts)
+    assert not isinstance(remedy, Declined)
+    return remedy
+
+
+def declined(defect: Defect, text: str | Facts) -> str:
+    """Why there is no step for the one finding."""
+    facts = facts_of(text) if isinstance(text, str) else text
+    remedy = defect.remedy(found(defect, facts), facts)
+    assert isinstance(remedy, Declined)
+    return remedy.reason
+
+
+def guards(made: Iterable[Step], kind: type[Guard]) -> list[Guard]:
+    """The guards of one type, of all steps."""
+    return [one for step in made for one in step.guards if isinstance(one, kind)]
+
+
+def left_with(made: Iterable[Step]) -> dict[str, Allocations | None]:
+    """What each consumer holds after these steps."""
+    return {
+        consumer: held
+        for step in made
+        for change in step.changes
+        for consumer, held in held_in(change.after).items()
+    }

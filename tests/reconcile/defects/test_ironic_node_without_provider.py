@@ -1,0 +1,29 @@
+# SPDX-License-Identifier: Apache-2.0
+import pytest
+
+from tests.reconcile.defects.asking import declined, found, reason, verdicts
+from trueup.reconcile.defects import ironic_node_without_provider, missing_provider
+
+CLOUD = """
+cell1
+  host node1 hypervisor={} without-provider {}
+  host node2 hypervisor=ironic CUSTOM_GOLD=1 {}
+"""
+
+
+@pytest.mark.parametrize(("hypervisor", "of_ironic"), [("ironic", True), ("QEMU", False)])
+def test_of_both_defects_exactly_one_is_about_it(hypervisor, of_ironic):
+    cloud = CLOUD.format(hypervisor, "up", "up")
+    assert bool(verdicts(ironic_node_without_provider, cloud)) is of_ironic
+    assert bool(verdicts(missing_provider, cloud)) is not of_ironic
+
+
+def test_while_any_nova_compute_of_ironic_is_down_nodes_may_be_changing_hands():
+    """Drift B.26: the one that is up may be taking over the other's nodes."""
+    assert "node2 is down" in reason(ironic_node_without_provider, CLOUD.format("ironic", "up", ""))
+    assert found(ironic_node_without_provider, CLOUD.format("ironic", "up", "up"))
+
+
+def test_nova_compute_makes_the_provider_and_nobody_else():
+    words = declined(ironic_node_without_provider, CLOUD.format("ironic", "up", "up"))
+    assert "restart the nova-compute of node1" in words
