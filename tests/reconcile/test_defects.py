@@ -7,6 +7,7 @@ import pytest
 
 from tests.reconcile.planning import facts_of
 from tests.scenarios.test_audits import FILES, LINE
+from tests.tree import REPOSITORY
 from trueup.reconcile.defects import DEFECTS, Defect
 from trueup.reconcile.facts import Facts
 from trueup.reconcile.findings import Declined, Finding, Severity
@@ -34,6 +35,26 @@ def findings(defect: Defect, facts: Facts) -> list[Finding]:
 
 def test_there_is_a_scenario_file_for_each_defect_and_for_nothing_else():
     assert SCENARIOS.keys() - ABOUT_EVIDENCE == {defect.NAME for defect in DEFECTS}
+
+
+def test_each_defect_has_its_file_its_test_file_and_its_page_and_there_is_no_other():
+    """tests/scenarios has the fourth: the test above says so."""
+    places = {
+        "src/trueup/reconcile/defects/*.py": lambda stem: stem.replace("_", "-"),
+        "tests/reconcile/defects/test_*.py": lambda stem: stem[5:].replace("_", "-"),
+        "docs/defects/*.md": lambda stem: stem,
+    }
+    names = {defect.NAME for defect in DEFECTS}
+    for pattern, named in places.items():
+        stems = {path.stem for path in REPOSITORY.glob(pattern)} - {"__init__"}
+        assert {named(stem) for stem in stems} == names, pattern
+
+
+@EVERY
+def test_its_page_has_the_parts_that_every_page_has(defect):
+    page = (REPOSITORY / "docs" / "defects" / f"{defect.NAME}.md").read_text()
+    headings = [line[3:] for line in page.splitlines() if line.startswith("## ")]
+    assert headings[:4] == ["Problem", "How it is recognized", "Solution", "Left alone"]
 
 
 @EVERY

@@ -37,11 +37,12 @@ SEVERITIES = (Severity.HIGH, Severity.LOW)
 
 # The service version since which nova-compute sets the trait.
 SETS_IT_SINCE = 73
+_NOT_YET = "not yet"
 
 
 def find(facts: Facts, options: AuditOptions) -> Iterator[Verdict]:
     """Hosts without the trait whose nova-compute sets it; Nova's API gives no service version."""
-    required = min((row.version for row in facts.services), default=0) >= SETS_IT_SINCE
+    required = _required(facts)
     for node, provider in judged_hosts(facts):
         service = service_of(node, facts)
         if service is None or service.version < SETS_IT_SINCE or provider.traits is None:
@@ -56,9 +57,9 @@ def find(facts: Facts, options: AuditOptions) -> Iterator[Verdict]:
             "provider": provider_evidence(provider),
             "compute_node": node_evidence(node, facts),
             "service_version": service.version,
-            "required_by_the_scheduler": "yes" if required else "not yet",
+            "required_by_the_scheduler": required,
         }
-        severity = Severity.HIGH if required else Severity.LOW
+        severity = Severity.LOW if required == _NOT_YET else Severity.HIGH
         yield Finding(NAME, subject, node.host, severity, evidence)
 
 
@@ -74,3 +75,10 @@ def remedy(finding: Finding, facts: Facts) -> tuple[Step, ...] | Declined:
         )
     guards = (*on_host(node, facts), ServiceDown(node.cell, node.host))
     return (traits_step(provider, provider.traits | {OWNER_TRAIT}, finding, guards),)
+
+
+def _required(facts: Facts) -> str:
+    """Whether the scheduler asks for the trait: once every service of every cell sets it."""
+    if min((row.version for row in facts.services), default=0) < SETS_IT_SINCE:
+        return _NOT_YET
+    return "yes" if facts.coverage.complete else "not known"

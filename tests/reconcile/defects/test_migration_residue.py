@@ -1,0 +1,60 @@
+# SPDX-License-Identifier: Apache-2.0
+import pytest
+
+from tests.reconcile.defects.asking import found, guards, left_with, steps, verdicts
+from tests.scenarios.names import uuid_of
+from trueup.reconcile.defects import migration_residue, missing_allocation, wrong_provider
+from trueup.reconcile.findings import Severity
+from trueup.reconcile.steps import MigrationState
+
+LOST = """
+cell1
+  host h1 VCPU=8 MEMORY_MB=8192
+  host h2 VCPU=8 MEMORY_MB=8192
+  server web on h1 VCPU=2 MEMORY_MB=256
+  migration of web from h1 to h2 {}
+holds migration-of-web h1 VCPU=2 MEMORY_MB=256
+"""
+
+
+@pytest.mark.parametrize("status", ["error", "failed", "cancelled", "reverted"])
+def test_the_claim_of_a_failed_move_goes_back_to_its_instance_in_one_step(status):
+    """Drift B.6: one request changes both consumers, so at no moment is the claim nobody's."""
+    made = steps(migration_residue, LOST.format(status))
+    assert len(made) == 1
+    after = left_with(made)
+    assert after[uuid_of("migration-of-web")] is None
+    own = after[uuid_of("web")]
+    assert own is not None
+    assert own.amounts == {uuid_of("h1"): {"VCPU": 2, "MEMORY_MB": 256}}
+    assert [one.status for one in guards(made, MigrationState)] == [status]
+
+
+UNDER_WAY = (
+    "accepted", "queued", "preparing", "running", "pre-migrating", "migrating", "post-migrating",
+    "finished", "reverting", "confirming",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("status", UNDER_WAY)
+def test_a_move_under_way_is_never_touched(status):
+    assert verdicts(migration_residue, LOST.format(status)) == []
+
+
+def test_no_other_defect_is_about_a_claim_that_a_migration_holds():
+    for other in (missing_allocation, wrong_provider):
+        assert verdicts(other, LOST.format("error")) == []
+
+
+def test_a_claim_in_the_wrong_hands_is_worse_than_one_too_many():
+    assert found(migration_residue, LOST.format("error")).severity is Severity.HIGH
+    twice = """
+cell1
+  host h1 VCPU=8 MEMORY_MB=8192
+  host h2 VCPU=8 MEMORY_MB=8192
+  server web on h1 VCPU=2 MEMORY_MB=256
+  live-migration of web from h1 to h2 error
+holds web h1 VCPU=2 MEMORY_MB=256
+holds web h2 VCPU=2 MEMORY_MB=256
+"""
+    assert found(migration_residue, twice).severity is Severity.MEDIUM

@@ -1,0 +1,52 @@
+# SPDX-License-Identifier: Apache-2.0
+import pytest
+
+from tests.reconcile.defects.asking import declined, found, reason, verdicts
+from tests.scenarios.names import uuid_of
+from trueup.reconcile.defects import (
+    duplicate_provider,
+    missing_provider,
+    orphaned_provider,
+    provider_identity_clash,
+)
+
+ALONE = "cell1\n  host h1 VCPU=8 uuid=h1-new\n"
+BESIDE = (
+    "cell1\n  host h1 without-provider uuid=h1-new\nprovider h1 VCPU=8\nprovider h1-new VCPU=8\n"
+)
+
+
+@pytest.mark.parametrize("cloud", [ALONE, BESIDE])
+def test_no_other_defect_is_about_these_providers(cloud):
+    assert found(provider_identity_clash, cloud).subject.uuid == "h1"
+    for other in (duplicate_provider, missing_provider, orphaned_provider):
+        assert verdicts(other, cloud) == []
+
+
+@pytest.mark.parametrize(
+    ("cloud", "held", "command"),
+    [
+        (ALONE, "", "trueup rekey h1"),
+        (ALONE, "holds web h1 VCPU=1\n", "trueup rekey h1"),
+        (BESIDE, "holds web h1 VCPU=1\n", f"trueup merge {uuid_of('h1')} {uuid_of('h1-new')}"),
+        (
+            BESIDE,
+            "holds web h1-new VCPU=1\n",
+            f"openstack resource provider delete {uuid_of('h1')}",
+        ),
+    ],
+)
+def test_the_command_that_repairs_it_is_named(cloud, held, command):
+    assert f"`{command}`" in declined(provider_identity_clash, cloud + held)
+
+
+def test_one_uuid_is_enough_to_see_a_clash_and_a_second_provider_needs_every_cell():
+    assert found(provider_identity_clash, ALONE + "cell2 silent\n")
+    assert "cell2 did not answer" in reason(provider_identity_clash, BESIDE + "cell2 silent\n")
+
+
+def test_the_provider_of_a_living_host_is_never_renamed():
+    other = ALONE + "cell2\n  host h1 without-provider uuid=h1\n"
+    words = declined(provider_identity_clash, other)
+    assert "trueup" not in words
+    assert "install it under another name" in words

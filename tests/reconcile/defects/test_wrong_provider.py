@@ -1,0 +1,56 @@
+# SPDX-License-Identifier: Apache-2.0
+import pytest
+
+from tests.reconcile.defects.asking import guards, left_with, reason, steps
+from tests.scenarios.names import uuid_of
+from trueup.reconcile.defects import wrong_provider
+from trueup.reconcile.domain_definition import DomainIs
+from trueup.reconcile.place_guards import NodeGone
+from trueup.reconcile.steps import ServiceDown
+
+CLOUD = """
+cell1
+  host h1 VCPU=8 PCPU=8 MEMORY_MB=8192
+  host h2 VCPU=8 PCPU=8 MEMORY_MB=8192 {}
+  server web on h1 {} VCPU=2 MEMORY_MB=256
+{}
+holds web h2 {}=2 MEMORY_MB=256
+"""
+
+
+@pytest.mark.parametrize(
+    ("server", "held", "after"),
+    [
+        ("", "VCPU", "VCPU"), ("", "PCPU", "VCPU"),
+        ("pinned", "VCPU", "PCPU"), ("pinned numa-pinned", "PCPU", "PCPU"),
+    ],
+)  # fmt: skip
+def test_flavor_and_image_decide_the_processors_not_what_it_held(server, held, after):
+    left = left_with(steps(wrong_provider, CLOUD.format("", server, "", held)))[uuid_of("web")]
+    assert left is not None
+    assert left.amounts == {uuid_of("h1"): {after: 2, "MEMORY_MB": 256}}
+
+
+def test_a_guest_with_dedicated_processors_is_never_given_shared_ones():
+    assert "pins processors" in reason(wrong_provider, CLOUD.format("", "numa-pinned", "", "PCPU"))
+
+
+def test_the_other_host_must_not_run_the_guest_at_the_write():
+    asked = "hypervisor h1\nhypervisor h2"
+    made = steps(wrong_provider, CLOUD.format("", "", asked, "VCPU"))
+    assert guards(made, DomainIs) == [DomainIs("h2", uuid_of("web"), None)]
+    assert guards(made, ServiceDown) == []
+
+
+def test_after_an_evacuation_the_other_host_must_be_down_as_well():
+    done = "  evacuation of web from h2 done"
+    assert [
+        one.host
+        for one in guards(steps(wrong_provider, CLOUD.format("", "", done, "VCPU")), ServiceDown)
+    ] == ["h2"]
+    assert "may still run it" in reason(wrong_provider, CLOUD.format("up", "", done, "VCPU"))
+
+
+def test_a_host_that_is_gone_must_still_be_gone():
+    made = steps(wrong_provider, CLOUD.format("", "", "forget h2", "VCPU"))
+    assert [one.node for one in guards(made, NodeGone)] == [uuid_of("h2")]
