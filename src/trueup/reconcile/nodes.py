@@ -102,7 +102,10 @@ def provider_evidence(provider: Provider) -> Structure:
 
 @dataclass(frozen=True, slots=True)
 class Former:
-    """A root provider whose compute node is deleted; `now` are the nodes of that host today."""
+    """A root provider whose compute node is deleted; `now` are the nodes of that host today.
+
+    Of a bare metal node there are none: the other nodes of its nova-compute are other machines.
+    """
 
     node: ComputeNode
     now: tuple[ComputeNode, ...]
@@ -137,7 +140,8 @@ def without_node(root: Provider, facts: Facts) -> Former | Stranger | Namesake |
         return Namesake(namesakes[0], None)
     if rows := facts.deleted_nodes_by_uuid.get(root.uuid):
         node = rows[-1]
-        return Former(node, facts.nodes_by_host.get((node.cell, node.host), ()))
+        renamed = node.hypervisor != IRONIC
+        return Former(node, facts.nodes_by_host.get((node.cell, node.host), ()) if renamed else ())
     if namesakes:
         return Namesake(namesakes[0], facts.providers[namesakes[0].uuid])
     return Stranger(bool(OF_NOVA & (root.traits or frozenset())))

@@ -19,6 +19,7 @@ from trueup.reconcile.findings import (
     Verdict,
 )
 from trueup.reconcile.nodes import (
+    IRONIC,
     Former,
     Stranger,
     judged_roots,
@@ -71,6 +72,15 @@ def _judge(root: Provider, former: Former, facts: Facts) -> Verdict:
     if (node.cell, node.host) in facts.services_by_host:
         # SAFETY: a compute service that comes back restores its compute node with this uuid.
         reason = f"the compute service of {node.host} is still there"
+        return LeftAlone(subject, root.name, f"{deletion}, but {reason}")
+    if node.hypervisor == IRONIC and any(
+        row.hypervisor == IRONIC and row.cell == node.cell for row in facts.compute_nodes
+    ):
+        # SAFETY: Ironic's nodes are shared out anew when a nova-compute comes or goes (drift B.26).
+        reason = (
+            "another nova-compute may take this bare metal node over; if Ironic has it no more, "
+            f"run `openstack resource provider delete {root.uuid}`"
+        )
         return LeftAlone(subject, root.name, f"{deletion}, but {reason}")
     if not facts.coverage.complete:
         # SAFETY: a cell that is silent may have the host now.
