@@ -174,8 +174,7 @@ def all_claims(facts: Facts) -> Iterable[Claim]:
 
 def claims(facts: Facts, kind: type[Kind]) -> Iterator[Kind]:
     """The claims of exactly this type, in the same order."""
-    found: Iterable[Kind] = facts.once(_by_type).get(kind, ())
-    return iter(found)
+    return iter(facts.once(_by_type).get(kind, ()))
 
 
 def claim_of(uuid: str, facts: Facts) -> Claim:
@@ -389,9 +388,7 @@ def _kind_of_ports(found: Difference) -> type[OnHost]:
     lacking = Counter[str]()
     for part in found.lacking:
         lacking.update(part.amounts)
-    excess = Counter[str]()
-    for row in found.excess.values():
-        excess.update(row)
+    excess = sum(map(Counter, found.excess.values()), Counter[str]())
     certain = all(isinstance(part, Known) for part in found.lacking)
     return PortsMisplaced if certain and lacking == excess else PortsMissing
 
