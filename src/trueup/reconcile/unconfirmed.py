@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What is wrong with the two claims of a move that waits for confirmation, in words. Pure."""
+"""What is wrong with the claims of a move that waits for confirmation, in words. Pure."""
 
 from collections.abc import Iterable, Mapping
 
@@ -13,14 +13,26 @@ def wrong_claims(
 ) -> str:
     """Which of the claims have wrong amounts of processors, memory or disk; empty: none has.
 
-    Ports and devices are not compared: it is not known which of them the source gave.
+    `held`: what the instance and each of its migrations hold. A third claim, as an older migration
+    leaves it, is wrong. Ports and devices are not compared: it is not known which of them the
+    source gave.
     """
-    wrong = [one for one in every if not _agrees(held.get(one.consumer, {}), one)]
-    return "; ".join(
-        f"{one.consumer} holds {amounts_in_words(held.get(one.consumer, {}), names) or 'nothing'}, "
-        f"should hold {amounts_in_words(one.known, names) or 'nothing'}"
+    should = {one.consumer: one for one in every}
+    wrong = [one for one in should.values() if not _agrees(held.get(one.consumer, {}), one)]
+    sentences = [
+        f"{one.consumer} holds {_in_words(held.get(one.consumer, {}), names)}, "
+        f"should hold {_in_words(one.known, names)}"
         for one in wrong
-    )
+    ]
+    sentences += [
+        f"its other migration {consumer} holds {_in_words(held[consumer], names)}"
+        for consumer in sorted(held.keys() - should.keys())
+    ]
+    return "; ".join(sentences)
+
+
+def _in_words(amounts: Amounts, names: Mapping[str, str]) -> str:
+    return amounts_in_words(amounts, names) or "nothing"
 
 
 def _agrees(held: Amounts, wanted: ExpectedAllocation) -> bool:
