@@ -164,7 +164,7 @@ def test_what_moved_since_the_plan_is_refused_by_name(recorded_cloud, tmp_path):
     ran = trueup("apply", "--nova-conf", cloud.nova_conf, path, "-f", "json")
     assert ran.code == 4
     assert {row["Result"] for row in ran.json()} == {"refused"}
-    assert all("deleted was True, it is False" in row["Reason"] for row in ran.json())
+    assert all("the instance is back" in row["Reason"] for row in ran.json())
     assert placement_json(cloud) == before
 
 
