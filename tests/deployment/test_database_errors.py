@@ -151,6 +151,7 @@ def test_a_postgresql_without_memory_for_locks(make_site: Callable[..., Site]) -
             other.exec_driver_sql(every)
         check_unavailable(write(site.client))
         assert site.client.get("/").status == 200
+        other.exec_driver_sql("SELECT pg_advisory_unlock_all()")
     assert write(site.client).status == 204
 
 
