@@ -81,7 +81,11 @@ def test_tables_of_a_later_release_are_refused(url, tmp_path):
 
 
 def test_without_a_database_nothing_starts(tmp_path):
-    check_refused(load(tmp_path, NOAUTH), tmp_path, "connection in group [placement_database]")
+    check_refused(
+        load(tmp_path, NOAUTH),
+        tmp_path,
+        "no database is named. Set the option 'connection' in [placement_database]",
+    )
 
 
 def check_refused(done: subprocess.CompletedProcess[str], folder: Path, sentence: str) -> None:

@@ -171,7 +171,7 @@ def test_what_moved_since_the_plan_is_refused_by_name(recorded_cloud, tmp_path):
 def test_the_plan_is_larger_than_the_limit(cloud, plan_file):
     before = placement_json(cloud)
     ran = trueup("apply", "--nova-conf", cloud.nova_conf, plan_file, "--limit", 1)
-    refused(ran, 6, "touches 2 subjects, and may touch 1", "--limit 2")
+    refused(ran, 6, "touches 2 subjects, and the limit is 1", "--limit 2")
     assert placement_json(cloud) == before
     assert trueup("apply", "--nova-conf", cloud.nova_conf, plan_file, "--limit", 2).code == 0
 
@@ -235,7 +235,7 @@ def test_the_plan_cannot_be_written(cloud, tmp_path):
         "--out",
         tmp_path / "none" / "plan.json",
     )
-    refused(ran, 2, "plan.json cannot be written", "Name a file in a folder of yours")
+    refused(ran, 2, "plan.json cannot be written", "Name a file in a folder that you can write to")
 
 
 def test_a_microversion_that_is_too_old(cloud, tmp_path, old_placement):

@@ -62,7 +62,7 @@ def test_a_snapshot_is_told_as_the_cloud_is(evacuated, tmp_path):
 def test_what_nothing_knows_is_refused_with_a_sentence(nova_conf, kind):
     ran = trueup("explain", kind, "nobody")
     assert ran.code == 2
-    assert f"nothing knows the {kind} 'nobody'" in ran.err
+    assert f"neither Nova nor Placement has the {kind} 'nobody'" in ran.err
 
 
 def test_a_name_that_several_have_is_listed(small, evacuated):

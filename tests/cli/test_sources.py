@@ -42,7 +42,7 @@ def test_a_snapshot_may_be_of_a_selection_and_a_selection_of_a_snapshot(small, n
 def test_a_name_that_nothing_knows_is_one_line(nova_conf, option, kind):
     ran = trueup("audit", option, "nowhere")
     assert (ran.code, ran.out) == (2, "")
-    assert f"nothing knows the {kind} 'nowhere'" in ran.err
+    assert f"neither Nova nor Placement has the {kind} 'nowhere'" in ran.err
 
 
 def test_a_cell_may_be_named_with_its_database(small, nova_conf):

@@ -233,7 +233,8 @@ def test_a_missing_database_is_one_line(manage, word, code, tmp_path):
     ended, _, error = manage(None, f"--config-file={file}", "db", word)
     assert ended == code
     assert error == (
-        "trueup-manage: value required for option connection in group [placement_database]\n"
+        f"trueup-manage: {file} names no database. Set the option 'connection' in "
+        "[placement_database], or name another file with --config-file\n"
     )
 
 

@@ -75,13 +75,24 @@ def test_what_the_service_would_refuse_is_refused(empty_ledger, query, says):
         why((), empty_ledger, question_of(query, None))
 
 
+def test_what_the_service_would_refuse_is_one_line(empty_ledger):
+    with pytest.raises(QuestionUnusable) as refused:
+        why((), empty_ledger, question_of("wrong=1", None))
+    assert "\n" not in str(refused.value)
+
+
+def test_a_word_that_is_no_query_is_answered_with_an_example():
+    with pytest.raises(QuestionUnusable, match="Write it as in 'resources=VCPU:4"):
+        question_of("VCPU:4", None)
+
+
 def test_a_database_that_cannot_be_read_is_told(tmp_path):
     question = question_of("resources=VCPU:1", None)
     with pytest.raises(ConfigurationUnusable, match="cannot be read"):
         why((), f"sqlite:///{tmp_path / 'empty.sqlite'}", question)
     with pytest.raises(LedgerAway):
         why((), "mysql+pymysql://nobody@127.0.0.1:1/placement", question)
-    with pytest.raises(ConfigurationUnusable, match="value required for option connection"):
+    with pytest.raises(ConfigurationUnusable, match=r"placement\.conf names no database\. Set"):
         why([f"--config-file={_written(tmp_path)}"], None, question)
 
 

@@ -28,6 +28,17 @@ from trueup.reconcile.sources import errors as cloud
 from trueup.reconcile.watch import errors as watch
 from trueup.web import errors as web
 
+
+def _name_a_file(project: str) -> str:
+    """What to do without a configuration file of this project that can be used."""
+    if project != "nova":
+        return f"Name the {project}.conf of the service with --{project}-conf."
+    return (
+        "Name the nova.conf that nova-api or nova-conductor uses with --nova-conf "
+        "(for 'trueup nova-manage': with --config-file). A command with --nova-api needs none."
+    )
+
+
 # Error type → exit code, and its sentence: what is wrong, and what to do.
 _WORDS: dict[type[Exception], tuple[ExitCode, Callable[[Any], str]]] = {
     ModuleNotFoundError: (ExitCode.USAGE, how_to_install),
@@ -37,7 +48,7 @@ _WORDS: dict[type[Exception], tuple[ExitCode, Callable[[Any], str]]] = {
         ExitCode.INCOMPLETE,
         lambda e: (
             f"{e.gap}: what it knows would be missing in the new ledger. "
-            "Nothing is written. Let every cell answer, then try again."
+            "Nothing is written. Make sure that every source answers, then try again."
         ),
     ),
     rebuild.TargetNotEmpty: (
@@ -50,14 +61,15 @@ _WORDS: dict[type[Exception], tuple[ExitCode, Callable[[Any], str]]] = {
     rebuild.NotAsWritten: (
         ExitCode.SOME_REFUSED,
         lambda e: (
-            "the new database was filled and holds something else: another program writes to it. "
+            "the new database was filled, and now differs from that: another program writes to it. "
             "Do not cut over; stop that program, and fill another new database."
         ),
     ),
     ghosts.NoGhost: (
         ExitCode.USAGE,
         lambda e: (
-            f"domain {e.domain} is not of an instance that is known to be deleted: {e.reason}. "
+            f"domain {e.domain} does not belong to an instance that is known to be deleted: "
+            f"{e.reason}. "
             "Nothing is written. 'trueup ghosts --all' lists every domain that was read."
         ),
     ),
@@ -92,15 +104,18 @@ _WORDS: dict[type[Exception], tuple[ExitCode, Callable[[Any], str]]] = {
     cloud.SettingMissing: (
         ExitCode.USAGE,
         lambda e: (
-            f"{e.path} has no option '{e.option}' in [{e.section}]. "
-            "Name the nova.conf that nova-api or nova-conductor uses with --nova-conf."
+            f"{e.path} has no option '{e.option}' in [{e.section}]. {_name_a_file(e.project)}"
         ),
     ),
     cloud.SettingsUnreadable: (
         ExitCode.USAGE,
+        lambda e: f"{e.path} cannot be used: {e.reason}. {_name_a_file(e.project)}",
+    ),
+    cloud.LoginUnusable: (
+        ExitCode.USAGE,
         lambda e: (
-            f"{e.path} cannot be used: {e.reason}. "
-            "Name a nova.conf with --nova-conf, or give --nova-database and --os-cloud."
+            f"the {e.login} cannot be used: {e.reason}. "
+            "Name a cloud of clouds.yaml with --os-cloud, or set the variables OS_*."
         ),
     ),
     cloud.DatabaseUnusable: (
@@ -130,11 +145,14 @@ _WORDS: dict[type[Exception], tuple[ExitCode, Callable[[Any], str]]] = {
     ),
     audit_file.AuditUnreadable: (
         ExitCode.USAGE,
-        lambda e: f"{e.path} cannot be used: {e.reason}. Keep one with 'trueup audit --save FILE'.",
+        lambda e: f"{e.path} cannot be used: {e.reason}. Make one with 'trueup audit --save FILE'.",
     ),
     files.FileUnwritable: (
         ExitCode.USAGE,
-        lambda e: f"{e.path} cannot be written: {e.reason}. Name a file in a folder of yours.",
+        lambda e: (
+            f"{e.path} cannot be written: {e.reason}. "
+            "Name a file in a folder that you can write to."
+        ),
     ),
     observation.IntervalInvalid: (
         ExitCode.USAGE,
@@ -147,7 +165,7 @@ _WORDS: dict[type[Exception], tuple[ExitCode, Callable[[Any], str]]] = {
         ExitCode.USAGE,
         lambda e: (
             f"a snapshot is one observation, and a plan needs another that is {e.seconds:g} s "
-            "older. Keep one with 'trueup audit --save FILE', and name it with --first."
+            "older. Save one with 'trueup audit --save FILE', and name it with --first."
         ),
     ),
     observation.ObservedTooSoon: (
@@ -168,7 +186,8 @@ _WORDS: dict[type[Exception], tuple[ExitCode, Callable[[Any], str]]] = {
     watch.FolderUnusable: (
         ExitCode.USAGE,
         lambda e: (
-            f"{e.folder} cannot be used: {e.reason}. Name a folder of yours with --state-dir."
+            f"{e.folder} cannot be used: {e.reason}. "
+            "Name a folder that you can write to with --state-dir."
         ),
     ),
     web.AddressUnusable: (
@@ -194,8 +213,8 @@ _WORDS: dict[type[Exception], tuple[ExitCode, Callable[[Any], str]]] = {
     selection.SelectionUnknown: (
         ExitCode.USAGE,
         lambda e: (
-            f"nothing knows the {e.kind} '{e.name}'. "
-            "Name one that Nova or Placement has; cells and providers go by name or uuid."
+            f"neither Nova nor Placement has the {e.kind} '{e.name}'. "
+            "Check the spelling; name a cell or a provider by its name or its uuid."
         ),
     ),
     plan_file.PlanUnreadable: (
@@ -235,7 +254,7 @@ _WORDS: dict[type[Exception], tuple[ExitCode, Callable[[Any], str]]] = {
         ExitCode.USAGE,
         lambda e: (
             f"Placement is not empty: it has {e.providers} providers and {e.consumers} consumers. "
-            "Nothing is written. Import into an empty one."
+            "Nothing is written. Name an empty Placement."
         ),
     ),
     ledger_copy.CopyRefused: (
@@ -248,8 +267,8 @@ _WORDS: dict[type[Exception], tuple[ExitCode, Callable[[Any], str]]] = {
     ledger_copy.CopyDiffers: (
         ExitCode.SOME_REFUSED,
         lambda e: (
-            "everything is written, and Placement holds something else than the file: another "
-            "service writes to it. Stop that, empty it, and import again."
+            "everything is written, but Placement now differs from the file: another service "
+            "writes to it. Stop that service, empty this Placement, and import again."
         ),
     ),
     rehearse.NotRehearsable: (
@@ -270,14 +289,14 @@ _WORDS: dict[type[Exception], tuple[ExitCode, Callable[[Any], str]]] = {
         ExitCode.USAGE,
         lambda e: (
             f"the plan is for another cloud: its cells are {', '.join(e.planned)}, "
-            f"here are {', '.join(e.found)}. Name the right nova.conf with --nova-conf."
+            f"and this cloud has {', '.join(e.found)}. Name the right nova.conf with --nova-conf."
         ),
     ),
     plan.LimitExceeded: (
         ExitCode.LIMIT_EXCEEDED,
         lambda e: (
-            f"the plan touches {e.subjects} subjects, and may touch {e.limit}. "
-            f"Read it once more, then raise the limit: --limit {e.subjects}."
+            f"the plan touches {e.subjects} subjects, and the limit is {e.limit}. "
+            f"Read the plan again, then raise the limit with --limit {e.subjects}."
         ),
     ),
     journals.RunUnknown: (
@@ -295,7 +314,7 @@ _WORDS: dict[type[Exception], tuple[ExitCode, Callable[[Any], str]]] = {
         ExitCode.USAGE,
         lambda e: (
             f"line {e.line} of {e.path} is damaged: {e.reason}. Nothing is written. "
-            "Bring the file back from a copy, or move it away and make a new plan."
+            "Restore the file from a backup, or move it away and make a new plan."
         ),
     ),
     journal.JournalFormatUnknown: (

@@ -166,7 +166,7 @@ def open_database(settings: Settings) -> Database:
     """
     if not settings.database_url:
         raise ConfigurationUnusable(
-            "value required for option connection in group [placement_database]"
+            "no database is named. Set the option 'connection' in [placement_database]"
         )
     try:
         return availability.open_database(settings.database_url, settings.database)
@@ -176,6 +176,11 @@ def open_database(settings: Settings) -> Database:
 
 def open_for_maintenance(settings: Settings) -> Database:
     """The same for commands, which wait for locks as long as the server lets them."""
+    if not settings.database_url:
+        raise ConfigurationUnusable(
+            f"{files_of(settings.source)} names no database. Set the option 'connection' in "
+            "[placement_database], or name another file with --config-file"
+        )
     patient = replace(settings.database, lock_wait_seconds=None)
     return open_database(replace(settings, database=patient))
 

@@ -53,6 +53,11 @@ class Reason:
 def question_of(query: str, microversion: str | None) -> Question:
     """What an operator typed: a query, or a URL with one. Raises QuestionUnusable."""
     text = query.rpartition("?")[2]
+    if "=" not in text:
+        raise QuestionUnusable(
+            f"{query!r} is not a query. Write it as in "
+            "'resources=VCPU:4,MEMORY_MB:8192&required=HW_CPU_X86_AVX2'"
+        )
     if microversion is None:
         return Question(text)
     try:
@@ -122,7 +127,8 @@ def reason_in(database: Database, question: Question) -> Reason:
             explanation = explain(request, load(tx))
             return Reason(explanation, _names(tx, explanation))
     except Refused as refused:
-        raise QuestionUnusable(refused.detail) from refused
+        # What follows the first line is the schema of the whole query.
+        raise QuestionUnusable(refused.detail.partition("\n")[0]) from refused
     except PlacementError as error:
         raise QuestionUnusable(refusal_of(error, _HANDLER, {}).detail) from error
 

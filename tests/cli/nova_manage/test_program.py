@@ -2,6 +2,7 @@
 """The program around the commands: its configuration, and what does not answer."""
 
 import pytest
+from oslo_config import cfg
 
 from tests.cli.nova_manage.twins import Twins
 from tests.cli.running import trueup
@@ -25,6 +26,16 @@ def test_a_database_that_does_not_answer(twins: Twins, tmp_path) -> None:
     ran = trueup("nova-manage", "--config-file", conf, "placement", HEAL)
     assert ran.code == 255
     assert ran.out.startswith("An error has occurred:\n")
+
+
+def test_without_a_nova_conf_it_says_what_to_name(monkeypatch) -> None:
+    monkeypatch.delenv("TRUEUP_NOVA_CONF", raising=False)
+    monkeypatch.setattr(cfg, "find_config_files", lambda **_: [])
+    monkeypatch.setattr(cfg, "find_config_dirs", lambda **_: [])
+    ran = trueup("nova-manage", "placement", HEAL)
+    assert ran.code == 255
+    assert ran.out.startswith("An error has occurred:\nnova.conf cannot be used: there is none in")
+    assert "with --config-file" in ran.out
 
 
 def test_configuration_from_a_folder(twins: Twins, tmp_path) -> None:

@@ -148,7 +148,7 @@ def test_a_host_narrows_what_is_shown_and_planned(ghosts, small, libvirtd):
 @pytest.mark.parametrize(
     ("words", "option"),
     [
-        (["--domain", "no-such-domain"], "domain no-such-domain is not of an instance"),
+        (["--domain", "no-such-domain"], "domain no-such-domain does not belong to an instance"),
         (["--apply", "--out", "plan.json"], "--out: with --apply"),
         (["--apply", "--all"], "--all: with --apply"),
     ],

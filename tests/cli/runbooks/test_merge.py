@@ -63,4 +63,4 @@ def test_unknown_providers_are_refused(site_on):
     site_on("trueup")
     ran = merge("nowhere", "compute-01.lab.example")
     assert ran.code == 2
-    assert "nothing knows the provider 'nowhere'" in ran.err
+    assert "neither Nova nor Placement has the provider 'nowhere'" in ran.err

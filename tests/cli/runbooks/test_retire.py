@@ -192,4 +192,4 @@ def test_an_unknown_host_is_refused(site_on):
     site_on("trueup")
     ran = retire("nowhere", "--apply")
     assert ran.code == 2
-    assert "nothing knows the host 'nowhere'" in ran.err
+    assert "neither Nova nor Placement has the host 'nowhere'" in ran.err

@@ -17,7 +17,12 @@ from trueup.reconcile.sources.connect import (
     from_nova_conf,
     placement_database,
 )
-from trueup.reconcile.sources.errors import DatabaseUnusable, SettingMissing, SettingsUnreadable
+from trueup.reconcile.sources.errors import (
+    DatabaseUnusable,
+    LoginUnusable,
+    SettingMissing,
+    SettingsUnreadable,
+)
 
 API = "[api_database]\nconnection = sqlite:///none.sqlite\n"
 PASSWORD = {
@@ -232,16 +237,16 @@ def test_the_environment_is_followed(clouds_yaml, monkeypatch):
 
 
 def test_a_cloud_that_no_clouds_yaml_has_is_refused_by_name(clouds_yaml):
-    with pytest.raises(SettingsUnreadable) as refused:
+    with pytest.raises(LoginUnusable) as refused:
         from_names("sqlite:///none.sqlite", "nosuch")
-    assert refused.value.path == "nosuch"
+    assert refused.value.login == "cloud 'nosuch' of clouds.yaml"
     assert "nosuch" in refused.value.reason
 
 
 def test_an_environment_without_a_cloud_is_refused(clouds_yaml):
-    with pytest.raises(SettingsUnreadable) as refused:
+    with pytest.raises(LoginUnusable) as refused:
         from_names("sqlite:///none.sqlite", None)
-    assert refused.value.path == "OS_* environment"
+    assert refused.value.login == "OS_* environment"
 
 
 def test_neutron_is_asked_where_nova_conf_has_credentials_for_it(tmp_path):
@@ -259,6 +264,7 @@ def test_the_database_of_a_placement_conf(tmp_path):
     with pytest.raises(SettingMissing) as missing:
         placement_database(written(tmp_path, ""))
     assert (missing.value.section, missing.value.option) == ("placement_database", "connection")
+    assert missing.value.project == "placement"
 
 
 def test_placements_database_stands_beside_its_api(tmp_path):

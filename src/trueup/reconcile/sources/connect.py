@@ -18,7 +18,7 @@ from oslo_config import cfg
 from trueup.reconcile.facts import SERVICE_DOWN_AFTER
 from trueup.reconcile.host_defaults import HostDefaults
 from trueup.reconcile.sources.cloud import Cloud
-from trueup.reconcile.sources.errors import SettingMissing, SettingsUnreadable
+from trueup.reconcile.sources.errors import LoginUnusable, SettingMissing, SettingsUnreadable
 from trueup.reconcile.sources.neutron import Neutron
 from trueup.reconcile.sources.nova.api import NovaApi
 from trueup.reconcile.sources.nova.databases import BY_MAPPING, CellOptions, NovaDatabases
@@ -54,13 +54,18 @@ class ConfFiles:
     folders: tuple[Path, ...] = ()
 
     def __str__(self) -> str:
-        return ", ".join(map(str, (*self.files, *self.folders))) or "no file"
+        return ", ".join(map(str, (*self.files, *self.folders)))
 
 
 def usual_nova_conf() -> ConfFiles:
-    """What `nova-manage` reads where none is named: nova.conf and nova.conf.d, where they are."""
+    """What `nova-manage` reads where none is named: nova.conf and nova.conf.d, where they are.
+
+    Raises SettingsUnreadable where there is neither.
+    """
     files = cfg.find_config_files(project="nova", prog="nova-manage")
     folders = cfg.find_config_dirs(project="nova", prog="nova-manage")
+    if not (files or folders):
+        raise SettingsUnreadable("nova.conf", "there is none in ~/.nova, ~, /etc/nova or /etc")
     return ConfFiles(tuple(map(Path, files)), tuple(map(Path, folders)))
 
 
@@ -91,12 +96,12 @@ def from_names(
 
     Without a URL of Nova's API database, Nova is read over its API.
 
-    Raises SettingsUnreadable, DatabaseUnusable.
+    Raises LoginUnusable, DatabaseUnusable.
     """
     try:
         connection = openstack.connect(cloud=cloud_name, api_timeout=REQUEST_TIMEOUT_SECONDS)
     except (openstack.exceptions.ConfigException, exceptions.ClientException) as error:
-        raise SettingsUnreadable(cloud_name or "OS_* environment", str(error)) from error
+        raise _unusable(cloud_name, error) from error
     return from_connection(connection, nova_api_url, cloud_name, databases)
 
 
@@ -112,7 +117,7 @@ def from_connection(
         compute = _named_adapter(connection, "compute")
         neutron = Neutron(_named_adapter(connection, "network"))
     except (openstack.exceptions.ConfigException, exceptions.ClientException) as error:
-        raise SettingsUnreadable(cloud_name or "OS_* environment", str(error)) from error
+        raise _unusable(cloud_name, error) from error
     # Without a catalog every service would get the same endpoint.
     has_catalog = not isinstance(connection.session.auth, _WITHOUT_CATALOG)
     named = connection.config.get_endpoint("network")
@@ -129,13 +134,13 @@ def from_connection(
 def flavors_and_images(cloud_name: str | None) -> tuple[Adapter, Adapter]:
     """Clients of Nova's API and of Glance, of clouds.yaml or the OS_* environment.
 
-    Raises SettingsUnreadable.
+    Raises LoginUnusable.
     """
     try:
         connection = openstack.connect(cloud=cloud_name, api_timeout=REQUEST_TIMEOUT_SECONDS)
         return _named_adapter(connection, "compute"), _named_adapter(connection, "image")
     except (openstack.exceptions.ConfigException, exceptions.ClientException) as error:
-        raise SettingsUnreadable(cloud_name or "OS_* environment", str(error)) from error
+        raise _unusable(cloud_name, error) from error
 
 
 def placement_at(endpoint: str) -> Placement:
@@ -148,7 +153,7 @@ def placement_reader(endpoint: str, cloud_name: str | None) -> Adapter:
     """A client of the Placement at this address, as the account of clouds.yaml or OS_*.
 
     Without either it is the administrator of a service that believes every token (noauth2).
-    Raises SettingsUnreadable.
+    Raises LoginUnusable.
     """
     if cloud_name is None and not any(name.startswith("OS_") for name in os.environ):
         token = token_endpoint.Token(endpoint, "admin")
@@ -159,7 +164,7 @@ def placement_reader(endpoint: str, cloud_name: str | None) -> Adapter:
                 cloud=cloud_name, api_timeout=REQUEST_TIMEOUT_SECONDS
             ).session
         except (openstack.exceptions.ConfigException, exceptions.ClientException) as error:
-            raise SettingsUnreadable(cloud_name or "OS_* environment", str(error)) from error
+            raise _unusable(cloud_name, error) from error
     return Adapter(connected, service_type="placement", endpoint_override=endpoint)
 
 
@@ -169,7 +174,7 @@ def placement_database(path: Path) -> str:
     conf.register_opts([cfg.StrOpt("connection", secret=True)], group="placement_database")
     named = ConfFiles((path,))
     _load(conf, named, project="placement")
-    return _needed(conf, named, "placement_database", "connection")
+    return _needed(conf, named, "placement_database", "connection", project="placement")
 
 
 def host_defaults(path: Path) -> HostDefaults:
@@ -193,6 +198,11 @@ def _compute_beside(placement: Adapter) -> Adapter:
         interface=placement.interface,
         region_name=placement.region_name,
     )
+
+
+def _unusable(cloud_name: str | None, error: Exception) -> LoginUnusable:
+    login = f"cloud '{cloud_name}' of clouds.yaml" if cloud_name else "OS_* environment"
+    return LoginUnusable(login, str(error))
 
 
 def _named_adapter(connection: Any, service: str) -> Adapter:
@@ -234,13 +244,16 @@ def _load(conf: cfg.ConfigOpts, path: ConfFiles, project: str) -> None:
     try:
         conf([], project=project, default_config_files=files, default_config_dirs=folders)
     except (cfg.Error, OSError, ValueError) as error:
-        raise SettingsUnreadable(str(path), str(error).replace("\n", " ")) from error
+        reason = str(error).replace("\n", " ")
+        raise SettingsUnreadable(str(path), reason, project) from error
 
 
-def _needed(conf: cfg.ConfigOpts, path: ConfFiles, section: str, option: str) -> str:
+def _needed(
+    conf: cfg.ConfigOpts, path: ConfFiles, section: str, option: str, project: str = "nova"
+) -> str:
     value = conf[section][option]
     if not value:
-        raise SettingMissing(str(path), section, option)
+        raise SettingMissing(str(path), section, option, project)
     return str(value)
 
 

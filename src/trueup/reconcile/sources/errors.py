@@ -35,18 +35,28 @@ class MicroversionTooOld(CloudError):
 
 @dataclass(eq=False)
 class SettingMissing(CloudError):
-    """A configuration file lacks an option that we need."""
+    """A configuration file of the project (nova or placement) lacks an option that we need."""
 
     path: str
     section: str
     option: str
+    project: str = "nova"
 
 
 @dataclass(eq=False)
 class SettingsUnreadable(CloudError):
-    """A configuration file does not exist, or is not a configuration file."""
+    """A configuration file of the project does not exist, or is not a configuration file."""
 
     path: str
+    reason: str
+    project: str = "nova"
+
+
+@dataclass(eq=False)
+class LoginUnusable(CloudError):
+    """A cloud of clouds.yaml, or the OS_* environment, does not say how to log in."""
+
+    login: str
     reason: str
 
 
