@@ -49,8 +49,8 @@ AWAITED = {
     ),
     "trueup explain": (
         "Facts.block_devices", "BlockDevice.boot_index", "BlockDevice.destination",
-        "BlockDevice.guest_format", "BlockDevice.volume", "BlockDevice.size_gb",
-        "Instance.image", "NumaCell.processors",
+        "BlockDevice.guest_format", "BlockDevice.size_gb",
+        "NumaCell.processors",
         "NumaCell.cpu_policy", "NumaCell.thread_policy",
         "NumaTopology.emulator_threads_policy",
     ),
