@@ -32,6 +32,30 @@ def test_a_query_is_found_by_its_request(line):
     assert found == question_of("limit=1000&resources=VCPU%3A4", "1.36")
 
 
+def test_of_the_lines_about_one_request_that_with_the_microversion_counts():
+    """Nova's log names a request up to three times, and only the first has its headers."""
+    connection, reply = (
+        "2026-11-22 10:00:00.2 9 DEBUG urllib3.connectionpool [None req-global - - - -] "
+        'http://controller "GET /placement/allocation_candidates?limit=1000&resources=VCPU%3A4 '
+        'HTTP/1.1" 200 989',
+        "2026-11-22 10:00:00.3 9 DEBUG keystoneauth.session [None req-global - - - -] GET call to "
+        "placement for http://controller/placement/allocation_candidates?limit=1000&"
+        "resources=VCPU%3A4 used request id req-placement",
+    )
+    found = question_in([NOVA_LOG, connection, reply], "req-global")
+    assert found == question_of("limit=1000&resources=VCPU%3A4", "1.36")
+    second = reply.replace("VCPU", "PCPU")
+    assert question_in([NOVA_LOG, second], "req-global").query == "limit=1000&resources=PCPU%3A4"
+
+
+def test_a_request_is_found_by_its_whole_id():
+    for part in ("req-glob", "global", "req"):
+        with pytest.raises(QuestionUnusable, match=f"no line with {part} "):
+            question_in([PLACEMENT_LOG], part)
+    with pytest.raises(QuestionUnusable, match="empty"):
+        question_in([PLACEMENT_LOG], "")
+
+
 def test_a_request_that_asked_for_no_candidates_is_told():
     with pytest.raises(QuestionUnusable, match="no line with req-nobody"):
         question_in([PLACEMENT_LOG], "req-nobody")

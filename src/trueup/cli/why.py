@@ -91,10 +91,13 @@ def _add_question(parser: argparse.ArgumentParser) -> None:
         "--from-log",
         metavar="FILE",
         type=Path,
-        help="take the query from the log of Placement, or of Nova's scheduler at the level DEBUG",
+        help="take the query from the log of Placement, or from that of Nova's scheduler with "
+        "keystoneauth=DEBUG in default_log_levels",
     )
     parser.add_argument(
-        "--request-id", metavar="ID", help="the ID of the request in the log: req-..."
+        "--request-id",
+        metavar="ID",
+        help="the ID of the request, as `openstack server event list` prints it: req-...",
     )
     parser.add_argument(
         "--microversion", metavar="1.N", help="of the query, as in 1.39 (default: the newest)"

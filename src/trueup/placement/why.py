@@ -69,18 +69,26 @@ def question_of(query: str, microversion: str | None) -> Question:
 def question_in(lines: Iterable[str], request_id: str) -> Question:
     """The last query for candidates that a log has with this request id.
 
-    The log is Placement's, or Nova's scheduler's at the level DEBUG. Raises QuestionUnusable.
+    The log is Placement's, or that of Nova's scheduler where keystoneauth logs at the level DEBUG.
+    Raises QuestionUnusable.
     """
+    if not request_id:
+        raise QuestionUnusable("--request-id is empty")
+    asked = re.compile(rf"(?<![\w-]){re.escape(request_id)}(?![\w-])")
     found = None
     for line in lines:
-        match = _QUERY.search(line) if request_id in line else None
-        if match is not None:
-            version = _VERSION.search(line)
-            found = question_of(match["query"], version["version"] if version else None)
+        match = _QUERY.search(line) if asked.search(line) else None
+        if match is None:
+            continue
+        version = _VERSION.search(line)
+        if version is None and found is not None and found.query == match["query"]:
+            # Of the lines that Nova's log has about one query, only the first has its microversion.
+            continue
+        found = question_of(match["query"], version["version"] if version else None)
     if found is None:
         raise QuestionUnusable(
             f"no line with {request_id} asks for allocation candidates. Name the log of Placement, "
-            "or that of Nova's scheduler with debug = true"
+            "or that of Nova's scheduler with keystoneauth=DEBUG in default_log_levels"
         )
     return found
 
