@@ -7,6 +7,7 @@ from trueup.web.templates import Templates, style
 
 TEXT = (
     "<b>{{ text }}</b> {{ amount | number }} {{ time | moment }}{{ none | moment }} {{ 1 | twice }}"
+    "\n{{ text | marked }}"
 )
 
 
@@ -35,8 +36,15 @@ def test_a_name_that_is_no_unicode_makes_a_page_all_the_same(templates):
     assert rendered(templates, "web\ud800").startswith("<b>web?</b>")
 
 
+def test_what_stands_between_backticks_is_code_and_escaped_as_all_else(templates):
+    marked = rendered(templates, "a < b: run `trueup <x>`, or `y`; an odd ` too").splitlines()[1]
+    assert marked.startswith(
+        "a &lt; b: run <code>trueup &lt;x&gt;</code>, or <code>y</code>; an odd"
+    )
+
+
 def test_numbers_and_times_are_for_people(templates):
-    assert rendered(templates, "").endswith("1\u202f234\u202f567 2026-11-22 12:00:01 11")
+    assert rendered(templates, "").strip().endswith("1\u202f234\u202f567 2026-11-22 12:00:01 11")
 
 
 def test_a_part_is_as_it_is(templates):

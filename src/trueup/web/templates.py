@@ -7,14 +7,15 @@ from importlib.resources import files
 from typing import Any
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
-from markupsafe import Markup
+from markupsafe import Markup, escape
 
 
 class Templates:
     """The folder `templates` of a package.
 
     The filter `moment` makes `2026-11-21 12:00:00` of a time in UTC, and `number` puts a narrow
-    space between thousands; `filters` are more of them, by name.
+    space between thousands; `marked` shows as code what stands between two backticks. `filters` are
+    more of them, by name.
     """
 
     def __init__(self, package: str, **filters: Callable[..., str]) -> None:
@@ -26,7 +27,12 @@ class Templates:
             trim_blocks=True,
             lstrip_blocks=True,
         )
-        self._environment.filters |= {"moment": _moment, "number": _number, **filters}
+        self._environment.filters |= {
+            "moment": _moment,
+            "number": _number,
+            "marked": _marked,
+            **filters,
+        }
 
     def render(self, template: str, **values: Any) -> bytes:
         """A template as UTF-8."""
@@ -50,3 +56,11 @@ def _moment(time: datetime | None) -> str:
 
 def _number(amount: int) -> str:
     return f"{amount:,}".replace(",", "\N{NARROW NO-BREAK SPACE}")
+
+
+def _marked(text: str) -> Markup:
+    plain, *rest = text.split("`")
+    marked = escape(plain)
+    for number, part in enumerate(rest):
+        marked += escape(part) if number % 2 else Markup("<code>{}</code>").format(part)
+    return marked

@@ -16,6 +16,8 @@ from trueup.reconcile.page.page import Page, page_of
 
 # What an operator's user may call an instance.
 HOSTILE = "<script>window.harmed = true</script>"
+# A host whose provider has another uuid: it is not checked, and no plan repairs it.
+CLASH = "cell1\n  host h1 VCPU=8 MEMORY_MB=64 uuid=another\n  server web on h1 VCPU=2 MEMORY_MB=2\n"
 
 
 def seen(text: str, *acknowledgements: Acknowledgement) -> Observation:

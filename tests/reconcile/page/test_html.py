@@ -4,12 +4,12 @@
 import re
 from collections.abc import Iterator
 from html.parser import HTMLParser
-from itertools import pairwise
+from itertools import combinations, pairwise
 from pathlib import Path
 
 import pytest
 
-from tests.reconcile.page.paging import HOSTILE, page_about, page_about_facts, renamed
+from tests.reconcile.page.paging import CLASH, HOSTILE, page_about, page_about_facts, renamed
 from tests.reconcile.planning import BROKEN, facts_of
 from tests.reconcile.report.showing import MIXED
 from tests.scenarios.drafting import uuid_of
@@ -17,6 +17,11 @@ from tests.servers.browser import Browser
 from trueup.reconcile.page.html import html_of
 
 SILENT = "cell1\n  host h1 VCPU=8\ncell2 silent\n"
+HOLDS_TOO_MUCH = (
+    "cell1\n  host h1 VCPU=8 MEMORY_MB=4096 DISK_GB=99\n"
+    "  server web on h1 VCPU=2 MEMORY_MB=1024 DISK_GB=10\n"
+    "holds web h1 VCPU=4 MEMORY_MB=1024 DISK_GB=10\n"
+)
 VOID = frozenset({"meta", "input", "link", "br", "img"})
 
 
@@ -166,6 +171,18 @@ def test_searching_shows_what_matches(opened, word, host):
     assert opened.evaluate("document.getElementById('matches').innerText").endswith(" found")
 
 
+@pytest.mark.parametrize("word", ["h2", uuid_of("db")])
+def test_what_a_search_finds_is_on_the_screen(opened, word):
+    opened.look(1280, 500)
+    opened.evaluate("document.getElementById('query').focus()")
+    opened.type(word)
+    opened.evaluate("new Promise(done => setTimeout(done, 300))")
+    first = "document.querySelector('details:is(.host, .finding, .reason):not([hidden])')"
+    place = opened.evaluate(f"(({{top}}) => [top, innerHeight])({first}.getBoundingClientRect())")
+    assert 0 < place[0] < place[1]
+    assert opened.evaluate("document.activeElement.id") == "query"
+
+
 def test_a_search_without_a_match_says_so_and_an_empty_one_shows_all(opened):
     find = "document.getElementById('query').value = '{}'; search(); "
     hidden = "document.querySelectorAll('details[hidden]').length"
@@ -199,6 +216,37 @@ def test_nothing_is_wider_than_the_window(opened, width):
     opened.look(width, 800)
     opened.evaluate("document.querySelectorAll('details').forEach(one => { one.open = true })")
     assert opened.evaluate("document.documentElement.scrollWidth") <= width
+
+
+SQUARES = """
+[...document.querySelectorAll('.host > summary .verdict')].map((one) => {
+  const square = one.getBoundingClientRect();
+  return [square.left, square.top, square.right, square.bottom];
+})
+"""
+
+
+@pytest.mark.parametrize("width", [375, 1280])
+def test_the_verdicts_of_a_host_stand_beside_or_below_each_other(browser, tmp_path, width):
+    path = tmp_path / "page.html"
+    path.write_bytes(html_of(page_about(CLASH)))
+    browser.look(width, 1200)
+    browser.open(path.as_uri())
+    verdicts = browser.evaluate(SQUARES)
+    assert len(verdicts) == 3
+    for (left, top, right, bottom), (x0, y0, x1, y1) in combinations(verdicts, 2):
+        assert right <= x0 or x1 <= left or bottom <= y0 or y1 <= top
+
+
+def test_before_and_after_are_readable_on_a_narrow_screen(browser, tmp_path):
+    path = tmp_path / "page.html"
+    path.write_bytes(html_of(page_about(HOLDS_TOO_MUCH)))
+    browser.look(375, 800)
+    browser.open(path.as_uri())
+    browser.evaluate("document.querySelector('.finding').open = true")
+    widths = "[...document.querySelectorAll('.finding td')].map(one => one.clientWidth)"
+    before, after = browser.evaluate(widths)
+    assert min(before, after) >= 100
 
 
 # Colours that text has, against both grounds; the ratio is that of WCAG.

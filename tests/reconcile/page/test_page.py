@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 from dataclasses import replace
 
-from tests.reconcile.page.paging import page_about, page_about_facts
+from tests.reconcile.page.paging import CLASH, page_about, page_about_facts
 from tests.reconcile.planning import BROKEN, facts_of, planned
 from tests.reconcile.report.showing import MIXED, said
 from tests.scenarios.drafting import uuid_of
@@ -10,6 +10,8 @@ from trueup.reconcile.journal import Origin
 from trueup.reconcile.journals import applying, runs
 
 RIGHT = "cell1\n  host h1 VCPU=8\n"
+TWO_OF_A_NAME = "cell1\n  host h1 VCPU=8 uuid=another\ncell2\n  host h1 VCPU=8\n"
+WITHOUT_ALLOCATION = "cell2\n  host h2 VCPU=8 MEMORY_MB=64\n  server db on h2 VCPU=2 MEMORY_MB=2\n"
 
 
 def test_an_all_clear_is_given_only_when_everything_answered():
@@ -18,6 +20,14 @@ def test_an_all_clear_is_given_only_when_everything_answered():
     assert silent.tone == "incomplete"
     assert silent.words == "The evidence is incomplete: 0 findings, and there may be more"
     assert silent.remarks[0] == "cell2 did not answer."
+
+
+def test_an_all_clear_names_what_a_source_does_not_have():
+    facts = facts_of(RIGHT)
+    answered, *others = facts.coverage.sources
+    partly = replace(answered, unsupported=(Unsupported("list of its ports", "too old"),))
+    headline = page_about_facts(replace(facts, coverage=Coverage((partly, *others)))).headline
+    assert headline.remarks == ("Placement has no list of its ports: see Coverage.",)
 
 
 def test_findings_are_counted_by_severity_and_muted_ones_apart():
@@ -46,6 +56,19 @@ def test_the_next_command_is_to_plan_when_there_are_findings():
     assert page_about(RIGHT).next == ()
     assert page_about(BROKEN).next[0].words == "trueup plan --out plan.json"
     assert page_about(MIXED).next[0].purpose == "audit again when cell2 answers"
+
+
+def test_what_no_plan_repairs_leads_to_the_command_that_does():
+    assert [one.words for one in page_about(CLASH).next] == ["trueup rekey h1"]
+    both = [one.words for one in page_about(f"{CLASH}{WITHOUT_ALLOCATION}").next]
+    assert both.index("trueup apply plan.json") < both.index("trueup rekey h1")
+
+
+def test_what_no_command_repairs_leads_to_what_is_known_of_its_defect():
+    assert [one.words for one in page_about(TWO_OF_A_NAME).next] == [
+        "trueup defects provider-identity-clash",
+        "trueup defects host-mapping-missing",
+    ]
 
 
 def test_a_run_whose_fate_is_open_comes_before_everything_else(tmp_path):

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The page as a value: all that it says, before anything of it is HTML. Pure."""
 
-from collections.abc import Iterable
+import re
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Literal
@@ -9,7 +10,7 @@ from typing import Literal
 from trueup.reconcile.acknowledgements import Acknowledged
 from trueup.reconcile.audit import Audit
 from trueup.reconcile.facts import SourceStatus, grouped
-from trueup.reconcile.findings import LeftAlone, Severity, Unchecked, counted
+from trueup.reconcile.findings import Finding, LeftAlone, Severity, Unchecked, counted
 from trueup.reconcile.journal import Journal
 from trueup.reconcile.journals import Unreadable
 from trueup.reconcile.observation import Observation
@@ -19,8 +20,11 @@ from trueup.reconcile.page.split import CapacitySplit, capacity_splits, summed
 from trueup.reconcile.page.timeline import Timeline, timeline
 from trueup.reconcile.page.trees import CellTree, Ground, HostTree, cell_trees, other_trees
 from trueup.reconcile.report.coverage import gaps_of
-from trueup.reconcile.report.effects import effects_of
+from trueup.reconcile.report.effects import FindingEffect, effects_of
 
+# Only a command of trueup itself: what else a reason names has a condition in its sentence.
+_RUNBOOK = re.compile(r"`(trueup (?:rekey|merge) [^`]+)`")
+_NEXT_MAX = 10
 Tone = Literal["clean", "findings", "incomplete"]
 
 
@@ -111,7 +115,7 @@ def page_of(
         headline=headline_of(audit),
         severities=_severities(audit),
         coverage=tuple(_source(row) for row in audit.coverage.sources),
-        next=_next(audit, happened),
+        next=_next(audit, effects, happened),
         totals=summed(one for rows in splits.values() for one in rows),
         selected=facts.hosts_in_scope is not None,
         cells=cell_trees(ground),
@@ -130,6 +134,11 @@ def headline_of(audit: Audit) -> Headline:
     remarks = []
     if audit.coverage.gap:
         remarks.append(f"{audit.coverage.gap}.")
+    remarks += (
+        f"{row.source} has no {', '.join(one.what for one in row.unsupported)}: see Coverage."
+        for row in audit.coverage.sources
+        if row.unsupported
+    )
     if audit.unchecked:
         remarks.append(f"{counted(len(audit.unchecked), 'subject')} could not be checked.")
     if audit.muted:
@@ -163,7 +172,9 @@ def _source(row: SourceStatus) -> CoverageRow:
     )  # fmt: skip
 
 
-def _next(audit: Audit, happened: Timeline) -> tuple[NextCommand, ...]:
+def _next(
+    audit: Audit, effects: Mapping[str, FindingEffect], happened: Timeline
+) -> tuple[NextCommand, ...]:
     """What to type next, the first thing first."""
     commands = []
     for run in happened.unresolved:
@@ -172,14 +183,25 @@ def _next(audit: Audit, happened: Timeline) -> tuple[NextCommand, ...]:
     if audit.coverage.missing or audit.coverage.behind:
         sources = ", ".join(row.source for row in (*audit.coverage.missing, *audit.coverage.behind))
         commands.append(NextCommand("trueup audit", f"audit again when {sources} answers"))
-    if audit.findings:
+    if any(effects[row.id].steps for row in audit.findings):
         commands += (
             NextCommand("trueup plan --out plan.json", "observe again and plan guarded steps"),
             NextCommand("trueup plan show plan.json", "read what each step would change"),
             NextCommand("trueup rehearse plan.json", "apply the plan to a copy"),
             NextCommand("trueup apply plan.json", "write it, step by step, with a journal"),
         )
-    return tuple(commands)
+    by_hand = (
+        _by_hand(row, effects[row.id]) for row in audit.findings if not effects[row.id].steps
+    )
+    return (*commands, *{one.words: one for one in by_hand}.values())[:_NEXT_MAX]
+
+
+def _by_hand(row: Finding, effect: FindingEffect) -> NextCommand:
+    """For a finding that no plan repairs: the runbook that its reason names, or its defect."""
+    runbook = _RUNBOOK.search(effect.declined)
+    if runbook:
+        return NextCommand(runbook[1], f"no plan repairs {row.id}: see what this would do")
+    return NextCommand(f"trueup defects {row.defect}", "no plan repairs this: read what does")
 
 
 def _by_reason(rows: Iterable[Unchecked | LeftAlone]) -> tuple[ReasonGroup, ...]:

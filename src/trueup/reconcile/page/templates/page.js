@@ -5,6 +5,7 @@ const box = document.querySelector("search"), query = document.getElementById("q
 const matches = document.getElementById("matches");
 const openedBefore = new Set(document.querySelectorAll("details[open]"));
 const SHOWN_OPEN = 5;
+const groups = [...document.querySelectorAll(".group, .cell")];
 let texts = null, waiting = 0;
 function search() {
   const wanted = query.value.trim().toLowerCase();
@@ -20,6 +21,12 @@ function search() {
     else if (part.classList.contains("cell")) part.open = part.querySelector(".host:not([hidden])") !== null;
     else part.open = !part.hidden && found <= SHOWN_OPEN;
   }
+  document.body.classList.toggle("searching", wanted !== "");
+  const shown = ":is(.host, .finding, .reason):not([hidden])";
+  for (const group of groups) group.hidden = wanted !== "" && group.querySelector(shown) === null;
+  // A field that stays in sight while the page is scrolled must not hide what is found.
+  const first = wanted && document.querySelector(shown);
+  if (first && getComputedStyle(box).position === "sticky") first.scrollIntoView({ block: "nearest", behavior: "instant" });
   matches.textContent = wanted ? (found ? `${found} found` : "Nothing here has this in its name or UUID.") : "";
 }
 query.addEventListener("input", () => { clearTimeout(waiting); waiting = setTimeout(search, 150); });
