@@ -259,6 +259,19 @@ def interrupted(small: Small, plan: Plan, written: bool) -> None:
         small.write(plan.steps[0])
 
 
+def small_apply(small: Small, plan: Plan) -> Outcome:
+    """How the one step of a plan ends when the plan is applied."""
+    [outcome] = small.apply(plan).values()
+    return outcome
+
+
+def resolved(small: Small, plan: Plan) -> Outcome | None:
+    """What an undo finds out about the one step of a plan, before it takes anything back."""
+    with small.journal(plan) as journal:
+        resolve_interrupted(small.cloud, journal)
+        return journal.outcome_of(plan.steps[0])
+
+
 @pytest.mark.parametrize("defect", EVERY)
 def test_what_a_killed_run_wrote_is_found_out_from_what_is_there(small, defect):
     plan = small.plan(defect)
@@ -270,6 +283,20 @@ def test_what_a_killed_run_wrote_is_found_out_from_what_is_there(small, defect):
     assert found.result == "done"
     [consumer] = step.consumers
     assert found.versions == ({consumer: small.cloud.placement.holding(consumer).generation},)
+
+
+@pytest.mark.parametrize("attempt", [small_apply, resolved], ids=["apply", "undo"])
+def test_what_a_killed_second_attempt_wrote_is_found_out_too(small, attempt):
+    """The first attempt was refused: the journal has an outcome from before the intent."""
+    plan = small.plan(WRONG)
+    [step] = plan.steps
+    small.change_instance(WRONG, task_state="migrating")
+    assert [one.result for one in small.apply(plan).values()] == ["refused"]
+    small.change_instance(WRONG, task_state=None)
+    interrupted(small, plan, written=True)
+    assert attempt(small, plan).result == "done"
+    with small.journal(plan) as journal:
+        assert [one.id for one, _ in journal.in_place] == [step.id]
 
 
 def test_what_a_killed_run_did_not_write_may_still_come(small, monkeypatch):

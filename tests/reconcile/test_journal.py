@@ -69,6 +69,18 @@ def test_a_step_that_is_unknown_is_open_until_its_outcome_is_known(tmp_path):
         assert not journal.fate_open(FIRST)
 
 
+@pytest.mark.parametrize("result", ["refused", "unknown"])
+def test_a_step_that_is_attempted_again_is_open_whatever_the_first_attempt_said(tmp_path, result):
+    with opened(tmp_path) as journal:
+        journal.intend(FIRST)
+        journal.record(Outcome(FIRST.id, result, "the first time"))
+        journal.intend(FIRST)
+        assert journal.fate_open(FIRST)
+    journal = read(RUN, tmp_path)
+    assert (journal.outcome_of(FIRST), journal.outcome_at(FIRST)) == (None, None)
+    assert journal.interrupted
+
+
 def test_what_was_taken_back_is_no_longer_in_place(tmp_path):
     with opened(tmp_path) as journal:
         journal.record(Outcome(FIRST.id, "done"))

@@ -212,6 +212,10 @@ class Journal:
         match entry:
             case _Intended():
                 self._intended[entry.step] = entry.at
+                # SAFETY: what an earlier attempt ended with says nothing about this one. A step
+                # that counted as refused would be written and never taken back.
+                self._outcomes.pop(entry.step, None)
+                self._outcome_times.pop(entry.step, None)
             case _Recorded():
                 self._outcomes[entry.outcome.step] = entry.outcome
                 self._outcome_times[entry.outcome.step] = entry.at
