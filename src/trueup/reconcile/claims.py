@@ -11,19 +11,14 @@ from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from trueup.reconcile.expected import (
-    PINNED_OTHERWISE,
     Difference,
     ExpectedAllocation,
     Known,
     Share,
-    Unknown,
     agrees,
     difference,
     expected,
     expected_on,
-    held_of,
-    is_pinned_otherwise,
-    open_reasons,
     share_agrees,
 )
 from trueup.reconcile.facts import (
@@ -34,7 +29,6 @@ from trueup.reconcile.facts import (
     Migration,
     Provider,
     grouped,
-    outside_trees,
 )
 from trueup.reconcile.residence import (
     InMotion,
@@ -220,55 +214,6 @@ def moved_between(claim: OnHost, facts: Facts) -> Mapping[str, Migration]:
     return {root: named[root] for root in sorted(elsewhere(claim, facts)) if root in named}
 
 
-def should_hold(claim: OnHost, facts: Facts) -> Amounts | Unknown:
-    """All that the instance should hold, or why that is not certain.
-
-    What it holds here is kept where it may be right, and so are the shares of ports and devices:
-    other defects judge those. SAFETY: resources of a pool that shares with none of the hosts that
-    it holds are kept, because it is not known why it holds them.
-    """
-    if not claim.wanted.parts:
-        return Unknown("what it should hold is not known")
-    here = outside_trees(claim.held, elsewhere(claim, facts), facts)
-    strange = {uuid: held for uuid, held in here.items() if _is_strange(uuid, claim, facts)}
-    mine = {uuid: held for uuid, held in here.items() if uuid not in strange}
-    total = {uuid: dict(held) for uuid, held in strange.items()}
-    for share in Share:
-        wanted, kept = claim.wanted.of(share), held_of(share, mine)
-        certain = share_agrees(share, mine, claim.wanted) or (
-            _is_untouched(share, here, claim) and not _is_doubled(share, claim)
-        )
-        if not certain and wanted.open:
-            return Unknown(open_reasons(wanted, facts.provider_names))
-        if not certain and share is Share.HOST and is_pinned_otherwise(claim.instance, wanted):
-            return Unknown(PINNED_OTHERWISE)
-        for uuid, held in (kept if certain else wanted.known).items():
-            total.setdefault(uuid, {}).update(held)
-    if total:
-        return total
-    # SAFETY: what other defects would add is not put off until the instance holds nothing.
-    wanted = claim.wanted
-    return Unknown(open_reasons(wanted, facts.provider_names)) if wanted.open else wanted.known
-
-
-def _is_untouched(share: Share, here: Amounts, claim: OnHost) -> bool:
-    """Whether a share of ports or devices stays as it is, because all of it is held here."""
-    moves = claim.record.moves.values()
-    return (
-        share is not Share.HOST
-        and held_of(share, here) == held_of(share, claim.held)
-        and not any(held_of(share, held) for held in moves)
-    )
-
-
-def _is_strange(uuid: str, claim: OnHost, facts: Facts) -> bool:
-    provider = facts.providers.get(uuid)
-    if provider is None:
-        return True
-    roots = {claim.provider.root, *elsewhere(claim, facts)}
-    return provider.sharing and not provider.shares_with & roots
-
-
 def _source(row: Migration) -> tuple[str | None, str | None]:
     return row.source_host, row.source_node
 
@@ -375,7 +320,7 @@ def _kind_on_host(claim: OnHost) -> type[OnHost]:
     if agrees(claim.held, claim.wanted):
         return Right
     if not share_agrees(Share.HOST, claim.held, claim.wanted):
-        return Doubled if _is_doubled(Share.HOST, claim) else WrongAmount
+        return Doubled if is_doubled(Share.HOST, claim) else WrongAmount
     if not share_agrees(Share.PORTS, claim.held, claim.wanted):
         return _kind_of_ports(difference(Share.PORTS, claim.held, claim.wanted))
     of_devices = difference(Share.DEVICES, claim.held, claim.wanted)
@@ -393,7 +338,7 @@ def _kind_of_ports(found: Difference) -> type[OnHost]:
     return PortsMisplaced if certain and lacking == excess else PortsMissing
 
 
-def _is_doubled(share: Share, claim: OnHost) -> bool:
+def is_doubled(share: Share, claim: OnHost) -> bool:
     """Whether it holds twice everything that it should hold in this share."""
     parts = claim.wanted.of(share).parts
     twice = ExpectedAllocation(claim.instance.uuid, parts * 2)

@@ -7,7 +7,7 @@ Pure. The verdict and the remedy rest on the same value, `should_hold`.
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 
-from trueup.reconcile.claims import OnHost, elsewhere, left_by, should_hold
+from trueup.reconcile.claims import OnHost, elsewhere, left_by
 from trueup.reconcile.expected import Unknown
 from trueup.reconcile.facts import Facts, Migration
 from trueup.reconcile.findings import (
@@ -24,6 +24,7 @@ from trueup.reconcile.findings import (
 )
 from trueup.reconcile.remedies import abandoned_host, guarded_step, no_guest
 from trueup.reconcile.residence import source_is_up
+from trueup.reconcile.should_hold import should_hold
 from trueup.reconcile.steps import Guard, MigrationState, Step
 
 

@@ -16,7 +16,6 @@ from trueup.reconcile.claims import (
     claim_of,
     claims,
     moved_between,
-    should_hold,
 )
 from trueup.reconcile.expected import Unknown, agrees
 from trueup.reconcile.facts import Allocations, Amounts, Facts, InstanceRecord
@@ -42,6 +41,7 @@ from trueup.reconcile.replacing import (
     same_status,
     sources_down,
 )
+from trueup.reconcile.should_hold import should_hold
 from trueup.reconcile.steps import Step
 
 # Nova first records that a move is over, and then, in its next request, releases what its consumer
@@ -66,8 +66,8 @@ def remedy(finding: Finding, facts: Facts) -> tuple[Step, ...] | Declined:
     if isinstance(claim, OnHostOfMove):
         moves = moved_between(claim, facts).values()
         return replaced(claim, finding, facts, same_status(moves))
-    right = _right(claim, facts) if isinstance(claim, HeldByMigration) else None
-    if right is None or not isinstance(claim, HeldByMigration):
+    right = _right(claim, facts) if isinstance(claim, HeldByMigration) else Unknown("")
+    if isinstance(right, Unknown) or not isinstance(claim, HeldByMigration):
         return Declined("none of its claims is what it should hold")
     instance = claim.instance
     held = facts.holdings[instance.uuid].allocations
@@ -104,17 +104,10 @@ def _judge(claim: HeldByMigration, facts: Facts) -> Verdict:
     where = ", ".join(sorted({_where(held, facts) for held in record.moves.values()}))
     subject = Subject("instance", claim.instance.uuid)
     running = running_source(_left(claim, facts), claim, facts)
-    if right is None or running or not facts.coverage.complete:
+    if isinstance(right, Unknown) or running or not facts.coverage.complete:
         # SAFETY: a source that is up may run the guest; freeing its capacity would hide that.
         up = f"it was evacuated from {running}, which is up and may still run it" if running else ""
-        reason = (
-            facts.coverage.gap
-            or up
-            or (
-                f"none of these is what it should hold on {claim.provider.name}: "
-                f"{amounts_in_words(claim.wanted.known, names) or 'that is not known'}"
-            )
-        )
+        reason = facts.coverage.gap or up or _uncertain(claim, facts)
         return Unchecked(subject, where, f"{_in_words(record, names)}; {reason}")
     since = max((row.updated_at for row in record.migrations if row.updated_at), default=None)
     just_over = since is not None and facts.taken_at - since < timedelta(minutes=1)
@@ -138,18 +131,24 @@ def _judge(claim: HeldByMigration, facts: Facts) -> Verdict:
     )
 
 
-def _right(claim: HeldByMigration, facts: Facts) -> Amounts | None:
-    """What the instance should hold; None if that is not known.
+def _right(claim: HeldByMigration, facts: Facts) -> Amounts | Unknown:
+    """What the instance should hold, or why that is not known.
 
     It is the claim, its own or a migration's, that agrees with what is expected. If none does, it
     is what is expected, provided that this is certain.
     """
     if not claim.wanted.known:
-        return None
+        return Unknown("")
     every = (claim.held, *claim.record.moves.values())
     found = next((held for held in every if agrees(held, claim.wanted)), None)
-    right = found or should_hold(claim, facts)
-    return None if isinstance(right, Unknown) else right
+    return found or should_hold(claim, facts)
+
+
+def _uncertain(claim: HeldByMigration, facts: Facts) -> str:
+    names, right = facts.provider_names, _right(claim, facts)
+    should = amounts_in_words(claim.wanted.known, names) or "that is not known"
+    why = f"; {right.reason}" if isinstance(right, Unknown) and right.reason else ""
+    return f"none of these is what it should hold on {claim.provider.name}: {should}{why}"
 
 
 def _in_words(record: InstanceRecord, names: Mapping[str, str]) -> str:

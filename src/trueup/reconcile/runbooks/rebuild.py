@@ -9,7 +9,7 @@ gets what Nova's rules say. Nothing is left out because it was not found.
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 
-from trueup.reconcile.claims import LostInMove, OnHost, claim_of, should_hold
+from trueup.reconcile.claims import LostInMove, OnHost, claim_of
 from trueup.reconcile.defects import DEFECTS, orphaned_allocation, shelved_allocation
 from trueup.reconcile.expected import Unknown, expected, open_reasons
 from trueup.reconcile.facts import (
@@ -30,6 +30,7 @@ from trueup.reconcile.host_defaults import Hardware, HostDefaults, inventories_o
 from trueup.reconcile.nodes import IRONIC, Former, service_of, without_node
 from trueup.reconcile.observation import observation
 from trueup.reconcile.options import AuditOptions
+from trueup.reconcile.should_hold import should_hold
 from trueup.reconcile.sources.placement.sharing import members_of_sharing, with_sharing
 
 # Whom Placement counts a consumer for if it does not know: upstream's own placeholder.

@@ -1,0 +1,42 @@
+# SPDX-License-Identifier: Apache-2.0
+"""All that an instance should hold: what is kept, and when it is not certain."""
+
+from tests.reconcile.planning import facts_of
+from tests.scenarios.drafting import uuid_of
+from trueup.reconcile.claims import OnHost, claim_of
+from trueup.reconcile.expected import Unknown
+from trueup.reconcile.facts import Amounts
+from trueup.reconcile.should_hold import should_hold
+
+CLOUD = """
+cell1
+  host h1 VCPU=8 MEMORY_MB=8192
+  host h2 VCPU=8 MEMORY_MB=8192
+  server web on h1 VCPU=2 MEMORY_MB=256
+  live-migration of web from h2 completed
+provider card1 of h1 CUSTOM_FPGA=1
+provider card2 of h2 CUSTOM_FPGA=1
+holds web h1 VCPU=2 MEMORY_MB=256
+"""
+HOST = {uuid_of("h1"): {"VCPU": 2, "MEMORY_MB": 256}}
+
+
+def should(text: str) -> Amounts | Unknown:
+    facts = facts_of(CLOUD + text)
+    claim = claim_of(uuid_of("web"), facts)
+    assert isinstance(claim, OnHost)
+    return should_hold(claim, facts)
+
+
+def test_a_device_of_its_own_host_that_nothing_asks_for_is_kept():
+    card = {uuid_of("card1"): {"CUSTOM_FPGA": 1}}
+    other = "holds web card2 CUSTOM_FPGA=1\n"
+    assert should("holds web card1 CUSTOM_FPGA=1\n" + other) == HOST | card
+    assert should(other) == HOST
+
+
+def test_it_is_not_certain_whose_a_device_is_that_only_a_migration_holds_here():
+    assert should("holds live-migration-of-web card1 CUSTOM_FPGA=1\n") == Unknown(
+        "it is not known why a migration of it holds CUSTOM_FPGA"
+    )
+    assert should("holds live-migration-of-web card2 CUSTOM_FPGA=1\n") == HOST
