@@ -36,6 +36,7 @@ TESTS = (
 )
 # Of what is generated, few are enough to notice most changes.
 HISTORIES = "60"
+# Of processor time: on a busy machine the tests take long, and are no endless loop.
 SECONDS_MAX = 300
 
 _COMPARISONS: dict[type[ast.cmpop], type[ast.cmpop]] = {
@@ -234,14 +235,17 @@ class _Mutated(importlib.abc.MetaPathFinder, importlib.abc.Loader):
 
 
 def is_noticed(mutant: Mutant | None) -> bool:
-    """Whether the tests fail, in this process; it can do nothing else afterwards."""
+    """Whether the tests fail, in this process; it can do nothing else afterwards.
+
+    Without a mutant, the tests say on standard error what they do.
+    """
     import pytest
 
     if mutant:
         sys.meta_path.insert(0, _Mutated(mutant))
-    silence = os.open(os.devnull, os.O_WRONLY)
-    os.dup2(silence, 1)
-    os.dup2(silence, 2)
+        silence = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(silence, 2)
+    os.dup2(2, 1)
     os.environ["TRUEUP_HISTORIES"] = HISTORIES
     there = [test for test in TESTS if (ROOT / test).exists()]
     options = ["-q", "-x", "-p", "no:cacheprovider", "-p", "no:xdist", "-p", "no:randomly"]
@@ -252,8 +256,8 @@ def _begun(mutant: Mutant | None) -> int:
     """The id of a process that ends with 1 if the change was noticed."""
     child = os.fork()
     if child == 0:
-        # A change can make a loop endless: the alarm ends the process, which counts as noticed.
-        signal.alarm(SECONDS_MAX)
+        # A change can make a loop endless: the signal ends the process, which counts as noticed.
+        signal.setitimer(signal.ITIMER_PROF, SECONDS_MAX)
         os._exit(int(is_noticed(mutant)))
     return child
 
@@ -287,8 +291,10 @@ def main() -> int:
         importlib.import_module(name)
     found = [path for name in arguments.files or FILES for path in sorted(ROOT.glob(name))]
     mutants = [one for path in found for one in mutants_of(path) if arguments.only in str(one)]
-    if os.waitstatus_to_exitcode(os.waitpid(_begun(None), 0)[1]):
-        sys.stderr.write("The tests fail without any change.\n")
+    if code := os.waitstatus_to_exitcode(os.waitpid(_begun(None), 0)[1]):
+        too_long = f", as they take more than {SECONDS_MAX} s of processor time"
+        why = too_long if code == -signal.SIGPROF else ""
+        sys.stderr.write(f"The tests fail without any change{why}.\n")
         return 2
     left = 0
     for mutant in survivors(mutants, arguments.jobs):
