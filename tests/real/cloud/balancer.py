@@ -54,11 +54,20 @@ class Balancer:
                     _carry(client, server)
                     back.join()
             except OSError:
-                # Nobody listens there: the client is told so by its connection's end.
-                return
+                # Nobody listens there: the client is told so by its connection's end. What it sends
+                # is read, or it would be told by a reset, depending on who is first.
+                _end(client)
             finally:
                 with self._lock:
                     self._open[target] -= 1
+
+
+def _end(client: socket.socket) -> None:
+    client.settimeout(5)
+    with contextlib.suppress(OSError):
+        client.shutdown(socket.SHUT_WR)
+        while client.recv(65536):
+            pass
 
 
 def _carry(source: socket.socket, target: socket.socket) -> None:

@@ -75,3 +75,13 @@ def test_a_swap_waits_for_what_is_under_way(now):
                 answer.set()
                 assert client.recv(100) == b"old"
             swap.join()
+
+
+def test_a_client_of_a_closed_port_is_told_by_the_end_of_its_connection():
+    """And never by a reset: Nova logs the two in different words."""
+    port = free_port()
+    with balancer_at(port) as balancer:
+        balancer.send_to(free_port())
+        for _ in range(100):
+            with closing(ask(port)) as client:
+                assert client.recv(100) == b""
