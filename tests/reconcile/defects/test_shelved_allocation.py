@@ -38,3 +38,13 @@ def test_only_an_offloaded_instance_is_known_to_hold_nothing():
 def test_a_silent_cell_may_have_it_on_a_host():
     cloud = CLOUD.format("state=shelved_offloaded", "cell2 silent")
     assert "cell2 did not answer" in reason(shelved_allocation, cloud)
+
+
+def test_if_only_its_migration_holds_something_only_that_is_released():
+    more = "  resize of web from h1 error\nholds resize-of-web h1 VCPU=1"
+    cloud = CLOUD.replace("holds web h1 VCPU=2 MEMORY_MB=256\n", "")
+    offloaded = cloud.format("state=shelved_offloaded", more)
+    assert left_with(steps(shelved_allocation, offloaded)) == {uuid_of("resize-of-web"): None}
+    assert "is on no host and holds VCPU=1 on h1, should" in reason(
+        shelved_allocation, cloud.format("state=error", more)
+    )
