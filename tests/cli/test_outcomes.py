@@ -15,13 +15,12 @@ from trueup.reconcile.sources.errors import Unreachable
 FIRST, SECOND, THIRD = planned().steps
 
 
-def run_of(outcomes, finished: bool = False) -> Run:
-    return Run("a-run", 3, finished, iter(outcomes))
+def run_of(outcomes, finished: bool = False, attempted=()) -> Run:
+    return Run("a-run", 3, finished, iter(outcomes), lambda: attempted)
 
 
 def outcomes_then(error: BaseException):
     yield FIRST, Outcome(FIRST.id, "done")
-    yield SECOND, Outcome(SECOND.id, "unknown", "no answer")
     raise error
 
 
@@ -31,10 +30,12 @@ def outcomes_then(error: BaseException):
     ids=lambda error: type(error).__name__,
 )
 def test_a_run_that_stops_says_how_far_it_came(capsys, error):
+    """Also of a write that is under way, whose outcome nobody waited for."""
+    attempted = [(FIRST, Outcome(FIRST.id, "done")), (SECOND, Outcome(SECOND.id, "unknown"))]
     with pytest.raises(type(error)):
-        follow(run_of(outcomes_then(error)), lambda *_: None)
+        follow(run_of(outcomes_then(error), attempted=attempted), lambda *_: None)
     reported = capsys.readouterr().err
-    assert "Run a-run stopped at step 3 of 3." in reported
+    assert "Run a-run stopped at step 2 of 3." in reported
     assert "Run a-run: 1 step done, 0 refused, 1 unknown." in reported
     assert "trueup undo a-run" in reported
 

@@ -12,9 +12,11 @@ from tests.reconcile.small import Small
 from trueup.reconcile.audit import audit
 from trueup.reconcile.clock import now
 from trueup.reconcile.collect import collect
+from trueup.reconcile.journals import runs as runs_in
 from trueup.reconcile.observation import CHANGED, IntervalInvalid, ObservedTooSoon
 from trueup.reconcile.options import AuditOptions
-from trueup.reconcile.runs import Observer, plan, plan_of_facts
+from trueup.reconcile.report.tables import RUNS_COLUMNS, runs_table
+from trueup.reconcile.runs import Observer, applied, plan, plan_of_facts
 from trueup.reconcile.sources.nova.contract import CellContents, CountInstances, NovaCell
 
 INTERVAL = timedelta(hours=1)
@@ -55,6 +57,29 @@ def test_an_old_first_observation_is_not_waited_for(small):
     assert len(planned.plan.steps) == len(first.findings) == 4
     assert planned.plan.first_at == first.taken_at
     assert planned.plan.made_at == planned.second.audit.taken_at
+
+
+def test_a_run_that_is_interrupted_knows_the_write_that_is_under_way(small, monkeypatch):
+    looking = observer(small)
+    first = replace(looking.observe().audit, taken_at=now() - INTERVAL)
+    planned = plan(looking, first, INTERVAL, lambda _: None).plan
+    send = small.cloud.placement.send
+
+    def interrupted(method: str, path: str, *rest: Any) -> Any:
+        if planned.steps[1].consumers[0] in path:
+            raise KeyboardInterrupt
+        return send(method, path, *rest)
+
+    monkeypatch.setattr(small.cloud.placement, "send", interrupted)
+    with applied(planned, small.cloud, small.folder / "journal") as run:
+        assert run.attempted() == ()
+        with pytest.raises(KeyboardInterrupt):
+            list(run.outcomes)
+        found = run.attempted()
+    assert [step.id for step, _ in found] == [step.id for step in planned.steps[:2]]
+    assert [outcome.result for _, outcome in found] == ["done", "unknown"]
+    [row] = runs_table(runs_in(small.folder / "journal"))[1]
+    assert dict(zip(RUNS_COLUMNS, row, strict=True)).items() >= {"Unknown": 1, "Open": 2}.items()
 
 
 def test_no_interval_is_refused_before_anything_is_read(small):

@@ -36,7 +36,7 @@ def follow(run: Run, report: Report) -> list[StepOutcome]:
             report("steps", len(outcomes), run.steps)
     except BaseException:
         say(f"Run {run.name} stopped at step {min(len(outcomes) + 1, run.steps)} of {run.steps}.")
-        conclude(run, outcomes)
+        conclude(run, run.attempted())
         say("To continue it: apply the same plan again.")
         raise
     return outcomes

@@ -193,6 +193,16 @@ class Journal:
             if self.is_done(step.id) and step.id not in self._taken_back
         )
 
+    @property
+    def attempted(self) -> tuple[StepOutcome, ...]:
+        """The steps that were attempted so far, in order; without an outcome a step is unknown."""
+        pairs = ((step, self._outcomes.get(step.id)) for step in self.plan.steps)
+        return tuple(
+            (step, outcome or Outcome(step.id, "unknown"))
+            for step, outcome in pairs
+            if outcome or step.id in self._intended
+        )
+
     def intend(self, step: Step) -> None:
         """Put on disk that this step is about to be written."""
         self._append(_Intended(at=now(), step=step.id))

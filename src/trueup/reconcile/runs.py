@@ -212,14 +212,16 @@ def plan_of_facts(
 class Run:
     """A run in progress: each step is attempted when the iterator asks for its outcome.
 
-    `finished`: every step was done before. `name` is empty if there is nothing to do. `open` are
-    the steps of the undone run that may or may not have been written: that is not known yet.
+    `finished`: every step was done before. `name` is empty if there is nothing to do. `attempted`
+    says how far it is: also steps whose outcome nobody has asked for, and a write under way. `open`
+    are the steps of the undone run that may or may not have been written: that is not known yet.
     """
 
     name: str
     steps: int
     finished: bool
     outcomes: Iterator[StepOutcome]
+    attempted: Callable[[], Sequence[StepOutcome]]
     open: tuple[Step, ...] = ()
 
 
@@ -232,8 +234,12 @@ def applied(plan: Plan, cloud: Cloud, folder: Path, pace: Pace = ONE_BY_ONE) -> 
     """
     require_answers(plan, cloud)
     with applying(plan, folder, origin(cloud)) as journal:
-        outcomes = apply(cloud, journal, pace)
-        yield Run(journal.run, len(plan.steps), journal.finished, outcomes)
+        yield _run(journal, apply(cloud, journal, pace))
+
+
+def _run(journal: Journal, outcomes: Iterator[StepOutcome]) -> Run:
+    steps = len(journal.plan.steps)
+    return Run(journal.run, steps, journal.finished, outcomes, lambda: journal.attempted)
 
 
 @contextmanager
@@ -241,7 +247,7 @@ def continued(run: str, cloud: Cloud, folder: Path) -> Iterator[Run]:
     """A run that was interrupted, taken up where it stopped. Raises as `applied`, RunUnknown."""
     with reopened(run, folder) as journal:
         require_answers(journal.plan, cloud)
-        yield Run(run, len(journal.plan.steps), journal.finished, apply(cloud, journal))
+        yield _run(journal, apply(cloud, journal))
 
 
 def closed(run: str, cloud: Cloud, folder: Path) -> None:
@@ -281,7 +287,7 @@ def undone(
         refuse_too_large(plan, chosen.limit)
         open_steps = tuple(step for step in original.plan.steps if original.fate_open(step))
         if not plan.steps:
-            yield Run("", 0, True, iter(()), open_steps)
+            yield Run("", 0, True, iter(()), tuple, open_steps)
             return
         with applied(plan, cloud, folder, pace) as undo:
             yield replace(undo, outcomes=_marking(undo, original), open=open_steps)

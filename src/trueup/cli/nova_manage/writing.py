@@ -3,7 +3,7 @@
 
 import argparse
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import timedelta
 from pathlib import Path
@@ -97,14 +97,14 @@ class Writing:
                     outcomes.append(outcome)
                     report("steps", len(outcomes), run.steps)
             finally:
-                self._name(run.name, outcomes)
+                self._name(run.name, run.attempted())
         return outcomes
 
     @property
     def _pace(self) -> Pace:
         return Pace(self.concurrency)
 
-    def _name(self, run: str, outcomes: list[StepOutcome]) -> None:
+    def _name(self, run: str, outcomes: Sequence[StepOutcome]) -> None:
         results = Counter(outcome.result for _, outcome in outcomes)
         if results["done"] or results["unknown"]:
             steps = counted(results["done"], "step")

@@ -105,10 +105,12 @@ def run_table(journal: Journal) -> Table:
 
 
 def step_result(step: Step, journal: Journal) -> str:
-    """How a step of a run ended, or that it is open, or was taken back."""
-    outcome = journal.outcome_of(step)
+    """How a step of a run ended, or that it was taken back; `open`: it was not attempted."""
     if journal.taken_back_by(step):
         return "taken back"
+    if journal.fate_open(step):
+        return "unknown"
+    outcome = journal.outcome_of(step)
     return outcome.result if outcome else "open"
 
 
