@@ -44,6 +44,7 @@ def test_noauth2_is_no_authentication(tmp_path):
         (("--config-file", "/nowhere"), 2, "/nowhere"),
         (("--config-file", "a", "--database", "b"), 2, "use one of them"),
         (("--state-dir", "/proc/nowhere"), 2, "Choose another one with --state-dir"),
+        (("--state-dir", "a", "--database", "b"), 2, "--state-dir would be ignored"),
     ],
 )
 def test_what_cannot_be_is_one_line(words, code, said):
@@ -68,6 +69,13 @@ def test_a_database_without_tables_is_one_line(tmp_path, monkeypatch):
     ran = trueup("serve")
     assert ran.code == 2
     assert "Run 'trueup-manage db sync'" in ran.err
+
+
+def test_a_folder_is_not_ignored_beside_a_database_that_is_configured(tmp_path, monkeypatch):
+    monkeypatch.setenv("OS_PLACEMENT_DATABASE__CONNECTION", f"sqlite:///{tmp_path}/empty.sqlite")
+    ran = trueup("serve", "--state-dir", tmp_path)
+    assert (ran.code, ran.err.count("\n")) == (2, 1)
+    assert "--state-dir would be ignored" in ran.err
 
 
 @pytest.mark.parametrize("option", ["--port", "--workers", "--threads"])

@@ -49,7 +49,9 @@ class ServeCommand(Command):
             insecure=parsed_args.insecure,
         )
         try:
-            service = serving.choose(words, parsed_args.database, parsed_args.state_dir)
+            folder = parsed_args.state_dir or state_folder()
+            named = parsed_args.state_dir is not None
+            service = serving.choose(words, parsed_args.database, folder, folder_named=named)
             serving.serve(service, listen, lambda line: say(f"trueup: {line}"))
         except serving.Unusable as error:
             say(f"trueup: {error}")
@@ -77,7 +79,6 @@ def _add_what(group: Any) -> None:
         "--state-dir",
         metavar="DIR",
         type=Path,
-        default=state_folder(),
         help="where the embedded database is kept "
         "(default: $TRUEUP_STATE_DIR, or trueup in $XDG_STATE_HOME)",
     )

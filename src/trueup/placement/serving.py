@@ -81,21 +81,23 @@ class ListenOptions:
     """Listen on other interfaces than loopback even without authentication."""
 
 
-def choose(words: Sequence[str], database_url: str | None, folder: Path) -> Service:
+def choose(
+    words: Sequence[str], database_url: str | None, folder: Path, folder_named: bool = False
+) -> Service:
     """placement.conf's service if the words, files or variables name a database; else embedded.
 
-    `folder` is where a new embedded database is kept. Raises Unusable.
+    `folder` is where a new embedded database is kept. Raises Unusable, also if an operator named
+    the folder and it would be ignored.
     """
     if database_url and words:
         raise Unusable("--database and --config-file name two services: use one of them.")
-    if database_url:
-        return Service((), database_url)
-    try:
-        found = config.read(config.load(words))
-    except ConfigurationUnusable as error:
-        raise Unusable(str(error)) from error
-    if found.database_url or words:
-        return Service(tuple(words), None)
+    if named := _named(words, database_url):
+        if folder_named:
+            raise Unusable(
+                "--state-dir would be ignored: --database, placement.conf or the environment names "
+                "the database. Leave one of them out."
+            )
+        return named
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
@@ -104,6 +106,17 @@ def choose(words: Sequence[str], database_url: str | None, folder: Path) -> Serv
             "Choose another one with --state-dir."
         ) from error
     return Service((), f"sqlite:///{folder.absolute() / 'placement.sqlite'}")
+
+
+def _named(words: Sequence[str], database_url: str | None) -> Service | None:
+    """The service whose database is named; None: no option, file or variable names one."""
+    if database_url:
+        return Service((), database_url)
+    try:
+        found = config.read(config.load(words))
+    except ConfigurationUnusable as error:
+        raise Unusable(str(error)) from error
+    return Service(tuple(words), None) if found.database_url or words else None
 
 
 def serve(service: Service, listen: ListenOptions, say: Callable[[str], None]) -> None:

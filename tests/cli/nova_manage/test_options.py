@@ -41,6 +41,11 @@ def test_a_port_without_its_provider_is_refused(parser, value, capsys) -> None:
     ("words", "line"),
     [
         (["audit", "--limit", "3"], "--limit would be ignored without --delete."),
+        (["audit", "--concurrency", "4"], "--concurrency would be ignored without --delete."),
+        (
+            ["heal_allocations", "--dry-run", "--concurrency", "2"],
+            "--concurrency would be ignored with --dry-run.",
+        ),
         (
             ["heal_allocations", "--skip-port-allocations", "--port-provider", "port=provider"],
             "--port-provider would be ignored with --skip-port-allocations.",

@@ -13,7 +13,7 @@ from uuid import UUID
 
 from trueup.cli.exits import explained
 from trueup.cli.nova_manage.output import ERROR, Invalid, Output
-from trueup.cli.nova_manage.writing import Writing, confirmed, interval_of, observed
+from trueup.cli.nova_manage.writing import Writing, confirmed, interval_of, observed, pace_of
 from trueup.reconcile.collect.selection import EVERYTHING, Selection, SelectionUnknown
 from trueup.reconcile.defects import (
     evacuation_residue,
@@ -79,8 +79,9 @@ def audit(
 
 def refuse(arguments: argparse.Namespace) -> None:
     """Raise Invalid for an option that would be ignored, and a uuid that no provider can have."""
-    if not arguments.delete and arguments.limit is not None:
-        raise Invalid("--limit would be ignored without --delete.")
+    for option in ("limit", "concurrency"):
+        if not arguments.delete and getattr(arguments, option) is not None:
+            raise Invalid(f"--{option} would be ignored without --delete.")
     if arguments.provider_uuid is None:
         return
     try:
@@ -147,7 +148,7 @@ def _released(
     plan: Plan, cloud: Cloud, arguments: argparse.Namespace, output: Output
 ) -> dict[str, str]:
     """Apply the plan; how each step ended."""
-    writing = Writing(cloud, arguments.state_dir, arguments.concurrency, output)
+    writing = Writing(cloud, arguments.state_dir, pace_of(arguments), output)
     return {step.id: outcome.result for step, outcome in writing.apply(plan)}
 
 

@@ -20,7 +20,7 @@ from trueup.cli.nova_manage.heal_report import (
 )
 from trueup.cli.nova_manage.heal_verdicts import Planned
 from trueup.cli.nova_manage.output import Invalid, Output
-from trueup.cli.nova_manage.writing import Writing, confirmed, interval_of, observed
+from trueup.cli.nova_manage.writing import Writing, confirmed, interval_of, observed, pace_of
 from trueup.reconcile.collect import with_holdings
 from trueup.reconcile.collect.selection import EVERYTHING, Selection, SelectionUnknown
 from trueup.reconcile.facts import NEUTRON, Facts
@@ -77,6 +77,8 @@ def refuse(arguments: argparse.Namespace) -> None:
         raise Invalid(lines.FORCE_NEEDS_INSTANCE)
     if arguments.skip_port_allocations and arguments.port_provider:
         raise Invalid("--port-provider would be ignored with --skip-port-allocations.")
+    if arguments.dry_run and arguments.concurrency is not None:
+        raise Invalid("--concurrency would be ignored with --dry-run.")
     _count(arguments)
 
 
@@ -212,7 +214,7 @@ def _written(
     planned: Plan, cloud: Cloud, arguments: argparse.Namespace, output: Output
 ) -> dict[str, Outcome]:
     """Apply the plan; how the step of each instance ended."""
-    writing = Writing(cloud, arguments.state_dir, arguments.concurrency, output)
+    writing = Writing(cloud, arguments.state_dir, pace_of(arguments), output)
     outcomes = writing.apply(planned)
     by_id = {one.id: one for one in planned.findings}
     return {

@@ -8,6 +8,8 @@ from trueup.cli.judging import add_audit_options
 from trueup.cli.verb import add_state_option
 
 CATEGORY = "placement"
+# How many steps are written side by side, if --concurrency does not say.
+CONCURRENCY = 4
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
@@ -137,8 +139,7 @@ def _add_writing_options(own: argparse._ArgumentGroup) -> None:
         "--concurrency",
         metavar="STEPS",
         type=int,
-        default=4,
-        help="how many steps are written side by side (default: %(default)s)",
+        help=f"how many steps are written side by side (default: {CONCURRENCY})",
     )
     own.add_argument(
         "--placement-database",

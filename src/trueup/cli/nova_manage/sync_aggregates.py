@@ -13,7 +13,7 @@ import msgspec
 
 from trueup.cli.nova_manage.heal_lines import PLACEMENT_SILENT
 from trueup.cli.nova_manage.output import ERROR, Output
-from trueup.cli.nova_manage.writing import ADDING_SECONDS, Writing, confirmed, observed
+from trueup.cli.nova_manage.writing import ADDING_SECONDS, Writing, confirmed, observed, pace_of
 from trueup.reconcile.collect.selection import EVERYTHING
 from trueup.reconcile.defects import aggregate_drift
 from trueup.reconcile.facts import Facts, HostAggregate
@@ -84,7 +84,7 @@ def _synchronized(
             "does not take them out, and neither does this command; 'trueup plan' does."
         )
     plan: Plan = replace(result.plan, steps=steps, effects=())
-    writing = Writing(cloud, arguments.state_dir, arguments.concurrency, output)
+    writing = Writing(cloud, arguments.state_dir, pace_of(arguments), output)
     outcomes = writing.apply(plan)
     return result.second.facts, {
         uuid: outcome for step, outcome in outcomes for uuid in step.subjects

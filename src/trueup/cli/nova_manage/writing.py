@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from datetime import timedelta
 from pathlib import Path
 
+from trueup.cli.nova_manage.options import CONCURRENCY
 from trueup.cli.nova_manage.output import Output
 from trueup.cli.progress import progress, wait
 from trueup.reconcile.collect.selection import Selection
@@ -77,13 +78,18 @@ def interval_of(arguments: argparse.Namespace, findings: Iterable[Finding], writ
     return ADDING_SECONDS if adding else INTERVAL_SECONDS
 
 
+def pace_of(arguments: argparse.Namespace) -> Pace:
+    """What --concurrency says, or as it is without it."""
+    return Pace(arguments.concurrency or CONCURRENCY)
+
+
 @dataclass(frozen=True, slots=True)
 class Writing:
     """Where a stand-in writes to, and where its journal is kept."""
 
     cloud: Cloud
     folder: Path
-    concurrency: int
+    pace: Pace
     output: Output
 
     def apply(self, steps: Plan) -> list[StepOutcome]:
@@ -91,7 +97,7 @@ class Writing:
         if not steps.steps:
             return []
         outcomes: list[StepOutcome] = []
-        with progress() as report, applied(steps, self.cloud, self.folder, self._pace) as run:
+        with progress() as report, applied(steps, self.cloud, self.folder, self.pace) as run:
             try:
                 for outcome in run.outcomes:
                     outcomes.append(outcome)
@@ -99,10 +105,6 @@ class Writing:
             finally:
                 self._name(run.name, run.attempted())
         return outcomes
-
-    @property
-    def _pace(self) -> Pace:
-        return Pace(self.concurrency)
 
     def _name(self, run: str, outcomes: Sequence[StepOutcome]) -> None:
         results = Counter(outcome.result for _, outcome in outcomes)
