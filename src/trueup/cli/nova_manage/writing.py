@@ -80,7 +80,8 @@ def interval_of(arguments: argparse.Namespace, findings: Iterable[Finding], writ
 
 def pace_of(arguments: argparse.Namespace) -> Pace:
     """What --concurrency says, or as it is without it."""
-    return Pace(arguments.concurrency or CONCURRENCY)
+    steps = arguments.concurrency
+    return Pace(CONCURRENCY if steps is None else steps)
 
 
 @dataclass(frozen=True, slots=True)
