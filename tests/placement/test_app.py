@@ -201,5 +201,5 @@ def test_the_schema_is_made_at_the_start_if_so_configured(fresh_database):
 
 
 def test_a_database_is_needed():
-    with pytest.raises(config.ConfigurationUnusable, match="connection in group"):
+    with pytest.raises(config.ConfigurationUnusable, match="no database is named"):
         app.make_service(config.from_mapping(NOAUTH))

@@ -101,7 +101,7 @@ def test_a_file_that_is_named_must_be_there(tmp_path):
 @pytest.mark.parametrize(
     ("url", "words"),
     [
-        (None, r"value required for option connection in group \[placement_database\]"),
+        (None, r"no database is named. Set the option 'connection' in \[placement_database\]"),
         ("nonsense", "cannot be used"),
         ("nosuchdatabase://host/name", "cannot be used"),
         ("mysql+nosuchdriver://host/name", "cannot be used"),
