@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """An explanation of `trueup why` in words: its verdict, and each filter as the query has it."""
 
-from functools import singledispatch
-
 from trueup.placement.index.why import filters
 from trueup.placement.index.why.explain import Explanation
 
@@ -16,62 +14,41 @@ def verdict(found: Explanation) -> str:
     return f"No host is left after {text}: it leaves out the last {decisive.lost} of {found.hosts}."
 
 
-@singledispatch
-def text_of(one: object) -> str:
+def text_of(one: filters.Filter) -> str:
     """A filter as the query has it."""
-    raise NotImplementedError(type(one).__name__)
+    match one:
+        case filters.RootRequired():
+            return f"root_required={one.name}"
+        case filters.RootForbidden():
+            return f"root_required={_none_of(one.names)}"
+        case filters.Isolate():
+            return "group_policy=isolate"
+        case filters.SameSubtree():
+            return f"same_subtree={','.join(sorted(one.suffixes))}"
+        case _:
+            return _text_in_group(one)
 
 
-@text_of.register
-def _(one: filters.Resource) -> str:
-    return f"resources{one.suffix}={one.name}:{one.amount}"
-
-
-@text_of.register
-def _(one: filters.RequiredTrait) -> str:
-    return f"required{one.suffix}={_any_of(one.any_of)}"
-
-
-@text_of.register
-def _(one: filters.ForbiddenTraits) -> str:
-    return f"required{one.suffix}={','.join(f'!{name}' for name in sorted(one.names))}"
-
-
-@text_of.register
-def _(one: filters.MemberOf) -> str:
-    return f"member_of{one.suffix}={_any_of(one.any_of)}"
-
-
-@text_of.register
-def _(one: filters.NotMemberOf) -> str:
-    return f"member_of{one.suffix}=!{_any_of(one.aggregates)}"
-
-
-@text_of.register
-def _(one: filters.InTree) -> str:
-    return f"in_tree{one.suffix}={one.uuid}"
-
-
-@text_of.register
-def _(one: filters.RootRequired) -> str:
-    return f"root_required={one.name}"
-
-
-@text_of.register
-def _(one: filters.RootForbidden) -> str:
-    return f"root_required={','.join(f'!{name}' for name in sorted(one.names))}"
-
-
-@text_of.register
-def _(_one: filters.Isolate) -> str:
-    return "group_policy=isolate"
-
-
-@text_of.register
-def _(one: filters.SameSubtree) -> str:
-    return f"same_subtree={','.join(sorted(one.suffixes))}"
+def _text_in_group(one: filters.GroupFilter) -> str:
+    match one:
+        case filters.Resource():
+            return f"resources{one.suffix}={one.name}:{one.amount}"
+        case filters.RequiredTrait():
+            return f"required{one.suffix}={_any_of(one.any_of)}"
+        case filters.ForbiddenTraits():
+            return f"required{one.suffix}={_none_of(one.names)}"
+        case filters.MemberOf():
+            return f"member_of{one.suffix}={_any_of(one.any_of)}"
+        case filters.NotMemberOf():
+            return f"member_of{one.suffix}=!{_any_of(one.aggregates)}"
+        case filters.InTree():
+            return f"in_tree{one.suffix}={one.uuid}"
 
 
 def _any_of(names: frozenset[str]) -> str:
     listed = ",".join(sorted(names))
     return f"in:{listed}" if len(names) > 1 else listed
+
+
+def _none_of(names: frozenset[str]) -> str:
+    return ",".join(f"!{name}" for name in sorted(names))

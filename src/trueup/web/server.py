@@ -45,8 +45,7 @@ def serving(host: str, port: int, answer: Callable[[Request], Answer]) -> Iterat
     """
 
     class Handler(_Handler):
-        def answer(self, request: Request) -> Answer:
-            return answer(request)
+        respond = staticmethod(answer)
 
     try:
         server = (_Server6 if ":" in host else _Server)((host, port), Handler)
@@ -65,9 +64,7 @@ def serving(host: str, port: int, answer: Callable[[Request], Answer]) -> Iterat
 class _Handler(BaseHTTPRequestHandler):
     timeout = _CLIENT_SECONDS
     server_version, sys_version = "trueup", ""
-
-    def answer(self, request: Request) -> Answer:
-        raise NotImplementedError
+    respond: Callable[[Request], Answer]
 
     def do_GET(self) -> None:
         self._send(with_content=True)
@@ -77,7 +74,7 @@ class _Handler(BaseHTTPRequestHandler):
 
     def _send(self, with_content: bool) -> None:
         path, _, query = self.path.partition("?")
-        answer = self.answer(Request(path, query, self.headers.get("Host", "")))
+        answer = self.respond(Request(path, query, self.headers.get("Host", "")))
         self.send_response(answer.status)
         self.send_header("Content-Type", answer.kind)
         self.send_header("Content-Length", str(len(answer.content)))

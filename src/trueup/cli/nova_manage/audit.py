@@ -28,7 +28,7 @@ from trueup.reconcile.observation import Observation
 from trueup.reconcile.options import AuditOptions
 from trueup.reconcile.plan import LimitExceeded, Plan, refuse_too_large
 from trueup.reconcile.sources.cloud import Cloud
-from trueup.reconcile.steps import Step, held_in
+from trueup.reconcile.steps import State, Step, held_in
 
 RELEASED = frozenset(
     {
@@ -139,8 +139,8 @@ def _orphans(plan: Plan | None, facts: Facts, provider: str | None) -> Iterator[
             yield one
 
 
-def _kept(consumer: str, provider: str, after: object) -> bool:
-    held = held_in(after).get(consumer)  # type: ignore[arg-type]  # a state, whatever its kind
+def _kept(consumer: str, provider: str, after: State | None) -> bool:
+    held = held_in(after).get(consumer)
     return held is not None and provider in held.amounts
 
 

@@ -58,7 +58,11 @@ class Defect(Protocol):
 
     @property
     def SEVERITIES(self) -> tuple[Severity, ...]:  # noqa: N802 (a constant of each module)
-        """The severities that its findings may have, worst first."""
+        """The severities that its findings may have, worst first.
+
+        Each module has it as a constant, therefore the name in capitals. A property lets the tuple
+        be of any length: mypy asks for exactly the declared type of a plain attribute.
+        """
 
     def find(self, facts: Facts, options: AuditOptions) -> Iterator[Verdict]: ...
 

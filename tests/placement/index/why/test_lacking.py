@@ -3,7 +3,17 @@ import numpy as np
 import pytest
 
 from tests.placement.index.clouds import Host, view_of
-from trueup.placement.index.why.filters import ForbiddenTraits, MemberOf, RequiredTrait
+from trueup.placement.index.why.filters import (
+    ForbiddenTraits,
+    InTree,
+    Isolate,
+    MemberOf,
+    NotMemberOf,
+    RequiredTrait,
+    RootForbidden,
+    RootRequired,
+    SameSubtree,
+)
 from trueup.placement.index.why.lacking import NearMiss, lacking, nearest
 
 HOSTS = [
@@ -20,6 +30,12 @@ HOSTS = [
         (ForbiddenTraits("", frozenset({"RED", "FAST"})), "has RED"),
         (MemberOf("", frozenset({"rack"})), "is a member, but not together"),
         (MemberOf("", frozenset({"nobody"})), "in none of the aggregates"),
+        (NotMemberOf("", frozenset({"rack"})), "in a forbidden aggregate"),
+        (InTree("", "other"), "another tree"),
+        (RootRequired("RED"), "its root has no RED"),
+        (RootForbidden(frozenset({"RED"})), "its root has"),
+        (Isolate(), "too few providers"),
+        (SameSubtree(frozenset({"_NIC"})), "no subtree has room"),
     ],
 )
 def test_the_whole_tree_is_looked_at(asked, says):
@@ -29,8 +45,3 @@ def test_the_whole_tree_is_looked_at(asked, says):
     assert nearest(asked, np.array([root]), view, 3) == (
         NearMiss("host", lacking(asked, root, view)),
     )
-
-
-def test_every_filter_has_words():
-    with pytest.raises(NotImplementedError):
-        lacking(object(), 0, view_of(HOSTS))

@@ -83,7 +83,12 @@ class SameSubtree:
     suffixes: frozenset[str]
 
 
-Filter = InGroup | RootRequired | RootForbidden | Isolate | SameSubtree
+AmountlessFilter = (
+    RequiredTrait | ForbiddenTraits | MemberOf | NotMemberOf | InTree
+    | RootRequired | RootForbidden | Isolate | SameSubtree
+)  # fmt: skip
+GroupFilter = Resource | RequiredTrait | ForbiddenTraits | MemberOf | NotMemberOf | InTree
+Filter = Resource | AmountlessFilter
 
 
 def filters_of(request: CandidateRequest) -> tuple[Filter, ...]:

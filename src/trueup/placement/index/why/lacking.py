@@ -3,13 +3,13 @@
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from functools import singledispatch
 
 import numpy as np
 
 from trueup.placement.index.view.columns import InventoryColumns, View
 from trueup.placement.index.view.forest import Positions
 from trueup.placement.index.why.filters import (
+    AmountlessFilter,
     Filter,
     ForbiddenTraits,
     InTree,
@@ -103,62 +103,32 @@ def _shortage(asked: Resource, inventory: InventoryColumns, entry: int) -> str:
     return f"{asked.name}: {free} free, {_ELSEWHERE}"
 
 
-@singledispatch
-def lacking(one: object, _root: int, _view: View) -> str:
+def lacking(one: AmountlessFilter, root: int, view: View) -> str:
     """What a host lacks for a filter that is of no amount."""
-    raise NotImplementedError(type(one).__name__)
-
-
-@lacking.register
-def _(one: RequiredTrait, root: int, view: View) -> str:
-    words = " or ".join(sorted(one.any_of))
-    if any(name in one.any_of for name in _traits(root, view)):
-        return f"has {words}, {_ELSEWHERE}"
-    return f"no {words}"
-
-
-@lacking.register
-def _(one: ForbiddenTraits, root: int, view: View) -> str:
-    found = sorted(one.names.intersection(_traits(root, view)))
-    return f"has {', '.join(found) or 'a forbidden trait in a tree that shares with it'}"
-
-
-@lacking.register
-def _(one: MemberOf, root: int, view: View) -> str:
-    if _is_member(one.any_of, root, view):
-        return f"is a member, {_ELSEWHERE}"
-    return "in none of the aggregates"
-
-
-@lacking.register
-def _(_one: NotMemberOf, _root: int, _view: View) -> str:
-    return "in a forbidden aggregate"
-
-
-@lacking.register
-def _(_one: InTree, _root: int, _view: View) -> str:
-    return "another tree"
-
-
-@lacking.register
-def _(one: RootRequired, _root: int, _view: View) -> str:
-    return f"its root has no {one.name}"
-
-
-@lacking.register
-def _(one: RootForbidden, root: int, view: View) -> str:
-    found = one.names.intersection(view.traits_of.get(root, ()))
-    return f"its root has {', '.join(sorted(found))}"
-
-
-@lacking.register
-def _(_one: Isolate, _root: int, _view: View) -> str:
-    return "too few providers for groups of their own"
-
-
-@lacking.register
-def _(_one: SameSubtree, _root: int, _view: View) -> str:
-    return "no subtree has room for all of these groups"
+    match one:
+        case RequiredTrait():
+            words = " or ".join(sorted(one.any_of))
+            has = any(name in one.any_of for name in _traits(root, view))
+            return f"has {words}, {_ELSEWHERE}" if has else f"no {words}"
+        case ForbiddenTraits():
+            found = sorted(one.names.intersection(_traits(root, view)))
+            return f"has {', '.join(found) or 'a forbidden trait in a tree that shares with it'}"
+        case MemberOf():
+            is_member = _is_member(one.any_of, root, view)
+            return f"is a member, {_ELSEWHERE}" if is_member else "in none of the aggregates"
+        case NotMemberOf():
+            return "in a forbidden aggregate"
+        case InTree():
+            return "another tree"
+        case RootRequired():
+            return f"its root has no {one.name}"
+        case RootForbidden():
+            of_root = one.names.intersection(view.traits_of.get(root, ()))
+            return f"its root has {', '.join(sorted(of_root))}"
+        case Isolate():
+            return "too few providers for groups of their own"
+        case SameSubtree():
+            return "no subtree has room for all of these groups"
 
 
 def _traits(root: int, view: View) -> set[str]:
