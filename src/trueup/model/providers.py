@@ -40,7 +40,7 @@ class Provider:
     uuid: str
     name: str
     generation: int
-    root_uuid: str
+    root_uuid: str | None
     parent_uuid: str | None = None
     root_id: int = 0
     modified_at: datetime | None = None

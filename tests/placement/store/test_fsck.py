@@ -103,7 +103,7 @@ def test_a_healthy_ledger_has_no_findings(damaged):
 
 
 def test_a_consumer_without_a_row_gets_one_and_keeps_what_it_holds(damaged):
-    database = damaged(HOLD(7, 1, "lost", 10000, 3), HOLD(8, 1, "lost", 10000, 1))
+    database = damaged(HOLD(7, 1, "lost", 10000, 3))
     assert found(database) == [("ownerless_allocation", "consumer lost", True)]
     check_repaired(database)
     owner = (
@@ -259,6 +259,21 @@ def test_forms_of_one_uuid_are_merged_and_added_up(damaged, row):
     assert value(database, f"SELECT count(*) {mine}") == 1
     assert value(database, f"SELECT used {mine}") == 6
     assert value(database, "SELECT count(*) FROM consumers") == 1
+    assert value(database, "SELECT generation FROM consumers") == 2
+    assert value(database, "SELECT generation FROM resource_providers WHERE id = 1") == 4
+
+
+def test_rows_of_one_consumer_provider_and_class_are_added_up(damaged):
+    """Requests show one of them, and count both."""
+    database = damaged(HOLD(77, 1, DASHED, 10000, 3), HOLD(78, 2, DASHED, 10001, 1))
+    assert ("repeated_allocation", f"consumer {DASHED}", True) in found(database)
+    [finding, *_] = fsck.examine(database)
+    assert finding.evidence == "has several rows for one provider and class, 1 times"
+    fsck.repair(database, NOBODY)
+    assert [one[0] for one in found(database)] == ["allocation_without_inventory"]
+    mine = f"FROM allocations WHERE consumer_id = '{DASHED}' AND resource_provider_id = 1"
+    assert value(database, f"SELECT count(*) {mine}") == 1
+    assert value(database, f"SELECT used {mine}") == 5
     assert value(database, "SELECT generation FROM consumers") == 2
     assert value(database, "SELECT generation FROM resource_providers WHERE id = 1") == 4
 

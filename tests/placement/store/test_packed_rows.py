@@ -6,12 +6,12 @@ from sqlalchemy import insert, select
 
 from trueup.placement.store import schema
 from trueup.placement.store.engine.database import Database
-from trueup.placement.store.packed_rows import joined, rows_of, time_of
+from trueup.placement.store.packed_rows import joined, packed, parts_of, rows_of, time_of
 from trueup.placement.store.tables import providers
 
 MADE_AT = datetime(2001, 2, 3, 4, 5, 6)
 PROVIDERS = (
-    {"uuid": "a", "name": "of two\nlines", "generation": 7, "created_at": MADE_AT},
+    {"uuid": "a", "name": "of two\nlines|", "generation": 7, "created_at": MADE_AT},
     {"uuid": "b", "name": None, "generation": 0, "created_at": None},
     {"uuid": "c", "name": "", "generation": 0, "created_at": datetime(2001, 2, 3, 4, 5, 7)},
 )
@@ -24,14 +24,16 @@ def test_rows_come_back_in_their_order(database_url: str) -> None:
         for row in reversed(PROVIDERS):
             tx.execute(insert(providers).values(**row))
         texts = tx.scalars(select(joined(*PARTS)).group_by(providers.c.id % 2)).all()
+        one = tx.scalar(select(packed(*PARTS)).where(providers.c.uuid == "b")) or ""
         nothing = tx.scalars(select(joined(*PARTS)).where(providers.c.id < 0)).all()
     assert len(texts) == 2
     found = [(time_of(time), *rest) for _, time, *rest in rows_of(texts, len(PARTS))]
     assert found == [
         (datetime(2001, 2, 3, 4, 5, 7), "0", ""),
         (None, "0", ""),
-        (MADE_AT, "7", "of two\nlines"),
+        (MADE_AT, "7", "of two\nlines|"),
     ]
+    assert parts_of(one, len(PARTS))[1:] == ["", "0", ""]
     assert rows_of(nothing, len(PARTS)) == []
 
 

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Which path shows what. Each request reads the ledger anew, and nothing is written.
 
-SAFETY: there is no authentication. A page of a stranger in the browser of an operator may not read
-this one: it is no script's to load, and a name of the stranger that leads to the loopback interface
-is refused by the host that the browser asks for.
+SAFETY: there is no authentication. A hostile page in the operator's browser must not read this one.
+So no other site may load or frame these pages, and a request whose Host header is not one of ours
+is refused: that is how a hostile domain that resolves to the loopback interface arrives.
 """
 
 from collections.abc import Collection, Mapping
@@ -30,12 +30,12 @@ _HEADERS = {
 _WORDS_MAX = 255
 _QUERY_MAX = 8000
 _PAGES_MAX = 1_000_000
-# How long a question about candidates waits for another one. Each loads the ledger.
+# Seconds that a query for candidates waits for another one to end: each loads the whole ledger.
 _WAIT_SECONDS = 20
 
 
 @dataclass(eq=False)
-class _Told(Exception):
+class _NothingToShow(Exception):
     """There is nothing to show; the text says why."""
 
     status: HTTPStatus
@@ -55,15 +55,15 @@ class Site:
     def answer(self, asked: Request) -> Answer:
         """The page for a request, or a page that says why there is none."""
         if self.hosts is not None and not _is_for(asked.host, self.hosts):
-            # Nothing of the ledger, not even the style.
+            # The answer shows nothing of the ledger.
             text = f"this page is not served as {asked.host}. Ask for it by the address it prints."
             return Answer(f"{text}\n".encode(), status=HTTPStatus.MISDIRECTED_REQUEST)
         if asked.path == STYLE:
             return Answer(html.style(), _CSS, headers=_HEADERS)
         try:
             found = self._page(asked.path, _values(asked.query))
-        except _Told as told:
-            found = self._message(told.status, told.text)
+        except _NothingToShow as reason:
+            found = self._message(reason.status, reason.text)
         except why.LedgerAway as error:
             text = f"The database does not answer: {error}"
             found = self._message(HTTPStatus.SERVICE_UNAVAILABLE, text)
@@ -89,7 +89,7 @@ class Site:
                 return self._consumer(uuid.replace("\0", ""))
             case ["why"]:
                 return self._why(values.get("query", ""), values.get("microversion", ""))
-        raise _Told(HTTPStatus.NOT_FOUND, "There is no such page.")
+        raise _NothingToShow(HTTPStatus.NOT_FOUND, "There is no such page.")
 
     def _trees(self, number: int) -> Answer:
         with why.reading(self.database) as tx:
@@ -98,7 +98,9 @@ class Site:
 
     def _search(self, words: str) -> Answer:
         if len(words) > _WORDS_MAX:
-            raise _Told(HTTPStatus.BAD_REQUEST, f"Search for at most {_WORDS_MAX} characters.")
+            raise _NothingToShow(
+                HTTPStatus.BAD_REQUEST, f"Search for at most {_WORDS_MAX} characters."
+            )
         with why.reading(self.database) as tx:
             found = views.search(tx, words)
         return self._html("search.html", found=found, most=views.FOUND_MAX, words=words)
@@ -107,7 +109,7 @@ class Site:
         with why.reading(self.database) as tx:
             found = views.provider_view(tx, uuid, number)
         if found is None:
-            raise _Told(HTTPStatus.NOT_FOUND, f"The ledger has no provider {uuid}.")
+            raise _NothingToShow(HTTPStatus.NOT_FOUND, f"The ledger has no provider {uuid}.")
         return self._html("provider.html", found=found, most=views.MEMBERS_MAX)
 
     def _consumer(self, uuid: str) -> Answer:
@@ -115,7 +117,7 @@ class Site:
             found = views.consumer_view(tx, uuid)
         if found is None:
             text = f"Consumer {uuid} holds nothing, and the ledger has no row of it."
-            raise _Told(HTTPStatus.NOT_FOUND, text)
+            raise _NothingToShow(HTTPStatus.NOT_FOUND, text)
         return self._html("consumer.html", found=found, most=views.HOLDINGS_MAX)
 
     def _why(self, query: str, microversion: str) -> Answer:
@@ -135,7 +137,7 @@ class Site:
     def _reason(self, question: why.Question) -> why.Reason:
         if not self._asking.acquire(timeout=_WAIT_SECONDS):
             text = "Another question about candidates is still being answered: ask again."
-            raise _Told(HTTPStatus.SERVICE_UNAVAILABLE, text)
+            raise _NothingToShow(HTTPStatus.SERVICE_UNAVAILABLE, text)
         try:
             return why.reason_in(self.database, question)
         finally:
@@ -150,7 +152,7 @@ class Site:
 
 
 def _is_for(host: str, names: Collection[str]) -> bool:
-    """Whether a Host header names one of these; no browser leaves it out."""
+    """Whether a Host header names one of these. Every browser sends the header."""
     try:
         return not host or urlsplit(f"//{host}").hostname in names
     except ValueError:
@@ -162,11 +164,13 @@ def _values(query: str) -> dict[str, str]:
     try:
         return {name: given[-1] for name, given in parse_qs(query, max_num_fields=20).items()}
     except ValueError as error:
-        raise _Told(HTTPStatus.BAD_REQUEST, f"The query cannot be read: {error}.") from error
+        raise _NothingToShow(
+            HTTPStatus.BAD_REQUEST, f"The query cannot be read: {error}."
+        ) from error
 
 
 def _number(values: Mapping[str, str]) -> int:
     text = values.get("page", "1")
     if not (text.isascii() and text.isdecimal() and 1 <= int(text[:9]) <= _PAGES_MAX):
-        raise _Told(HTTPStatus.BAD_REQUEST, f"'{text[:20]}' is not the number of a page.")
+        raise _NothingToShow(HTTPStatus.BAD_REQUEST, f"'{text[:20]}' is not the number of a page.")
     return int(text[:9])

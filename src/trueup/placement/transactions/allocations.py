@@ -33,7 +33,8 @@ def replace_within(tx: Transaction, wanted: Sequence[ConsumerAllocations]) -> No
     refuse_overcommit(wanted, found.held, found.inventories)
 
     store.consumers.save(tx, wanted, found.consumers, found.owners)
-    store.allocations.delete_of(tx, found.held, found.held_of)
+    if found.held:
+        store.allocations.delete_of(tx, found.held, found.held_of)
     store.allocations.insert_allocations(tx, wanted, found.provider_ids, found.class_ids)
     # PARITY: a provider that only loses an allocation keeps its generation, unless its consumer
     # loses all allocations.

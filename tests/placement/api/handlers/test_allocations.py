@@ -24,3 +24,18 @@ def test_a_move_releases_and_claims_in_one_request(client: Client) -> None:
 def test_a_consumer_without_allocations_does_not_exist(client: Client) -> None:
     assert client.get(f"/allocations/{UUID(100)}").json == {"allocations": {}}
     assert client.get(f"/resource_providers/{UUID(1)}/allocations").status == 404
+
+
+def test_a_class_whose_name_ends_with_a_line_break_is_read_as_it_was_written(
+    client: Client,
+) -> None:
+    """Upstream accepts such a name too."""
+    name = "CUSTOM_A\n"
+    assert client.post("/resource_classes", {"name": name}).status == 201
+    client.make_provider(1, inventories={name: 8})
+    assert client.claim(100, {1: {name: 2}}).status == 204
+    assert client.claim(100, {1: {name: 3}}, 1).status == 204
+    of_consumer = client.get(f"/allocations/{UUID(100)}").json["allocations"]
+    assert of_consumer[UUID(1)]["resources"] == {name: 3}
+    of_provider = client.get(f"/resource_providers/{UUID(1)}/allocations").json["allocations"]
+    assert of_provider[UUID(100)]["resources"] == {name: 3}

@@ -62,6 +62,29 @@ def test_every_provider_and_consumer_has_a_line(client: Client) -> None:
     assert end == {"end": {"providers": 2, "consumers": 1}}
 
 
+@pytest.mark.parametrize(
+    "harm",
+    [
+        f"UPDATE allocations SET consumer_id = 'nobody' WHERE consumer_id = '{UUID(12)}'",
+        "INSERT INTO allocations (id, resource_provider_id, consumer_id, resource_class_id, used)"
+        f" SELECT id + 100, resource_provider_id, '{UUID(11)}', resource_class_id, used"
+        f" FROM allocations WHERE consumer_id = '{UUID(12)}'",
+    ],
+)
+def test_usage_that_no_consumer_explains_has_a_line(
+    serve: Callable[..., Client], empty_ledger: str, harm: str
+) -> None:
+    client = serve(empty_ledger)
+    client.make_provider(1, inventories={"VCPU": 8})
+    for number in (11, 12):
+        client.claim(number, {1: {"VCPU": 2}})
+    assert len(export(client)) == 5
+    damage.execute(empty_ledger, harm)
+    *_, unlisted, end = export(client)
+    assert unlisted == {"unlisted": {"provider": UUID(1), "resource_class": "VCPU", "amount": 2}}
+    assert end["end"]["providers"] == 1
+
+
 def test_it_is_the_same_at_every_microversion(client: Client) -> None:
     client.make_provider(1, inventories={"VCPU": 8})
     texts = {client.get("/trueup/export", version=one).text for one in ("1.0", "1.39", None)}

@@ -5,8 +5,15 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
+from trueup.placement.store.engine import write_slots
 from trueup.placement.store.engine.errors import TooManyWaiting
 from trueup.placement.store.engine.write_slots import WriteSlots
+
+
+@pytest.fixture
+def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A write that cannot get a slot is refused soon."""
+    monkeypatch.setattr(write_slots, "_PATIENCE_SECONDS", 0.01)
 
 
 def slots(threads: int, connections: int | None = None) -> WriteSlots:
@@ -15,6 +22,7 @@ def slots(threads: int, connections: int | None = None) -> WriteSlots:
     return made
 
 
+@pytest.mark.usefixtures("impatient")
 @pytest.mark.parametrize(
     ("threads", "connections", "writes"),
     [(2, None, 1), (4, None, 3), (4, 2, 1), (8, 5, 4), (4, 1, 1)],

@@ -49,6 +49,8 @@ def test_batches_lose_nothing(filled: str, monkeypatch: pytest.MonkeyPatch) -> N
         ("DELETE FROM consumers WHERE uuid = '{consumer}'", 5, 4),
         ("DELETE FROM allocations WHERE consumer_id = '{consumer}'", 5, 4),
         ("UPDATE consumers SET project_id = 999 WHERE uuid = '{consumer}'", 5, 5),
+        ("UPDATE inventories SET resource_class_id = 999", 5, 5),
+        ("UPDATE allocations SET resource_class_id = 999 WHERE consumer_id = '{consumer}'", 5, 4),
         ("UPDATE resource_providers SET root_provider_id = NULL WHERE uuid = '{provider}'", 4, 4),
     ],
 )

@@ -46,7 +46,6 @@ def held_by(tx: Transaction, *consumers: str) -> dict[str, dict[tuple[str, str],
 
 
 def test_deleting_one_consumer_leaves_the_others(tx: Transaction) -> None:
-    allocations.delete_of(tx, [], [])
     allocations.delete_of(tx, [SERVER, NOBODY], [provider(tx, 1).id, provider(tx, 2).id])
     assert held_by(tx, SERVER, MOVE) == {MOVE: {(UUID(1), "VCPU"): 4}}
 
@@ -95,3 +94,13 @@ def test_written_allocations_are_read_back(tx: Transaction) -> None:
     allocations.insert_allocations(tx, [wanted], ids, {"VCPU": 0, "DISK_GB": 2})
     allocations.insert_allocations(tx, [ConsumerAllocations(NOBODY, "p", "u")], ids, {})
     assert held_by(tx, MOVE, NOBODY) == {MOVE: wanted.amounts}
+
+
+def test_without_returning_rows_a_delete_reads_them_first(
+    tx: Transaction, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """MySQL cannot return them."""
+    monkeypatch.setattr(tx.dialect, "delete_returning", False)
+    assert allocations.delete_of_consumer(tx, SERVER)
+    assert held_by(tx, SERVER, MOVE) == {MOVE: {(UUID(1), "VCPU"): 4}}
+    assert not allocations.delete_of_consumer(tx, SERVER)

@@ -6,6 +6,7 @@ import pytest
 
 from trueup.model.allocations import ConsumerAllocations, ConsumerRef
 from trueup.placement.store.engine.database import ChangedMeanwhile, Database
+from trueup.placement.store.packed_rows import parts_of
 from trueup.placement.store.reads import claims
 from trueup.placement.store.rows import consumers
 
@@ -19,7 +20,8 @@ def database(empty_ledger: str) -> Iterator[Database]:
 def shown(database: Database) -> dict[str, tuple[str, str, str | None]]:
     """The owners and the type of every consumer."""
     with database.reading() as tx:
-        found = [consumers.read_consumer(row) for row in tx.execute(consumers.columns())]
+        rows = tx.execute(consumers.columns()).all()
+    found = [consumers.read_consumer(*owners, parts_of(text)) for *owners, text in rows]
     return {one.uuid: (one.project_id, one.user_id, one.type) for one in found}
 
 

@@ -24,9 +24,9 @@ def tx(client: Client) -> Iterator[Transaction]:
         yield tx
 
 
-def places(tx: Transaction) -> dict[str, tuple[str, str | None]]:
-    found = providers.read(tx, providers.columns())
-    return {one.uuid: (one.root_uuid, one.parent_uuid) for one in found}
+def places(tx: Transaction, *others: int) -> dict[str, tuple[str | None, str | None]]:
+    found = providers.lock(tx, [UUID(number) for number in (ROOT, CHILD, LEAF, OTHER, *others)])
+    return {uuid: (one.root_uuid, one.parent_uuid) for uuid, one in found.items()}
 
 
 def test_a_provider_knows_its_place(tx: Transaction) -> None:
@@ -61,7 +61,7 @@ def test_a_subtree_is_all_that_is_below(tx: Transaction) -> None:
 def test_a_new_root_is_its_own_and_a_child_has_its_parents(tx: Transaction) -> None:
     providers.insert_provider(tx, UUID(10), "root", None)
     providers.insert_provider(tx, UUID(11), "child", provider(tx, LEAF))
-    found = places(tx)
+    found = places(tx, 10, 11)
     assert found[UUID(10)] == (UUID(10), None)
     assert found[UUID(11)] == (UUID(ROOT), UUID(LEAF))
     assert provider(tx, 10).generation == 0

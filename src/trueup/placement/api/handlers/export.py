@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """/trueup/export: the whole ledger at one moment, for who audits it. Upstream has no such thing."""
 
+from collections import Counter
 from collections.abc import Iterator
 
 from trueup.placement.api import policies
@@ -33,10 +34,16 @@ def _lines(database: Database) -> Iterator[bytes]:
         yield wire.head()
         uuids: dict[int, str] = {}
         consumers = 0
+        held: Counter[tuple[str, str]] = Counter()
         for record in export.all_providers(tx, classes):
             uuids[record.provider.id] = record.provider.uuid
             yield wire.provider(record)
         for consumer in export.all_consumers(tx, classes, uuids):
             consumers += 1
+            for uuid, amounts in consumer.allocations.items():
+                held.update({(uuid, name): amount for name, amount in amounts.items()})
             yield wire.consumer(consumer)
+        for (uuid, name), amount in sorted(export.used(tx, classes, uuids).items()):
+            if amount > held[uuid, name]:
+                yield wire.unlisted(uuid, name, amount - held[uuid, name])
         yield wire.end(len(uuids), consumers)

@@ -43,10 +43,21 @@ def render(found: Candidates, asked: CandidateRequest, version: V, cache: Summar
             b'{"allocation_requests":[',
             *_blocks(found, quoted, version),
             b'],"provider_summaries":{',
-            b",".join(summaries),
+            *_separated(summaries),
             b"}}",
         )
     )
+
+
+def _separated(texts: Sequence[bytes]) -> list[bytes]:
+    """The texts with commas between them.
+
+    PERF: they are joined with all else of the answer. To join them first takes a fifth of the time
+    of an answer of a megabyte: memory that large comes fresh from the system, page by page.
+    """
+    separated = [b","] * (2 * len(texts))
+    separated[::2] = texts
+    return separated[:-1]
 
 
 def _cached_summaries(

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The export as lines: a head, a line for each provider and consumer, an end that counts them.
 
+Before the end, lines of usage that no consumer explains; readers skip lines that they do not know.
+
 Not part of upstream's API, and the same at every microversion.
 """
 
@@ -49,6 +51,12 @@ def consumer(row: ConsumerRecord) -> bytes:
         "allocations": row.allocations,
     }
     return _line({"consumer": body})
+
+
+def unlisted(provider_uuid: str, resource_class: str, amount: int) -> bytes:
+    """A line of usage that the consumers of the export do not explain."""
+    body = {"provider": provider_uuid, "resource_class": resource_class, "amount": amount}
+    return _line({"unlisted": body})
 
 
 def end(providers: int, consumers: int) -> bytes:

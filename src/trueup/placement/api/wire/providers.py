@@ -96,45 +96,50 @@ def render(provider: Provider, request: Request) -> orjson.Fragment:
         [provider.root_uuid],
         [provider.parent_uuid],
     )
-    return orjson.Fragment(_rendered(single, request)[0])
+    return orjson.Fragment(_rendered(single, request))
 
 
 def render_list(providers: ListedProviders, request: Request) -> bytes:
     """The JSON of a list of providers."""
-    return f'{{"resource_providers":[{",".join(_rendered(providers, request))}]}}'.encode()
+    return _rendered(providers, request, b'{"resource_providers":[', b"]}")
 
 
-def _rendered(providers: ListedProviders, request: Request) -> list[str]:
-    """The JSON of each provider.
+def _rendered(
+    providers: ListedProviders, request: Request, before: bytes = b"", after: bytes = b""
+) -> bytes:
+    """The JSON of each provider, with commas between them, and what comes before and after all.
 
-    PERF: a list of all providers is mostly links. To join what stands between their UUIDs, with
-    values that are encoded a column at a time, takes a fifth of the time that making and encoding
-    a dictionary for each of them does.
+    PERF: a list of all providers is mostly links, and may have megabytes. Values are encoded a
+    column at a time, and all pieces are joined once: each copy of the whole takes as long as that.
     """
-    path = f"{orjson.dumps(request.root_path).decode()[1:-1]}/resource_providers/"
-    names = ["", *(f"/{name}" for name, since in _LINKS if request.version >= since)]
-    rels = ["self", *(name[1:] for name in names[1:])]
-    links = [
-        f'{{"rel":"{rel}","href":"{path}\0{name}"}}' for rel, name in zip(rels, names, strict=True)
-    ]
-    between = ",".join(links).split("\0")
-    # Each is a column of JSON values.
+    path = orjson.dumps(request.root_path)[1:-1] + b"/resource_providers/"
+    tails = [name for name, since in _LINKS if request.version >= since]
     uuids, names, generations, roots, parents = map(_encoded, providers)
-    texts = [
-        f'{{"uuid":{uuid},"name":{name},"generation":{generation}'
-        f',"links":[{uuid[1:-1].join(between)}]'
-        for uuid, name, generation in zip(uuids, names, generations, strict=True)
-    ]
-    if request.version < V.NESTED_PROVIDERS:
-        return [f"{text}}}" for text in texts]
-    return [
-        f'{text},"parent_provider_uuid":{parent},"root_provider_uuid":{root}}}'
-        for text, parent, root in zip(texts, parents, roots, strict=True)
-    ]
+    if not uuids:
+        return before + after
+    bare_uuids = [uuid[1:-1] for uuid in uuids]
+    # In turn: a piece that is the same for all, and a column of values.
+    pieces: list[Any] = [b'{"uuid":', uuids, b',"name":', names, b',"generation":', generations]
+    end = b',"links":['
+    for rel, tail in (("self", ""), *((name, f"/{name}") for name in tails)):
+        pieces += [end + f'{{"rel":"{rel}","href":"'.encode() + path, bare_uuids]
+        end = f'{tail}"}},'.encode()
+    end = end[:-1] + b"]"
+    if request.version >= V.NESTED_PROVIDERS:
+        pieces += [end + b',"parent_provider_uuid":', parents, b',"root_provider_uuid":', roots]
+        end = b""
+    pieces.append(end + b"},")
+    every: list[bytes] = [b""] * (len(pieces) * len(uuids))
+    for number, piece in enumerate(pieces):
+        column = [piece] * len(uuids) if isinstance(piece, bytes) else piece
+        every[number :: len(pieces)] = column
+    every[0] = before + every[0]
+    every[-1] = every[-1][:-1] + after
+    return b"".join(every)
 
 
-def _encoded(column: Sequence[Any]) -> list[str]:
+def _encoded(column: Sequence[Any]) -> list[bytes]:
     """The JSON of each of these texts, numbers and Nones."""
     # A value has no line break in JSON, so that line breaks separate the values.
-    lines = orjson.dumps(column, option=orjson.OPT_INDENT_2).decode()
-    return lines.removeprefix("[\n  ").removesuffix("\n]").split(",\n  ") if column else []
+    lines = orjson.dumps(column, option=orjson.OPT_INDENT_2)
+    return lines.removeprefix(b"[\n  ").removesuffix(b"\n]").split(b",\n  ") if column else []

@@ -85,7 +85,7 @@ class Database:
         """
         slot = self.write_slots.take()
         idle = self._idle_writers.setdefault(os.getpid(), [])
-        writer, keeps_writer, gets_on = idle.pop() if idle else changes.Writer(), False, True
+        writer, keeps_writer, progressed = idle.pop() if idle else changes.Writer(), False, True
         options = {"trueup_begin": "BEGIN IMMEDIATE"}
         if alone and not self.is_sqlite:
             options["isolation_level"] = "SERIALIZABLE"
@@ -100,7 +100,7 @@ class Database:
         except DBAPIError as error:
             # SAFETY: after a lost connection the server may still execute what was sent.
             keeps_writer = not error.connection_invalidated
-            gets_on = meaning_of(error) is not Meaning.LOCKED
+            progressed = meaning_of(error) is not Meaning.LOCKED
             raise
         except Exception:
             keeps_writer = True
@@ -108,7 +108,7 @@ class Database:
         finally:
             if keeps_writer:
                 idle.append(writer)
-            if gets_on:
+            if progressed:
                 self.write_slots.moved_at = time.monotonic()
             slot.release()
         if writer.is_new:
@@ -142,8 +142,8 @@ class Database:
         own_tables.add(self._engine)
 
     def _forget_unused_writers(self) -> None:
-        """As rows come, others go: so there are never many, however long processes serve."""
-        # Somebody else is at it, or the next new writer will be.
+        """Remove a few unused rows for each new one, so that the table stays small."""
+        # Another process removes them now, or the next new writer will.
         with suppress(DBAPIError, TooManyWaiting), self.transaction() as tx:
             changes.forget_some_unused(tx)
 

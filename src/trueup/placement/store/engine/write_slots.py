@@ -10,8 +10,15 @@ from threading import Semaphore
 
 from trueup.placement.store.engine.errors import TooManyWaiting
 
-_PATIENCE_SECONDS = 1.0
-"""How long a write waits for a slot while no other one gets on."""
+_PATIENCE_SECONDS = 3.0
+"""How long a write waits for a slot while no other write ends or begins.
+
+It waits in the thread that is kept free. So this is also how long nobody answers `GET /` once all
+other threads begin to wait for a lock; from then on further writes are refused at once. HAProxy
+asks every 2 s, and gives a worker up after 3 answers that it missed. A shorter time refuses writes
+though no lock is held: a database pauses for a second or two while its disk is slow, while Galera's
+flow control stops it, and on a machine with too much work.
+"""
 
 _UNLIMITED = 2**31
 
@@ -27,7 +34,7 @@ class WriteSlots:
         self._limit: int | None = None
         self._free = Semaphore(_UNLIMITED)
         self.moved_at = 0.0
-        """When a write last got on (monotonic, in seconds); who releases a slot sets it."""
+        """When a write last began or ended (monotonic, in seconds); who releases a slot sets it."""
 
     def leave_one_of(self, threads: int) -> None:
         """Keep one of these threads free. Their number may grow; one caller at a time."""
@@ -48,7 +55,7 @@ class WriteSlots:
         return free
 
     def _wait_for(self, free: Semaphore) -> None:
-        """Wait for a slot, but not longer than a second in which no other write gets on."""
+        """Wait for a slot. Raises TooManyWaiting if no other write begins or ends for a while."""
         while True:
             left = self.moved_at + _PATIENCE_SECONDS - time.monotonic()
             if left <= 0:

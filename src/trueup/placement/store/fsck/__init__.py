@@ -15,6 +15,7 @@ from trueup.placement.store.fsck import (
     dangling_row,
     dead_consumer,
     ownerless_allocation,
+    repeated_allocation,
     split_uuid,
 )
 from trueup.placement.store.fsck.findings import Finding, Incomplete
@@ -26,6 +27,7 @@ __all__ = ["Finding", "Incomplete", "Repaired", "examine", "repair"]
 _DEFECTS = (
     split_uuid,
     dangling_row,
+    repeated_allocation,
     ownerless_allocation,
     broken_root,
     allocation_without_inventory,
@@ -50,7 +52,7 @@ def examine(database: Database) -> tuple[Finding, ...]:
 def repair(database: Database, incomplete: Incomplete) -> Repaired:
     """Repair what can be repaired: all of it, or nothing.
 
-    SAFETY: for a service that is stopped. If one does write meanwhile, either of the two fails.
+    SAFETY: for a service that is stopped. If one writes meanwhile, the repair or that write fails.
     """
     database.add_own_tables()
     mended: list[Finding] = []

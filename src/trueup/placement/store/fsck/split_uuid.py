@@ -103,7 +103,7 @@ def _merge(tx: Transaction, split: Split) -> None:
         update(allocations).where(holds.in_(split.forms)).values(consumer_id=split.canonical)
     )
     _keep_one_row(tx, split)
-    changed = _add_up(tx, split.canonical)
+    changed = add_up(tx, split.canonical)
     provider_rows.bump_generations(tx, changed)
 
 
@@ -118,8 +118,8 @@ def _keep_one_row(tx: Transaction, split: Split) -> None:
     tx.execute(change.values(uuid=split.canonical, generation=consumers.c.generation + 1))
 
 
-def _add_up(tx: Transaction, consumer_uuid: str) -> set[int]:
-    """One row for each provider and class; the ids of the providers."""
+def add_up(tx: Transaction, consumer_uuid: str) -> set[int]:
+    """Leave a consumer one row for each provider and class; the ids of the providers."""
     query = select(
         allocations.c.id,
         allocations.c.resource_provider_id,

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What people look at: trees, a search by name or UUID, one provider, one consumer.
+"""Reads for pages: trees, a search by name or UUID, one provider, one consumer.
 
-Every list is bounded by the caller. Rows that do not fit each other, as a provider whose root is
-gone, are shown as they are: somebody may look for exactly those.
+Every list is bounded by the caller. Inconsistent rows, such as a provider whose root is gone, are
+shown as they are: an operator may look for exactly these.
 """
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -159,7 +159,7 @@ def providers_in(tx: Transaction, aggregate_uuid: str, limit: int) -> list[Brows
 
 
 def search_consumers(tx: Transaction, words: str, limit: int) -> list[BrowsedConsumer]:
-    """Consumers whose UUID begins with these words, or whose project or user is called so."""
+    """Consumers whose UUID begins with these words, or whose project or user has this id."""
     owners: list[ColumnElement[bool]] = [
         consumers.c[key].in_(select(table.c.id).where(table.c.external_id == words))
         for key, table in (("project_id", projects), ("user_id", users))

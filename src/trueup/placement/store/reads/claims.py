@@ -2,7 +2,7 @@
 """All that a request for allocations is decided by, read in one statement.
 
 PERF: each statement is a round trip, and a round trip takes more processor time than the rows it
-brings. So rows of five kinds come as one result, whose columns mean something else for each kind.
+brings. So rows of six kinds come as one result, each packed into one text.
 """
 
 from collections.abc import Collection
@@ -27,6 +27,7 @@ from sqlalchemy import (
 from trueup.model.allocations import ConsumerAllocations, ConsumerRef, ProviderResource
 from trueup.model.inventories import Inventory, InventoryWithUsage
 from trueup.placement.store.engine.database import Transaction
+from trueup.placement.store.packed_rows import packed, parts_of
 from trueup.placement.store.rows.consumers import OWNER_NAMES, PROJECT, TYPE, USER, Owner
 from trueup.placement.store.rows.inventories import USED
 from trueup.placement.store.tables import (
@@ -59,27 +60,26 @@ class ClaimRows:
     """The ids of those that exist. MariaDB finds a name in the other case too."""
 
 
-def _rows(kind: str, numbers: list[Any], names: list[Any], amounts: list[Any]) -> Select[Any]:
-    """One kind of rows: its kind, three numbers, three names, and six amounts."""
-    texts = [cast(name, String(255)) for name in names]
-    columns = [
-        *(numbers + [null()] * (3 - len(numbers))),
-        *(texts + [null()] * (3 - len(texts))),
-        *(amounts or [null()] * 6),
-    ]
+def _rows(kind: str, parts: list[Any], ratio: Any = None) -> Select[Any]:
+    """One kind of rows: its kind, its parts in one text, and an allocation ratio.
+
+    The ratio is a column of its own because SQLite shortens a number that becomes a text.
+    """
     # A quoted word of this file, not a parameter.
     word: ColumnElement[str] = literal_column(f"'{kind}'", String)
-    labels = ("n1", "n2", "n3", "t1", "t2", "t3", "a1", "a2", "a3", "a4", "a5", "a6")
+    # Texts of several tables in one column need one collation.
+    alike = [cast(one, String(255)) if isinstance(one.type, String) else one for one in parts]
     return select(
         word.label("kind"),
-        *(column.label(label) for column, label in zip(columns, labels, strict=True)),
+        packed(*alike).label("parts"),
+        (null() if ratio is None else ratio).label("ratio"),
     )
 
 
 def _owners(name: Column[str]) -> Select[Any]:
     kind = name.table.name
     wanted: BindParameter[Any] = bindparam(kind, expanding=True)
-    return _rows(kind, [name.table.c.id], [name], []).where(name.in_(wanted))
+    return _rows(kind, [name.table.c.id, name]).where(name.in_(wanted))
 
 
 _uuids: BindParameter[Any] = bindparam("consumers", expanding=True)
@@ -87,16 +87,19 @@ _READ = union_all(
     # The first one gives the columns their types.
     _rows(
         _INVENTORY,
-        [providers.c.id, resource_classes.c.id, cast(USED, BigInteger)],
-        [resource_classes.c.name, providers.c.uuid],
         [
+            providers.c.id,
+            providers.c.uuid,
+            resource_classes.c.id,
+            resource_classes.c.name,
+            cast(USED, BigInteger),
             inventories.c.total,
             inventories.c.reserved,
             inventories.c.min_unit,
             inventories.c.max_unit,
             inventories.c.step_size,
-            inventories.c.allocation_ratio,
         ],
+        inventories.c.allocation_ratio,
     )
     .select_from(providers)
     .join(inventories, inventories.c.resource_provider_id == providers.c.id)
@@ -105,14 +108,18 @@ _READ = union_all(
         providers.c.uuid.in_(bindparam("providers", expanding=True)),
         resource_classes.c.name.in_(bindparam("classes", expanding=True)),
     ),
-    _rows(_CONSUMER, [consumers.c.id, consumers.c.generation], [consumers.c.uuid], []).where(
+    _rows(_CONSUMER, [consumers.c.id, consumers.c.uuid, consumers.c.generation]).where(
         consumers.c.uuid.in_(_uuids)
     ),
     _rows(
         _HELD,
-        [allocations.c.resource_provider_id, null(), allocations.c.used],
-        [resource_classes.c.name, providers.c.uuid, allocations.c.consumer_id],
-        [],
+        [
+            providers.c.id,
+            providers.c.uuid,
+            resource_classes.c.name,
+            allocations.c.consumer_id,
+            allocations.c.used,
+        ],
     )
     .select_from(allocations)
     .join(providers, allocations.c.resource_provider_id == providers.c.id)
@@ -141,18 +148,23 @@ def read(
         TYPE: list({one.type for one in wanted if one.type is not None}),
     }
     found = ClaimRows()
-    for kind, id_, number, used, name, uuid, consumer, *amounts in tx.execute(_READ, values):
+    for kind, text, ratio in tx.execute(_READ, values):
         if kind == _INVENTORY:
-            inventory = Inventory(name, *amounts)
-            found.inventories[uuid, name] = InventoryWithUsage(inventory, used)
-            found.provider_ids[uuid], found.class_ids[name] = id_, number
+            id_, uuid, class_id, name, used, *amounts = parts_of(text, 10)
+            total, reserved, min_unit, max_unit, step_size = map(int, amounts)
+            inventory = Inventory(name, total, reserved, min_unit, max_unit, step_size, ratio)
+            found.inventories[uuid, name] = InventoryWithUsage(inventory, int(used))
+            found.provider_ids[uuid], found.class_ids[name] = int(id_), int(class_id)
         elif kind == _CONSUMER:
-            found.consumers[name] = ConsumerRef(id_, name, number)
+            id_, uuid, generation = parts_of(text, 3)
+            found.consumers[uuid] = ConsumerRef(int(id_), uuid, int(generation))
         elif kind == _HELD:
-            found.held_of.add(id_)
+            id_, uuid, name, consumer, used = parts_of(text, 5)
+            found.held_of.add(int(id_))
             held = found.held.setdefault(consumer, {})
             # Rows written by hand may name the same resource twice; both count as used.
-            held[uuid, name] = held.get((uuid, name), 0) + used
+            held[uuid, name] = held.get((uuid, name), 0) + int(used)
         else:
-            found.owners[kind, name] = id_
+            id_, name = parts_of(text, 2)
+            found.owners[kind, name] = int(id_)
     return found

@@ -8,7 +8,7 @@ without a consumer, and those of providers that are gone.
 from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
-from sqlalchemy import BindParameter, Column, Select, bindparam, select
+from sqlalchemy import BindParameter, Column, Select, bindparam, func, select
 
 from trueup.placement.store.engine.database import Transaction
 from trueup.placement.store.tables import (
@@ -145,6 +145,13 @@ _ALLOCATIONS = _between(
 )
 
 
+_USED = select(
+    allocations.c.resource_provider_id,
+    allocations.c.resource_class_id,
+    func.sum(allocations.c.used),
+).group_by(allocations.c.resource_provider_id, allocations.c.resource_class_id)
+
+
 def class_names(tx: Transaction) -> dict[int, str]:
     """Every resource class by its id."""
     found = tx.execute(select(resource_classes.c.id, resource_classes.c.name))
@@ -152,12 +159,16 @@ def class_names(tx: Transaction) -> dict[int, str]:
 
 
 def all_providers(tx: Transaction, classes: Mapping[int, str]) -> Iterator[ProviderRecord]:
-    """Every provider; `tx` must be a snapshot, or the rows will not fit each other."""
+    """Every provider, without inventories of a class that does not exist.
+
+    `tx` must be a snapshot, or the rows will not fit each other.
+    """
     for batch, span in _batches(tx, _PROVIDERS):
         inventories_of: dict[int, _Amounts] = {}
         for provider_id, class_id, *amounts in tx.execute(_INVENTORIES, span):
-            named = dict(zip(_AMOUNT_NAMES, amounts, strict=True))
-            inventories_of.setdefault(provider_id, {})[classes[class_id]] = named
+            if name := classes.get(class_id):
+                named = dict(zip(_AMOUNT_NAMES, amounts, strict=True))
+                inventories_of.setdefault(provider_id, {})[name] = named
         of_traits, of_aggregates = _lists(tx, _TRAITS, span), _lists(tx, _AGGREGATES, span)
         for row in batch:
             yield ProviderRecord(
@@ -175,12 +186,23 @@ def all_consumers(
     for batch, span in _batches(tx, _CONSUMERS):
         held: dict[int, _Amounts] = {}
         for consumer_id, provider_id, class_id, used in tx.execute(_ALLOCATIONS, span):
-            if uuid := provider_uuids.get(provider_id):
-                of_provider = held.setdefault(consumer_id, {}).setdefault(uuid, {})
-                of_provider[classes[class_id]] = used
+            uuid, name = provider_uuids.get(provider_id), classes.get(class_id)
+            if uuid and name:
+                held.setdefault(consumer_id, {}).setdefault(uuid, {})[name] = used
         for row in batch:
             if row[0] in held:
                 yield ConsumerRecord(ExportedConsumer(*row), held[row[0]])
+
+
+def used(
+    tx: Transaction, classes: Mapping[int, str], provider_uuids: Mapping[int, str]
+) -> dict[tuple[str, str], int]:
+    """What all rows of allocations hold of these providers, by provider uuid and class."""
+    return {
+        (provider_uuids[provider_id], classes.get(class_id, str(class_id))): int(amount)
+        for provider_id, class_id, amount in tx.execute(_USED)
+        if provider_id in provider_uuids
+    }
 
 
 def _batches(tx: Transaction, query: Select[Any]) -> Iterator[tuple[Any, dict[str, int]]]:

@@ -5,6 +5,7 @@ PERF: to find the provider first takes a second round trip, which is a fifth to 
 request. Where a provider has many rows, they come packed.
 """
 
+from collections.abc import Sequence
 from typing import Any
 
 from sqlalchemy import ColumnElement, Select, and_, bindparam, func, select
@@ -12,7 +13,7 @@ from sqlalchemy import ColumnElement, Select, and_, bindparam, func, select
 from trueup.model.allocations import Allocation
 from trueup.model.inventories import Inventory
 from trueup.placement.store.engine.database import Transaction
-from trueup.placement.store.packed_rows import joined, rows_of, time_of
+from trueup.placement.store.packed_rows import joined, packed, parts_of, rows_of, time_of
 from trueup.placement.store.rows.class_and_trait_names import NamedRow
 from trueup.placement.store.rows.inventories import AMOUNTS
 from trueup.placement.store.tables import (
@@ -46,9 +47,13 @@ def _packed(rows: Any, is_of_provider: ColumnElement[bool], *parts: Any) -> Sele
 _INVENTORIES = _of(
     inventories.join(resource_classes, inventories.c.resource_class_id == resource_classes.c.id),
     inventories.c.resource_provider_id == providers.c.id,
-    resource_classes.c.name,
-    *(inventories.c[name] for name in AMOUNTS),
-    func.coalesce(inventories.c.updated_at, inventories.c.created_at),
+    # SQLite shortens a number with a fraction that becomes a text.
+    inventories.c.allocation_ratio,
+    packed(
+        *(inventories.c[name] for name in AMOUNTS if name != "allocation_ratio"),
+        func.coalesce(inventories.c.updated_at, inventories.c.created_at),
+        resource_classes.c.name,
+    ),
 ).order_by(inventories.c.id)
 _USAGES = (
     _of(
@@ -106,8 +111,17 @@ _ALLOCATIONS = _packed(
 def inventories_of(tx: Transaction, uuid: str) -> tuple[int, dict[str, Inventory]] | None:
     """The generation of a provider, and its inventories by resource class."""
     rows = tx.execute(_INVENTORIES, {"uuid": uuid}).all()
-    found = {name: Inventory(name, *amounts) for _, name, *amounts in rows if name is not None}
-    return (rows[0][0], found) if rows else None
+    # A provider without inventories has one row, without a ratio.
+    found = [_inventory(ratio, parts_of(text)) for _, ratio, text in rows if ratio is not None]
+    return (rows[0][0], {one.resource_class: one for one in found}) if rows else None
+
+
+def _inventory(ratio: float, parts: Sequence[str]) -> Inventory:
+    *amounts, modified_at, name = parts
+    total, reserved, min_unit, max_unit, step_size = map(int, amounts)
+    return Inventory(
+        name, total, reserved, min_unit, max_unit, step_size, ratio, time_of(modified_at)
+    )
 
 
 def usages_of(tx: Transaction, uuid: str) -> tuple[int, dict[str, int]] | None:

@@ -7,7 +7,7 @@ from typing import Any
 
 from sqlalchemy import (
     Column,
-    Row,
+    ColumnElement,
     ScalarSelect,
     Select,
     bindparam,
@@ -20,6 +20,7 @@ from sqlalchemy import (
 
 from trueup.model.allocations import Consumer, ConsumerAllocations, ConsumerRef
 from trueup.placement.store.engine.database import ChangedMeanwhile, Transaction
+from trueup.placement.store.packed_rows import packed
 from trueup.placement.store.tables import consumer_types, consumers, projects, users
 
 PROJECT, USER, TYPE = "projects", "users", "consumer_types"
@@ -41,15 +42,17 @@ def _name_of(name: Column[str], key: Column[int]) -> ScalarSelect[str]:
     return found.correlate(consumers).scalar_subquery()
 
 
-# PERF: making a statement costs more than sending it, so those of each claim are made once.
-_COLUMNS: Select[Any] = select(
+_OWNERS: tuple[Any, ...] = (
+    _name_of(projects.c.external_id, consumers.c.project_id).label("project_id"),
+    _name_of(users.c.external_id, consumers.c.user_id).label("user_id"),
+)
+_PARTS = (
     consumers.c.id,
     consumers.c.uuid,
     consumers.c.generation,
-    _name_of(projects.c.external_id, consumers.c.project_id).label("project_id"),
-    _name_of(users.c.external_id, consumers.c.user_id).label("user_id"),
-    _name_of(consumer_types.c.name, consumers.c.consumer_type_id).label("type"),
+    _name_of(consumer_types.c.name, consumers.c.consumer_type_id),
 )
+# PERF: making a statement costs more than sending it, so those of each claim are made once.
 _INSERTED = insert(consumers)
 _OF_GENERATION = (consumers.c.id == bindparam("key"), consumers.c.generation == bindparam("known"))
 _UPDATED = (
@@ -67,14 +70,18 @@ _DELETED = delete(consumers).where(*_OF_GENERATION)
 _DELETED_BY_UUID = delete(consumers).where(consumers.c.uuid == bindparam("key"))
 
 
-def columns() -> Select[Any]:
-    """The query that `read_consumer` understands; callers add joins and conditions."""
-    return _COLUMNS
+def columns(*others: ColumnElement[Any]) -> Select[Any]:
+    """The query for consumers whose rows are a project, a user, and parts in one text.
+
+    The parts are those that `read_consumer` takes, and `others`, of what callers join.
+    """
+    return select(*_OWNERS, packed(*_PARTS, *others))
 
 
-def read_consumer(row: Row[Any]) -> Consumer:
-    """One row of a query made from `columns`."""
-    return Consumer(row.id, row.uuid, row.project_id, row.user_id, row.generation, row.type)
+def read_consumer(project_id: str, user_id: str, parts: Sequence[str]) -> Consumer:
+    """The consumer of a row; `parts` may have more behind those of the consumer."""
+    key, uuid, generation, type_name, *_ = parts
+    return Consumer(int(key), uuid, project_id, user_id, int(generation), type_name or None)
 
 
 def save(

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Provider rows: finding, locking and changing them, and their trees."""
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any, TypeVar
 
 from oslo_utils.timeutils import utcnow
@@ -11,6 +11,7 @@ from trueup.model.providers import Provider, ProviderRef
 from trueup.placement.store.engine import lock_rows
 from trueup.placement.store.engine.changes import PROVIDER, USAGE_OF, note
 from trueup.placement.store.engine.database import Transaction
+from trueup.placement.store.packed_rows import packed, parts_of, time_of
 from trueup.placement.store.tables import (
     allocations,
     inventories,
@@ -40,17 +41,20 @@ _parent_uuid = (
 
 
 # PERF: building a statement costs more than sending it, so frequent ones are built once.
-# The columns are the fields of a Provider, in their order.
 _COLUMNS: Select[Any] = select(
-    providers.c.id,
-    providers.c.uuid,
     providers.c.name,
-    providers.c.generation,
-    _root_uuid.label("root_uuid"),
-    _parent_uuid.label("parent_uuid"),
-    providers.c.root_provider_id,
-    func.coalesce(providers.c.updated_at, providers.c.created_at).label("modified_at"),
+    packed(
+        providers.c.id,
+        providers.c.uuid,
+        providers.c.generation,
+        _root_uuid,
+        _parent_uuid,
+        # A provider without a root is one, once `online_data_migrations` ran.
+        func.coalesce(providers.c.root_provider_id, providers.c.id),
+        func.coalesce(providers.c.updated_at, providers.c.created_at),
+    ),
 )
+_TREE = _COLUMNS.where(providers.c.root_provider_id == bindparam("root"))
 _ONE = _COLUMNS.where(providers.c.uuid == bindparam("uuid"))
 # PERF: with PyMySQL, each column costs as much as a tenth of a small query.
 _FEW = select(providers.c.id, providers.c.uuid, providers.c.generation)
@@ -65,6 +69,8 @@ _LOCKED_KNOWN = (
     .order_by(providers.c.id)
     .with_for_update()
 )
+# PERF: for one of them; SQLAlchemy writes a list into the statement anew each time.
+_LOCKED_ONE_KNOWN = _KNOWN.with_for_update()
 _ROOT_IDS = select(func.coalesce(providers.c.root_provider_id, providers.c.id)).where(
     providers.c.uuid.in_(bindparam("uuids", expanding=True))
 )
@@ -73,16 +79,19 @@ _BUMPED = (
     .where(providers.c.id.in_(bindparam("ids", expanding=True)))
     .values(generation=providers.c.generation + bindparam("by"))
 )
-_BUMPED_BY_UUID = (
+_BUMPED_ONE = (
     update(providers)
-    .where(providers.c.uuid.in_(bindparam("uuids", expanding=True)))
-    .values(generation=providers.c.generation + 1)
+    .where(providers.c.id == bindparam("only"))
+    .values(generation=providers.c.generation + bindparam("by"))
 )
+_raised = update(providers).values(generation=providers.c.generation + 1)
+_BUMPED_BY_UUIDS = _raised.where(providers.c.uuid.in_(bindparam("uuids", expanding=True)))
+_BUMPED_BY_UUID = _raised.where(providers.c.uuid == bindparam("only"))
 
 
 def of_uuid(tx: Transaction, uuid: str) -> Provider | None:
     """The provider with this UUID, if there is one."""
-    found = read(tx, _ONE, {"uuid": uuid})
+    found = _read(tx, _ONE, {"uuid": uuid})
     return found[0] if found else None
 
 
@@ -101,7 +110,7 @@ def lock(tx: Transaction, uuids: Collection[str]) -> dict[str, Provider]:
     """
     if not uuids:
         return {}
-    found = [Provider(*row) for row in tx.execute(_LOCKED, {"uuids": list(uuids)})]
+    found = _read(tx, _LOCKED, {"uuids": list(uuids)})
     return _by_given_uuid(uuids, found)
 
 
@@ -109,7 +118,11 @@ def lock_refs(tx: Transaction, uuids: Collection[str]) -> dict[str, ProviderRef]
     """The same, with identity and generation only."""
     if not uuids:
         return {}
-    found = [ProviderRef(*row) for row in tx.execute(_LOCKED_KNOWN, {"uuids": list(uuids)})]
+    if len(uuids) == 1:
+        rows = tx.execute(_LOCKED_ONE_KNOWN, {"uuid": next(iter(uuids))})
+    else:
+        rows = tx.execute(_LOCKED_KNOWN, {"uuids": list(uuids)})
+    found = [ProviderRef(*row) for row in rows]
     if all(one.uuid in uuids for one in found):
         return {one.uuid: one for one in found}
     return _by_given_uuid(uuids, found)
@@ -143,7 +156,7 @@ def keep_trees(tx: Transaction, uuids: Collection[str]) -> None:
 
 def subtree(tx: Transaction, provider: Provider) -> list[Provider]:
     """The provider and all providers below it, at any depth."""
-    tree = read(tx, columns().where(providers.c.root_provider_id == provider.root_id))
+    tree = _read(tx, _TREE, {"root": provider.root_id})
     children: dict[str | None, list[Provider]] = {}
     for one in tree:
         children.setdefault(one.parent_uuid, []).append(one)
@@ -198,7 +211,10 @@ def bump_generations(tx: Transaction, ids: Collection[int], by: int = 1) -> None
     This is noted as a change of usage, because an index reads usage and generations together.
     """
     if ids:
-        tx.execute(_BUMPED, {"ids": sorted(ids), "by": by})
+        if len(ids) == 1:
+            tx.execute(_BUMPED_ONE, {"only": next(iter(ids)), "by": by})
+        else:
+            tx.execute(_BUMPED, {"ids": sorted(ids), "by": by})
         note(tx, USAGE_OF, ids)
 
 
@@ -208,12 +224,12 @@ def bump_generations_of(tx: Transaction, uuids: Collection[str]) -> None:
     PERF: one statement less than to lock them first. The caller notes what else it changes of
     them; that notes the generation too.
     """
-    if not uuids:
-        return
-    if len(uuids) > 1:
+    if len(uuids) == 1:
+        tx.execute(_BUMPED_BY_UUID, {"only": next(iter(uuids))})
+    elif uuids:
         # SAFETY: an UPDATE takes its locks in any order.
         lock_refs(tx, uuids)
-    tx.execute(_BUMPED_BY_UUID, {"uuids": list(uuids)})
+        tx.execute(_BUMPED_BY_UUIDS, {"uuids": list(uuids)})
 
 
 def has_children(tx: Transaction, provider: Provider) -> bool:
@@ -240,13 +256,20 @@ def delete_provider(tx: Transaction, provider: Provider) -> None:
     tx.execute(delete(providers).where(providers.c.id == provider.id))
 
 
-def columns() -> Select[Any]:
-    """The query whose rows `read` takes; callers add conditions."""
-    return _COLUMNS
+def _read(tx: Transaction, query: Select[Any], values: Mapping[str, Any]) -> list[Provider]:
+    """The providers that a query made from `_COLUMNS` finds."""
+    return [_provider(name, parts_of(text)) for name, text in tx.execute(query, values)]
 
 
-def read(
-    tx: Transaction, query: Select[Any], values: Mapping[str, Any] | None = None
-) -> list[Provider]:
-    """The providers that a query built from `columns` finds."""
-    return [Provider(*row) for row in tx.execute(query, values or {})]
+def _provider(name: str, parts: Sequence[str]) -> Provider:
+    key, uuid, generation, root_uuid, parent_uuid, root_id, modified_at = parts
+    return Provider(
+        int(key),
+        uuid,
+        name,
+        int(generation),
+        root_uuid or None,
+        parent_uuid or None,
+        int(root_id),
+        time_of(modified_at),
+    )
