@@ -1,10 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """What tests of `trueup watch` do not ask of the server."""
 
-import pytest
 import requests
 
-from trueup.web.errors import AddressUnusable
 from trueup.web.server import HTML, Answer, Request, serving
 
 LOOPBACK = "127.0.0.1"
@@ -28,13 +26,3 @@ def test_nothing_but_reading_is_answered():
         for method in (requests.post, requests.put, requests.delete):
             assert method(f"http://{LOOPBACK}:{port}/", timeout=30).status_code == 501
         assert requests.head(f"http://{LOOPBACK}:{port}/", timeout=30).content == b""
-
-
-def test_an_address_that_is_taken_is_refused():
-    with (
-        serving(LOOPBACK, 0, echo) as port,
-        pytest.raises(AddressUnusable) as refused,
-        serving(LOOPBACK, port, echo),
-    ):
-        pass
-    assert refused.value.address == f"{LOOPBACK}:{port}"

@@ -8,40 +8,39 @@ to Trueup from here.
 import http.client
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from threading import Thread
 from urllib.parse import SplitResult, urlsplit
 
+from trueup.shadow.bodies import BodyBroken, body_of
 from trueup.shadow.reads import Read, read_of
+from trueup.web.listening import RequestHandler, listening
 
 _SECONDS = 300
-# Of one connection, and not of the request or its answer.
-_NOT_PASSED_ON = frozenset({"connection", "keep-alive", "transfer-encoding", "te", "upgrade"})
+# Of one connection, and not of the request or its answer. The body has its length given anew: one
+# that came in chunks is passed on whole.
+_NOT_PASSED_ON = frozenset(
+    {"connection", "content-length", "expect", "keep-alive", "te", "trailer", "transfer-encoding",
+     "upgrade"}
+)  # fmt: skip
+_WITH_A_BODY = ("PATCH", "POST", "PUT")
 
 
 @contextmanager
 def mirror(
     address: tuple[str, int], upstream: str, note: Callable[[Read], None]
 ) -> Iterator[tuple[str, int]]:
-    """Serve until the block ends; gives the address. Raises OSError if it cannot listen."""
+    """Serve until the block ends; gives the address. Raises AddressUnusable."""
     named = urlsplit(upstream)
+    host, wanted = address
 
     class Handler(_Handler):
         target = named
         noted = staticmethod(note)
 
-    with ThreadingHTTPServer(address, Handler) as server:
-        serving = Thread(target=server.serve_forever, daemon=True)
-        serving.start()
-        try:
-            host, port = server.server_address[:2]
-            yield str(host), int(port)
-        finally:
-            server.shutdown()
-            serving.join()
+    with listening(host, wanted, Handler) as port:
+        yield host, port
 
 
-class _Handler(BaseHTTPRequestHandler):
+class _Handler(RequestHandler):
     target: SplitResult
     noted: Callable[[Read], None]
 
@@ -51,18 +50,15 @@ class _Handler(BaseHTTPRequestHandler):
     do_PUT = do_POST = do_DELETE = do_PATCH = do_HEAD = do_OPTIONS = do_GET
 
     def _pass_on(self) -> None:
-        length = int(self.headers.get("Content-Length") or 0)
-        body = self.rfile.read(length) if length else None
-        headers = {
-            name: value
-            for name, value in self.headers.items()
-            if name.lower() not in _NOT_PASSED_ON | {"host"}
-        }
+        try:
+            body = body_of(self.headers, self.rfile)
+        except BodyBroken as error:
+            # SAFETY: half a body may be a valid request of its own.
+            self.send_error(400, error.reason)
+            return
         with closing(_connect(self.target)) as connection:
             try:
-                connection.request(
-                    self.command, f"{self.target.path.rstrip('/')}{self.path}", body, headers
-                )
+                self._ask(connection, body)
                 answer = connection.getresponse()
                 content = answer.read()
             except (OSError, http.client.HTTPException):
@@ -75,10 +71,21 @@ class _Handler(BaseHTTPRequestHandler):
             if read is not None:
                 self.noted(read)
 
+    def _ask(self, connection: http.client.HTTPConnection, body: bytes | None) -> None:
+        """Send the request with the headers that it has, each as often as it has it."""
+        path = f"{self.target.path.rstrip('/')}{self.path}"
+        connection.putrequest(self.command, path, skip_accept_encoding=True)
+        for name, value in self.headers.items():
+            if name.lower() not in _NOT_PASSED_ON | {"host"}:
+                connection.putheader(name, value)
+        if body is not None or self.command in _WITH_A_BODY:
+            connection.putheader("Content-Length", str(len(body or b"")))
+        connection.endheaders(body)
+
     def _answer(self, answer: http.client.HTTPResponse, content: bytes) -> None:
         self.send_response_only(answer.status, answer.reason)
         for name, value in answer.getheaders():
-            if name.lower() not in _NOT_PASSED_ON | {"content-length"}:
+            if name.lower() not in _NOT_PASSED_ON:
                 self.send_header(name, value)
         if answer.status not in (204, 304):
             known = answer.getheader("Content-Length") if self.command == "HEAD" else None
@@ -86,9 +93,6 @@ class _Handler(BaseHTTPRequestHandler):
         self.end_headers()
         if self.command != "HEAD":
             self.wfile.write(content)
-
-    def log_message(self, *_: object) -> None:
-        """Upstream's log has the requests."""
 
 
 def _connect(target: SplitResult) -> http.client.HTTPConnection:
