@@ -15,6 +15,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
+from urllib.parse import parse_qs
 
 import openstack
 from keystoneauth1 import adapter, session, token_endpoint
@@ -60,9 +61,11 @@ def replayed(answers: Answers) -> Iterator[adapter.Adapter]:
 
     def application(environ: dict[str, Any], start_response: Callable) -> list[bytes]:
         query = f"?{environ['QUERY_STRING']}" if environ["QUERY_STRING"] else ""
+        asked = parse_qs(environ["QUERY_STRING"])
         version = environ.get("HTTP_OPENSTACK_API_VERSION", "").removeprefix("compute ")
         key = key_of(environ["REQUEST_METHOD"], environ["PATH_INFO"] + query, version)
-        status, body = answers.get(key, (599, {"error": {"message": f"not recorded: {key}"}}))
+        not_recorded = (599, {"error": {"message": f"not recorded: {key}"}})
+        status, body = answers.get(key) or _listed(asked, version, answers) or not_recorded
         start_response(
             NOT_ASKED if status == 599 else f"{status} As recorded",
             [("Content-Type", "application/json")],
@@ -72,6 +75,17 @@ def replayed(answers: Answers) -> Iterator[adapter.Adapter]:
     with serve(application) as url:
         connected = session.Session(auth=token_endpoint.Token(url, "a-token"), timeout=10)
         yield adapter.Adapter(connected, service_type="compute")
+
+
+def _listed(
+    asked: dict[str, list[str]], version: str, answers: Answers
+) -> tuple[int, dict[str, Any]] | None:
+    """The list of living servers with one uuid: that part of the list of all, which is recorded."""
+    every = answers.get(key_of("GET", "/servers/detail?all_tenants=1", version))
+    if every is None or asked.keys() != {"all_tenants", "uuid", "limit"}:
+        return None
+    rows = [row for row in every[1]["servers"] if [row["id"]] == asked["uuid"]]
+    return every[0], {"servers": rows}
 
 
 def record(name: str, uuids: list[str]) -> None:

@@ -3,6 +3,7 @@
 
 import contextlib
 from collections.abc import Iterator
+from typing import Any
 
 import sqlalchemy
 from sqlalchemy.engine import make_url
@@ -24,6 +25,13 @@ def change_cell(cloud: RecordedCloud, cell: str, statement: str) -> None:
     if not cloud.own_cells:
         raise ValueError("other tests read these cells: ask for recorded_cloud(…, own_cells=True)")
     execute(cloud.cell_urls[cell], statement)
+
+
+def rows_of_cell(cloud: RecordedCloud, cell: str, query: str) -> list[Any]:
+    """The rows of a cell that a query finds."""
+    engine = sqlalchemy.create_engine(cloud.cell_urls[cell], poolclass=NullPool)
+    with engine.begin() as connection:
+        return list(connection.execute(sqlalchemy.text(query)))
 
 
 @contextlib.contextmanager

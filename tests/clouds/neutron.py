@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """A Neutron of a few ports that keeps what is written to it, with the revision numbers of the real.
 
-A port is read with all its fields, whatever was asked for. `refusing` are ports of which every
-write is refused, as by a Neutron whose database is read-only.
+A port is read with all its fields, whatever was asked for, and there are no agents. `refusing` are
+ports of which every write is refused, as by a Neutron whose database is read-only.
 """
 
 import json
@@ -40,6 +40,8 @@ class Neutron:
         if environ["REQUEST_METHOD"] == "PUT":
             content = environ["wsgi.input"].read(int(environ["CONTENT_LENGTH"]))
             status, document = self._written(uuid, json.loads(content), environ["HTTP_IF_MATCH"])
+        elif uuid == "agents":
+            status, document = "200 OK", {"agents": []}
         elif uuid in self.ports:
             status, document = "200 OK", {"port": self.ports[uuid]}
         else:

@@ -26,6 +26,7 @@ class Wrong(Enum):
     BUSY = "503 is answered instead of the service"
     BUSY_AFTER = "503 is answered though the service commits"
     LATE = "the connection is cut, and the service gets it later"
+    TWICE = "the service gets it twice, and its second answer is passed on"
 
 
 # What happens to a write: it goes wrong, or something is done before it arrives; or nothing.
@@ -84,6 +85,9 @@ class Proxy:
             self._late.append(request)
         elif wrong.name.endswith("_AFTER"):
             self._forwarded(request)
+        elif wrong is Wrong.TWICE:
+            self._forwarded(request)
+            return self._forwarded(request)
         status = _STATUS.get(wrong.name.removesuffix("_AFTER"))
         return _document(status) if status else b""
 

@@ -4,7 +4,9 @@
 import contextlib
 import json
 import shutil
+import sqlite3
 from collections.abc import Iterator
+from contextlib import closing
 from dataclasses import dataclass, field, replace
 from itertools import count
 from pathlib import Path
@@ -76,6 +78,19 @@ class Site:
         self.placement.spoil()
         self.others.spoil()
 
+    def sql(self, statement: str, *values: object) -> list[tuple[Any, ...]]:
+        """By hand, in Placement's database."""
+        with closing(sqlite3.connect(self.folder / "placement.sqlite", timeout=60)) as connection:
+            rows = connection.execute(statement, values).fetchall()
+            connection.commit()
+            return rows
+
+    @property
+    def hidden(self) -> dict[str, int]:
+        """The generations of consumers that hold nothing, which Placement does not tell."""
+        none = "SELECT 1 FROM allocations WHERE consumer_id = consumers.uuid"
+        return dict(self.sql(f"SELECT uuid, generation FROM consumers WHERE NOT EXISTS ({none})"))
+
     def fresh_state(self) -> Path:
         """A folder for journals in which nothing is yet."""
         return self.folder / f"state{next(self._numbers)}"
@@ -103,8 +118,11 @@ class Site:
         return found
 
     def plan(self, *defects: str) -> Plan:
-        """What Trueup plans for these defects of the cloud as it is now."""
-        facts = collect(self.cloud, lambda *_: None)
+        """What Trueup plans for these defects of the cloud as it is now.
+
+        Without the hypervisors: all but one of them do not answer, and nothing would be released.
+        """
+        facts = collect(replace(self.cloud, hypervisors=None), lambda *_: None)
         assert facts.coverage.complete, facts.coverage
         confirmed = confirmed_by(facts, lambda one: one.defect in defects)
         return make_plan(confirmed, self.cloud.placement.holdings(consumers_of(confirmed.findings)))

@@ -20,7 +20,9 @@ from trueup.reconcile.order import merged
 from trueup.reconcile.steps import (
     Aggregates,
     AggregatesOf,
+    AllocationsOf,
     Change,
+    Held,
     Inventories,
     InventoriesOf,
     PortBinding,
@@ -75,9 +77,38 @@ def planned(*defects: str) -> Maker:
     return lambda site: site.plan(*defects).steps
 
 
+def emptied(site: Site) -> tuple[Step, ...]:
+    """What gives a consumer something whose allocations, written twice, were deleted with SQL.
+
+    Its row is left, with a generation that Placement tells only when it refuses a write.
+    """
+    steps = site.plan("missing-allocation").steps
+    for step in steps:
+        [change], [consumer] = step.changes, step.consumers
+        given = changes.write(change, site.cloud)
+        again = structs.replace(change, before=change.after, version=given.version)
+        assert changes.write(again, site.cloud).accepted
+        site.sql("DELETE FROM allocations WHERE consumer_id = ?", consumer)
+    return steps
+
+
 def two_consumers(site: Site) -> tuple[Step, ...]:
     """Two hosts whose instances change places in one request."""
     return (merged(site.plan("wrong-provider", "missing-allocation").steps),)
+
+
+def created(site: Site) -> tuple[Step, ...]:
+    """Three consumers that hold nothing are given something; it is written in one request."""
+    provider = root(site)
+    given = Allocations({provider: {"VCPU": 1}}, "a-project", "a-user")
+    consumers = [f"6111111{number}-2222-4333-8444-555555555555" for number in range(3)]
+    return tuple(
+        step
+        for one in consumers
+        for step in one_step(
+            changed(site, AllocationsOf((one,)), lambda _, one=one: Held({one: given}))
+        )
+    )
 
 
 def made(site: Site) -> tuple[Step, ...]:
@@ -185,8 +216,8 @@ MAKERS: dict[str, Maker] = {
     **{
         one.__name__: one
         for one in (
-            two_consumers, made, renamed, re_parented, removed, inventories, traits, aggregates,
-            reshaped, port_binding, compute_service, domain, undefined, several,
+            emptied, two_consumers, created, made, renamed, re_parented, removed, inventories,
+            traits, aggregates, reshaped, port_binding, compute_service, domain, undefined, several,
         )
     },
 }  # fmt: skip

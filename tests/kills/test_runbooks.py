@@ -14,6 +14,7 @@ from tests.cli.runbooks.emptying import DeadHost, child, dead_host, providers
 from tests.cli.runbooks.merging import NEW_NAME, renamed
 from tests.cli.runbooks.rekeying import HOST, NEW, held_on, with_another_uuid
 from tests.cli.running import Ran, trueup
+from tests.kills.rounds import may_still_come
 from tests.kills.tracing import NEVER, Kill, Traced, Tracing
 from tests.reconcile.small import Small, Template, build, running_copy
 from trueup.reconcile.journals import runs
@@ -138,8 +139,9 @@ def test_a_retirement_that_was_killed_before_the_service_was_deleted_is_undone(s
         if site.services.deletions:
             continue
         for journal in runs(going.state):
+            code = 4 if may_still_come(journal, site.cloud) else 0
             ran = trueup("undo", journal.run, "--state-dir", going.state)
-            assert ran.code == 0, (kill, ran.out, ran.err)
+            assert ran.code == code, (kill, ran.out, ran.err)
             undone += 1
         assert site.ledger() == before
     assert undone

@@ -5,12 +5,14 @@ from collections.abc import Callable
 from dataclasses import replace
 from datetime import timedelta
 
+from msgspec import structs
+
 from trueup.reconcile.facts import Allocations, Facts
 from trueup.reconcile.findings import Finding
 from trueup.reconcile.observation import Confirmed, Observation, observation
 from trueup.reconcile.options import AuditOptions
 from trueup.reconcile.plan import Plan, make_plan
-from trueup.reconcile.steps import Step, held_in
+from trueup.reconcile.steps import Held, Step, held_in
 
 
 def held(step: Step) -> tuple[Allocations | None, Allocations | None]:
@@ -45,3 +47,12 @@ def confirmed_as(
 def plan_of(facts: Facts, chosen: Callable[[Finding], bool] = lambda _: True) -> Plan:
     """A plan for the chosen findings of these facts, which hold what it needs."""
     return make_plan(confirmed_by(facts, chosen), facts.holdings)
+
+
+def holding_more(step: Step, **more: int) -> Step:
+    """The same step, but more is to be held of the one provider that it gives something of."""
+    [change], [consumer] = step.changes, step.consumers
+    after = held(step)[1]
+    [(provider, amounts)] = after.amounts.items()
+    greedy = Held({consumer: replace(after, amounts={provider: {**amounts, **more}})})
+    return structs.replace(step, changes=(structs.replace(change, after=greedy),))

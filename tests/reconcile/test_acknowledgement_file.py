@@ -49,6 +49,7 @@ def test_each_table_is_one(tmp_path):
         ("until = 2027-06-30\n", ""),
         ("until = 2027-06-30", "until = 7"),
         ("[[acknowledged]]", "[[acknowleged]]"),
+        ('by = "ann"', 'bye = "ann"'),
         ("[[acknowledged]]", "nonsense"),
     ],
 )

@@ -10,14 +10,14 @@ from datetime import datetime, timedelta
 import pytest
 from msgspec import structs
 
-from tests.reconcile.observing import held
+from tests.reconcile.observing import held, holding_more
 from tests.reconcile.small import Small
 from trueup.reconcile import apply as apply_module
 from trueup.reconcile.apply import require_answers, resolve_interrupted
 from trueup.reconcile.journal import Outcome
 from trueup.reconcile.plan import Plan
 from trueup.reconcile.sources.errors import Unreachable
-from trueup.reconcile.steps import Held, Step, gains
+from trueup.reconcile.steps import gains
 
 WRONG, MISSING = "wrong-provider", "missing-allocation"
 ORPHANED, RESIDUE = "orphaned-allocation", "evacuation-residue"
@@ -208,15 +208,6 @@ def test_what_was_refused_is_tried_again_and_what_is_done_is_not(small):
     assert {one.result for one in again.values()} == {"done"}
     for consumer in again.keys() - {small.consumer(WRONG)}:
         assert again[consumer] == first[consumer]
-
-
-def holding_more(step: Step, **more: int) -> Step:
-    """The same step, but more is to be held of the one provider that it gives something of."""
-    [change], [consumer] = step.changes, step.consumers
-    after = held(step)[1]
-    [(provider, amounts)] = after.amounts.items()
-    greedy = Held({consumer: replace(after, amounts={provider: {**amounts, **more}})})
-    return structs.replace(step, changes=(structs.replace(change, after=greedy),))
 
 
 def test_what_placement_refuses_is_refused_with_its_reason(on_both):

@@ -58,6 +58,20 @@ def test_a_host_that_cannot_be_told_says_how_many_instances_were_not_checked():
     assert unchecked.reason.endswith("2 instances on it could not be checked")
 
 
+def test_what_is_in_motion_says_when_nova_last_changed_it():
+    facts = facts_of(
+        "cell1\n  host h1 VCPU=8\n  server busy on h1 task=migrating\n"
+        "  server web on h1\n  live-migration of web from h1 running\n"
+    )
+    hour_ago = facts.taken_at - timedelta(hours=1)
+    moves = tuple(replace(row, updated_at=hour_ago) for row in facts.migrations)
+    left = audit(replace(facts, migrations=moves), AuditOptions()).left_alone
+    assert {row.subject.uuid: row.since for row in left} == {
+        uuid_of("busy"): facts.taken_at - timedelta(days=1),
+        uuid_of("web"): hour_ago,
+    }
+
+
 def test_consumers_that_are_no_instances_are_left_alone_each_for_its_reason():
     facts = facts_of(
         "cell1\n  host h1 VCPU=8\n  host h2 VCPU=8\n  server web on h1\n"

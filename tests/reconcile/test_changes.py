@@ -13,12 +13,12 @@ from msgspec import structs
 
 from tests.reconcile.small import Small
 from tests.reconcile.test_undo import undo
-from trueup.reconcile import apply as apply_module
 from trueup.reconcile import changes
 from trueup.reconcile.changes.target import CONCURRENT_UPDATE
 from trueup.reconcile.journal import Outcome
 from trueup.reconcile.journals import read
 from trueup.reconcile.plan import Plan
+from trueup.reconcile.runs import applied, undone
 from trueup.reconcile.sources.errors import AccessDenied, Unreachable
 from trueup.reconcile.sources.placement.client import Placement
 
@@ -28,14 +28,18 @@ EVERY = (ORPHANED, RESIDUE, MISSING, WRONG)
 Send = Callable[..., Any]
 
 
-class Answer:
-    """A response as a service might have given it."""
+REQUEST_ID = "req-changed"
 
-    def __init__(self, status: int, code: str = "") -> None:
+
+class Answer:
+    """A response as a service might have given it: with its request id, or without."""
+
+    def __init__(self, status: int, code: str = "", header: bool = True, body: bool = True) -> None:
         self.status_code = status
         self.url = "http://placement"
-        self.headers = {"x-openstack-request-id": "req-changed"}
-        self._document = {"errors": [{"detail": f"answered {status}", "code": code}]}
+        self.headers = {"x-openstack-request-id": REQUEST_ID} if header else {}
+        error = {"detail": f"answered {status}", "code": code}
+        self._document = {"errors": [error | {"request_id": REQUEST_ID} if body else error]}
 
     def json(self) -> Any:
         return self._document
@@ -70,17 +74,70 @@ ANSWERS = {
 }
 
 
+NOT_PLACEMENTS = {
+    "a proxy's 409": lambda: Answer(409, header=False, body=False),
+    "a status that a proxy changed": lambda: Answer(409, body=False),
+    **{name: answer for name, answer in ANSWERS.items() if name != "409"},
+}
+
+
 @pytest.mark.parametrize("defect", EVERY)
-@pytest.mark.parametrize("answer", ANSWERS)
+@pytest.mark.parametrize("answer", NOT_PLACEMENTS)
 def test_a_committed_write_is_done_whatever_was_answered(small, monkeypatch, answer, defect):
     before, plan = small.ledger(), small.plan(defect)
-    sent = answering(monkeypatch, True, ANSWERS[answer])
+    sent = answering(monkeypatch, True, NOT_PLACEMENTS[answer])
     [outcome] = small.apply(plan).values()
-    assert outcome.result == "done", outcome.reason
+    assert (outcome.result, outcome.contested) == ("done", False), outcome.reason
     assert len(sent) == 1, "it is not sent again"
     assert small.plan(defect).steps == ()
     [undone] = undo(small, plan.id).values()
     assert undone.result == "done"
+    assert small.ledger() == before
+
+
+@pytest.mark.parametrize("defect", EVERY)
+def test_a_committed_write_that_placement_refuses_is_done_and_may_be_somebody_elses(
+    small, monkeypatch, defect
+):
+    """As behind a proxy that sends a request twice: Placement refuses the second."""
+    before, plan = small.ledger(), small.plan(defect)
+    sent = answering(monkeypatch, True, ANSWERS["409"])
+    [outcome] = small.apply(plan).values()
+    assert (outcome.result, outcome.contested) == ("done", True), outcome.reason
+    assert len(sent) == 1, "it is not sent again"
+    repaired = small.ledger()
+    assert undo(small, plan.id) == {}
+    assert small.ledger() == repaired, "nobody's work is lost"
+    [undone] = undo(small, plan.id, plan.steps[0].id).values()
+    assert undone.result == "done"
+    assert small.ledger() == before
+
+
+@pytest.mark.parametrize("defects", [[one] for one in EVERY] + [[MISSING, WRONG]])
+def test_invariant_10_of_two_runs_at_once_only_that_which_wrote_takes_it_back(
+    small, monkeypatch, defects
+):
+    """The other run writes the same while our first request is on its way."""
+    before, plan = small.ledger(), small.plan(*defects)
+    elsewhere, send, rival = small.folder / "elsewhere", Placement.send, []
+
+    def overtaken(self: Placement, *request: Any) -> Any:
+        if not rival:
+            rival.append("first")
+            with applied(plan, small.cloud, elsewhere) as run:
+                rival[:] = [outcome for _, outcome in run.outcomes]
+        return send(self, *request)
+
+    monkeypatch.setattr(Placement, "send", overtaken)
+    outcomes = list(small.apply(plan).values())
+    assert [(one.result, one.contested) for one in rival] == [("done", False)] * len(defects)
+    assert outcomes[0].contested
+    assert all("somebody else has already made this" in one.reason for one in outcomes[1:])
+    repaired = small.ledger()
+    assert undo(small, plan.id) == {}
+    assert small.ledger() == repaired
+    with undone(plan.id, small.cloud, elsewhere) as run:
+        assert {outcome.result for _, outcome in run.outcomes} == {"done"}
     assert small.ledger() == before
 
 
@@ -113,23 +170,6 @@ def test_one_consumers_500_does_not_stop_the_others(small, monkeypatch):
     answering(monkeypatch, False, ANSWERS["500"])
     results = [outcome.result for outcome in small.apply(plan).values()]
     assert results == ["unknown", "done", "done", "done"]
-
-
-def test_what_came_in_between_is_tried_again(small, monkeypatch):
-    """Upstream answers so when the provider moved while it wrote: on a busy host, often."""
-    plan = small.plan(WRONG)
-    sent = answering(monkeypatch, False, ANSWERS["409"], times=3)
-    [outcome] = small.apply(plan).values()
-    assert outcome.result == "done"
-    assert len(sent) == 4
-
-
-def test_a_conflict_that_does_not_end_is_refused(small, monkeypatch):
-    plan = small.plan(WRONG)
-    sent = answering(monkeypatch, False, ANSWERS["409"], times=100)
-    [outcome] = small.apply(plan).values()
-    assert (outcome.result, outcome.reason) == ("refused", "answered 409")
-    assert len(sent) == apply_module.ATTEMPTS
 
 
 def test_when_placement_is_gone_the_step_is_unknown_and_the_run_stops(small, monkeypatch):

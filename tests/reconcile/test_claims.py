@@ -45,7 +45,7 @@ def claim(text: str) -> Claim:
         ("WrongAmount", WEB + "holds web h1 VCPU=4 MEMORY_MB=256\n"),
         ("WrongAmount", WEB + "holds web h1 VCPU=2 MEMORY_MB=256 DISK_GB=1\n"),
         ("Right", WEB + NIC + PORT + ON_H1 + OF_NIC),
-        ("Right", WEB + NIC + ON_H1 + OF_NIC),  # Neutron was not asked
+        ("RightAsFarAsKnown", WEB + NIC + ON_H1 + OF_NIC),  # Neutron was not asked
         ("PortsLeaked", WEB + NIC + "neutron\n" + ON_H1 + OF_NIC),
         ("PortsMissing", WEB + NIC + PORT + ON_H1),
         ("PortsMissing", WEB + NIC + PORT + ON_H1 + OF_NIC.replace("=5", "=4")),

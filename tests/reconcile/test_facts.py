@@ -19,6 +19,7 @@ from trueup.reconcile.facts import (
     Unread,
     grouped,
 )
+from trueup.reconcile.facts.providers import UNLIMITED
 
 
 @pytest.mark.parametrize(
@@ -29,6 +30,28 @@ def test_capacity_is_what_is_not_reserved_times_the_ratio_rounded_down(
     total, reserved, ratio, capacity
 ):
     assert Inventory(total, reserved, ratio).capacity == capacity
+
+
+def test_only_hypervisors_that_were_asked_can_have_answered():
+    facts = facts_of(
+        "cell1\n  host h1 VCPU=8\n  host h2 VCPU=8\nhypervisor h1\nhypervisor h2 silent\n"
+    )
+    assert facts.hypervisors_that_answered == {"h1"}
+    assert replace(facts, hypervisors_asked=frozenset({"h2"})).hypervisors_that_answered == set()
+    unasked = facts_of("cell1\n  host h1 VCPU=8\n")
+    assert not unasked.domains_read
+    assert unasked.hypervisors_that_answered == set()
+
+
+def test_a_ratio_without_end_has_a_capacity():
+    """Written by hand; an amount that no number holds counts as one that nobody uses up."""
+    assert Inventory(8, 0, 1e308).capacity == UNLIMITED
+
+
+def test_an_inventory_allows_multiples_of_its_step_between_its_units():
+    stock = Inventory(8, 0, 1.0, min_unit=2, max_unit=6, step_size=2)
+    assert [amount for amount in range(9) if stock.allows(amount)] == [2, 4, 6]
+    assert Inventory(8, 0, 1.0, step_size=0).allows(3)
 
 
 def test_coverage_is_complete_when_every_source_answered():

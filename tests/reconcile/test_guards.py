@@ -1,28 +1,36 @@
 # SPDX-License-Identifier: Apache-2.0
 """Each guard says by name what no longer holds, and nothing while it does."""
 
+from dataclasses import replace
 from datetime import timedelta
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
 from tests.reconcile.small import Small
 from trueup.reconcile.clock import now
-from trueup.reconcile.facts import Domain
+from trueup.reconcile.facts import Domain, NetworkAgent
 from trueup.reconcile.guards import broken
 from trueup.reconcile.place_guards import (
+    AgentsDown,
     AggregatesOfHost,
     HostEmpty,
     NodeGone,
     NodeIs,
     ServiceSetting,
 )
+from trueup.reconcile.plan import Plan
 from trueup.reconcile.sources.cloud import Cloud
 from trueup.reconcile.sources.libvirt import HostDomains
+from trueup.reconcile.sources.nova.contract import CellContents, NovaCell
+from trueup.reconcile.sources.nova.databases import NovaDatabases
 from trueup.reconcile.steps import (
     AllocationsOf,
     CellFresh,
     DomainIs,
     Guard,
+    InstanceState,
     MigrationState,
     ServiceDown,
     VersionIs,
@@ -218,6 +226,18 @@ def test_a_compute_node_or_service_that_came_back_is_named(small):
     assert reasons(guard, small.cloud) == []
 
 
+def test_the_guard_of_one_node_does_not_read_all_hosts_of_a_cell(small, monkeypatch):
+    host, (uuid, name), cell = host_of(small), a_node(small), cell_of(small)
+
+    def every_host(*_: object) -> None:
+        raise AssertionError("all hosts of a cell are read")
+
+    monkeypatch.setattr(type(small.cloud.nova), "hosts", every_host)
+    assert reasons(NodeIs(cell, host, uuid), small.cloud) == []
+    assert len(reasons(NodeGone(uuid, name, cell, host), small.cloud)) == 2
+    assert len(reasons(NodeGone(uuid, name, cell, ""), small.cloud)) == 1
+
+
 def test_whoever_is_on_a_host_or_moves_from_it_is_named(small):
     said = reasons(HostEmpty("compute-01"), small.cloud)
     assert any(one.startswith("instance ") and one.endswith("is on compute-01") for one in said)
@@ -225,3 +245,102 @@ def test_whoever_is_on_a_host_or_moves_from_it_is_named(small):
     small.sql("nova_cell1", "UPDATE instances SET deleted = id WHERE host = 'compute-01'")
     small.sql("nova_cell1", "UPDATE migrations SET status = 'confirmed'")
     assert reasons(HostEmpty("compute-01"), small.cloud) == []
+
+
+def test_an_agent_that_came_back_is_named(small):
+    rows = [
+        NetworkAgent("one", "Open vSwitch agent", alive=False),
+        NetworkAgent("two", "NIC Switch agent", alive=True),
+    ]
+    guard = AgentsDown("h1")
+    neutron = SimpleNamespace(agents=lambda host: rows if host == "h1" else [])
+    asked = replace(small.cloud, neutron=neutron)
+    assert reasons(guard, asked) == ["NIC Switch agent two of h1 is alive"]
+    assert reasons(AgentsDown("h2"), asked) == []
+    [reason] = reasons(guard, replace(small.cloud, neutron=None))
+    assert reason.startswith("Neutron is not asked")
+
+
+def other_cell(small: Small) -> str:
+    return "cell2" if small.planted[WRONG].cell == "cell1" else "cell1"
+
+
+def copied_to_other_cell(small: Small) -> None:
+    """The instance's row appears in another cell, as when a backup is restored there."""
+    found = small.sql(
+        f"nova_{small.planted[WRONG].cell}",
+        "SELECT * FROM instances WHERE uuid = ?",
+        small.consumer(WRONG),
+    )
+    row = {name: value for name, value in found[0].items() if name != "id"}
+    small.sql(
+        f"nova_{other_cell(small)}",
+        f"INSERT INTO instances ({', '.join(row)}) VALUES ({', '.join('?' * len(row))})",
+        *row.values(),
+    )
+
+
+def refused(small: Small, plan: Plan) -> str:
+    """Why its one step is refused; nothing is written."""
+    before = small.rows()
+    [outcome] = small.apply(plan).values()
+    assert outcome.result == "refused"
+    assert small.rows() == before
+    return outcome.reason
+
+
+def test_an_instance_that_another_cell_has_too_is_named(small):
+    plan = small.plan(WRONG)
+    copied_to_other_cell(small)
+    other = next(one for one in small.cloud.nova.cells() if one.name == other_cell(small))
+    assert refused(small, plan).startswith(f"cell {other.uuid} has the instance too")
+    small.sql(f"nova_{other.name}", "UPDATE instances SET deleted = id")
+    assert [one.result for one in small.apply(plan).values()] == ["done"], "a deleted row is none"
+
+
+def test_a_cell_that_was_mapped_since_is_asked_too(small):
+    [mapping] = small.sql(
+        "nova_api", "SELECT * FROM cell_mappings WHERE name = ?", other_cell(small)
+    )
+    small.sql("nova_api", "DELETE FROM cell_mappings WHERE name = ?", other_cell(small))
+    plan = small.plan(WRONG)
+    copied_to_other_cell(small)
+    small.sql(
+        "nova_api",
+        f"INSERT INTO cell_mappings ({', '.join(mapping)}) "
+        f"VALUES ({', '.join('?' * len(mapping))})",
+        *mapping.values(),
+    )
+    assert "has the instance too" in refused(small, plan)
+
+
+@pytest.mark.parametrize(("number", "words"), [("?", "names that cell"), ("NULL", "no cell")])
+def test_an_instance_that_is_mapped_to_another_cell_is_named(small, number, words):
+    plan = small.plan(WRONG)
+    name = other_cell(small)
+    [row] = small.sql("nova_api", "SELECT id FROM cell_mappings WHERE name = ?", name)
+    small.sql(
+        "nova_api",
+        f"UPDATE instance_mappings SET cell_id = {number} WHERE instance_uuid = ?",
+        *([row["id"]] if number == "?" else []),
+        small.consumer(WRONG),
+    )
+    assert words in refused(small, plan)
+
+
+def test_another_cell_that_is_silent_forbids_nothing_and_is_asked_once(small, monkeypatch):
+    """As when a plan is made: the mapping says which cell has the instance."""
+    plan = small.plan(WRONG)
+    (small.folder / f"nova_{other_cell(small)}.sqlite").unlink()
+    asked: list[str] = []
+    lookup = NovaDatabases.lookup
+
+    def noted(nova: NovaDatabases, cell: NovaCell, *rest: Any, **more: Any) -> CellContents:
+        asked.append(cell.name)
+        return lookup(nova, cell, *rest, **more)
+
+    monkeypatch.setattr(NovaDatabases, "lookup", noted)
+    assert [one.result for one in small.apply(plan).values()] == ["done"]
+    [guard] = [one for one in plan.steps[0].guards if isinstance(one, InstanceState)]
+    assert reasons(guard, small.cloud) == []
+    assert asked.count(other_cell(small)) == 1

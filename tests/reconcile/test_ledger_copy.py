@@ -8,10 +8,13 @@ from tests.reconcile.changes.test_placement_targets import aggregate, more_trait
 from trueup.lab.embedded import embedded_placement
 from trueup.reconcile import changes
 from trueup.reconcile.ledger_copy import (
+    AmountBelowOne,
     CopyDiffers,
     CopyRefused,
     CopyUnreadable,
     LedgerNotEmpty,
+    at_least_one,
+    below_one,
     load,
     read,
     save,
@@ -49,6 +52,51 @@ def test_everything_is_copied_and_a_copy_of_the_copy_is_the_same(on_both, empty,
     assert load(tmp_path / "ledger.json") == copy
 
 
+class Stopped(Exception):
+    """As Ctrl-C: after so many writes, nothing further is written."""
+
+
+@pytest.mark.parametrize("share", [0.02, 0.4, 0.7, 0.97])
+def test_a_writing_that_was_stopped_is_continued(small, empty, monkeypatch, share):
+    """Among the providers, among the consumers, and while inventories become final."""
+    furnished(small)
+    copy = read(small.cloud, quiet)
+    real, sent = empty.placement.send, []
+
+    def send(method, *words, **more):
+        if method != "GET" and len(sent) == allowed:
+            raise Stopped
+        sent.append(method)
+        return real(method, *words, **more)
+
+    allowed = int(share * _writes_of(copy))
+    monkeypatch.setattr(empty.placement, "send", send)
+    with pytest.raises(Stopped):
+        write(copy, empty, quiet)
+    monkeypatch.undo()
+    assert read(empty, quiet).providers != copy.providers
+    assert write(copy, empty, quiet)
+    assert read(empty, quiet) == copy
+
+
+def _writes_of(copy) -> int:
+    parts = sum(
+        1 + 2 * bool(one.inventories) + bool(one.trait_names) + bool(one.aggregate_uuids)
+        for one in copy.providers
+    )
+    return parts + len(copy.consumers)
+
+
+def test_a_placement_in_use_that_lacks_a_part_of_the_copy_is_not_written_to(small):
+    """The instance may have been deleted since: it would hold something again."""
+    copy = read(small.cloud, quiet)
+    assert small.call("DELETE", f"/allocations/{min(copy.consumers)}").ok
+    before = small.rows()
+    with pytest.raises(LedgerNotEmpty):
+        write(copy, small.cloud, quiet)
+    assert small.rows() == before
+
+
 def test_what_is_not_empty_is_not_written_to(small, empty):
     copy = read(small.cloud, quiet)
     other = read(empty, quiet)
@@ -57,6 +105,22 @@ def test_what_is_not_empty_is_not_written_to(small, empty):
         write(other, small.cloud, quiet)
     assert refused.value.consumers == len(copy.consumers)
     assert small.rows() == before
+
+
+@pytest.mark.parametrize("amount", [0, -7])
+def test_an_amount_below_one_is_refused_before_anything_is_written(small, empty, amount):
+    """Only a row that was changed by hand has one."""
+    consumer = sorted(read(small.cloud, quiet).consumers)[-1]
+    statement = "UPDATE allocations SET used = ? WHERE consumer_id = ? AND resource_class_id = 0"
+    small.sql("placement", statement, amount, consumer)
+    copy = read(small.cloud, quiet)
+    with pytest.raises(AmountBelowOne) as refused:
+        write(copy, empty, quiet)
+    [below] = below_one(copy)
+    assert (below.consumer, below.amount) == (consumer, amount)
+    assert (refused.value.consumer, refused.value.amount) == (consumer, amount)
+    assert read(empty, quiet).providers == ()
+    assert write(at_least_one(copy), empty, quiet)
 
 
 def test_what_placement_refuses_is_named(small, empty):

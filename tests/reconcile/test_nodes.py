@@ -39,6 +39,13 @@ def test_two_nodes_with_one_uuid_have_no_provider_of_their_own():
     assert list(judged_hosts(facts)) == []
 
 
+def test_a_provider_with_the_root_of_another_host_is_not_judged():
+    hosts = "cell1\n  host h1 VCPU=8 without-provider\n  host h2 VCPU=8\n"
+    facts = facts_of(f"{hosts}provider h1 root=h2 VCPU=8\n")
+    assert [node.host for node, _ in judged_hosts(facts)] == ["h2"]
+    assert [root.name for root in judged_roots(facts)] == ["h2"]
+
+
 @pytest.mark.parametrize(("made", "grace", "new"), [(20, 600, True), (700, 600, False)])
 def test_a_node_that_was_made_within_the_grace_is_new(made, grace, new):
     facts = facts_of(f"cell1\n  host h1 VCPU=8 made={made}\n")
@@ -99,3 +106,11 @@ def test_a_deleted_node_proves_more_than_a_name_that_another_node_has_now():
     facts = facts_of("cell1\n  host h1 VCPU=8\nprovider h1-new VCPU=8\nrename h1 h1 h1-new\n")
     assert isinstance(without_node(facts.providers[uuid_of("h1")], facts), Former)
     assert without_node(facts.providers[uuid_of("h1-new")], facts) is None
+
+
+def test_hosts_that_have_each_others_provider_by_name_are_not_judged():
+    text = (
+        "cell1\n  host h1 uuid=h2 without-provider\n  host h2 uuid=h1 without-provider\n"
+        "  host h3 VCPU=8\nprovider h1 VCPU=8\nprovider h2 VCPU=8\n"
+    )
+    assert [node.host for node, _ in judged_hosts(facts_of(text))] == ["h3"]

@@ -2,13 +2,14 @@
 """Steps are written side by side only where their order does not matter."""
 
 import time
+from collections.abc import Mapping
 from threading import Thread
 
 import pytest
 
 from tests.scenarios.drafting import OWNER
 from trueup.reconcile.facts import Allocations
-from trueup.reconcile.pace import Pace, Throttle, batches
+from trueup.reconcile.pace import CREATED_TOGETHER, ONE_BY_ONE, Pace, Throttle, batches, bundles
 from trueup.reconcile.steps import AllocationsOf, Change, Held, Step
 
 
@@ -37,7 +38,41 @@ def step(name: str, before: str = "", after: str = "", needs: tuple[str, ...] = 
     ],
 )
 def test_what_depends_on_another_comes_after_it(steps, size, groups):
-    assert ["".join(one.id for one in group) for group in batches(steps, size)] == groups
+    alone = ((one,) for one in steps)
+    found = batches(alone, size)
+    assert ["".join(one.id for bundle in group for one in bundle) for group in found] == groups
+
+
+def created(name: str, owner: Mapping[str, str] = OWNER, needs: tuple[str, ...] = ()) -> Step:
+    """A step that gives one VCPU to a consumer that Placement does not know."""
+    after = Held({name: Allocations({"p": {"VCPU": 1}}, **owner)})
+    change = Change(AllocationsOf((name,)), Held({name: None}), after, {name: None})
+    return Step(name, (change,), (), (), needs)
+
+
+TYPED = {**OWNER, "consumer_type": "INSTANCE"}
+
+
+@pytest.mark.parametrize(
+    ("steps", "expected"),
+    [
+        ([], []),
+        ([created("a"), created("b"), created("c")], ["abc"]),
+        ([created("a"), step("b", "", "p"), created("c"), created("d")], ["a", "b", "cd"]),
+        ([created("a"), created("b", TYPED), created("c", TYPED)], ["a", "bc"]),
+        ([created("a"), created("b", needs=("a",)), created("c")], ["a", "b", "c"]),
+        ([created("a"), created("a")], ["a", "a"]),
+    ],
+)
+def test_only_creations_of_one_kind_are_written_together(steps, expected):
+    found = bundles(steps, ONE_BY_ONE)
+    assert ["".join(one.id for one in bundle) for bundle in found] == expected
+
+
+def test_a_bundle_is_not_endless_and_a_rate_is_one_of_steps():
+    steps = [created(f"c{number}") for number in range(CREATED_TOGETHER + 1)]
+    assert [len(one) for one in bundles(steps, Pace(concurrency=4))] == [CREATED_TOGETHER, 1]
+    assert {len(one) for one in bundles(steps, Pace(per_second=10))} == {1}
 
 
 def test_a_throttle_lets_no_more_through_than_the_pace_allows():

@@ -116,3 +116,27 @@ def test_one_selected_instance_is_told_the_same_of(recorded_cloud):
         rows = audit(cloud, "--instance", QOS1).json()
         assert [row["Defect"] for row in rows] == ["missing-port-allocation"]
         assert audit(cloud, "--instance", WEB1).json() == []
+
+
+@pytest.mark.parametrize("name", ["port-without-allocation", "evacuated"])
+def test_what_is_written_to_ports_is_rehearsed(recorded_cloud, name, state):
+    cloud = recorded_cloud(name)
+    with recorded_neutron(name, cloud.nova_conf) as neutron:
+        assert plan(cloud, state).code == 3
+        ledger, profiles = placement_json(cloud), copy.deepcopy(neutron.profiles())
+        ran = trueup("rehearse", "--nova-conf", cloud.nova_conf, state)
+        assert ran.code == 0, ran.out + ran.err
+        assert (placement_json(cloud), neutron.profiles()) == (ledger, profiles)
+
+
+def test_without_neutron_what_is_written_to_ports_is_not_rehearsed_and_told(recorded_cloud, state):
+    cloud = recorded_cloud("evacuated")
+    with recorded_neutron(cloud.name, cloud.nova_conf):
+        assert plan(cloud, state).code == 3
+    ran = trueup("rehearse", "--nova-conf", cloud.nova_conf, state, "-f", "json")
+    assert ran.code == 5, ran.out + ran.err
+    results = [row["Result"] for row in ran.json()]
+    assert "not rehearsed: a rehearsal has no copy of the binding profile and revision" in results
+    assert "not judged: port-binding-mismatch" in results
+    assert "done" in results
+    assert "Not rehearsed: 1 step; the reasons are in the table." in ran.err

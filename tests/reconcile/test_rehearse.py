@@ -12,7 +12,8 @@ from trueup.reconcile import ledger_copy
 from trueup.reconcile.collect import collect
 from trueup.reconcile.findings import Subject, Unchecked
 from trueup.reconcile.options import AuditOptions
-from trueup.reconcile.rehearse import NotRehearsable, Rehearsal, rehearse
+from trueup.reconcile.place_guards import AgentsDown
+from trueup.reconcile.rehearse import Rehearsal, rehearse
 from trueup.reconcile.report.rehearsals import rehearsal_table
 from trueup.reconcile.sources.cloud import Cloud
 from trueup.reconcile.steps import Change, Held, step_of
@@ -118,10 +119,38 @@ def test_a_cell_that_is_silent_is_named(small, tmp_path):
     assert ("could not check", silent) in [row[:2] for row in rows]
 
 
-@pytest.mark.parametrize("kind", ["port-binding", "domain"])
-def test_what_is_outside_the_ledger_is_not_rehearsed(small, tmp_path, kind):
+@pytest.mark.parametrize(
+    ("kind", "noun"),
+    [("port-binding", "binding profile and revision"), ("domain", "domain definitions")],
+)
+def test_what_is_not_copied_is_not_rehearsed_and_named_and_the_rest_is_rehearsed(
+    small, tmp_path, kind, noun
+):
+    """No Neutron is asked here; and a domain is defined only to give back a removed one."""
+    plan = small.plan()
     target, state = CHANGES[kind]
-    step = step_of((Change(target, None, state, {}),), (), ())
-    with pytest.raises(NotRehearsable) as refused:
-        rehearsed(small, replace(small.plan(), steps=(step,)), tmp_path)
-    assert refused.value.step == step.id
+    first, second, *others = plan.steps
+    outside = step_of((Change(target, None, state, {}),), (), first.because)
+    needing = structs.replace(second, needs=(outside.id,))
+    shown = rehearsed(small, replace(plan, steps=(outside, needing, *others)), tmp_path)
+    assert [(one.step.id, one.reason) for one in shown.left_out] == [
+        (outside.id, f"a rehearsal has no copy of the {noun}"),
+        (needing.id, f"it needs {outside.id}, which is not rehearsed"),
+    ]
+    assert {step.id for step, _ in shown.outcomes} == {step.id for step in others}
+    assert shown.succeeded
+    assert not shown.complete
+    assert {one.id for one in shown.unjudged} == {*first.because, *second.because}
+    _, rows = rehearsal_table(shown)
+    assert f"not rehearsed: a rehearsal has no copy of the {noun}" in [row[-1] for row in rows]
+    assert sum(row[-1].startswith("not judged: ") for row in rows) == 2
+
+
+def test_what_a_copy_cannot_know_is_left_to_apply(small, tmp_path):
+    """A copy has no network agents, and whether they are alive is read again before each write."""
+    plan = small.plan(WRONG)
+    [step] = plan.steps
+    guarded = structs.replace(step, guards=(*step.guards, AgentsDown("compute-01")))
+    shown = rehearsed(small, replace(plan, steps=(guarded,)), tmp_path)
+    assert shown.succeeded
+    assert shown.complete

@@ -1,7 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """The guards of a step: every condition that its finding rests on."""
 
-from tests.reconcile.planning import planned
+from dataclasses import replace
+
+import pytest
+
+from tests.reconcile.observing import plan_of
+from tests.reconcile.planning import facts_of, planned
 from tests.scenarios.drafting import uuid_of
 from trueup.reconcile.steps import CellFresh, DomainIs, Guard, MigrationState, ServiceDown
 
@@ -45,6 +50,25 @@ def test_a_hypervisor_that_was_asked_has_to_say_the_same_again():
     assert guards_of(f"{EVACUATED}guest web on h2 running\n")[-2] == DomainIs(
         "h1", uuid_of("web"), None
     )
+
+
+@pytest.mark.parametrize(
+    ("units", "words"),
+    [
+        ({"max_unit": 1}, "h1 gives VCPU from 1 to 1 in steps of 1, so Placement would refuse 2"),
+        ({"min_unit": 3}, "h1 gives VCPU from 3 to 2147483647 in steps of 1"),
+        ({"step_size": 4}, "in steps of 4, so Placement would refuse 2"),
+    ],
+)
+def test_an_amount_that_an_inventory_does_not_allow_is_declined(units, words):
+    facts = facts_of(f"{HOSTS}  server web on h1 VCPU=2 MEMORY_MB=256\n")
+    h1 = facts.providers[uuid_of("h1")]
+    stock = {**h1.inventories, "VCPU": replace(h1.inventories["VCPU"], **units)}
+    providers = {**facts.providers, h1.uuid: replace(h1, inventories=stock)}
+    plan = plan_of(replace(facts, providers=providers))
+    assert plan.steps == ()
+    [declined] = plan.declined
+    assert words in declined.reason
 
 
 def test_a_migration_whose_claim_is_released_has_to_keep_its_status():

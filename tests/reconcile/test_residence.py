@@ -5,6 +5,7 @@ from dataclasses import replace
 from datetime import timedelta
 
 import pytest
+from msgspec import structs
 
 from tests.reconcile.planning import facts_of
 from tests.scenarios.drafting import NOW, uuid_of
@@ -14,6 +15,7 @@ from trueup.reconcile.residence import (
     NoHost,
     Placed,
     Residence,
+    Unconfirmed,
     Undetermined,
     residence,
     source_is_up,
@@ -61,7 +63,7 @@ def test_what_is_under_way_is_in_motion(line, words):
         (NOW, True),
         (NOW + timedelta(seconds=1), True),
         # By the clock of another time zone; else it would never be judged.
-        (NOW + timedelta(hours=2), False),
+        (NOW + timedelta(minutes=5, seconds=30), False),
     ],
 )
 def test_what_changed_while_the_facts_were_read_is_in_motion(moment, moving):
@@ -87,7 +89,7 @@ def test_an_instance_that_should_be_on_a_host_does_not_stand_nowhere(state):
     assert place == Undetermined(f"Nova has it {state}, and on no host")
 
 
-@pytest.mark.parametrize(("ended", "moving"), [(1, True), (600, False)])
+@pytest.mark.parametrize(("ended", "moving"), [(1, True), (299, True), (300, False)])
 def test_a_resized_instance_whose_resize_is_over_waits_for_nothing(ended, moving):
     """Nova ends the migration first, and then the state."""
     facts = facts_of(
@@ -97,6 +99,36 @@ def test_a_resized_instance_whose_resize_is_over_waits_for_nothing(ended, moving
     migrations = tuple(replace(row, updated_at=moment) for row in facts.migrations)
     place = residence_of(replace(facts, migrations=migrations))
     assert isinstance(place, InMotion if moving else Undetermined)
+
+
+def test_a_move_waits_for_confirmation_unless_sources_contradict_each_other():
+    facts = facts_of(f"{HOSTS}  server web on h1 state=resized\n  resize of web from h2 finished\n")
+    instance, record = facts.alive[uuid_of("web")], facts.record(uuid_of("web"))
+    assert residence(instance, record, facts) == Unconfirmed(*facts.migrations)
+    doubted = structs.replace(record, misspelled=("WEB",))
+    assert residence(instance, doubted, facts) == InMotion("its resize is finished")
+    twice = structs.replace(record, rows=(*record.rows, *record.rows))
+    assert residence(instance, twice, facts) == InMotion("its resize is finished")
+
+
+@pytest.mark.parametrize(
+    ("host", "node", "words"),
+    [(None, "h1", "host none and node h1"), ("h1", None, "host h1 and node none")],
+)
+def test_a_host_without_a_node_is_no_place_and_not_nowhere(host, node, words):
+    facts = facts_of(f"{HOSTS}  server web on h1 state=error\n")
+    half = replace(facts.instances[0], host=host, node=node)
+    place = residence_of(replace(facts, instances=(half,)))
+    assert place == Undetermined(f"Nova names {words} of it")
+
+
+def test_rows_that_are_alive_are_named_by_their_hosts_in_one_cell_and_by_cell_in_two():
+    one = facts_of(f"{HOSTS}  server web on h1\n  server web on h2\n")
+    assert residence_of(one) == Undetermined("cell1 has it alive on h1 and on h2")
+    half = facts_of(f"{HOSTS}  server web on h1\n  server web state=shelved_offloaded\n")
+    assert residence_of(half) == Undetermined("cell1 has it alive on h1 and on no host")
+    two = facts_of(f"{HOSTS}  server web on h1\ncell2\n  host h3 VCPU=8\n  server web on h3\n")
+    assert residence_of(two) == Undetermined("several rows of it are alive, in cell1 and cell2")
 
 
 def test_an_empty_task_state_is_named():
@@ -135,6 +167,20 @@ def test_two_compute_nodes_in_one_place_tell_nothing():
     [node, *_] = facts.compute_nodes
     doubled = replace(facts, compute_nodes=(*facts.compute_nodes, replace(node, uuid="another")))
     assert residence_of(doubled) == Undetermined("cell1 has 2 compute nodes for host h1, node h1")
+
+
+@pytest.mark.parametrize(("namesakes", "doubted"), [(0, True), (1, False)])
+def test_names_are_exchanged_only_where_one_compute_node_has_the_name(namesakes, doubted):
+    """Several cells may have a host of one name; then the name says nothing."""
+    others = "cell2\n  host h1 VCPU=8 uuid=h1-of-cell2\n" * namesakes
+    facts = facts_of(f"{HOSTS}  server web on h1\n{others}")
+    swapped = {uuid_of("h1"): "h2", uuid_of("h2"): "h1"}
+    providers = {
+        uuid: replace(row, name=swapped.get(uuid, row.name))
+        for uuid, row in facts.providers.items()
+    }
+    place = residence_of(replace(facts, providers=providers))
+    assert isinstance(place, Undetermined) is doubted
 
 
 @pytest.mark.parametrize(("host", "up"), [("h1", False), ("h2", True), ("unknown", False)])

@@ -22,8 +22,12 @@ from trueup.reconcile.sources.nova.contract import CellContents, CountInstances,
 INTERVAL = timedelta(hours=1)
 
 
+def quiet(*_: object) -> None:
+    """No progress."""
+
+
 def observer(small: Small) -> Observer:
-    return Observer(small.cloud, AuditOptions(), lambda *_: None)
+    return Observer(small.cloud, AuditOptions(), quiet)
 
 
 def test_it_waits_until_the_first_observation_is_an_interval_old(small):
@@ -48,6 +52,25 @@ def test_suspects_that_may_pass_are_read_again_after_a_pause(small, monkeypatch)
     monkeypatch.setattr("trueup.reconcile.runs.settling_seconds", lambda _: 7)
     assert looking.observe().audit.findings
     assert paused == [7]
+
+
+def test_a_wrong_owner_among_many_suspects_is_confirmed(small_on):
+    """More suspects than hosts are read again with the whole ledger, where upstream's Placement
+    names no owners."""
+    small = small_on("upstream")
+    alive = [row.uuid for row in collect(small.cloud, quiet).alive.values()]
+    one, *others = [uuid for uuid in alive if small.holding(uuid)["allocations"]]
+    path, held = f"/allocations/{one}", small.holding(one)
+    body = {**held, "project_id": "another-project"}
+    body["allocations"] = {
+        uuid: {"resources": row["resources"]} for uuid, row in held["allocations"].items()
+    }
+    assert small.call("PUT", path, body).status_code == 204
+    for uuid in others:
+        assert small.call("DELETE", f"/allocations/{uuid}").status_code == 204
+    found = replace(observer(small), owners=True).observe().audit.findings
+    assert ("wrong-owner", one) in {(row.defect, row.subject.uuid) for row in found}
+    assert len(found) > len(collect(small.cloud, quiet).compute_nodes)
 
 
 def test_an_old_first_observation_is_not_waited_for(small):

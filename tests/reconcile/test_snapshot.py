@@ -3,6 +3,7 @@
 
 import gzip
 import stat
+from dataclasses import replace
 
 import pytest
 from hypothesis import given
@@ -37,6 +38,14 @@ def test_what_was_not_understood_is_kept(tmp_path):
     object.__setattr__(facts, "coverage", Coverage((answer,)))
     save(Snapshot(facts), tmp_path / "a.snapshot")
     assert load(tmp_path / "a.snapshot").facts.coverage.sources == (answer,)
+
+
+def test_a_snapshot_without_owners_says_that_they_were_not_read(tmp_path):
+    """An audit of it would be silent about wrong owners."""
+    facts = facts_of("cell1\n  host h1 VCPU=8\n  server web on h1\nholds web h1 VCPU=2\n")
+    save(Snapshot(replace(facts, owners={})), tmp_path / "a.snapshot")
+    placement, *_ = load(tmp_path / "a.snapshot").facts.coverage.sources
+    assert [one.what for one in placement.unsupported] == ["list of the owners of consumers"]
 
 
 def test_it_is_its_owners_and_whole_or_not_there(tmp_path):

@@ -11,6 +11,7 @@ from tests.scenarios.drafting import OWNER, uuid_of
 from trueup.reconcile.domain_definition import DomainDefinition, DomainIs, DomainText
 from trueup.reconcile.facts import Allocations, Migration
 from trueup.reconcile.place_guards import (
+    AgentsDown,
     AggregatesOfHost,
     HostEmpty,
     NodeGone,
@@ -47,6 +48,7 @@ from trueup.reconcile.steps import (
     gains,
     growth,
     instance_state,
+    releases,
     step_growth,
     step_of,
     step_on,
@@ -181,6 +183,7 @@ GUARDS = (
     NodeIs("cell", "h1", "n"),
     NodeGone("n", "h1", "cell", "h1"),
     HostEmpty("h1"),
+    AgentsDown("h1"),
 )
 
 
@@ -217,3 +220,34 @@ def test_the_same_step_for_other_versions():
     target, state = CHANGES["traits"]
     step = step_of((Change(target, None, state, {"p": 1}),), (), ())
     assert at_versions(step, [{"p": 5}]).changes[0].version == {"p": 5}
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "expected"),
+    [
+        ({}, {"h1": {"VCPU": 2}}, False),
+        ({"h1": {"VCPU": 2}}, {"h1": {"VCPU": 2}, "h2": {"VCPU": 2}}, False),
+        ({"h1": {"VCPU": 2}}, {"h1": {"VCPU": 1}}, True),
+        ({"h1": {"VCPU": 2}}, {"h2": {"VCPU": 2}}, True),
+        ({"h1": {"VCPU": 2}}, {}, True),
+    ],
+)
+def test_what_moves_a_claim_releases_it_where_it_was(before, after, expected):
+    sides = [Held({"a": Allocations(one, **OWNER) if one else None}) for one in (before, after)]
+    change = Change(AllocationsOf(("a",)), sides[0], sides[1], {"a": 1})
+    assert releases(step_of((change,), (), ())) == expected
+
+
+def test_two_consumers_that_change_places_release_both():
+    """Together they hold as much as before."""
+
+    def held(first: str, second: str) -> Held:
+        places = {"a": first, "b": second}
+        return Held(
+            {one: Allocations({uuid: {"VCPU": 1}}, **OWNER) for one, uuid in places.items()}
+        )
+
+    change = Change(AllocationsOf(("a", "b")), held("h1", "h2"), held("h2", "h1"), {"a": 1, "b": 1})
+    step = step_of((change,), (), ())
+    assert step_growth(step) == {}
+    assert releases(step)

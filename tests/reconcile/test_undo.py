@@ -1,13 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """Undo is apply of the inverse: it restores what was, and refuses by name what changed since."""
 
-from datetime import datetime
+from datetime import datetime, timedelta
 
 import pytest
 from msgspec import structs
 
 from tests.reconcile.planning import planned
 from tests.reconcile.small import Small
+from trueup.reconcile import apply as apply_module
 from trueup.reconcile.journal import Origin, Outcome
 from trueup.reconcile.journals import applying, reopened, runs
 from trueup.reconcile.runs import Chosen, undone
@@ -204,3 +205,62 @@ def test_an_undo_that_was_killed_is_gone_on_with(small):
     assert [one.result for one in outcomes.values()] == ["done"] * 3
     assert small.ledger() == before
     assert undo(small, plan.id) == {}
+
+
+@pytest.mark.parametrize("late", [True, False])
+def test_a_step_that_the_undone_run_left_open_belongs_to_the_next_run(on_both, late):
+    """Its write was not answered, and is carried out before or after the next run begins."""
+    small = on_both
+    before, plan = small.ledger(), small.plan(WRONG, MISSING)
+    first, second = plan.steps
+    with small.journal(plan) as journal:
+        journal.intend(first)
+        small.write(first)
+        journal.intend(second)
+    assert undo(small, plan.id).keys() == set(first.consumers)
+    if late:
+        small.write(second)
+    assert {one.result for one in small.apply(plan).values()} == {"done"}
+    assert undo(small, f"{plan.id}-1") == {}, "it is the next run's"
+    assert {one.result for one in undo(small, plan.id).values()} == {"done"}
+    assert small.ledger() == before
+
+
+def test_a_step_stays_unknown_in_the_next_run_as_long_as_its_write_may_come(small, monkeypatch):
+    plan = small.plan(WRONG, MISSING)
+    first, second = plan.steps
+    with small.journal(plan) as journal:
+        journal.intend(first)
+        small.write(first)
+        journal.intend(second)
+        moment = journal.intended_at(second)
+    undo(small, plan.id)
+    small.change_instance(second.because[0].split(":")[0], task_state="migrating")
+    assert small.apply(plan)[second.consumers[0]].result == "unknown"
+    with small.journal(plan) as journal:
+        assert journal.intended_at(second) == moment
+    monkeypatch.setattr(apply_module, "LATE", timedelta())
+    assert small.apply(plan)[second.consumers[0]].result == "refused"
+
+
+def test_a_run_that_was_killed_when_it_began_has_what_the_one_before_left(small):
+    plan = small.plan(WRONG, MISSING)
+    small.apply(plan)
+    undo(small, plan.id, plan.steps[0].id)
+    with small.journal(plan):
+        pass
+    path = small.folder / "journal" / f"{plan.id}-2.jsonl"
+    path.write_bytes(path.read_bytes().partition(b"\n")[0] + b"\n")
+    assert {one.result for one in small.apply(plan).values()} == {"done"}
+
+
+def test_a_step_that_was_refused_in_a_later_run_is_planned_at_the_version_it_has(small):
+    """The first undo has raised its generation, and the second undo has not touched it."""
+    plan = small.plan(WRONG, RESIDUE)
+    small.apply(plan)
+    undo(small, plan.id)
+    small.change_instance(WRONG, task_state="migrating")
+    small.apply(plan)
+    undo(small, plan.id)
+    small.change_instance(WRONG, task_state=None)
+    assert {one.result for one in small.apply(plan).values()} == {"done"}

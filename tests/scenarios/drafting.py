@@ -136,6 +136,14 @@ class Draft:
             ComputeService(uuid_of(cell), name, forced_down=not up, last_seen=last_seen)
         )
 
+    def belongs(self, name: str, compute: str) -> None:
+        """The last compute node is one of several of this nova-compute."""
+        self.nodes[-1] = replace(self.nodes[-1], host=compute)
+        service = replace(self.services.pop(), host=compute)
+        if service not in self.services:
+            self.services.append(service)
+        self.host_cells[compute] = self.host_cells.pop(name)
+
     def wrote(self, name: str, seconds: int) -> None:
         """Placement wrote an allocation of this provider so many seconds after our clock's time."""
         self.writes[uuid_of(name)] = NOW + timedelta(seconds=seconds)

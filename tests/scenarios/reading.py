@@ -36,6 +36,7 @@ aggregate rack h1 h2                            a host aggregate with its hosts
 host h1 aggregates=rack,other                   aggregates of its provider; `aggregates=` none
 host h1 disabled version=74                     its compute service
 host node1 hypervisor=ironic reserved=1         a bare metal node; so much is reserved of each class
+host node1 compute=c1 hypervisor=ironic         it is one of the nodes of the nova-compute on c1
 device h1 0000:81:00.0                          a PCI device
 ledger-fault tree h1 its root is not known      what is wrong in Placement's own rows
 wrote h1 after=1200                             Placement wrote an allocation of it so many seconds
@@ -104,6 +105,8 @@ def answer(draft: Draft) -> str:
         for host, uuid in domains_wanted(confirmed)
     ]
     plan = make_plan(confirmed, facts.holdings, records)
+    ids = [row.id for row in result.findings]
+    assert len(ids) == len(set(ids)), "two findings with one id are taken for one"
     lines = [
         *(
             f"finding {row.defect} {row.subject.uuid}: "
@@ -202,6 +205,8 @@ def _host(draft: Draft, cell: str, words: list[str]) -> None:
     version = int(details.get("version", "0"))
     draft.services[-1] = replace(service, disabled="disabled" in details, version=version)
     draft.nodes[-1] = replace(node, created_at=made, hypervisor=details.get("hypervisor", ""))
+    if "compute" in details:
+        draft.belongs(words[0], details["compute"])
 
 
 def _marks(details: Mapping[str, str]) -> dict[str, object]:

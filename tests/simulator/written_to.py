@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The simulated cloud as `apply` reads and writes it: in its present state."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import asdict, dataclass, field, replace
 from types import SimpleNamespace
 from typing import Any
@@ -51,13 +51,16 @@ class _Nova:
     def cells(self) -> tuple[Any, ...]:
         return tuple(SimpleNamespace(uuid=uuid_of(name), name=name) for name in CELLS)
 
-    def instance_state(self, cell: str, uuid: str) -> InstanceState | None:
+    def instance_states(self, cell: str, uuids: Iterable[str]) -> Mapping[str, InstanceState]:
         name = next(one for one in CELLS if uuid_of(one) == cell)
         rows = self._read(name)
         moves = (migration_of(row, name) for row in rows.migrations.values())
-        moving = any(move.instance == uuid and move.under_way for move in moves)
-        row = rows.servers.get(uuid)
-        return instance_state(instance_of(row, name), moving) if row else None
+        moving = {move.instance for move in moves if move.under_way}
+        return {
+            uuid: instance_state(instance_of(rows.servers[uuid], name), uuid in moving)
+            for uuid in uuids
+            if uuid in rows.servers
+        }
 
     def hosts(self, cell: Any) -> Any:
         rows = self._read(cell.name)
@@ -66,6 +69,10 @@ class _Nova:
             compute_nodes=tuple(node_of(row, cell.name) for row in rows.nodes.values()),
             heartbeat=max((row.last_seen for row in rows.services.values()), default=None),
         )
+
+    def compute_nodes(self, cell: Any, uuid: str, name: str = "") -> Any:
+        nodes = self.hosts(cell).compute_nodes
+        return tuple(row for row in nodes if row.uuid == uuid or row.node == name)
 
     def service_reports(self, cell: Any, host: str) -> Any:
         found = self.hosts(cell)
@@ -157,6 +164,9 @@ class _Placement:
 
     def holding(self, consumer: str) -> Holding:
         return holding_of(self._cloud, consumer)
+
+    def holdings(self, consumers: Iterable[str]) -> dict[str, Holding]:
+        return {one: self.holding(one) for one in consumers}
 
     def document(self, path: str) -> Any:
         """A provider, or its inventories, traits or aggregates."""

@@ -6,7 +6,7 @@ It is an operator's file, to be kept in git: `add` appends to it, and changes no
 
 import json
 import tomllib
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from pathlib import Path
 
 import msgspec
@@ -54,9 +54,13 @@ def add(path: Path, one: Acknowledgement) -> None:
 
 def _parsed(path: Path, text: str) -> tuple[Acknowledgement, ...]:
     try:
-        found = msgspec.convert(tomllib.loads(text), _File).acknowledged
+        content = tomllib.loads(text)
+        found = msgspec.convert(content, _File).acknowledged
     except (tomllib.TOMLDecodeError, msgspec.ValidationError) as error:
         raise AcknowledgementsUnreadable(str(path), str(error)) from error
+    named = {key for table in content.get("acknowledged", ()) for key in table}
+    if unknown := sorted(named - {one.name for one in fields(Acknowledgement)}):
+        raise AcknowledgementsUnreadable(str(path), f"it has an unknown field: {unknown[0]}")
     empty = next((one for one in found if not one.name or not one.reason.strip()), None)
     if empty is not None:
         raise AcknowledgementsUnreadable(str(path), f"{empty.kind} has no name or no reason")

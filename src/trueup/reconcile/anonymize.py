@@ -141,6 +141,7 @@ RULES: Mapping[type, Mapping[str, Rule]] = {
         "ledger_writes": _keyed(_uuid, _kept),
         "chosen_providers": _keyed(_uuid, _each(_place)),
         "hosts_in_scope": _each(_place),
+        "hypervisors_asked": _each(_place),
         "providers_in_scope": _each(_uuid),
         **dict.fromkeys(
             (
@@ -240,7 +241,7 @@ KEPT: Mapping[type, frozenset[str]] = {
 
 
 # Values that are asked for when they are needed; no file holds them.
-DERIVED = frozenset({kinds.InstanceRecord, kinds.NetworkAgent})
+DERIVED = frozenset({kinds.NetworkAgent})
 
 
 def undecided_fields() -> list[str]:

@@ -1,24 +1,29 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Apply: a plan → the cloud. Each step: read its targets and guards, journal the intent, write."""
+"""Apply: a plan → the cloud. Each step: read its targets and guards, journal the intent, write.
+
+PERF: neighbouring steps that only create allocations are written in one request (`creating`). Each
+of them still has its own intent and outcome, and is taken back by itself.
+"""
 
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import timedelta
+from functools import partial
 
 from trueup.reconcile import changes
-from trueup.reconcile.changes import Fate, Found, Reply
+from trueup.reconcile.changes import Fate, Found
 from trueup.reconcile.clock import now
+from trueup.reconcile.creating import Created, create_together
 from trueup.reconcile.guards import broken
-from trueup.reconcile.journal import Journal, Outcome, StepOutcome
-from trueup.reconcile.pace import ONE_BY_ONE, Pace, Throttle, batches
+from trueup.reconcile.journal import Journal, JournalUnwritable, Outcome, StepOutcome
+from trueup.reconcile.pace import ONE_BY_ONE, Bundle, Pace, Throttle, batches, bundles
 from trueup.reconcile.plan import Plan
 from trueup.reconcile.sources.cloud import Cloud
 from trueup.reconcile.sources.errors import AccessDenied, Unreachable
 from trueup.reconcile.steps import Change, InstanceState, Step, Version, parts_of
+from trueup.reconcile.writing import CONTESTED, Ended, by_somebody_else, write_change
 
-# How often a write is tried if Placement refuses it because another write came in between.
-ATTEMPTS = 4
 # A request without an answer may still be carried out. After this time, twice as long as a request
 # may take, it no longer can be.
 LATE = timedelta(seconds=120)
@@ -33,7 +38,7 @@ def require_answers(plan: Plan, cloud: Cloud) -> None:
     guards = [guard for step in plan.steps for guard in step.guards]
     instances = (guard for guard in guards if isinstance(guard, InstanceState))
     for guard in {one.cell: one for one in instances}.values():
-        cloud.nova.instance_state(guard.cell, guard.uuid)
+        cloud.nova.instance_states(guard.cell, [guard.uuid])
     targets = (change.target for step in plan.steps for change in step.changes)
     for target in {type(one): one for one in targets}.values():
         changes.read(target, cloud)
@@ -47,24 +52,25 @@ def apply(cloud: Cloud, journal: Journal, pace: Pace = ONE_BY_ONE) -> Iterator[S
     """
     throttle = Throttle(pace)
 
-    def attempt_once(step: Step) -> _Ended:
-        outcome = journal.outcome_of(step)
-        # Only `done` is final: a refused step may be possible now.
-        if outcome is not None and outcome.result == "done":
-            return _Ended(outcome)
-        throttle.wait()
-        ended = _attempt(step, cloud, journal)
-        journal.record(ended.outcome)
-        return ended
+    def attempt_once(bundle: Bundle) -> _Attempted:
+        attempted = _Attempted()
+        try:
+            for step, ended in _attempts(bundle, cloud, journal, throttle):
+                attempted.outcomes.append((step, ended.outcome))
+                if ended.stop is not None:
+                    raise ended.stop
+        except (Unreachable, AccessDenied, JournalUnwritable) as stop:
+            attempted.stop = stop
+        return attempted
 
-    for group in batches(journal.plan.steps, pace.concurrency):
+    for group in batches(bundles(journal.plan.steps, pace), pace.concurrency):
         with ThreadPoolExecutor(len(group)) as pool:
-            attempts = [pool.submit(attempt_once, step) for step in group]
-        for step, attempt in zip(group, attempts, strict=True):
-            ended = attempt.result()
-            yield step, ended.outcome
-            if ended.stop is not None:
-                raise ended.stop
+            attempts = [pool.submit(attempt_once, bundle) for bundle in group]
+        for attempt in attempts:
+            attempted = attempt.result()
+            yield from attempted.outcomes
+            if attempted.stop is not None:
+                raise attempted.stop
 
 
 def resolve_interrupted(cloud: Cloud, journal: Journal) -> None:
@@ -76,33 +82,60 @@ def resolve_interrupted(cloud: Cloud, journal: Journal) -> None:
         if not journal.fate_open(step):
             continue
         found = _read(step, cloud)
-        if Fate.WRITTEN in (fates := _fates(step, found)):
-            complete = all(one is Fate.WRITTEN for one in fates)
-            journal.record(
-                _done(step, found) if complete else _taken_back(step, found, cloud, "interrupted")
-            )
+        fates = _fates(step, found, journal)
+        if all(one is Fate.WRITTEN for one in fates):
+            journal.record(_done(step, found))
+        elif Fate.WRITTEN in fates:
+            journal.record(_taken_back(step, found, cloud, journal, "interrupted"))
         else:
             journal.record(_not_written(step, journal, "interrupted before it was written"))
 
 
-@dataclass(frozen=True, slots=True)
-class _Ended:
-    """How an attempt ended; `stop` is why no other step can be attempted."""
+@dataclass(slots=True)
+class _Attempted:
+    """How the steps of a bundle ended; `stop` is why the others were not attempted."""
 
-    outcome: Outcome
+    outcomes: list[StepOutcome] = field(default_factory=list)
     stop: Exception | None = None
 
 
-def _attempt(step: Step, cloud: Cloud, journal: Journal) -> _Ended:
+def _attempts(
+    bundle: Bundle, cloud: Cloud, journal: Journal, throttle: Throttle
+) -> Iterator[tuple[Step, Ended]]:
+    """Attempt the steps of a bundle, in one request if possible, and record their outcomes."""
+    # Only `done` is final: a refused step may be possible now.
+    fresh = [one for one in bundle if not journal.is_done(one.id) and not journal.fate_open(one)]
+    created = create_together(fresh, cloud, journal) if len(fresh) > 1 else Created()
+    for step in bundle:
+        outcome = journal.outcome_of(step)
+        if step.id in created.ended:
+            yield step, created.ended[step.id]
+        elif outcome is not None and outcome.result == "done":
+            yield step, Ended(outcome)
+        else:
+            throttle.wait()
+            ended = _attempt(step, cloud, journal, sent=step.id in created.failed)
+            journal.record(ended.outcome)
+            yield step, ended
+
+
+def _attempt(step: Step, cloud: Cloud, journal: Journal, sent: bool) -> Ended:
+    """Attempt one step alone. `sent`: a request with others failed just before.
+
+    If that was a refusal, and the step is in place now, it is contested.
+    """
     missing = [one for one in step.needs if not journal.is_done(one)]
     if missing:
-        return _Ended(Outcome(step.id, "refused", f"it needs {missing[0]}, which is not done"))
+        return Ended(Outcome(step.id, "refused", f"it needs {missing[0]}, which is not done"))
     found = _read(step, cloud)
-    fates = _fates(step, found)
-    if journal.fate_open(step):
+    fates = _fates(step, found, journal)
+    fate_open = sent or journal.fate_open(step)
+    if fate_open:
         # An earlier attempt may have been written: the targets say whether it was.
         if all(one is Fate.WRITTEN for one in fates):
-            return _Ended(_done(step, found))
+            done = _done(step, found)
+            contested = sent and not journal.fate_open(step)
+            return Ended(replace(done, reason=CONTESTED, contested=True) if contested else done)
         foreign = [change for change, one in _with(step, fates) if one is Fate.FOREIGN]
     else:
         foreign = [change for change, one in _with(step, fates) if one is not Fate.UNWRITTEN]
@@ -110,11 +143,11 @@ def _attempt(step: Step, cloud: Cloud, journal: Journal) -> _Ended:
     reasons += [words for guard in step.guards for words in broken(guard, cloud)]
     if reasons:
         reason = "; ".join(reasons)
-        if journal.fate_open(step) and Fate.WRITTEN in fates:
-            return _Ended(_taken_back(step, found, cloud, reason))
-        return _Ended(_not_written(step, journal, reason, foreign=bool(foreign)))
+        if fate_open and Fate.WRITTEN in fates:
+            return Ended(_taken_back(step, found, cloud, journal, reason))
+        return Ended(_not_written(step, journal, reason, foreign=bool(foreign)))
     journal.intend(step)
-    return _write_all(step, found, cloud)
+    return _write_all(step, found, cloud, journal)
 
 
 def change_key(change: Change) -> tuple[str, ...]:
@@ -126,8 +159,11 @@ def _read(step: Step, cloud: Cloud) -> dict[tuple[str, ...], Found]:
     return {change_key(one): changes.read(one.target, cloud) for one in step.changes}
 
 
-def _fates(step: Step, found: dict[tuple[str, ...], Found]) -> list[Fate]:
-    return [changes.fate(change, found[change_key(change)]) for change in step.changes]
+def _fates(step: Step, found: dict[tuple[str, ...], Found], journal: Journal) -> list[Fate]:
+    return [
+        changes.fate(change, found[change_key(change)], sent)
+        for change, sent in zip(step.changes, journal.sent(step), strict=True)
+    ]
 
 
 def _with(step: Step, fates: Sequence[Fate]) -> Iterator[tuple[Change, Fate]]:
@@ -138,7 +174,7 @@ def _moved(change: Change, found: Found) -> Iterator[str]:
     """Why a target is not as it was planned."""
     noun = changes.noun(change)
     if found.state == change.after != change.before:
-        yield f"its {noun} are not what they were: somebody else has already made this change"
+        yield by_somebody_else(change)
     elif found.state != change.before:
         yield f"its {noun} are not what they were"
     elif found.version != change.version:
@@ -172,37 +208,41 @@ def _not_written(step: Step, journal: Journal, reason: str, foreign: bool = Fals
     )
 
 
-@dataclass(frozen=True, slots=True)
-class _Written:
-    """How the write of one change ended: its result, and the version that it left."""
-
-    result: str  # as journal.Result
-    reason: str = ""
-    version: Version | None = None
-    request_id: str = ""
-    stop: Exception | None = None
-
-
-def _write_all(step: Step, found: dict[tuple[str, ...], Found], cloud: Cloud) -> _Ended:
+def _write_all(
+    step: Step, found: dict[tuple[str, ...], Found], cloud: Cloud, journal: Journal
+) -> Ended:
     """Write every change that is not written yet; if one is refused, take the others back."""
     after: dict[tuple[str, ...], Found] = dict(found)
     requests: list[str] = []
     stop: Exception | None = None
-    for change in step.changes:
-        if changes.fate(change, found[change_key(change)]) is Fate.WRITTEN:
+    ours = contested = False
+    for change, fate in _with(step, _fates(step, found, journal)):
+        if fate is Fate.WRITTEN:
+            ours = True
             continue
-        written = _write(change, cloud)
+        intend_at = partial(_intend_at, journal, step, change)
+        written = write_change(change, cloud, intend_at, caused=ours)
         requests += [written.request_id] if written.request_id else []
         if written.result == "unknown":
             unknown = Outcome(step.id, "unknown", written.reason, request_ids=tuple(requests))
-            return _Ended(_at(change, unknown), written.stop)
+            return Ended(_at(change, unknown), written.stop)
         if written.result == "refused":
-            back = _taken_back(step, after, cloud, written.reason)
-            return _Ended(_at(change, back), written.stop)
+            back = _taken_back(step, after, cloud, journal, written.reason, contested)
+            return Ended(_at(change, back), written.stop)
         after[change_key(change)] = Found(change.after, written.version or {})
         stop = written.stop
+        contested = contested or written.contested
+        ours = ours or not written.contested
     versions = tuple(after[change_key(change)].version for change in step.changes)
-    return _Ended(Outcome(step.id, "done", versions=versions, request_ids=tuple(requests)), stop)
+    reason = CONTESTED if contested else ""
+    outcome = Outcome(step.id, "done", reason, versions, tuple(requests), contested=contested)
+    return Ended(outcome, stop)
+
+
+def _intend_at(journal: Journal, step: Step, change: Change, version: Version) -> None:
+    """Journal that a change of this step is about to be written at another version."""
+    pairs = zip(step.changes, journal.sent(step), strict=True)
+    journal.intend_at(step, tuple(version if one is change else sent for one, sent in pairs))
 
 
 def _at(change: Change, outcome: Outcome) -> Outcome:
@@ -215,69 +255,26 @@ def kind_of(change: Change) -> str:
     return str(change.target.__struct_config__.tag)
 
 
-def _write(change: Change, cloud: Cloud) -> _Written:
-    """Write one change. After any answer but success, the target itself says what happened."""
-    written = _Written("refused")
-    for _ in range(ATTEMPTS):
-        try:
-            reply = changes.write(change, cloud)
-        except Unreachable as silence:
-            reply = Reply(False, definite=False, reason=f"{silence.source}: {silence.reason}")
-        except AccessDenied as denied:
-            return _Written("refused", f"{denied.source}: {denied.reason}", stop=denied)
-        if reply.accepted:
-            return _accepted(change, reply, cloud)
-        written = _judged(change, reply, cloud)
-        if written.result != "refused" or not reply.conflict or written.version is None:
-            break
-    return written
-
-
-def _accepted(change: Change, reply: Reply, cloud: Cloud) -> _Written:
-    """An accepted write, with the version that it left: as the service said, or as it is now.
-
-    If the version is not known, an undo refuses the step.
-    """
-    version, stop = reply.version, None
-    if version is None:
-        try:
-            found = changes.read(change.target, cloud)
-            version = found.version if found.state == change.after else {}
-        except (Unreachable, AccessDenied) as silence:
-            version, stop = {}, silence
-    return _Written("done", version=version, request_id=reply.request_id, stop=stop)
-
-
-def _judged(change: Change, reply: Reply, cloud: Cloud) -> _Written:
-    """How a write ended that was not accepted. With a version, the target is as it was before.
-
-    SAFETY: a refusal does not say that the write was not made. A load balancer that loses the
-    answer sends the request to the next server, and that one answers 409. So a target that is as
-    the change leaves it, at the version that only this change leaves, was written by us.
-    """
-    try:
-        found = changes.read(change.target, cloud)
-    except (Unreachable, AccessDenied) as silence:
-        result = "refused" if reply.definite else "unknown"
-        return _Written(result, reply.reason, request_id=reply.request_id, stop=silence)
-    fate = changes.fate(change, found)
-    if fate is Fate.WRITTEN:
-        return _Written("done", version=found.version, request_id=reply.request_id)
-    if fate is Fate.FOREIGN:
-        return _Written("refused", reply.reason, request_id=reply.request_id)
-    result = "refused" if reply.definite else "unknown"
-    return _Written(result, reply.reason, found.version, reply.request_id)
-
-
 def _taken_back(
-    step: Step, found: dict[tuple[str, ...], Found], cloud: Cloud, reason: str
+    step: Step,
+    found: dict[tuple[str, ...], Found],
+    cloud: Cloud,
+    journal: Journal,
+    reason: str,
+    contested: bool = False,
 ) -> Outcome:
-    """Take back the written changes of a step, last first; the step is refused if that works."""
-    for change in reversed(step.changes):
-        state = found[change_key(change)]
-        if changes.fate(change, state) is not Fate.WRITTEN:
+    """Take back the written changes of a step, last first; the step is refused if that works.
+
+    SAFETY: if one of them is contested, somebody else may be about to write the others.
+    """
+    if contested:
+        return Outcome(step.id, "unknown", f"{reason}; written in part: {CONTESTED}")
+    fates = _fates(step, found, journal)
+    for change, fate in reversed(list(_with(step, fates))):
+        if fate is not Fate.WRITTEN:
             continue
-        back = Change(change.target, change.after, change.before, state.version)
-        if _write(back, cloud).result != "done":
+        version = found[change_key(change)].version
+        back = Change(change.target, change.after, change.before, version)
+        if write_change(back, cloud, caused=True).result != "done":
             return Outcome(step.id, "unknown", f"{reason}; written in part, and not taken back")
     return Outcome(step.id, "refused", reason)

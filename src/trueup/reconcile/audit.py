@@ -16,7 +16,7 @@ from trueup.reconcile.acknowledgements import (
 )
 from trueup.reconcile.claims import Moving, claims
 from trueup.reconcile.defects import DEFECTS
-from trueup.reconcile.facts import Coverage, Facts, canonical_uuid, without_ports
+from trueup.reconcile.facts import Coverage, Facts, Instance, canonical_uuid, without_ports
 from trueup.reconcile.findings import Finding, LeftAlone, Subject, Unchecked, counted
 from trueup.reconcile.freshness import with_freshness
 from trueup.reconcile.garbage import garbage_left
@@ -125,7 +125,15 @@ def _unjudged_hosts(facts: Facts, covered: Collection[str]) -> Iterator[Unchecke
 def _in_motion(facts: Facts) -> Iterator[LeftAlone]:
     for claim in claims(facts, Moving):
         instance = claim.instance
-        yield LeftAlone(Subject("instance", instance.uuid), instance.host or "", claim.reason)
+        subject, where = Subject("instance", instance.uuid), instance.host or ""
+        yield LeftAlone(subject, where, claim.reason, _last_changed(instance, facts))
+
+
+def _last_changed(instance: Instance, facts: Facts) -> datetime | None:
+    """When Nova last changed an instance or its migration under way."""
+    rows = (instance, facts.moving.get(instance.uuid))
+    times = (row.updated_at or row.created_at for row in rows if row)
+    return max((moment for moment in times if moment), default=None)
 
 
 def _strangers(facts: Facts, covered: Collection[str]) -> Iterator[LeftAlone]:

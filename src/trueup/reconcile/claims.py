@@ -10,6 +10,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
+import msgspec
+
 from trueup.reconcile.expected import (
     Difference,
     ExpectedAllocation,
@@ -38,7 +40,7 @@ from trueup.reconcile.residence import (
     Undetermined,
     residence,
 )
-from trueup.reconcile.unconfirmed import wrong_claims
+from trueup.reconcile.unconfirmed import not_on_target, on_unknown_host, wrong_claims
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,9 +88,11 @@ class LostInMove:
     wanted: tuple[ExpectedAllocation, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class OnHost:
-    """The instance is settled on the host with this provider, and should hold `wanted` there."""
+class OnHost(msgspec.Struct, frozen=True):
+    """The instance is settled on the host with this provider, and should hold `wanted` there.
+
+    PERF: nearly all claims are of this type, and a struct takes a tenth of the time of a dataclass.
+    """
 
     instance: Instance
     record: InstanceRecord
@@ -101,59 +105,63 @@ class OnHost:
         return self.record.own
 
 
-class Right(OnHost):
+class Right(OnHost, frozen=True):
     """It holds what it should."""
 
 
-class HeldByMigration(OnHost):
+class RightAsFarAsKnown(Right, frozen=True):
+    """It holds what it should for certain, and a part of what it should hold is not certain."""
+
+
+class HeldByMigration(OnHost, frozen=True):
     """A migration of it holds something, and no migration of it is under way."""
 
 
-class Missing(OnHost):
+class Missing(OnHost, frozen=True):
     """It holds nothing, and should hold something."""
 
 
-class Elsewhere(OnHost):
+class Elsewhere(OnHost, frozen=True):
     """It holds nothing of its own host, and resources of others."""
 
 
-class OnEvacuatedHost(OnHost):
+class OnEvacuatedHost(OnHost, frozen=True):
     """It holds its own host, and the source of an evacuation or the target of one that failed."""
 
 
-class OnHostOfMove(OnHost):
+class OnHostOfMove(OnHost, frozen=True):
     """It holds its own host, and only such others as a migration names as source or target."""
 
 
-class OnTwoHosts(OnHost):
+class OnTwoHosts(OnHost, frozen=True):
     """It holds its own host, and another one that no move explains."""
 
 
-class Doubled(OnHost):
+class Doubled(OnHost, frozen=True):
     """It holds, of its own host, twice what it should."""
 
 
-class WrongAmount(OnHost):
+class WrongAmount(OnHost, frozen=True):
     """It holds wrong amounts of processors, memory or disk of its own host."""
 
 
-class PortsMissing(OnHost):
+class PortsMissing(OnHost, frozen=True):
     """It holds what it should of its own host, but not all that its ports request."""
 
 
-class PortsLeaked(OnHost):
+class PortsLeaked(OnHost, frozen=True):
     """It holds what it should of its own host, and more than its ports request."""
 
 
-class PortsMisplaced(OnHost):
+class PortsMisplaced(OnHost, frozen=True):
     """It holds as much as its ports request, but of the wrong providers of its host."""
 
 
-class DevicesMissing(OnHost):
+class DevicesMissing(OnHost, frozen=True):
     """It holds what it should, except for devices that it has."""
 
 
-class WrongDevices(OnHost):
+class WrongDevices(OnHost, frozen=True):
     """It holds what it should, and devices that it should not."""
 
 
@@ -242,7 +250,11 @@ def _by_type(facts: Facts) -> dict[type[Any], tuple[Any, ...]]:
 
 
 def _every(facts: Facts) -> dict[str, Claim]:
-    return {uuid: claim_of(uuid, facts) for uuid in sorted(facts.alive)}
+    known, alive = facts.once(_judged), facts.alive
+    for uuid, instance in alive.items():
+        if uuid not in known:
+            known[uuid] = _claim(instance, facts)
+    return {uuid: known[uuid] for uuid in sorted(alive)}
 
 
 def _claim(instance: Instance, facts: Facts) -> Claim:
@@ -285,7 +297,12 @@ def _unconfirmed(
     SAFETY: if one of them has wrong amounts, the other may not be lost but merged into it. If a
     host has no provider, that is reported for the whole host.
     """
+    if reason := not_on_target(instance, migration) or on_unknown_host(migration, facts):
+        return NotCertain(instance, reason, of_instance=True)
     words = f"its {migration.kind} is {migration.status}"
+    if not migration.uuid:
+        reason = f"{words}, and has no uuid in Nova: it is not known which consumer is its own"
+        return NotCertain(instance, reason, of_instance=True)
     hosts = (_source(migration), _target(migration))
     roots = [root_of(migration.cell, *place, facts) for place in hosts]
     every = expected(instance, facts)
@@ -318,7 +335,7 @@ def _kind(claim: OnHost, facts: Facts) -> type[OnHost]:
 
 def _kind_on_host(claim: OnHost) -> type[OnHost]:
     if agrees(claim.held, claim.wanted):
-        return Right
+        return RightAsFarAsKnown if claim.wanted.open else Right
     if not share_agrees(Share.HOST, claim.held, claim.wanted):
         return Doubled if is_doubled(Share.HOST, claim) else WrongAmount
     if not share_agrees(Share.PORTS, claim.held, claim.wanted):

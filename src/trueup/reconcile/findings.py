@@ -82,11 +82,15 @@ class Unchecked:
 
 @dataclass(frozen=True, slots=True)
 class LeftAlone:
-    """A subject that looks unusual or is in motion, and why Trueup does not touch it."""
+    """A subject that looks unusual or is in motion, and why Trueup does not touch it.
+
+    `since`: of what is in motion, when Nova last changed it. So a move that hangs is seen.
+    """
 
     subject: Subject
     where: str
     reason: str
+    since: datetime | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,13 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """Guards: each is read again right before a write, and names what no longer holds."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from trueup.reconcile import changes
 from trueup.reconcile.clock import now, oldest_age
 from trueup.reconcile.domain_definition import DomainIs
 from trueup.reconcile.facts import ComputeService
 from trueup.reconcile.place_guards import (
+    AgentsDown,
     AggregatesOfHost,
     HostEmpty,
     NodeGone,
@@ -23,6 +24,7 @@ from trueup.reconcile.steps import (
     InstanceState,
     MigrationState,
     ServiceDown,
+    Step,
     VersionIs,
     parts_of,
 )
@@ -63,13 +65,48 @@ def _of_place(guard: PlaceGuard, cloud: Cloud) -> Iterator[str]:
             yield from _node_gone(guard, cloud)
         case HostEmpty(host):
             yield from _host_empty(host, cloud)
+        case AgentsDown(host):
+            yield from _agents(host, cloud)
+
+
+def unbroken(steps: Sequence[Step], cloud: Cloud) -> tuple[Step, ...]:
+    """The steps of which every guard holds. Raises Unreachable and AccessDenied.
+
+    PERF: the instances of a cell are read in one query, and the age of a cell once.
+    """
+    guards = [guard for step in steps for guard in step.guards]
+    instances = [guard for guard in guards if isinstance(guard, InstanceState)]
+    states = {
+        cell: cloud.nova.instance_states(cell, [one.uuid for one in instances if one.cell == cell])
+        for cell in {one.cell for one in instances}
+    }
+    fresh = {
+        guard: not any(_cell(guard, cloud))
+        for guard in {one for one in guards if isinstance(one, CellFresh)}
+    }
+
+    def holds(guard: Guard) -> bool:
+        match guard:
+            case InstanceState(cell, uuid):
+                return not any(_differences(guard, states[cell].get(uuid)))
+            case CellFresh():
+                return fresh[guard]
+        return not any(broken(guard, cloud))
+
+    return tuple(step for step in steps if all(map(holds, step.guards)))
 
 
 def _instance(guard: InstanceState, cloud: Cloud) -> Iterator[str]:
-    found = cloud.nova.instance_state(guard.cell, guard.uuid)
+    found = cloud.nova.instance_states(guard.cell, [guard.uuid])
+    yield from _differences(guard, found.get(guard.uuid))
+
+
+def _differences(guard: InstanceState, found: InstanceState | None) -> Iterator[str]:
     if found is None:
         yield f"instance {guard.uuid} is gone from its cell"
         return
+    if guard.cell != found.cell:
+        yield f"{_cell_words(found.cell)}, and the plan is for its row in cell {guard.cell}"
     for name in _OF_INSTANCE:
         was, is_now = getattr(guard, name), getattr(found, name)
         compared = name != "updated_at" or guard.updated_at is not None
@@ -80,6 +117,12 @@ def _instance(guard: InstanceState, cloud: Cloud) -> Iterator[str]:
         yield "the instance was deleted since" if found.deleted else "the instance is back"
     if guard.moving != found.moving:
         yield "a migration of the instance began" if found.moving else "its migration ended"
+
+
+def _cell_words(cell: str) -> str:
+    if not cell:
+        return "the instance mapping names no cell"
+    return f"cell {cell} has the instance too, or its instance mapping names that cell"
 
 
 def _migration(guard: MigrationState, cloud: Cloud) -> Iterator[str]:
@@ -150,7 +193,7 @@ def _aggregates(host: str, aggregates: tuple[str, ...], cloud: Cloud) -> Iterato
 
 def _node(guard: NodeIs, cloud: Cloud) -> Iterator[str]:
     cell = _cell_of(guard.cell, cloud)
-    nodes = cloud.nova.hosts(cell).compute_nodes if cell else ()
+    nodes = cloud.nova.compute_nodes(cell, guard.node) if cell else ()
     if not any(
         (row.uuid, row.host) == (guard.node, guard.host) for row in nodes if not row.deleted
     ):
@@ -159,12 +202,12 @@ def _node(guard: NodeIs, cloud: Cloud) -> Iterator[str]:
 
 def _node_gone(guard: NodeGone, cloud: Cloud) -> Iterator[str]:
     for cell in cloud.nova.cells():
-        found = cloud.nova.hosts(cell)
-        living = [row for row in found.compute_nodes if not row.deleted]
+        nodes = cloud.nova.compute_nodes(cell, guard.node, guard.name)
+        living = [row for row in nodes if not row.deleted]
         if any(row.uuid == guard.node or row.node == guard.name for row in living):
             yield f"{cell.name} has the compute node {guard.name} again"
-        here = cell.uuid == guard.cell
-        if here and any(row.host == guard.host for row in found.services if not row.deleted):
+        here = bool(guard.host) and cell.uuid == guard.cell
+        if here and any(not row.deleted for row in _services(cell.uuid, guard.host, cloud)):
             yield f"{cell.name} has a compute service of {guard.host} again"
 
 
@@ -175,6 +218,15 @@ def _host_empty(host: str, cloud: Cloud) -> Iterator[str]:
         for move in cloud.nova.moves_at(cell, host):
             if move.under_way:
                 yield f"{move.kind} {move.uuid} of instance {move.instance} is {move.status}"
+
+
+def _agents(host: str, cloud: Cloud) -> Iterator[str]:
+    if cloud.neutron is None:
+        yield f"Neutron is not asked, which knew that no network agent of {host} is alive"
+        return
+    for agent in cloud.neutron.agents(host):
+        if agent.alive:
+            yield f"{agent.kind} {agent.id} of {host} is alive"
 
 
 def _services(cell: str, host: str, cloud: Cloud) -> tuple[ComputeService, ...]:

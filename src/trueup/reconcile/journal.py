@@ -8,6 +8,7 @@ own, so that a journal that somebody edited is not believed. Folders of journals
 
 import hashlib
 import os
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
@@ -66,6 +67,7 @@ class Outcome:
     """How a step ended. `versions` are those that each of its changes left behind.
 
     `target` is the one whose write was not accepted: kind and uuid, as `port-binding:0c72…`.
+    `contested`: the step is done, by this run or by somebody else; which of them is not known.
     """
 
     step: str
@@ -74,6 +76,7 @@ class Outcome:
     versions: tuple[Version, ...] = ()
     request_ids: tuple[str, ...] = ()
     target: str = ""
+    contested: bool = False
 
 
 StepOutcome = tuple[Step, Outcome]
@@ -87,9 +90,11 @@ class _Opened(msgspec.Struct, tag="plan"):
     plan: Plan
 
 
-class _Intended(msgspec.Struct, tag="intended"):
+class _Intended(msgspec.Struct, tag="intended", omit_defaults=True):
     at: datetime
     step: str
+    # At which version each change is written, where a refusal named another one than the plan.
+    versions: tuple[Version, ...] | None = None
 
 
 # The file says `settled`: journals of this format stay readable.
@@ -132,6 +137,7 @@ class Journal:
         self._failure: JournalUnwritable | None = None
         self._lock = Lock()
         self._intended: dict[str, datetime] = {}
+        self._sent: dict[str, tuple[Version, ...]] = {}
         self._outcomes: dict[str, Outcome] = {}
         self._outcome_times: dict[str, datetime] = {}
         self._taken_back: dict[str, _TakenBack] = {}
@@ -145,6 +151,10 @@ class Journal:
     def intended_at(self, step: Step) -> datetime | None:
         """When the step was last about to be written; None: it never was."""
         return self._intended.get(step.id)
+
+    def sent(self, step: Step) -> tuple[Version, ...]:
+        """At which version each change of a step was last written, or is planned to be."""
+        return self._sent.get(step.id) or tuple(change.version for change in step.changes)
 
     def fate_open(self, step: Step) -> bool:
         """Whether the step may or may not have been written, and the journal does not say which."""
@@ -194,6 +204,11 @@ class Journal:
         )
 
     @property
+    def contested(self) -> tuple[Step, ...]:
+        """The steps in place that this run or somebody else has written, in order."""
+        return tuple(step for step, outcome in self.in_place if outcome.contested)
+
+    @property
     def attempted(self) -> tuple[StepOutcome, ...]:
         """The steps that were attempted so far, in order; without an outcome a step is unknown."""
         pairs = ((step, self._outcomes.get(step.id)) for step in self.plan.steps)
@@ -203,25 +218,53 @@ class Journal:
             if outcome or step.id in self._intended
         )
 
-    def intend(self, step: Step) -> None:
-        """Put on disk that this step is about to be written."""
-        self._append(_Intended(at=now(), step=step.id))
+    def intend(self, *steps: Step) -> None:
+        """Put on disk that these steps are about to be written."""
+        self._append(*(_Intended(at=now(), step=step.id) for step in steps))
 
-    def record(self, outcome: Outcome) -> None:
-        """Put on disk how a step ended."""
-        self._append(_Recorded(at=now(), outcome=outcome))
+    def intend_at(self, step: Step, versions: tuple[Version, ...]) -> None:
+        """Put on disk that this step is about to be written at these versions, not at its own."""
+        self._append(_Intended(at=now(), step=step.id, versions=versions))
+
+    def record(self, *outcomes: Outcome) -> None:
+        """Put on disk how steps ended."""
+        self._append(*(_Recorded(at=now(), outcome=one) for one in outcomes))
 
     def take_back(self, step_id: str, by: str, versions: tuple[Version, ...]) -> None:
         """Put on disk that another run took this step back, and which versions it left."""
         self._append(_TakenBack(at=now(), step=step_id, by=by, versions=versions))
 
+    def go_on_from(self, earlier: "Journal") -> None:
+        """Put on disk what an earlier run of the same plan has left in place, and what is open.
+
+        SAFETY: an open step keeps the time of its intent, and belongs to this run alone from now
+        on: a write of it that comes late is not taken for somebody else's.
+        """
+        own = self._intended.keys() | self._outcomes.keys()
+        in_place = [one for step, one in earlier.in_place if step.id not in own]
+        open_steps = [step for step in earlier.plan.steps if earlier.fate_open(step)]
+        intents = [
+            _Intended(earlier._intended[one.id], one.id, earlier._sent.get(one.id))
+            for one in open_steps
+            if one.id not in own
+        ]
+        if in_place or intents:
+            self._append(*(_Recorded(at=now(), outcome=one) for one in in_place), *intents)
+        if open_steps:
+            reason = f"run {self.run} goes on with it"
+            earlier.record(*(Outcome(one.id, "refused", reason) for one in open_steps))
+
     def take(self, entry: _Entry, digest: str) -> None:
         """Learn from an entry that is on disk, and whose line has this digest."""
         self._digest = digest
-        self.ended_at = entry.at
+        self.ended_at = max(self.ended_at, entry.at)
         match entry:
             case _Intended():
                 self._intended[entry.step] = entry.at
+                # SAFETY: an intent without versions leaves those of an earlier write without an
+                # answer, which may still come.
+                if entry.versions is not None:
+                    self._sent[entry.step] = entry.versions
                 # SAFETY: what an earlier attempt ended with says nothing about this one. A step
                 # that counted as refused would be written and never taken back.
                 self._outcomes.pop(entry.step, None)
@@ -229,26 +272,30 @@ class Journal:
             case _Recorded():
                 self._outcomes[entry.outcome.step] = entry.outcome
                 self._outcome_times[entry.outcome.step] = entry.at
+                if entry.outcome.result != "unknown":
+                    self._sent.pop(entry.outcome.step, None)
             case _TakenBack():
                 self._taken_back[entry.step] = entry
 
-    def _append(self, entry: _Entry) -> None:
+    def _append(self, *entries: _Entry) -> None:
         with self._lock:
             # The write that failed may have left a part of a line, which the next run cuts off.
             if self._failure is not None:
                 raise self._failure
             try:
-                digest = _write(self._file, entry, self._digest)
+                digests = _write(self._file, entries, self._digest)
             except JournalUnwritable as failure:
                 self._failure = failure
                 raise
-            self.take(entry, digest)
+            for entry, digest in zip(entries, digests, strict=True):
+                self.take(entry, digest)
 
 
 def begun(plan: Plan, run: str, origin: Origin, file: IO[bytes]) -> Journal:
     """A new journal in an empty file. Raises JournalUnwritable."""
     opened = _Opened(format=FORMAT, at=now(), run=run, origin=origin, plan=plan)
-    return Journal(file, opened, _write(file, opened, ""))
+    [digest] = _write(file, [opened], "")
+    return Journal(file, opened, digest)
 
 
 def continued(file: IO[bytes], path: Path) -> Journal | None:
@@ -311,15 +358,21 @@ def _digest(before: str, content: bytes) -> str:
     return hashlib.sha256(before.encode() + content).hexdigest()[:DIGEST_LENGTH]
 
 
-def _write(file: IO[bytes], entry: _Entry, before: str) -> str:
-    """Put an entry on disk as the next line, and return that line's digest."""
-    content = msgspec.json.encode(entry)
-    digest = _digest(before, content)
-    line = msgspec.json.encode(_Line(digest, msgspec.Raw(content))) + b"\n"
+def _write(file: IO[bytes], entries: Sequence[_Entry], before: str) -> list[str]:
+    """Put entries on disk as the next lines, and return the digests of those lines.
+
+    PERF: one fsync for all of them.
+    """
+    digests: list[str] = []
+    lines = b""
+    for entry in entries:
+        content = msgspec.json.encode(entry)
+        digests.append(before := _digest(before, content))
+        lines += msgspec.json.encode(_Line(before, msgspec.Raw(content))) + b"\n"
     folder = str(Path(file.name).parent)
     try:
-        while line:
-            line = line[file.write(line) :]
+        while lines:
+            lines = lines[file.write(lines) :]
         # SAFETY: on disk before the call goes out, so that a crash never leaves an unknown write.
         os.fsync(file.fileno())
         links = os.fstat(file.fileno()).st_nlink
@@ -328,4 +381,4 @@ def _write(file: IO[bytes], entry: _Entry, before: str) -> str:
     # SAFETY: a file without a name is gone when this process ends.
     if not links:
         raise JournalUnwritable(folder, "it was deleted while the run went on")
-    return digest
+    return digests

@@ -2,7 +2,8 @@
 """Journals: the folder of all runs. A run has the name of its plan and a number.
 
 Applying a plan again continues its last run, unless a step of that run was taken back. Then a new
-run begins: it does the steps that were taken back again, and those still in place count as done.
+run begins: it does the steps that were taken back again, those still in place count as done, and
+it finds out what became of those whose write was not answered.
 """
 
 import fcntl
@@ -68,14 +69,26 @@ def applying(plan: Plan, folder: Path, origin: Origin) -> Iterator[Journal]:
         if journal is None:
             journal = begun(_as_left(plan, last), path.stem, origin, file)
             sync_folder(folder)
-            for _, outcome in last.in_place if last else ():
-                journal.record(outcome)
+        # Also of a run that was killed before it had all of this.
+        with _earlier(f"{plan.id}-{number - 1}", folder) as earlier:
+            if earlier is not None:
+                journal.go_on_from(earlier)
         yield journal
+
+
+@contextmanager
+def _earlier(run: str, folder: Path) -> Iterator[Journal | None]:
+    """The journal of an earlier run, if there is one. Raises as `applying`."""
+    if not _path(folder, run).is_file():
+        yield None
+        return
+    with _locked(run, folder) as (file, path):
+        yield continued(file, path)
 
 
 def _as_left(plan: Plan, last: Journal | None) -> Plan:
     """The plan, with the versions that its last run and the undo of that run left."""
-    return replace(plan, steps=tuple(map(last.as_left, plan.steps))) if last else plan
+    return replace(plan, steps=tuple(map(last.as_left, last.plan.steps))) if last else plan
 
 
 @contextmanager

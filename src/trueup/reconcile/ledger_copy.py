@@ -5,8 +5,7 @@ Generations and times are not part of a copy: each Placement counts its own.
 """
 
 from collections.abc import Callable, Iterator, Mapping
-from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass, replace
 from pathlib import Path
 
 import msgspec
@@ -32,6 +31,7 @@ from trueup.reconcile.steps import (
     TraitsOf,
     parts_of,
 )
+from trueup.reconcile.threads import threads
 
 FORMAT = 1
 PARALLEL_REQUESTS = 8
@@ -60,6 +60,16 @@ class CopyRefused(Exception):
 
 
 @dataclass(eq=False)
+class AmountBelowOne(Exception):
+    """A consumer of the copy holds an amount that Placement takes from nobody over its API."""
+
+    consumer: str
+    provider: str
+    resource_class: str
+    amount: int
+
+
+@dataclass(eq=False)
 class CopyDiffers(Exception):
     """Everything was written, and Placement holds something else: somebody else writes to it."""
 
@@ -70,6 +80,16 @@ class CopyUnreadable(Exception):
 
     path: str
     reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class HeldAmount:
+    """How much of one class of a provider a consumer holds."""
+
+    consumer: str
+    provider: str
+    resource_class: str
+    amount: int
 
 
 class ProviderCopy(msgspec.Struct, frozen=True):
@@ -102,7 +122,7 @@ def read(cloud: Cloud, progress: Progress) -> LedgerCopy:
     uuids = sorted(parents, key=lambda uuid: (_depth(uuid, parents), uuid))
     providers: list[ProviderCopy] = []
     consumers: set[str] = set()
-    with ThreadPoolExecutor(PARALLEL_REQUESTS) as pool:
+    with threads(PARALLEL_REQUESTS) as pool:
         for found, holders in pool.map(lambda uuid: _provider(uuid, cloud), uuids):
             providers += [found] if found else []
             consumers |= holders
@@ -115,13 +135,18 @@ def read(cloud: Cloud, progress: Progress) -> LedgerCopy:
 def write(copy: LedgerCopy, cloud: Cloud, progress: Progress) -> bool:
     """Write a copy into an empty Placement; False: it holds the same already.
 
-    Raises LedgerNotEmpty, CopyRefused, CopyDiffers, Unreachable, AccessDenied.
+    An earlier writing of the same copy that was stopped is continued.
+
+    Raises AmountBelowOne, LedgerNotEmpty, CopyRefused, CopyDiffers, Unreachable, AccessDenied.
     """
     there = read(cloud, lambda *_: None)
     if there.providers or there.consumers:
         if there == copy:
             return False
-        raise LedgerNotEmpty(len(there.providers), len(there.consumers))
+        if not _is_begun(there, copy):
+            raise LedgerNotEmpty(len(there.providers), len(there.consumers))
+    if below := below_one(copy):
+        raise AmountBelowOne(*astuple(below[0]))
     _name_customs(copy, cloud)
     for done, provider in enumerate(copy.providers, 1):
         _create(provider, cloud)
@@ -135,6 +160,61 @@ def write(copy: LedgerCopy, cloud: Cloud, progress: Progress) -> bool:
     if read(cloud, progress) != copy:
         raise CopyDiffers
     return True
+
+
+def _is_begun(there: LedgerCopy, copy: LedgerCopy) -> bool:
+    """Whether a Placement holds what a writing of this copy leaves that was stopped.
+
+    SAFETY: everything there is a part of the copy, and its inventories are not all final. A
+    Placement in use has none that is endless.
+    """
+    wanted = {one.uuid: one for one in copy.providers}
+    begun = all(_is_part(one, wanted.get(one.uuid)) for one in there.providers)
+    held = all(copy.consumers.get(uuid) == row for uuid, row in there.consumers.items())
+    made = [one for one in there.providers if one.inventories]
+    return begun and held and (not made or any(_is_endless(one) for one in made))
+
+
+def _is_endless(provider: ProviderCopy) -> bool:
+    return all(row == _ENDLESS for row in provider.inventories.values())
+
+
+def _is_part(there: ProviderCopy, wanted: ProviderCopy | None) -> bool:
+    """Whether a provider is what a writing of the wanted one has made of it so far."""
+    if wanted is None or (there.name, there.parent) != (wanted.name, wanted.parent):
+        return False
+    endless = _is_endless(there) and {*there.inventories} == {*wanted.inventories}
+    return (
+        (endless or there.inventories in ({}, wanted.inventories))
+        and there.trait_names in ((), wanted.trait_names)
+        and there.aggregate_uuids in ((), wanted.aggregate_uuids)
+    )
+
+
+def below_one(copy: LedgerCopy) -> tuple[HeldAmount, ...]:
+    """The amounts below 1, which only rows have that were changed by hand."""
+    return tuple(
+        HeldAmount(consumer, provider, name, amount)
+        for consumer, held in copy.consumers.items()
+        for provider, row in held.amounts.items()
+        for name, amount in row.items()
+        if amount < 1
+    )
+
+
+def at_least_one(copy: LedgerCopy) -> LedgerCopy:
+    """The same copy, with 1 in place of each amount below 1."""
+    raised = {
+        consumer: replace(
+            held,
+            amounts={
+                provider: {name: max(1, amount) for name, amount in row.items()}
+                for provider, row in held.amounts.items()
+            },
+        )
+        for consumer, held in copy.consumers.items()
+    }
+    return msgspec.structs.replace(copy, consumers=raised)
 
 
 def save(copy: LedgerCopy, path: Path) -> None:

@@ -4,6 +4,7 @@
 Pure rules over facts, shared by the defects of providers so that each provider has one verdict.
 """
 
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -15,8 +16,9 @@ from trueup.reconcile.facts import (
     Facts,
     Provider,
 )
-from trueup.reconcile.findings import Structure
+from trueup.reconcile.findings import Structure, Subject
 from trueup.reconcile.options import AuditOptions
+from trueup.reconcile.residence import exchanged
 
 IRONIC = "ironic"
 # The traits by which Nova marks the providers that it makes.
@@ -47,17 +49,29 @@ def nodes_without_provider(facts: Facts) -> Iterator[ComputeNode]:
 
 
 def judged_roots(facts: Facts) -> Iterator[Provider]:
-    """The roots of trees that are judged, in order; sharing providers have rules of their own."""
+    """The roots of trees that are judged, in order; sharing providers have rules of their own.
+
+    One whose root is another provider has a broken tree, which is a finding of its own.
+    """
     for root in sorted(facts.providers.values(), key=lambda row: (row.name, row.uuid)):
-        if root.parent is None and not root.sharing and facts.judges(root.uuid):
+        is_root = root.parent is None and root.root == root.uuid
+        if is_root and not root.sharing and facts.judges(root.uuid):
             yield root
 
 
 def judged_hosts(facts: Facts) -> Iterator[tuple[ComputeNode, Provider]]:
-    """The compute nodes that are judged and alone have their uuid, with their providers."""
+    """The compute nodes that are judged and alone have their uuid, with their providers.
+
+    Those whose identity was exchanged with another one's are left out, and those whose provider
+    has another one as its root: that tree is broken.
+    """
     for node in judged_nodes(facts):
         provider = facts.providers.get(node.uuid)
-        if provider is not None and len(facts.nodes_by_uuid[node.uuid]) == 1:
+        if provider is None or len(facts.nodes_by_uuid[node.uuid]) > 1:
+            continue
+        if provider.root != provider.uuid:
+            continue
+        if exchanged(node, provider, facts) is None:
             yield node, provider
 
 
@@ -83,6 +97,21 @@ def is_up(node: ComputeNode, facts: Facts) -> bool:
     """Whether the nova-compute of a node's host reports."""
     service = service_of(node, facts)
     return service is not None and service.is_up(facts.taken_at)
+
+
+def node_subject(node: ComputeNode, facts: Facts) -> Subject:
+    """What a finding about a compute node is about: its host, which operators know by name.
+
+    Where a host has several nodes, as with Ironic, or two cells have a host of this name, it is the
+    provider with the node's uuid: so that each of the nodes has a finding of its own.
+    """
+    if node.hypervisor == IRONIC or facts.once(_nodes_of_hosts)[node.host] > 1:
+        return Subject("provider", node.uuid)
+    return Subject("host", node.host)
+
+
+def _nodes_of_hosts(facts: Facts) -> Counter[str]:
+    return Counter(row.host for row in facts.compute_nodes)
 
 
 def node_evidence(node: ComputeNode, facts: Facts) -> Structure:

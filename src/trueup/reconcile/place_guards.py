@@ -45,4 +45,10 @@ class HostEmpty(msgspec.Struct, frozen=True, tag="host-empty"):
     host: str
 
 
-PlaceGuard = ServiceSetting | AggregatesOfHost | NodeIs | NodeGone | HostEmpty
+class AgentsDown(msgspec.Struct, frozen=True, tag="agents-down"):
+    """Guard: Neutron has no network agent on a host that is alive."""
+
+    host: str
+
+
+PlaceGuard = ServiceSetting | AggregatesOfHost | NodeIs | NodeGone | HostEmpty | AgentsDown

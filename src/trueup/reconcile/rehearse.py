@@ -18,10 +18,12 @@ from trueup.reconcile.facts import Domain, Facts, SourceStatus
 from trueup.reconcile.findings import Finding, Unchecked
 from trueup.reconcile.journal import StepOutcome
 from trueup.reconcile.options import AuditOptions
+from trueup.reconcile.place_guards import AgentsDown
 from trueup.reconcile.plan import Plan
 from trueup.reconcile.runs import applied
 from trueup.reconcile.sources.cloud import Cloud
 from trueup.reconcile.sources.frozen_hypervisors import FrozenHypervisors
+from trueup.reconcile.sources.frozen_neutron import FrozenNeutron
 from trueup.reconcile.sources.nova.frozen import FrozenNova
 from trueup.reconcile.sources.placement.client import Placement
 from trueup.reconcile.steps import (
@@ -33,18 +35,16 @@ from trueup.reconcile.steps import (
     at_versions,
 )
 
-# What is outside the ledger, and is not copied.
-_OUTSIDE = (PortBinding,)
-# A copy counts generations anew, and its domains are in no state.
-_NOT_COPIED = (VersionIs, DomainIs)
+# A copy counts generations anew, its domains are in no state, and it has no network agents.
+_NOT_COPIED = (VersionIs, DomainIs, AgentsDown)
 
 
-@dataclass(eq=False)
-class NotRehearsable(Exception):
-    """A step changes something that the rehearsal has no copy of."""
+@dataclass(frozen=True, slots=True)
+class LeftOut:
+    """A step that is not rehearsed, and why."""
 
-    step: str
-    target: str
+    step: Step
+    reason: str
 
 
 @dataclass(eq=False)
@@ -73,6 +73,7 @@ class Rehearsal:
     `left`, `new` and `unchecked` are empty where the plan is right: findings that it remedies and
     that are still there, findings that were not there before, and subjects that could be checked
     before. `missing` are the sources that did not answer: of what they know nothing was judged.
+    `left_out` are the steps that were not rehearsed, and `unjudged` the findings that they remedy.
     """
 
     outcomes: tuple[StepOutcome, ...]
@@ -81,10 +82,20 @@ class Rehearsal:
     unchecked: tuple[Unchecked, ...]
     usage: tuple[Usage, ...]
     missing: tuple[SourceStatus, ...]
+    left_out: tuple[LeftOut, ...] = ()
+    unjudged: tuple[Finding, ...] = ()
+
+    @property
+    def complete(self) -> bool:
+        """Whether everything was rehearsed and judged."""
+        return not (self.missing or self.left_out)
 
     @property
     def succeeded(self) -> bool:
-        """Whether every step was done, and the audit afterwards has nothing that it must not."""
+        """Whether every step was done, and the audit afterwards has nothing that it must not.
+
+        Of the steps that were rehearsed.
+        """
         done = all(outcome.result == "done" for _, outcome in self.outcomes)
         return done and not (self.left or self.new or self.unchecked)
 
@@ -94,30 +105,36 @@ def rehearse(
 ) -> Rehearsal:
     """Apply a plan to a copy of the ledger, with its journal in a folder.
 
-    `facts` are those of the cloud that the copy was made of. Raises NotRehearsable, and as
-    `applied`.
+    `facts` are those of the cloud that the copy was made of. Raises as `applied`.
     """
-    hypervisors, nova = FrozenHypervisors(_definitions(plan)), FrozenNova(facts)
-    cloud = Cloud(nova=nova, placement=copy, hypervisors=hypervisors, compute=nova)
+    left_out = _left_out(plan, facts)
+    out = {one.step.id for one in left_out}
+    rehearsed = replace(plan, steps=tuple(step for step in plan.steps if step.id not in out))
+    hypervisors, nova = FrozenHypervisors(_definitions(rehearsed)), FrozenNova(facts)
+    neutron = FrozenNeutron(facts.ports)
+    cloud = Cloud(nova, copy, neutron, hypervisors, compute=nova)
     first = audited(facts, cloud, options)
-    steps = tuple(_for_copy(step, cloud) for step in plan.steps)
+    steps = tuple(_for_copy(step, cloud) for step in rehearsed.steps)
     with applied(replace(plan, steps=steps), cloud, folder) as run:
         outcomes = tuple(run.outcomes)
-    left = replace(nova.facts, domains=_domains_left(facts, plan, hypervisors))
-    last = audited(left, cloud, options)
-    remedied = {finding.id for finding in plan.findings}
+    domains = _domains_left(facts, rehearsed, hypervisors)
+    last = audited(replace(nova.facts, domains=domains, ports=neutron.left), cloud, options)
+    unjudged = {reason for one in left_out for reason in one.step.because}
+    remedied = {finding.id for finding in plan.findings} - unjudged
     known = {finding.id for finding in first.audit.findings}
     open_before = {(row.subject, row.reason) for row in first.audit.unchecked}
     found = last.audit.findings
     return Rehearsal(
         outcomes=outcomes,
         left=tuple(row for row in found if row.id in remedied),
-        new=tuple(row for row in found if row.id not in known | remedied),
+        new=tuple(row for row in found if row.id not in known | remedied | unjudged),
         unchecked=tuple(
             row for row in last.audit.unchecked if (row.subject, row.reason) not in open_before
         ),
         usage=_usage(first.facts, last.facts),
         missing=tuple(last.audit.coverage.missing),
+        left_out=left_out,
+        unjudged=tuple(row for row in plan.findings if row.id in unjudged),
     )
 
 
@@ -161,12 +178,30 @@ def _domains_left(facts: Facts, plan: Plan, hypervisors: FrozenHypervisors) -> t
     )
 
 
+def _left_out(plan: Plan, facts: Facts) -> tuple[LeftOut, ...]:
+    """The steps that change what the rehearsal has no copy of, and those that need one of them."""
+    found: dict[str, LeftOut] = {}
+    for step in plan.steps:
+        nouns = [changes.noun(one) for one in step.changes if not _has_copy(one, facts)]
+        needed = [one for one in step.needs if one in found]
+        if nouns:
+            found[step.id] = LeftOut(step, f"a rehearsal has no copy of the {nouns[0]}")
+        elif needed:
+            found[step.id] = LeftOut(step, f"it needs {needed[0]}, which is not rehearsed")
+    return tuple(found.values())
+
+
+def _has_copy(change: Change, facts: Facts) -> bool:
+    match change.target:
+        case DomainDefinition():
+            return change.after is None
+        case PortBinding():
+            return facts.ports_read
+    return True
+
+
 def _for_copy(step: Step, cloud: Cloud) -> Step:
     """The same step at the versions that the copy has, without guards of what is not copied."""
-    for change in step.changes:
-        defined = isinstance(change.target, DomainDefinition) and change.after is not None
-        if defined or isinstance(change.target, _OUTSIDE):
-            raise NotRehearsable(step.id, type(change.target).__name__)
     versions = [_of_copy(change, cloud) for change in step.changes]
     guards = tuple(guard for guard in step.guards if not isinstance(guard, _NOT_COPIED))
     return structs.replace(at_versions(step, versions), guards=guards)

@@ -6,6 +6,7 @@ SAFETY: without one of these guards, a finding that is no longer true could stil
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict
+from itertools import chain
 
 from trueup.reconcile.bindings import (
     WrongBinding,
@@ -70,6 +71,8 @@ def guarded_step(
         for row in facts.migrations_of.get(instance.uuid, ())
         if row.uuid in after
     )
+    if reason := _not_allowed(after.values(), facts):
+        return Declined(reason)
     every = (*_settled(instance, facts), *moves, *guards)
     step = allocations_step(after, facts, (finding.id,), every)
     wrong = _wrong_bindings(after.get(instance.uuid), instance, facts)
@@ -77,6 +80,21 @@ def guarded_step(
         return _UNGUARDED
     bindings = binding_changes(wrong)
     return (step_of((*step.changes, *bindings), every, step.because) if bindings else step,)
+
+
+def _not_allowed(after: Iterable[Allocations | None], facts: Facts) -> str:
+    """Which of these amounts Placement would refuse because of the units of an inventory; or ""."""
+    for uuid, row in chain.from_iterable(one.amounts.items() for one in after if one):
+        stocks = facts.providers[uuid].inventories if uuid in facts.providers else {}
+        for name, amount in row.items():
+            stock = stocks.get(name)
+            if stock and not stock.allows(amount):
+                return (
+                    f"{facts.provider_names[uuid]} gives {name} from {stock.min_unit} to "
+                    f"{stock.max_unit} in steps of {stock.step_size}, so Placement would refuse "
+                    f"{amount}: correct that inventory, and plan again"
+                )
+    return ""
 
 
 def with_share(share: Share, held: Amounts, right: Amounts) -> Amounts:

@@ -61,7 +61,12 @@ def replaced(
     held = facts.holdings[uuid].allocations
     if held is None or isinstance(right, Unknown):
         return Declined("what it should hold is not known")
-    every = (*guests_on(elsewhere(claim, facts), claim, facts), *guards)
+    roots = uncleaned_sources(claim, facts)
+    every = (
+        *guests_on(elsewhere(claim, facts), claim, facts),
+        *sources_down(roots, claim, facts),
+        *guards,
+    )
     after = {uuid: replace(held, amounts=right)}
     return guarded_step(after, facts, finding, claim.instance, every)
 
@@ -84,6 +89,9 @@ def obstacle(claim: OnHost, facts: Facts) -> str:
     right = should_hold(claim, facts)
     if isinstance(right, Unknown):
         return right.reason
+    if source := running_source(uncleaned_sources(claim, facts), claim, facts):
+        # SAFETY: it may still run the guest, and its nova-compute writes when it cleans up.
+        return f"it was evacuated from {source}, which is up and has not cleaned up"
     if right == claim.held:
         return "it is not known why it holds resources of another provider"
     known = facts.nodes_by_uuid.keys() | {row.uuid for row in facts.deleted_compute_nodes}
@@ -110,6 +118,16 @@ def running_source(roots: Iterable[str], claim: OnHost, facts: Facts) -> str:
     sources = _abandoned(roots, claim, facts)
     up = [root for root in sorted(sources) if source_is_up(sources[root], facts)]
     return facts.provider_names.get(up[0], up[0]) if up else ""
+
+
+def uncleaned_sources(claim: OnHost, facts: Facts) -> frozenset[str]:
+    """The roots of the hosts that it was evacuated from and that have not cleaned up.
+
+    It may hold nothing of them.
+    """
+    moves = (row for row in claim.record.migrations if row.kind == "evacuation")
+    roots = {left_by(row, facts) for row in moves if row.status == "done"}
+    return frozenset(root for root in roots if root and root != claim.provider.root)
 
 
 def sources_down(roots: Iterable[str], claim: OnHost, facts: Facts) -> Iterator[Guard]:

@@ -8,6 +8,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import timedelta
 
+import msgspec
+
 from trueup.reconcile.facts import (
     ComputeNode,
     ComputeService,
@@ -36,8 +38,7 @@ _CONFIRMING = timedelta(minutes=5)
 _CLOCKS_APART = timedelta(minutes=5)
 
 
-@dataclass(frozen=True, slots=True)
-class Placed:
+class Placed(msgspec.Struct, frozen=True):
     """The instance is settled, on the compute node that this provider stands for."""
 
     provider: Provider
@@ -74,6 +75,9 @@ class Undetermined:
     of_instance: bool = True
 
 
+# Where Nova has an instance: cell, host and node.
+_Place = tuple[str, str, str]
+
 Residence = Placed | Unconfirmed | InMotion | NoHost | Undetermined
 
 
@@ -100,25 +104,52 @@ def residence(instance: Instance, record: InstanceRecord, facts: Facts) -> Resid
         # nova-compute died after it set the state and before it cleared the host: it is not known
         # which of the two is true.
         return Undetermined(f"it is {_OFFLOADED}, and yet on host {instance.host}")
-    nodes = facts.nodes_by_place.get((instance.cell, instance.host, instance.node), ())
+    return _placed_on((instance.cell, instance.host, instance.node), facts)
+
+
+def _placed_on(place: _Place, facts: Facts) -> Placed | Undetermined:
+    """As every instance of this place resides. PERF: judged once for all of them."""
+    known = facts.once(_known_places)
+    if place not in known:
+        known[place] = _judged_place(place, facts)
+    return known[place]
+
+
+def _known_places(_: Facts) -> dict[_Place, Placed | Undetermined]:
+    """The places that were judged so far."""
+    return {}
+
+
+def _judged_place(place: _Place, facts: Facts) -> Placed | Undetermined:
+    nodes = facts.nodes_by_place.get(place, ())
     if len(nodes) != 1:
         found = "no compute node" if not nodes else f"{len(nodes)} compute nodes"
-        cell = facts.cells[instance.cell]
-        return Undetermined(f"{cell} has {found} for host {instance.host}, node {instance.node}")
+        cell, host, node = place
+        return Undetermined(f"{facts.cells[cell]} has {found} for host {host}, node {node}")
     provider = provider_of(nodes[0], facts)
     return provider if isinstance(provider, Undetermined) else Placed(provider)
 
 
 def contradiction(record: InstanceRecord, facts: Facts) -> str | None:
     """Why the sources contradict each other about an instance, alive or deleted, if they do."""
+    if _is_plain(record):
+        return None
     living, mapping = record.living, record.mapping
     cells = {row.cell for row in living or record.rows}
     if len(living) > 1:
-        return f"several rows of it are alive, in {' and '.join(_names(cells, facts))}"
+        named = " and ".join(_names(cells, facts))
+        if len(cells) == 1:
+            places = sorted({str(row.host or "no host") for row in living})
+            return f"{named} has it alive on {' and on '.join(places)}"
+        return f"several rows of it are alive, in {named}"
     if mapping is not None and mapping.cell not in cells:
         named = facts.cells.get(mapping.cell or "", "no cell")
         row_in = ", ".join(_names(cells, facts))
         return f"its row is in {row_in}, but its instance mapping names {named}"
+    deleted = {row.cell for row in record.rows if row.deleted and not row.archived}
+    if living and deleted & cells:
+        # Nova's API shows a server from the cell that its mapping names, and lists all cells.
+        return f"it is alive and deleted in {' and '.join(_names(deleted & cells, facts))}"
     gone = {row.cell for row in record.rows} - cells
     if gone:
         # After a resize between cells, Nova leaves no row in the cell that the instance left.
@@ -137,6 +168,16 @@ def contradiction(record: InstanceRecord, facts: Facts) -> str | None:
     return None
 
 
+def _is_plain(record: InstanceRecord) -> bool:
+    """Whether one row, and a mapping that names its cell, are all that is said of an instance.
+
+    PERF: so it is of nearly every instance, and nothing can contradict.
+    """
+    if len(record.rows) != 1 or record.misspelled or record.domains:
+        return False
+    return record.mapping is None or record.mapping.cell == record.rows[0].cell
+
+
 def _names(cells: Iterable[str], facts: Facts) -> list[str]:
     return sorted({facts.cells.get(cell, cell) for cell in cells})
 
@@ -149,16 +190,41 @@ def provider_of(node: ComputeNode, facts: Facts) -> Provider | Undetermined:
         places = ", ".join(f"{row.host}/{row.node}" for row in facts.nodes_by_uuid[node.uuid])
         return _of_host(f"compute nodes {places} have one uuid, {node.uuid}")
     if provider := facts.providers.get(node.uuid):
-        broken = facts.broken_roots.get(provider.root)
-        if broken is None:
-            return provider
-        return _of_host(f"the tree of its provider is broken: {broken}")
+        if broken := facts.broken_roots.get(provider.root):
+            return _of_host(f"the tree of its provider is broken: {broken}")
+        if other := exchanged(node, provider, facts):
+            return _of_host(
+                f"the provider with its uuid is called {provider.name}, and the one called "
+                f"{node.node} is that of host {other.host}"
+            )
+        return provider
     if namesakes := facts.providers_by_name.get(node.node):
         return _of_host(
             f"its compute node has uuid {node.uuid}, "
             f"but the provider of that name has uuid {namesakes[0].uuid}"
         )
     return _of_host(f"Placement has no provider with uuid {node.uuid} or name {node.node}")
+
+
+def is_renamed(node: ComputeNode, provider: Provider) -> bool:
+    """Whether the provider with the uuid of a compute node has another name than the node.
+
+    Databases do not tell capital letters from small ones, and Nova follows its host's spelling.
+    """
+    return provider.name.casefold() != node.node.casefold()
+
+
+def exchanged(node: ComputeNode, provider: Provider, facts: Facts) -> ComputeNode | None:
+    """The compute node whose provider has the name of this one, if only this one has that name.
+
+    SAFETY: somebody exchanged the names of two providers, or the uuids of two compute nodes. In the
+    second case, what instances hold is right by name, and wrong by uuid.
+    """
+    if not is_renamed(node, provider) or len(facts.nodes_by_name[node.node]) > 1:
+        return None
+    namesakes = facts.providers_by_name.get(node.node, ())
+    others = [one for row in namesakes for one in facts.nodes_by_uuid.get(row.uuid, ())]
+    return others[0] if others else None
 
 
 def source_service(move: Migration, facts: Facts) -> ComputeService | None:
@@ -178,7 +244,7 @@ def _of_host(reason: str) -> Undetermined:
 
 def _waiting(instance: Instance, record: InstanceRecord, facts: Facts) -> Migration | None:
     """The move that waits for confirmation, if nothing else is under way and sources agree."""
-    if instance.vm_state != "resized" or len(record.living) > 1:
+    if instance.vm_state != "resized":
         return None
     moves = [row for row in record.migrations if row.under_way]
     if len(moves) != 1 or moves[0].status != "finished" or moves[0].between_cells:
@@ -190,7 +256,7 @@ def _waiting(instance: Instance, record: InstanceRecord, facts: Facts) -> Migrat
 
 def _motion(instance: Instance, record: InstanceRecord, facts: Facts) -> str | None:
     migration = facts.moving.get(instance.uuid)
-    if migration and instance.task_state is None and not any(row.hidden for row in record.living):
+    if migration and instance.task_state is None and not record.hidden:
         return f"its {migration.kind} is {migration.status}"
     if reason := _motion_of_row(instance, record, facts):
         return reason
@@ -206,7 +272,7 @@ def _confirming(record: InstanceRecord, facts: Facts) -> bool:
 
 
 def _motion_of_row(instance: Instance, record: InstanceRecord, facts: Facts) -> str | None:
-    if any(row.hidden for row in record.living):
+    if record.hidden:
         return "it is hidden: its sibling in another cell is on the move"
     if instance.task_state is not None:
         return f"its task state is {instance.task_state or 'an empty text'}"

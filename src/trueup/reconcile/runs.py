@@ -18,7 +18,7 @@ from trueup.reconcile.collect.coverage import Progress
 from trueup.reconcile.collect.places import collect_places
 from trueup.reconcile.collect.selection import EVERYTHING, Selection, SelectionUnknown
 from trueup.reconcile.domain_definition import DomainDefinition
-from trueup.reconcile.facts import DomainRecord, Facts
+from trueup.reconcile.facts import DomainRecord, Facts, Holding
 from trueup.reconcile.journal import Journal, Origin, StepOutcome
 from trueup.reconcile.journals import applying, reopened
 from trueup.reconcile.journals import runs as runs_in
@@ -106,6 +106,9 @@ class Observer:
                 # No source knows it any more: it is gone, and no longer a suspect.
                 suspects -= {unknown.name}
             else:
+                if self.owners:
+                    # Many suspects are read with the whole ledger, which may name no owners.
+                    facts = with_owners(facts, self.cloud)
                 return confirmed_again(first, audit(facts, self.options))
         return confirmed_again(first, replace(first.audit, findings=(), unchecked=(), muted=()))
 
@@ -134,12 +137,25 @@ def plan(
     while first.findings and (left := first.taken_at + interval - now()) > timedelta():
         wait(left.total_seconds())
     confirmed = Confirmed(first, observer.observe(), interval)
-    holdings = observer.cloud.placement.holdings(consumers_of(confirmed.findings))
+    holdings = _holdings(confirmed, observer.cloud)
     records = _domain_records(confirmed, observer.cloud.hypervisors)
     made = make_plan(confirmed, holdings, records, remedy_of)
     second = confirmed.second
-    facts = replace(second.facts, domain_records=records)
+    # PERF: other facts would be judged again.
+    facts = replace(second.facts, domain_records=records) if records else second.facts
     return Planned(made, replace(second, facts=facts))
+
+
+def _holdings(confirmed: Confirmed, cloud: Cloud) -> dict[str, Holding]:
+    """What the consumers of these findings hold, with their generations.
+
+    PERF: one that holds nothing has no generation, and is not asked for again. If it is given
+    something now, Placement refuses the write that expects no generation.
+    """
+    held = confirmed.second.facts.consumers
+    consumers = consumers_of(confirmed.findings)
+    nothing = dict.fromkeys(consumers, Holding(None, None))
+    return nothing | cloud.placement.holdings(one for one in consumers if held.get(one))
 
 
 def _domain_records(
@@ -155,7 +171,7 @@ def _domain_records(
 
 
 def interrupted(folder: Path, plan_is_ours: Callable[[Plan], bool]) -> tuple[Journal, ...]:
-    """The runs in a folder that ended before each of their steps was attempted, oldest first.
+    """The runs in a folder that ended before it was known how each step ended, oldest first.
 
     Only those of plans of ours, and no undo.
     """
@@ -165,7 +181,7 @@ def interrupted(folder: Path, plan_is_ours: Callable[[Plan], bool]) -> tuple[Jou
         for one in journals
         if one.plan.undoes is None
         and plan_is_ours(one.plan)
-        and any(one.outcome_of(step) is None for step in one.plan.steps)
+        and any(one.outcome_of(step) is None or one.fate_open(step) for step in one.plan.steps)
     )
 
 
@@ -209,12 +225,22 @@ def plan_of_facts(
 
 
 @dataclass(frozen=True, slots=True)
+class OpenStep:
+    """A step that this run may or may not have written; `takes_back`: it is a step of an undo."""
+
+    id: str
+    run: str
+    takes_back: bool
+
+
+@dataclass(frozen=True, slots=True)
 class Run:
     """A run in progress: each step is attempted when the iterator asks for its outcome.
 
     `finished`: every step was done before. `name` is empty if there is nothing to do. `attempted`
     says how far it is: also steps whose outcome nobody has asked for, and a write under way. `open`
-    are the steps of the undone run that may or may not have been written: that is not known yet.
+    are the steps of the undone run, and of earlier undos of it, that may still be written;
+    `left_in_place` those that may be somebody else's work, and that an undo does not take back.
     """
 
     name: str
@@ -222,7 +248,8 @@ class Run:
     finished: bool
     outcomes: Iterator[StepOutcome]
     attempted: Callable[[], Sequence[StepOutcome]]
-    open: tuple[Step, ...] = ()
+    open: tuple[OpenStep, ...] = ()
+    left_in_place: tuple[Step, ...] = ()
 
 
 @contextmanager
@@ -250,10 +277,14 @@ def continued(run: str, cloud: Cloud, folder: Path) -> Iterator[Run]:
         yield _run(journal, apply(cloud, journal))
 
 
-def closed(run: str, cloud: Cloud, folder: Path) -> None:
-    """Record how the steps that a run began and did not finish ended. Raises as `continued`."""
+def closed(run: str, cloud: Cloud, folder: Path) -> tuple[OpenStep, ...]:
+    """Record how the steps that a run began and did not finish ended. Raises as `continued`.
+
+    Returns those that may still be written.
+    """
     with reopened(run, folder) as journal:
         resolve_interrupted(cloud, journal)
+        return _open_steps(journal)
 
 
 @dataclass(frozen=True, slots=True)
@@ -282,15 +313,19 @@ def undone(
     with reopened(run, folder) as original:
         refuse_foreign(original.plan, [cell.uuid for cell in cloud.nova.cells()])
         resolve_interrupted(cloud, original)
-        _resolve_earlier_undos(original, cloud, folder)
+        earlier = _resolve_earlier_undos(original, cloud, folder)
         plan = inverse(original, chosen.steps)
         refuse_too_large(plan, chosen.limit)
-        open_steps = tuple(step for step in original.plan.steps if original.fate_open(step))
+        # What is attempted now ends with an outcome, which an earlier write can no longer change.
+        attempted = {step.id for step in plan.steps}
+        open_steps = (*_open_steps(original), *(one for one in earlier if one.id not in attempted))
+        left = () if chosen.steps else original.contested
         if not plan.steps:
-            yield Run("", 0, True, iter(()), tuple, open_steps)
+            yield Run("", 0, True, iter(()), tuple, open_steps, left)
             return
         with applied(plan, cloud, folder, pace) as undo:
-            yield replace(undo, outcomes=_marking(undo, original), open=open_steps)
+            outcomes = _marking(undo, original)
+            yield replace(undo, outcomes=outcomes, open=open_steps, left_in_place=left)
 
 
 def origin(cloud: Cloud) -> Origin:
@@ -306,12 +341,24 @@ def _marking(undo: Run, original: Journal) -> Iterator[StepOutcome]:
         yield step, outcome
 
 
-def _resolve_earlier_undos(original: Journal, cloud: Cloud, folder: Path) -> None:
-    """Note in the journal what interrupted undos of the same run took back without noting it."""
+def _open_steps(journal: Journal) -> tuple[OpenStep, ...]:
+    back = journal.plan.undoes is not None
+    steps = (step for step in journal.plan.steps if journal.fate_open(step))
+    return tuple(OpenStep(step.id, journal.run, back) for step in steps)
+
+
+def _resolve_earlier_undos(original: Journal, cloud: Cloud, folder: Path) -> tuple[OpenStep, ...]:
+    """Note in the journal what interrupted undos of the same run took back without noting it.
+
+    Returns their steps that may still be written.
+    """
+    open_steps: list[OpenStep] = []
     journals = (one for one in runs_in(folder) if isinstance(one, Journal))
     for name in [one.run for one in journals if one.plan.undoes == original.run]:
         with reopened(name, folder) as undo:
             resolve_interrupted(cloud, undo)
             in_place = [pair for pair in undo.in_place if not original.taken_back_by(pair[0])]
+            open_steps += _open_steps(undo)
         for step, outcome in in_place:
             original.take_back(step.id, name, outcome.versions[::-1])
+    return tuple(open_steps)

@@ -360,6 +360,12 @@ def step_growth(step: Step) -> dict[tuple[str, str], int]:
     return {key: amount for key, amount in sorted(total.items()) if amount}
 
 
+def releases(step: Step) -> bool:
+    """Whether a consumer holds less of anything after a step, as where a claim is moved."""
+    sides = (growth(before, after) for before, after in _sides(step.changes))
+    return any(amount < 0 for side in sides for amount in side.values())
+
+
 def gains(before: Allocations | None, after: Allocations | None) -> tuple[str, ...]:
     """The providers that hold more of some class afterwards, in order."""
     more = (uuid for (uuid, _), amount in growth(before, after).items() if amount > 0)

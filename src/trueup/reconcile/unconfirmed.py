@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What is wrong with the claims of a move that waits for confirmation, in words. Pure."""
+"""What is wrong with a move that waits for confirmation, or with its claims, in words. Pure."""
 
 from collections.abc import Iterable, Mapping
 
 from trueup.reconcile.expected import ExpectedAllocation, Share, share_agrees
-from trueup.reconcile.facts import Amounts
+from trueup.reconcile.facts import Amounts, Facts, Instance, Migration
 from trueup.reconcile.findings import amounts_in_words
 
 
@@ -29,6 +29,43 @@ def wrong_claims(
         for consumer in sorted(held.keys() - should.keys())
     ]
     return "; ".join(sentences)
+
+
+def not_on_target(instance: Instance, migration: Migration) -> str:
+    """Which host Nova has the instance on, if it is not the target of the move; empty if it is.
+
+    SAFETY: to confirm the move would delete the guest on its source, and to revert it the guest on
+    its target. One of them may be the only one.
+    """
+    here = (instance.host, instance.node)
+    there = (migration.target_host, migration.target_node or instance.node)
+    if migration.target_host is None or here == there:
+        return ""
+    return (
+        f"its {migration.kind} to {migration.target_host or 'no host'} is {migration.status}, and "
+        f"Nova has it on {instance.host or 'no host'}: find out on which host its guest is before "
+        "you confirm or revert it"
+    )
+
+
+def on_unknown_host(migration: Migration, facts: Facts) -> str:
+    """Which side of the move no compute node stands for; empty if both are known.
+
+    SAFETY: Nova would confirm or revert the move on a host that it does not have.
+    """
+    cell = migration.cell
+    for side, host, node in (
+        ("source", migration.source_host, migration.source_node),
+        ("target", migration.target_host, migration.target_node),
+    ):
+        at_node = (cell, host, node) in facts.nodes_by_place
+        if host and not (at_node if node else (cell, host) in facts.nodes_by_host):
+            return (
+                f"its {migration.kind} is {migration.status}, and {facts.cells[cell]} has no "
+                f"compute node for its {side}, host {host}, node {node or 'none'}: correct that "
+                "before you confirm or revert it"
+            )
+    return ""
 
 
 def _in_words(amounts: Amounts, names: Mapping[str, str]) -> str:

@@ -6,8 +6,7 @@ between, Placement counts too much for a while, and never gives away what a doma
 defined could use when somebody starts it.
 """
 
-from collections.abc import Collection, Iterable, Sequence
-from dataclasses import replace
+from collections.abc import Collection, Iterable, Iterator, Sequence
 
 import msgspec
 
@@ -38,7 +37,7 @@ def undefining_steps(
         # SAFETY: without that time, nova-compute may be deleting the instance at this moment.
         return Declined("it is not known when its instance was deleted; set deleted_at")
     # A guest that runs is judged below.
-    record_of_nova = replace(facts.record(instance.uuid), domains=())
+    record_of_nova = msgspec.structs.replace(facts.record(instance.uuid), domains=())
     if reason := contradiction(record_of_nova, facts):
         return Declined(reason)
     domains = [one for one in facts.domains_of.get(instance.uuid, ()) if one.ours]
@@ -54,6 +53,39 @@ def undefining_steps(
         change = Change(target, state, None, {record.domain: state.digest})
         steps.append(step_of((change,), _guards(domain, instance, facts), (finding.id,)))
     return tuple(steps)
+
+
+def unseen(instance: Instance, facts: Facts) -> str:
+    """Why a hypervisor may still run the guest of a deleted instance; or "".
+
+    Where hypervisors are asked, those of the hosts where it was last and where it holds something
+    must have answered. Where none is asked, Nova's deleted row is the proof.
+    """
+    silent = sorted(_hosts_of(instance, facts) - facts.hypervisors_that_answered)
+    if not silent or not facts.domains_read:
+        return ""
+    return (
+        f"the hypervisor of {' and '.join(silent)} was not asked or did not answer, and may still "
+        "run its guest: make it answer, or plan without --libvirt, by Nova's deleted row alone"
+    )
+
+
+def no_domains(instance: Instance, facts: Facts) -> Iterator[Guard]:
+    """Guards: the hypervisors that had no domain of a deleted instance still have none."""
+    there = {one.host for one in facts.domains_of.get(instance.uuid, ())}
+    asked = _hosts_of(instance, facts) & facts.hypervisors_that_answered
+    for host in sorted(asked - there):
+        yield DomainIs(host, instance.uuid, None)
+
+
+def _hosts_of(instance: Instance, facts: Facts) -> frozenset[str]:
+    """The hosts where an instance was last, by its rows, and where it holds something."""
+    record = facts.record(instance.uuid)
+    claims = (record.own, *record.moves.values())
+    roots = frozenset[str]().union(*(facts.roots_of(held) for held in claims))
+    nodes = (node for root in roots for node in facts.nodes_by_uuid.get(root, ()))
+    rows = (row.host for row in record.rows)
+    return frozenset(host for host in (*rows, *(node.host for node in nodes)) if host)
 
 
 def after_undefining(steps: Sequence[Step]) -> list[Step]:

@@ -20,6 +20,7 @@ class StepUnknown(Exception):
 def inverse(journal: Journal, only: Iterable[str] = ()) -> Plan:
     """The inverse of the steps that are in place, last first; or only of these ids or numbers.
 
+    SAFETY: a contested step may be somebody else's work, and is taken back only if it is named.
     Raises StepUnknown.
     """
     in_place = {step.id: (step, outcome) for step, outcome in journal.in_place}
@@ -28,6 +29,7 @@ def inverse(journal: Journal, only: Iterable[str] = ()) -> Plan:
     for name in wanted:
         if name not in in_place:
             raise StepUnknown(journal.run, name)
-    chosen = [pair for one, pair in in_place.items() if not wanted or one in wanted]
+    every = [one for one, (_, outcome) in in_place.items() if not outcome.contested]
+    chosen = [pair for one, pair in in_place.items() if one in (wanted or every)]
     steps = (swapped(step, outcome.versions) for step, outcome in reversed(chosen))
     return in_reverse(journal.plan, steps, journal.run)

@@ -2,19 +2,24 @@
 """Allocations are written at the consumers' generations, several at once, on both Placements."""
 
 from dataclasses import replace
+from typing import Any
 
 import pytest
+from msgspec import structs
 
 from tests.reconcile.observing import held
 from tests.reconcile.small import Small
 from tests.reconcile.sources.broken_server import VERSIONS, Reply, answering, client
 from tests.reconcile.test_apply import refused, rewritten
+from tests.reconcile.test_changes import Answer
+from tests.reconcile.test_undo import undo
 from trueup.reconcile import changes
 from trueup.reconcile.changes import Fate, Found
 from trueup.reconcile.facts import Allocations, Holding
 from trueup.reconcile.plan import Plan
 from trueup.reconcile.sources.cloud import Cloud
 from trueup.reconcile.sources.errors import AccessDenied, MicroversionTooOld
+from trueup.reconcile.sources.placement.client import Placement
 from trueup.reconcile.steps import AllocationsOf, Change, Held, step_of
 
 MISSING, WRONG = "missing-allocation", "wrong-provider"
@@ -118,6 +123,20 @@ def test_a_placement_without_consumer_generations_is_not_written_to():
     assert {request.line for request in asked} == {"GET /"}
 
 
+def test_an_amount_below_one_is_refused_in_words_and_not_sent():
+    """Only a row that somebody changed by hand has one; an undo would have to give it back."""
+    asked = []
+    for amount in (0, -2):
+        after = replace(ALLOCATED, amounts={"p": {"VCPU": amount, "MEMORY_MB": 4}})
+        with answering(ROOT, asked) as url:
+            reply = changes.write(of("c", None, after, None), cloud_at(url))
+        assert (reply.accepted, reply.definite) == (False, True)
+        assert reply.reason == (
+            f"c would hold VCPU={amount} of p, and Placement takes no amount below 1"
+        )
+    assert not [request for request in asked if request.line.startswith("PUT")]
+
+
 def stuck(small: Small, consumer: str) -> bool:
     """Try what leaves a consumer without allocations in upstream; whether it is in the way."""
     nowhere = "99999999-2222-4333-8444-555555555555"
@@ -170,6 +189,110 @@ def test_allocations_that_were_deleted_with_sql_are_made_again(small_on, placeme
     settled = small.apply(plan)[consumer]
     assert (settled.result, settled.versions) == ("done", ({consumer: 2},))
     assert small.cloud.placement.holding(consumer) == Holding(wanted, 2)
+
+
+def emptied(small: Small, plan: Plan, writes: int = 2) -> Allocations:
+    """Allocations that were written so often, then deleted with SQL; what the plan gives."""
+    [step] = plan.steps
+    [consumer], wanted = step.consumers, held(step)[1]
+    for generation in (None, *range(1, writes)):
+        body = {
+            "allocations": {one: {"resources": dict(row)} for one, row in wanted.amounts.items()},
+            "project_id": wanted.project,
+            "user_id": wanted.user,
+            "consumer_generation": generation,
+        }
+        assert small.call("PUT", f"/allocations/{consumer}", body).status_code == 204
+    small.sql("placement", "DELETE FROM allocations WHERE consumer_id = ?", consumer)
+    return wanted
+
+
+class Killed(BaseException):
+    """Stands for the end of the process: nothing after it is done."""
+
+
+def killed_at(small: Small, plan: Plan, monkeypatch, write: int, made: bool) -> None:
+    """An apply is killed at its nth write, when Placement has made it or has not."""
+    send, sent = Placement.send, []
+
+    def sending(self: Placement, *request: Any) -> Any:
+        sent.append(request)
+        if len(sent) == write:
+            if made:
+                assert send(self, *request).status_code == 204
+            raise Killed
+        return send(self, *request)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(Placement, "send", sending)
+        with pytest.raises(Killed):
+            small.apply(plan)
+
+
+@pytest.mark.parametrize("then", ["apply", "undo"])
+@pytest.mark.parametrize("made", [True, False], ids=["made", "not made"])
+@pytest.mark.parametrize("placement", ["upstream", "trueup"])
+def test_a_write_at_the_generation_that_a_refusal_named_is_found_after_a_kill(
+    small_on, monkeypatch, placement, made, then
+):
+    small = small_on(placement)
+    plan, before = small.plan(MISSING), small.ledger()
+    wanted, consumer = emptied(small, plan), small.consumer(MISSING)
+    killed_at(small, plan, monkeypatch, 2, made)
+    if then == "apply":
+        assert small.apply(plan)[consumer].result == "done"
+        assert small.cloud.placement.holding(consumer) == Holding(wanted, 3), "written once"
+    undone = undo(small, plan.id)
+    assert [one.result for one in undone.values()] == ["done"] * (made or then == "apply")
+    assert small.ledger() == before
+
+
+@pytest.mark.parametrize("status", [500, 503])
+def test_such_a_write_that_was_made_and_is_answered_badly_is_done(small, monkeypatch, status):
+    plan = small.plan(MISSING)
+    emptied(small, plan)
+    send, sent = Placement.send, []
+
+    def sending(self: Placement, *request: Any) -> Any:
+        sent.append(request)
+        response = send(self, *request)
+        return Answer(status) if len(sent) == 2 else response
+
+    monkeypatch.setattr(Placement, "send", sending)
+    assert small.apply(plan)[small.consumer(MISSING)].result == "done"
+    assert len(sent) == 2
+
+
+def test_such_a_write_is_taken_back_if_the_next_change_of_its_step_is_refused(small):
+    plan = small.plan(MISSING)
+    emptied(small, plan)
+    [step] = plan.steps
+    [given] = step.changes
+    other = of(small.consumer(WRONG), None, None, None)
+    holding = small.cloud.placement.holding(small.consumer(WRONG))
+    amounts = {one: {"VCPU": 100_000} for one in holding.allocations.amounts}
+    after = replace(holding.allocations, amounts=amounts)
+    too_much = structs.replace(
+        other, before=Held({small.consumer(WRONG): holding.allocations}),
+        after=Held({small.consumer(WRONG): after}),
+        version={small.consumer(WRONG): holding.generation},
+    )  # fmt: skip
+    whole = structs.replace(step, changes=(given, too_much))
+    [outcome] = small.apply(replace(plan, steps=(whole,))).values()
+    assert outcome.result == "refused"
+    assert small.cloud.placement.holding(small.consumer(MISSING)) == Holding(None, None)
+
+
+def test_what_somebody_else_writes_while_such_a_write_is_under_way_is_not_ours(small, monkeypatch):
+    """The same content, at a generation that our write does not leave."""
+    plan = small.plan(MISSING)
+    wanted, consumer = emptied(small, plan), small.consumer(MISSING)
+    killed_at(small, plan, monkeypatch, 2, made=True)
+    rewritten(small, consumer)
+    outcome = small.apply(plan)[consumer]
+    assert outcome.result == "refused"
+    assert "somebody else has already made this change" in outcome.reason
+    assert small.cloud.placement.holding(consumer) == Holding(wanted, 4)
 
 
 def test_getting_past_a_stuck_consumer_takes_nothing_from_who_filled_it(small_on):

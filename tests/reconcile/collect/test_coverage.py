@@ -1,15 +1,19 @@
 # SPDX-License-Identifier: Apache-2.0
 """What each source gave when it was asked, and which of them fell silent."""
 
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 
 import pytest
 
 from tests.reconcile.expected.asking import instance
 from tests.reconcile.test_collect import quiet
+from trueup.reconcile.audit import audit
 from trueup.reconcile.clock import now
-from trueup.reconcile.collect.coverage import Cells, Collected, domains_of, facts_of, ports_of
+from trueup.reconcile.collect import collect, coverage
+from trueup.reconcile.collect.coverage import Cells, Collected, facts_of, ports_of
+from trueup.reconcile.collect.selection import EVERYTHING, Selection
 from trueup.reconcile.facts import Domain, Port
+from trueup.reconcile.options import AuditOptions
 from trueup.reconcile.sources.errors import AccessDenied, Unreachable
 from trueup.reconcile.sources.libvirt import HostDomains
 from trueup.reconcile.sources.notes import Noted
@@ -98,11 +102,60 @@ def test_domains_are_asked_for_of_each_host_once(small):
 
     [cell, *_] = [one for one in small.cloud.nova.cells() if one.name == "cell1"]
     nodes = small.cloud.nova.hosts(cell).compute_nodes
-    assert domains_of(small.cloud, nodes) == ((), ())
-    cloud = replace(small.cloud, hypervisors=Hypervisors())
-    domains, [answer] = domains_of(cloud, [*nodes, *nodes])
-    assert [one.host for one in domains] == sorted({row.host for row in nodes})
-    assert answer.rows == len(domains)
+    unasked = coverage.HypervisorReplies(small.cloud)
+    unasked.ask(nodes)
+    assert (unasked.domains, unasked.statuses(), unasked.asked) == ((), (), frozenset())
+    hosts = {row.host for row in nodes}
+    found = coverage.HypervisorReplies(replace(small.cloud, hypervisors=Hypervisors()))
+    found.ask(nodes[:1])
+    found.ask([*nodes, *nodes])
+    assert [one.host for one in found.domains] == sorted(hosts)
+    [answer] = found.statuses()
+    assert (answer.rows, found.asked, found.guests_of_nova) == (len(hosts), hosts, {"d"})
+
+
+@dataclass
+class Running:
+    """Hypervisors of which one runs a guest of Nova; it is kept who was asked."""
+
+    uuid: str
+    host: str
+    asked: list[str] = field(default_factory=list)
+
+    def domains(self, hosts):
+        every = tuple(hosts)
+        self.asked.extend(every)
+        guest = Domain(self.uuid, self.host, "instance-1", "running", True)
+        return [HostDomains(one, (guest,) if one == self.host else ()) for one in every]
+
+
+def test_of_a_host_its_own_hypervisor_is_asked_and_all_that_it_has_is_judged(small):
+    """Also what holds nothing there: a guest that Nova has deleted, or has on another host."""
+    deleted = small.consumer("orphaned-allocation")
+    small.sql("placement", "DELETE FROM allocations WHERE consumer_id = ?", deleted)
+    whole = collect(small.cloud, quiet)
+    first, second = sorted({row.host for row in whole.compute_nodes})[:2]
+    living = next(row.uuid for row in whole.alive.values() if row.host == second)
+    for uuid, defect, hosts in (
+        (deleted, "ghost-domain", {first}),
+        (living, "domain-elsewhere", {first, second}),
+    ):
+        for selection in (EVERYTHING, Selection(hosts=frozenset({first}))):
+            heard = Running(uuid, first)
+            facts = collect(replace(small.cloud, hypervisors=heard), quiet, selection)
+            found = audit(facts, AuditOptions()).findings
+            assert defect in {row.defect for row in found if row.subject.uuid == uuid}
+        assert hosts <= set(heard.asked) == facts.hypervisors_asked
+        assert len(heard.asked) == len(set(heard.asked)), "each is asked once"
+        assert set(heard.asked) < {row.host for row in whole.compute_nodes}
+
+
+def test_a_domain_that_no_cell_knows_is_told_of_a_host_as_of_the_cloud(small):
+    stray, host = "0badc0de-0000-4000-8000-000000000001", "compute-01"
+    cloud = replace(small.cloud, hypervisors=Running(stray, host))
+    for selection in (EVERYTHING, Selection(hosts=frozenset({host}))):
+        unchecked = audit(collect(cloud, quiet, selection), AuditOptions()).unchecked
+        assert stray in {row.subject.uuid for row in unchecked}
 
 
 def test_times_are_as_nova_keeps_them():

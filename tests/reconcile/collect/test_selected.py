@@ -17,7 +17,7 @@ from trueup import lab
 from trueup.lab.nova.databases import sqlite_url
 from trueup.reconcile.audit import audit
 from trueup.reconcile.collect import collect
-from trueup.reconcile.collect.selection import Selection, SelectionUnknown, chosen
+from trueup.reconcile.collect.selection import EVERYTHING, Selection, SelectionUnknown, chosen
 from trueup.reconcile.facts import Coverage, Domain, Facts, Port, PortRequestGroup
 from trueup.reconcile.options import AuditOptions
 from trueup.reconcile.sources.cloud import Cloud
@@ -228,6 +228,32 @@ def test_also_what_a_migration_of_a_deleted_instance_holds(small, how):
 
 def test_also_where_several_kinds_are_selected(small):
     check_every_way(furnished(small), some_together)
+
+
+@dataclass(frozen=True)
+class Running:
+    """Hypervisors of which one still runs the guest of this instance."""
+
+    uuid: str
+    host: str
+
+    def domains(self, hosts: Iterable[str]) -> Iterator[HostDomains]:
+        guest = Domain(self.uuid, self.host, "instance-1", "running", True)
+        return (HostDomains(one, (guest,) if one == self.host else ()) for one in hosts)
+
+
+def test_the_guest_of_a_deleted_instance_is_asked_for(small):
+    """Seed 004: nothing is released while its guest runs, also if only that instance is named."""
+    uuid, host = small.consumer("orphaned-allocation"), small.planted["orphaned-allocation"].host
+    with ways_of(small) as ways:
+        looks = [(small.cloud, EVERYTHING)]
+        looks += [(cloud, only(instances=uuid)) for cloud in ways.values()]
+        for cloud, selection in looks:
+            asked = replace(cloud, hypervisors=Running(uuid, host))
+            found = audit(collect(asked, quiet, selection), AuditOptions())
+            assert uuid in {row.subject.uuid for row in found.unchecked}
+            about = {row.defect for row in found.findings if row.subject.uuid == uuid}
+            assert about == {"ghost-domain"}
 
 
 HOSTS, INSTANCES = 40, 120

@@ -1,10 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
+from dataclasses import replace
+
 import pytest
 
-from tests.reconcile.defects.asking import found, guards, steps
+from tests.reconcile.defects.asking import found, guards, reason, steps
+from tests.reconcile.planning import facts_of
 from tests.scenarios.names import uuid_of
 from trueup.reconcile.changes.aggregates import Aggregates
 from trueup.reconcile.defects import aggregate_drift
+from trueup.reconcile.findings import Declined
 from trueup.reconcile.place_guards import AggregatesOfHost, NodeIs
 
 CLOUD = "cell1\n  host h1 VCPU=8 aggregates={}\n{}"
@@ -38,3 +42,30 @@ def test_the_evidence_names_both_directions():
     one = found(aggregate_drift, CLOUD.format("rack", "aggregate rack\naggregate zone h1"))
     assert [row["name"] for row in one.evidence["not_in"]] == ["zone"]
     assert [row["name"] for row in one.evidence["wrongly_in"]] == ["rack"]
+
+
+def test_a_compute_node_that_names_a_host_without_a_service_loses_no_aggregate():
+    """As after `UPDATE compute_nodes SET host = …` by hand: its host is in the aggregate still."""
+    facts = facts_of(CLOUD.format("rack", "aggregate rack h1"))
+    [node] = facts.compute_nodes
+    renamed = replace(facts, compute_nodes=(replace(node, host="h1.example"),))
+    words = reason(aggregate_drift, renamed)
+    assert "names host h1.example, which has no compute service in cell1" in words
+
+
+def test_without_the_aggregates_of_the_provider_there_is_no_step():
+    """They may not be answered when the plan reads them again."""
+    facts = facts_of(CLOUD.format("", "aggregate rack h1"))
+    one = found(aggregate_drift, facts)
+    unread = {uuid: replace(row, aggregates=None) for uuid, row in facts.providers.items()}
+    remedy = aggregate_drift.remedy(one, replace(facts, providers=unread))
+    assert remedy == Declined("the provider's aggregates were not read again")
+
+
+def test_a_provider_that_is_right_meanwhile_has_no_step():
+    facts = facts_of(CLOUD.format("", "aggregate rack h1"))
+    one = found(aggregate_drift, facts)
+    right = facts_of(CLOUD.format("rack", "aggregate rack h1"))
+    assert aggregate_drift.remedy(one, right) == Declined(
+        "the provider is in the right aggregates now"
+    )

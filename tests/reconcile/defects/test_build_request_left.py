@@ -27,3 +27,7 @@ def test_it_is_as_old_as_the_request():
 
 def test_the_row_to_delete_is_named():
     assert uuid_of("web") in declined(build_request_left, CLOUD.format("", 3600))
+
+
+def test_it_is_shown_at_its_host():
+    assert found(build_request_left, CLOUD.format("", 3600)).where == "h1"

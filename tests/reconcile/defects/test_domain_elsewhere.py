@@ -42,3 +42,11 @@ def test_a_silent_cell_may_know_better():
 
 def test_no_guest_is_ever_stopped_by_a_plan():
     assert "virsh dominfo" in declined(domain_elsewhere, CLOUD.format("", "running"))
+
+
+def test_a_deleted_row_in_the_cell_of_that_host_does_not_put_the_guest_there():
+    """As after a resize between cells that was reverted by hand."""
+    [one] = verdicts(domain_elsewhere, CLOUD.format("", "running").replace(
+        "holds web", "cell2\n  host h3 VCPU=8\n  server web on h2 deleted=3600\nholds web", 1
+    ))  # fmt: skip
+    assert (one.where, one.severity) == ("h2", Severity.CRITICAL)

@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-from tests.reconcile.defects.asking import guards, left_with, steps, verdicts
+from dataclasses import replace
+
+from tests.reconcile.defects.asking import guards, left_with, reason, steps, verdicts
+from tests.reconcile.planning import facts_of
 from tests.scenarios.names import uuid_of
 from trueup.reconcile.defects import doubled_allocation, migration_residue
 from trueup.reconcile.domain_definition import DomainIs
@@ -37,3 +40,18 @@ def test_a_move_that_names_the_other_host_makes_it_a_residue_of_that_move():
     moved = CLOUD.format("  live-migration of web from h1 to h2 error")
     assert verdicts(doubled_allocation, moved) == []
     assert len(verdicts(migration_residue, moved)) == 1
+
+
+def test_devices_of_its_own_host_that_nothing_asks_for_are_no_reason_to_leave_it_alone():
+    """Only what would be released on the other host has to be explained."""
+    own = CLOUD.format("").replace("holds web h1 ", "holds web h1 CUSTOM_FPGA=1 ")
+    own = own.replace("host h1 VCPU=8", "host h1 VCPU=8 CUSTOM_FPGA=2")
+    held = left_with(steps(doubled_allocation, own))[uuid_of("web")]
+    assert held is not None
+    assert held.amounts.keys() == RIGHT.keys()
+
+
+def test_a_device_of_the_other_host_that_may_be_asked_for_in_an_unknown_request_is_kept():
+    facts = facts_of(CLOUD.format("").replace("holds web h2 ", "holds web h2 CUSTOM_FPGA=1 "))
+    unread = replace(facts, instances=(replace(facts.instances[0], pci_requests=None),))
+    assert "CUSTOM_FPGA" in reason(doubled_allocation, unread)

@@ -1,7 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
+from types import SimpleNamespace
+
 import pytest
+from osc_placement.resources.allocation import SetAllocation, parse_allocations
 
 from tests.reconcile.defects.asking import declined, found, verdicts
+from tests.scenarios.drafting import OWNER
 from tests.scenarios.names import uuid_of
 from trueup.reconcile.defects import ironic_legacy_allocation
 
@@ -11,6 +15,8 @@ cell1
   server web on node1 VCPU=1 MEMORY_MB=64
 holds web node1 {}
 """
+
+WITHOUT_CLASS = CLOUD.format("hypervisor=ironic", "VCPU=8").replace("CUSTOM_GOLD=1", "VCPU=8")
 
 
 @pytest.mark.parametrize(
@@ -36,6 +42,26 @@ def test_a_host_of_virtual_machines_is_not_meant():
     assert verdicts(ironic_legacy_allocation, CLOUD.format("hypervisor=QEMU", "VCPU=8")) == []
 
 
-def test_the_command_names_the_node():
-    words = declined(ironic_legacy_allocation, CLOUD.format("hypervisor=ironic", "VCPU=8"))
-    assert f"rp={uuid_of('node1')},CUSTOM_<class>=1" in words
+def test_each_consumer_has_a_command_that_the_client_understands():
+    """It replaces all that a consumer holds, so what is kept is named in it too."""
+    cloud = CLOUD.format("hypervisor=ironic", "VCPU=8 CUSTOM_GOLD=1")
+    words = declined(
+        ironic_legacy_allocation,
+        f"{cloud}provider pool DISK_GB=100 sharing\nholds web pool DISK_GB=9\n",
+    )
+    line = words.rsplit("`", 2)[1]
+    program, _, version, *rest = line.split()
+    assert (program, rest[:4]) == ("openstack", ["resource", "provider", "allocation", "set"])
+    client = SimpleNamespace(placement=SimpleNamespace(api_version=version))
+    command = SetAllocation(SimpleNamespace(client_manager=client), None)
+    asked = command.get_parser("set").parse_args(rest[4:])
+    assert (asked.uuid, asked.project_id, asked.user_id) == (uuid_of("web"), *OWNER.values())
+    assert parse_allocations(asked.allocation) == {
+        uuid_of("node1"): {"CUSTOM_GOLD": 1},
+        uuid_of("pool"): {"DISK_GB": 9},
+    }
+
+
+def test_without_a_class_of_its_own_the_node_gets_one_first():
+    words = declined(ironic_legacy_allocation, WITHOUT_CLASS)
+    assert f"`openstack baremetal node set --resource-class CLASS {uuid_of('node1')}`" in words

@@ -2,19 +2,9 @@
 import pytest
 
 from tests.reconcile.defects.asking import found, left_with, reason, steps, verdicts
+from tests.reconcile.defects.with_ports import CLOUD, OWN
 from tests.scenarios.names import uuid_of
 from trueup.reconcile.defects import leaked_port_allocation, missing_port_allocation
-
-CLOUD = """
-cell1
-  host h1 VCPU=8 MEMORY_MB=8192
-  server web on h1 VCPU=2 MEMORY_MB=256
-provider nic of h1 NET_BW=1000
-{}
-holds web h1 VCPU=2 MEMORY_MB=256
-{}
-"""
-OWN = {"VCPU": 2, "MEMORY_MB": 256}
 
 
 @pytest.mark.parametrize(

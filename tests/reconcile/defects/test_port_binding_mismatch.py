@@ -2,20 +2,10 @@
 import pytest
 
 from tests.reconcile.defects.asking import declined, found, left_with, reason, steps, verdicts
+from tests.reconcile.defects.with_ports import CLOUD
 from tests.scenarios.names import uuid_of
 from trueup.reconcile.defects import port_binding_mismatch
 from trueup.reconcile.steps import PortBinding
-
-CLOUD = """
-cell1
-  host h1 VCPU=8 MEMORY_MB=8192
-  server web on h1 VCPU=2 MEMORY_MB=256
-provider nic of h1 NET_BW=1000
-{}
-holds web h1 VCPU=2 MEMORY_MB=256
-{}
-"""
-OWN = {"VCPU": 2, "MEMORY_MB": 256}
 
 
 def bound_to(made) -> list[object]:

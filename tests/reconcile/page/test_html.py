@@ -283,5 +283,16 @@ def test_text_has_contrast_in_both_schemes(opened, dark):
     assert (max(int(part) for part in re.findall(r"\d+", shade)) < 60) is dark
 
 
+@pytest.mark.parametrize("dark", [False, True])
+def test_the_words_in_an_empty_field_have_the_contrast_of_soft_text(opened, dark):
+    """A browser's own gray has 3.6 on a dark ground."""
+    opened.look(1280, 800, dark=dark)
+    colors = opened.evaluate(
+        "[getComputedStyle(document.querySelector('#query'), '::placeholder').color,"
+        " getComputedStyle(document.querySelector('caption')).color]"
+    )
+    assert colors[0] == colors[1]
+
+
 def test_it_prints(opened):
     assert opened.printed().startswith(b"%PDF-")

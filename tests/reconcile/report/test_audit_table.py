@@ -37,6 +37,7 @@ def test_with_everything_also_what_was_left_alone_comes_last():
     assert every[: len(few)] == few
     assert [row["Verdict"] for row in every[len(few) :]] == ["left alone"]
     assert every[-1]["Evidence"] == {"reason": "its task state is migrating"}
+    assert every[-1]["Age"] == "1 day"
 
 
 def test_with_everything_also_what_is_right_is_told():
@@ -108,7 +109,10 @@ def test_every_acknowledgement_is_a_row_of_every_audit():
     yesterday = TODAY - timedelta(days=1)
     expired = Acknowledgement("lagging-replica", "x", "a replica", yesterday)
     stale = said("finding", "wrong-provider:nobody")
-    rows = reported(gone, WHOLE, said("host-gone", "h1"), expired, stale)
+    nobody = said("foreign-owner", "nobody")
+    no_cell, a_cell = said("lagging-replica", "cell9"), said("lagging-replica", "cell1")
+    host = said("host-gone", "h1")
+    rows = reported(gone, WHOLE, host, expired, stale, nobody, no_cell, a_cell)
     found = [
         (row["Kind"], row["Subject"], row["Evidence"])
         for row in rows
@@ -118,11 +122,17 @@ def test_every_acknowledgement_is_a_row_of_every_audit():
         ("host-gone", "h1"),
         ("lagging-replica", "x"),
         ("finding", "wrong-provider:nobody"),
+        ("foreign-owner", "nobody"),
+        ("lagging-replica", "cell9"),
+        ("lagging-replica", "cell1"),
     ]
     assert found[0][2]["because"] == "ticket 4711"
     assert "1 instance on it could not be checked" in found[0][2]["answers"]
     assert "expired" in found[1][2]["reason"]
     assert "no such finding" in found[2][2]["reason"]
+    assert "nothing in this audit" in found[3][2]["reason"]
+    assert "no cell has this name" in found[4][2]["reason"]
+    assert "reason" not in found[5][2]
 
 
 @pytest.mark.parametrize(

@@ -22,6 +22,7 @@ SENTENCES = (
     "host h1 has compute node n",
     "no cell has a compute node n or one named h1, and host h1 has no compute service",
     "no instance is on host h1, and no migration is under way from or to it",
+    "no network agent of host h1 is alive",
 )
 
 

@@ -90,6 +90,16 @@ def test_a_silent_cell_is_named_and_the_story_is_incomplete():
     assert section(reported, "Waited for") == ("The answer of cell2: it is down.",)
 
 
+def test_an_instance_on_a_host_that_cannot_be_checked_is_not_said_to_be_right():
+    text = (
+        "cell1\n  host h1 VCPU=8 MEMORY_MB=99 uuid=another\n  server web on h1 VCPU=1 MEMORY_MB=9\n"
+    )
+    reported = story_of("instance", "web", text)
+    assert reported.incomplete
+    [sentence] = section(reported, "Judgement")
+    assert sentence.startswith("It could not be checked: its compute node has uuid ")
+
+
 def test_an_instance_in_order_is_said_to_be_right():
     right = "cell1\n  host h1 VCPU=8 MEMORY_MB=99\n  server web on h1 VCPU=1 MEMORY_MB=9\n"
     reported = story_of("instance", "web", f"{right}holds web h1 VCPU=1 MEMORY_MB=9\n")

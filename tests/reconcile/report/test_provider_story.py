@@ -1,9 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
 """The stories of providers and hosts: what they have, who holds of it, and what is wrong there."""
 
-from tests.reconcile.planning import BROKEN
+from dataclasses import replace
+
+from tests.reconcile.planning import BROKEN, facts_of
 from tests.reconcile.report.telling import section, story_of
 from tests.scenarios.drafting import uuid_of
+from trueup.reconcile.facts import ComputeService, HostAggregate
+from trueup.reconcile.observation import observation
+from trueup.reconcile.options import AuditOptions
+from trueup.reconcile.report.provider_story import host_story, provider_story
 
 CHILD = "provider nic of h1 NET_BW_EGR_KILOBIT_PER_SEC=1000\n"
 
@@ -54,3 +60,30 @@ def test_a_host_without_a_provider_says_why():
     reported = story_of("host", "h1", "cell1\n  host h1 without-provider\n  server web on h1\n")
     said = section(reported, "Nova says")
     assert any(words.startswith("Its provider is not known: ") for words in said)
+
+
+def test_units_of_an_inventory_are_told_where_they_bind():
+    facts = facts_of(BROKEN)
+    h1 = facts.providers[uuid_of("h1")]
+    vcpu = replace(h1.inventories["VCPU"], min_unit=2, max_unit=4, step_size=2)
+    h1 = replace(h1, inventories={**h1.inventories, "VCPU": vcpu})
+    changed = replace(facts, providers={**facts.providers, h1.uuid: h1})
+    said = section(
+        provider_story(h1.uuid, observation(changed, AuditOptions())), "Inventory and usage"
+    )
+    assert [words for words in said if "takes" in words] == [
+        "VCPU: a consumer takes 2 to 4 of it, in steps of 2."
+    ]
+
+
+def test_a_host_is_told_with_its_aggregates_and_deleted_services():
+    facts = facts_of(BROKEN)
+    [cell] = facts.cells
+    aggregate = HostAggregate(uuid_of("az"), "az", ("h1",), {"availability_zone": "north"})
+    gone = ComputeService(cell, "h1", forced_down=False, last_seen=None, deleted=True)
+    changed = replace(facts, host_aggregates=(aggregate,), deleted_services=(gone,))
+    seen = observation(changed, AuditOptions())
+    said = section(host_story("h1", seen), "Nova says")
+    assert "It is in host aggregate az (availability_zone=north)." in said
+    assert "cell1 has a deleted compute service of it." in said
+    assert not any("az" in words for words in section(host_story("h2", seen), "Nova says"))

@@ -1,16 +1,18 @@
 # SPDX-License-Identifier: Apache-2.0
 """What Nova, the hypervisors and Placement say of each instance; tests/cli runs the command."""
 
+from dataclasses import replace
+
 import pytest
 
 from tests.reconcile.observing import confirmed_by
 from tests.reconcile.planning import facts_of
 from tests.scenarios.names import uuid_of
-from trueup.reconcile.facts import DomainRecord
+from trueup.reconcile.facts import BlockDevice, DomainRecord
 from trueup.reconcile.observation import Observation, observation
 from trueup.reconcile.options import AuditOptions
 from trueup.reconcile.plan import domains_wanted, make_plan
-from trueup.reconcile.report.ghosts import ghosts_table, kept, losses
+from trueup.reconcile.report.ghosts import attached, ghosts_table, kept, losses
 from trueup.reconcile.runbooks.ghosts import (
     Comparison,
     GhostChoice,
@@ -116,6 +118,19 @@ def test_the_table_says_what_is_planned_and_what_is_kept():
     assert old["Nova"] == "deleted at 2026-11-21 11:00:00, was on h1"
     assert by_uuid[uuid_of("good")]["Verdict"] == "they agree"
     assert [*kept(plan, seen.facts)] == [], "its definition was read for the plan only"
+
+
+def test_volumes_that_stay_attached_are_named():
+    """Only those of instances that are cleaned up: Nova detaches the others itself."""
+    devices = tuple(
+        BlockDevice(uuid_of(name), "cell1", 1, "volume", "volume", volume=f"volume-of-{name}")
+        for name in ("old", "good")
+    )
+    local = BlockDevice(uuid_of("old"), "cell1", 0, "image", "local")
+    facts = replace(facts_of(CLOUD), block_devices=(local, *devices))
+    [said] = attached(planned(GhostChoice()), facts)
+    assert said.startswith(f"volume volume-of-old of {uuid_of('old')}: it stays attached in Cinder")
+    assert f"volume attachment list --all-projects --server-id {uuid_of('old')}'" in said
 
 
 def test_a_domain_that_is_no_ghost_is_refused():

@@ -58,3 +58,16 @@ def test_an_instance_of_another_host_holds_residue():
 )
 def test_two_providers_that_are_not_one_host(old, new, words):
     assert any(words in one for one in blocking(OTHERS, old, new))
+
+
+BARE_METAL = """
+cell1
+  host bm1 compute=c1 hypervisor=ironic CUSTOM_GOLD=1
+  host bm2 compute=c1 hypervisor=ironic CUSTOM_GOLD=1
+forget bm1 service
+"""
+
+
+def test_two_bare_metal_nodes_of_one_host_are_two_machines():
+    [reason] = blocking(BARE_METAL, "bm1", "bm2")
+    assert "two bare metal nodes are two machines" in reason

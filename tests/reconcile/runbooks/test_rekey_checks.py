@@ -90,3 +90,17 @@ def test_what_has_to_end_first(text, line):
 def test_a_resize_that_is_not_confirmed_is_moved_as_it_is():
     text = CLASH.format("state=resized") + "  resize of web from h1 to h1 finished\n"
     assert not rekeying_of("h1", text, NEW).blocked
+
+
+def test_a_bare_metal_node_has_the_uuid_that_ironic_gives_it():
+    """Its name is that uuid, and it has no file compute_id."""
+
+    def bare_metal(draft: Draft) -> None:
+        [node] = draft.nodes
+        draft.nodes[:] = [replace(node, node=NEW, hypervisor="ironic")]
+        provider = draft.providers[uuid_of("h1")]
+        draft.providers[uuid_of("h1")] = replace(provider, name=NEW)
+
+    verdict, words = identity(CLASH.format(""), None, bare_metal)
+    assert verdict == "planned"
+    assert "the uuid that Ironic gives this bare metal node" in words

@@ -6,7 +6,7 @@ from dataclasses import replace
 from tests.reconcile.runbooks.preparing import retirement_of
 from tests.scenarios.drafting import Draft
 from tests.scenarios.names import uuid_of
-from trueup.reconcile.place_guards import HostEmpty, NodeGone
+from trueup.reconcile.place_guards import AgentsDown, HostEmpty, NodeGone
 from trueup.reconcile.runbooks.retire import PERMANENT
 from trueup.reconcile.steps import ServiceDown, ServiceRecord
 from trueup.reconcile.whole_provider import WholeProvider
@@ -43,6 +43,15 @@ def test_what_it_rests_on_is_read_again_before_each_deletion():
     for step in retirement_of("h1", DEAD, agents=()).plan.steps[1:]:
         assert HostEmpty("h1") in step.guards
         assert ServiceDown(uuid_of("cell1"), "h1") in step.guards
+
+
+def test_that_no_agent_is_alive_is_read_again_where_one_would_report_a_child_again():
+    def guarded(**said) -> set[bool]:
+        steps = retirement_of("h1", DEAD, **said).plan.steps[1:]
+        return {AgentsDown("h1") in step.guards for step in steps}
+
+    assert guarded(agents=()) == {True}
+    assert guarded(agents_gone=True) == {False}, "Neutron cannot be asked"
 
 
 def test_every_step_needs_only_earlier_ones():

@@ -6,6 +6,7 @@ import pytest
 from tests.reconcile.runbooks.preparing import retirement_of, table_of
 from tests.scenarios.names import uuid_of
 from trueup.reconcile.facts import NetworkAgent
+from trueup.reconcile.steps import held_in
 
 HOST = "cell1\n  host h1 VCPU=8 MEMORY_MB=8192\n  host h2 VCPU=8 MEMORY_MB=8192 up\n"
 
@@ -32,6 +33,9 @@ def test_a_service_that_is_up_would_come_back():
     ("host", "server", "command"),
     [
         ("h1", "", "openstack server evacuate"),
+        ("h1", "state=error", "openstack server evacuate"),
+        ("h1", "state=resized", "openstack server set --state error"),
+        ("h1", "task=powering-off", "openstack server set --state error"),
         ("h2", "", "openstack server migrate --live-migration"),
         ("h2", "state=stopped", "openstack server migrate"),
         ("h2", "state=shelved", "openstack server shelve --offload"),
@@ -62,6 +66,44 @@ def test_moves_end_first(status, source, target, command):
     assert f"`{command} {uuid_of('web')}`" in words
 
 
+@pytest.mark.parametrize(
+    ("host", "after", "words"),
+    [
+        ("h2", "", "run `openstack server resize confirm {web}` while nova-compute on h2 is up"),
+        ("h1", "", "start nova-compute on h1 and run `openstack server resize confirm {web}`."),
+        ("h1", "forget h1\n", "start nova-compute on h1, which registers itself, and run"),
+    ],
+)
+def test_a_resize_is_confirmed_where_the_server_was(host, after, words):
+    """Seed 003: confirming fails where the nova-compute of the source is gone."""
+    other = {"h1": "h2", "h2": "h1"}[host]
+    text = (
+        f"{HOST}  server web on {other} state=resized VCPU=2 MEMORY_MB=256\n"
+        f"  resize of web from {host} to {other} finished\n"
+        f"holds resize-of-web {host} VCPU=2 MEMORY_MB=256\n"
+        f"holds web {other} VCPU=2 MEMORY_MB=256\n{after}"
+    )
+    assert words.format(web=uuid_of("web")) in then(text, "migration", host)[1]
+
+
+@pytest.mark.parametrize("after", ["", "forget h1\n"], ids=["service", "service deleted"])
+def test_a_resize_whose_host_is_dead_for_good_is_ended_and_then_released(after):
+    """What the check says to do, done: the migration holds nothing, and the server what it did."""
+    text = (
+        f"{HOST}  server web on h2 {{}} VCPU=2 MEMORY_MB=256\n  resize of web from h1 to h2 {{}}\n"
+        f"holds resize-of-web h1 VCPU=1 MEMORY_MB=256\nholds web h2 VCPU=2 MEMORY_MB=256\n{after}"
+    )
+    _, words = then(text.format("state=resized", "finished"), "migration")
+    assert f"run `openstack server set --state active {uuid_of('web')}`" in words
+    assert f"SET status = 'error' WHERE uuid = '{uuid_of('resize-of-web')}'" in words
+    ended = retirement_of("h1", text.format("", "error"))
+    assert not ended.blocked
+    [released] = [step for step in ended.plan.steps if uuid_of("resize-of-web") in step.consumers]
+    after_it = {one: held for one, held in held_in(released.changes[0].after).items() if held}
+    assert after_it.keys() == {uuid_of("web")}
+    assert table_of(ended)[-1] == "provider h1 planned"
+
+
 def test_a_stranger_is_left_alone():
     verdict, words = then(HOST + "holds zun h1 VCPU=1\n", "consumer")
     assert verdict == "blocks"
@@ -77,6 +119,16 @@ def test_residue_that_cannot_be_judged_keeps_the_host():
     verdict, words = then(text, "consumer")
     assert verdict == "blocks"
     assert "trueup explain instance" in words
+
+
+@pytest.mark.parametrize("host", ["h1", "h2"])
+def test_a_broken_tree_is_repaired_first(host):
+    """A child with the root of another host would be deleted with the wrong one."""
+    prepared = retirement_of(host, f"{HOST}provider nic of h1 root=h2 NET_BW=100\n", agents=())
+    [check] = [one for one in prepared.checks if "broken" in one.found]
+    assert (check.subject, check.outlook.value) == (host, "blocks")
+    assert "nic: its root is not the top of its tree" in check.found
+    assert prepared.plan.steps == ()
 
 
 def test_a_silent_cell_may_have_the_host_now():

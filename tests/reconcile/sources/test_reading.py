@@ -78,7 +78,29 @@ def test_a_document_is_json_or_noted(value, read, noted):
     assert asked("document", value) == (read, noted)
 
 
-@given(ANYTHING, st.sampled_from(["uuid", "moment", "document"]))
+@pytest.mark.parametrize(
+    ("value", "read", "noted"),
+    [(None, None, 0), (0, 0, 0), (7, 7, 0), ("7", None, 1), ("seven", None, 1), (1.5, None, 1)],
+)
+def test_a_whole_number_is_read_and_another_value_is_noted(value, read, noted):
+    assert asked("number", value) == (read, noted)
+
+
+@pytest.mark.parametrize(("value", "read"), [(None, False), (0, False), (False, False), (7, True)])
+def test_a_flag_is_set_by_any_number_but_0(value, read):
+    assert asked("flag", value) == (read, 0)
+
+
+@pytest.mark.parametrize("value", ["0", "", "seven", 0.0, b"\xff"])
+def test_a_row_whose_flag_is_no_number_is_lost(value):
+    notes = Notes()
+    reader = Reader("a table", notes)
+    rows = [row(id=7, deleted=value), row(id=8, deleted=0)]
+    assert list(reader.every(lambda one: reader.flag(one, "deleted"), rows)) == [False]
+    assert [(one.row, one.lost) for one in notes.unread] == [("7", True)]
+
+
+@given(ANYTHING, st.sampled_from(["uuid", "moment", "number", "document"]))
 def test_no_value_stops_the_reading(value, method):
     asked(method, value)
 

@@ -2,6 +2,7 @@
 """Which findings are there, confirmed, new and gone, after any rounds."""
 
 from dataclasses import replace
+from datetime import datetime
 
 import pytest
 from hypothesis import given
@@ -51,6 +52,38 @@ def test_one_round_confirms_nothing_and_the_next_one_does():
     first = remembered(audit_at(0, OLD))
     assert ({one.id for one in first.sightings}, confirmed(first)) == ({OLD}, set())
     assert confirmed(remembered(audit_at(1, OLD), memory=first)) == {OLD}
+
+
+def changing(minutes: int, since: datetime | None = None) -> Audit:
+    """An audit of that minute; the finding is there, with evidence that no other minute has."""
+    whole = audit_at(minutes, OLD)
+    [row] = whole.findings
+    return replace(whole, findings=(replace(row, evidence={"round": minutes}, since=since),))
+
+
+def test_a_finding_is_as_old_as_the_first_round_that_had_it_with_any_evidence():
+    [one] = remembered(*map(changing, range(5))).sightings
+    assert (one.first_seen, one.began) == (at(4), at(0))
+
+
+def test_a_finding_is_as_old_as_its_own_time_if_that_is_earlier():
+    [one] = remembered(changing(1), changing(2, since=at(0))).sightings
+    assert one.began == at(0)
+    [one] = remembered(changing(1), changing(3, since=at(2))).sightings
+    assert one.began == at(1)
+
+
+def test_a_finding_that_was_gone_is_young_again():
+    [one] = remembered(changing(0), audit_at(1), changing(2)).sightings
+    assert one.began == at(2)
+
+
+def test_a_file_of_an_older_release_costs_no_age():
+    [old] = remembered(audit_at(0, OLD)).sightings
+    kept = Memory(CELLS, (replace(old, since=None, known_since=None),))
+    assert kept.sightings[0].began == at(0)
+    [one] = remembered(changing(1), changing(2), memory=kept).sightings
+    assert one.began == at(0)
 
 
 def test_two_rounds_that_are_too_close_confirm_nothing():

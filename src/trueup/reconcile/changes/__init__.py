@@ -1,7 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Changes: the targets that a step may change, one file each. Nothing else writes to a cloud."""
 
+from collections.abc import Callable
 from enum import Enum
+
+from msgspec.structs import replace
 
 from trueup.reconcile.changes import (
     aggregates,
@@ -26,14 +29,26 @@ from trueup.reconcile.steps import (
     PortBinding,
     ProviderNode,
     ServiceRecord,
+    Step,
     Target,
     TraitsOf,
     Tree,
     Version,
+    held_in,
 )
 from trueup.reconcile.whole_provider import WholeProvider
 
-__all__ = ["Fate", "Found", "Reply", "fate", "noun", "read", "version_after", "write"]
+__all__ = [
+    "Fate",
+    "Found",
+    "Reply",
+    "fate",
+    "not_restorable",
+    "noun",
+    "read",
+    "version_after",
+    "write",
+]
 
 _KINDS: dict[type[Target], TargetKind] = {
     AllocationsOf: allocations,
@@ -74,9 +89,21 @@ def read(target: Target, cloud: Cloud) -> Found:
     return _KINDS[type(target)].read(target, cloud)
 
 
-def write(change: Change, cloud: Cloud) -> Reply:
-    """Write a change once. Raises AccessDenied, and Unreachable if there was no answer."""
-    return _KINDS[type(change.target)].write(change, cloud)
+def write(
+    change: Change, cloud: Cloud, before_retry: Callable[[Version], None] = lambda _: None
+) -> Reply:
+    """Write a change once. Raises AccessDenied, and Unreachable if there was no answer.
+
+    If a refusal names the version that the target has, the change is written at that version, once
+    more. SAFETY: `before_retry` is told the version before, so that the journal has it: only with
+    it our own write is recognized after a kill.
+    """
+    kind = _KINDS[type(change.target)]
+    reply = kind.write(change, cloud)
+    if reply.named is None:
+        return reply
+    before_retry(reply.named)
+    return kind.write(replace(change, version=reply.named), cloud)
 
 
 def version_after(change: Change) -> Version | None:
@@ -84,20 +111,33 @@ def version_after(change: Change) -> Version | None:
     return _KINDS[type(change.target)].version_after(change)
 
 
+def not_restorable(step: Step) -> str:
+    """Why a step could not be taken back, in words: what it changes is not accepted over an API.
+
+    It is empty for nearly every step.
+    """
+    held = (held_in(change.before) for change in step.changes)
+    words = (allocations.below_one(one, "holds") for one in held)
+    return next((f"{one} now, and Placement takes no amount below 1" for one in words if one), "")
+
+
 def noun(change: Change) -> str:
     """What a change replaces, as a noun in the plural."""
     return _NOUNS[type(change.target)]
 
 
-def fate(change: Change, found: Found) -> Fate:
+def fate(change: Change, found: Found, sent: Version | None = None) -> Fate:
     """Whether a target is as before a change or as after it.
 
+    `sent`: the version that the change was last written at, if not its own: after a refusal that
+    named it. A target that holds nothing does not show that version, and is as before all the same.
     SAFETY: if the state is `after` but the version is another one, somebody else wrote it. If it
     counted as ours, an undo would destroy it.
     """
     if found.state == change.before and found.version == change.version:
         return Fate.UNWRITTEN
-    ours = version_after(change) or {}
+    written = change if sent is None else replace(change, version=sent)
+    ours = version_after(written) or {}
     if found.state == change.after and ours.items() <= found.version.items():
         return Fate.WRITTEN
     return Fate.FOREIGN

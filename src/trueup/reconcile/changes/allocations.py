@@ -3,9 +3,8 @@
 
 import re
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
-
-import msgspec
 
 from trueup.reconcile.changes.target import Found, Reply, reply_of
 from trueup.reconcile.facts import Allocations
@@ -30,19 +29,34 @@ def read(target: AllocationsOf, cloud: Cloud) -> Found:
 
 
 def write(change: Change, cloud: Cloud) -> Reply:
-    """Replace all that the consumers hold, at once."""
-    reply = _send(change, cloud, change.version)
+    """Replace all that the consumers hold, at once. A refusal may name a consumer's generation.
+
+    A consumer that holds nothing may still have a row with a generation, which Placement does not
+    tell: after a refused write of upstream (nova-facts, Placement 4), or after somebody deleted its
+    allocations with SQL. SAFETY: it holds nothing since the refusal named the generation, and
+    whoever fills it meanwhile changes that, so a write at that generation is guarded too.
+    """
+    if words := below_one(held_in(change.after)):
+        return Reply(False, sent=False, reason=f"{words}, and Placement takes no amount below 1")
+    reply = _send(change, cloud)
     consumer, generation = _without_generation(change), _EMPTY.search(reply.reason)
     if reply.accepted or not reply.definite or consumer is None or generation is None:
         return reply
     if cloud.placement.holding(consumer).allocations is not None:
         return reply
-    # A consumer that holds nothing may still have a row with a generation, which Placement does not
-    # tell: after a refused write of upstream (nova-facts, Placement 4), or after somebody deleted
-    # its allocations with SQL. SAFETY: it holds nothing since the refusal named the generation, and
-    # whoever fills it meanwhile changes that, so this stays guarded.
-    retried = _send(change, cloud, {**change.version, consumer: int(generation[1])})
-    return retried if retried.accepted or not retried.definite else reply
+    return replace(reply, named={**change.version, consumer: int(generation[1])})
+
+
+def below_one(held: Mapping[str, Allocations | None], verb: str = "would hold") -> str:
+    """The first amount below 1, in words; only a row that was changed by hand has one."""
+    found = (
+        f"{consumer} {verb} {name}={amount} of {provider}"
+        for consumer, one in held.items()
+        for provider, row in (one.amounts if one else {}).items()
+        for name, amount in row.items()
+        if amount < 1
+    )
+    return next(found, "")
 
 
 def version_after(change: Change) -> Version:
@@ -72,17 +86,16 @@ def _without_generation(change: Change) -> str | None:
     return new[0] if len(new) == 1 else None
 
 
-def _send(change: Change, cloud: Cloud, generations: Version) -> Reply:
+def _send(change: Change, cloud: Cloud) -> Reply:
     with_types = typed(change, cloud)
     minor = WITH_TYPES if with_types else without_types(cloud)
-    by_consumer = bodies(change, generations, with_types)
+    by_consumer = bodies(change, change.version, with_types)
     if len(by_consumer) == 1:
         [(consumer, body)] = by_consumer.items()
         response = cloud.placement.send("PUT", f"/allocations/{consumer}", body, minor)
     else:
         response = cloud.placement.send("POST", "/allocations", by_consumer, minor)
-    written = msgspec.structs.replace(change, version=generations)
-    return reply_of(response, NO_CONTENT, version_after(written))
+    return reply_of(response, NO_CONTENT, version_after(change))
 
 
 def typed(change: Change, cloud: Cloud) -> bool:

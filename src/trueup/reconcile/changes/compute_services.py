@@ -37,9 +37,9 @@ def write(change: Change, cloud: Cloud) -> Reply:
     """
     assert isinstance(change.target, ServiceRecord)
     if change.before is None:
-        return Reply(False, reason=NOT_MADE)
+        return Reply(False, sent=False, reason=NOT_MADE)
     if read(change.target, cloud).version != change.version:
-        return Reply(False, reason="the service was changed since")
+        return Reply(False, sent=False, reason="the service was changed since")
     after = change.after
     if after is None:
         response = _services(cloud).delete(change.target.host)

@@ -30,7 +30,7 @@ def write(change: Change, cloud: Cloud) -> Reply:
     target = change.target
     assert isinstance(target, DomainDefinition)
     if read(target, cloud).version != change.version:
-        return Reply(False, reason="the definition was changed since")
+        return Reply(False, sent=False, reason="the definition was changed since")
     if change.after is None:
         reason = _hypervisors(cloud).undefine(target.host, target.domain, target.discards)
         version = None if reason else version_after(change)

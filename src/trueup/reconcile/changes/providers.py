@@ -36,7 +36,7 @@ def write(change: Change, cloud: Cloud) -> Reply:
     uuid = change.target.provider
     found = read(change.target, cloud)
     if found.version != change.version or found.state != change.before:
-        return Reply(False, reason="the provider was changed since")
+        return Reply(False, sent=False, reason="the provider was changed since")
     after = change.after
     version = version_after(change)
     path = f"/resource_providers/{uuid}"

@@ -6,7 +6,7 @@ from typing import Any, Protocol
 
 from trueup.reconcile.sources.cloud import Cloud
 from trueup.reconcile.sources.errors import AccessDenied
-from trueup.reconcile.sources.http import detail, error_code
+from trueup.reconcile.sources.http import REQUEST_ID, detail, error_code, is_own_error
 from trueup.reconcile.steps import Change, State, Version
 
 # Placement's code for a generation, of a consumer or a provider, that changed meanwhile.
@@ -25,27 +25,41 @@ class Found:
 class Reply:
     """What a service answered to a write.
 
-    `definite`: if the write was not accepted, nothing of it was or will be done. Otherwise only the
-    target shows whether it was. `version` is the one that an accepted write left. `conflict`:
-    another write, not necessarily to this target, came in between.
+    `sent` is False if we refused the write ourselves, before anything was sent. `definite`: if the
+    write was not accepted, nothing of it was or will be done. Otherwise only the target shows
+    whether it was. `finished`: what was not done by then will not be done any more.
+    `version` is the one that an accepted write left. `conflict`: another write, not necessarily to
+    this target, came in between. `named`: the version that the service says the target has, where
+    that can only be learned from a refusal. `own`: the service itself gave the answer, and no proxy
+    on the way.
     """
 
     accepted: bool
     definite: bool = True
+    finished: bool = True
     reason: str = ""
     request_id: str = ""
     version: Version | None = None
     conflict: bool = False
+    named: Version | None = None
+    sent: bool = True
+    own: bool = False
+
+    @property
+    def refused_by_service(self) -> bool:
+        """Whether the service itself refused it."""
+        return self.sent and self.definite and self.own
 
 
 def reply_of(response: Any, success: int, version: Version | None = None) -> Reply:
     """A service's response to a write. Raises AccessDenied.
 
     Any status but `success` and the client errors (4xx), for example from a proxy, does not say
-    whether the write was made.
+    whether the write was made. A 500 is the service's own: it has finished with the request. Other
+    server errors may be a proxy's that no longer waits.
     """
     status = response.status_code
-    request_id = response.headers.get("x-openstack-request-id", "")
+    request_id = response.headers.get(REQUEST_ID, "")
     if status in (401, 403):
         raise AccessDenied(response.url, detail(response))
     if status == success:
@@ -53,8 +67,10 @@ def reply_of(response: Any, success: int, version: Version | None = None) -> Rep
     return Reply(
         False,
         definite=400 <= status < 500,
+        finished=400 <= status <= 500,
         reason=detail(response),
         request_id=request_id,
+        own=is_own_error(response),
         conflict=status == 409 and error_code(response) == CONCURRENT_UPDATE,
     )
 

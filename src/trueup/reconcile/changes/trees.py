@@ -46,7 +46,7 @@ def write(change: Change, cloud: Cloud) -> Reply:
     stocks = {uuid: _stock(uuid, cloud) for uuid in change.target.providers}
     for uuid, one in stocks.items():
         if (digest(one.inventories) if one else None) != change.version[uuid]:
-            return Reply(False, reason=f"the inventories of {uuid} were changed since")
+            return Reply(False, sent=False, reason=f"the inventories of {uuid} were changed since")
     typed = allocations.typed(change, cloud)
     body: dict[str, Any] = {
         "inventories": {

@@ -47,7 +47,7 @@ def write(change: Change, cloud: Cloud) -> Reply:
     assert isinstance(change.target, WholeProvider)
     found = read(change.target, cloud)
     if found.version != change.version or found.state != change.before:
-        return Reply(False, reason="the provider was changed since")
+        return Reply(False, sent=False, reason="the provider was changed since")
     if change.after is None:
         return _deleted(change.target.provider, cloud)
     assert isinstance(change.after, ProviderContents)

@@ -2,7 +2,6 @@
 """Asks the sources of a cloud, and keeps who answered: what was collected → facts with coverage."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from itertools import chain
@@ -11,6 +10,8 @@ from typing import TypeVar
 from trueup.reconcile.clock import now
 from trueup.reconcile.facts import (
     NEUTRON,
+    OWNERS,
+    PLACEMENT,
     PORT_CLASSES,
     Amounts,
     ComputeNode,
@@ -28,19 +29,19 @@ from trueup.reconcile.facts import (
 )
 from trueup.reconcile.sources.cloud import Cloud
 from trueup.reconcile.sources.errors import AccessDenied, Unreachable
-from trueup.reconcile.sources.libvirt import status_of
+from trueup.reconcile.sources.libvirt import HostDomains, status_of
 from trueup.reconcile.sources.notes import NOTHING_NOTED, Noted
 from trueup.reconcile.sources.nova.contract import CellContents, NovaCell, Registry
+from trueup.reconcile.threads import threads
 
 # Is called with the stage, how many are done, and of how many (0: not known).
 Progress = Callable[[str, int, int], None]
 Reply = TypeVar("Reply")
 
 CELLS_AT_ONCE = 4
-PLACEMENT = "Placement"
 _API = "API"
 OWNERS_NOT_READ = Unsupported(
-    "list of the owners of consumers",
+    OWNERS,
     "over Placement's API each takes a request, so they are read for a selection only",
 )
 
@@ -102,7 +103,7 @@ class Cells:
     def ask(self, question: Callable[[NovaCell], Reply]) -> dict[NovaCell, Reply]:
         """The reply of each cell that still answers; replies that are contents are kept."""
         asked = [cell for cell in self.every if cell not in self._silent]
-        with ThreadPoolExecutor(CELLS_AT_ONCE) as pool:
+        with threads(CELLS_AT_ONCE) as pool:
             replies = pool.map(lambda cell: self._ask(cell, question), asked)
             answered = zip(asked, replies, strict=True)
             return {cell: reply for cell, reply in answered if reply is not None}
@@ -148,6 +149,7 @@ class Collected:
     read_via: str
     ports: tuple[Port, ...] = ()
     domains: tuple[Domain, ...] = ()
+    hypervisors_asked: frozenset[str] | None = None
     optional: tuple[SourceStatus, ...] = ()
     unsupported: tuple[Unsupported, ...] = ()
     ledger_faults: tuple[LedgerFault, ...] = ()
@@ -195,6 +197,7 @@ def facts_of(cloud: Cloud, collected: Collected) -> Facts:
         pci_devices=tuple(chain.from_iterable(one.pci_devices for one in contents)),
         ports=collected.ports,
         domains=collected.domains,
+        hypervisors_asked=collected.hypervisors_asked,
         ledger_faults=collected.ledger_faults,
     )
 
@@ -248,16 +251,39 @@ def ports_of(
     return ports, (_answered(NEUTRON, _API, len(ports), NOTHING_NOTED),)
 
 
-def domains_of(
-    cloud: Cloud, nodes: Iterable[ComputeNode]
-) -> tuple[tuple[Domain, ...], tuple[SourceStatus, ...]]:
-    """The domains on the hosts of these nodes and libvirt's status, if libvirt is to be asked."""
-    if cloud.hypervisors is None:
-        return (), ()
-    hosts = sorted({row.host for row in nodes if not row.deleted})
-    replies = tuple(cloud.hypervisors.domains(hosts))
-    status = replace(status_of(replies), answered_at=now())
-    return tuple(chain.from_iterable(one.domains for one in replies)), (status,)
+class HypervisorReplies:
+    """What the hypervisors of a cloud said so far; each is asked once, if any is to be asked."""
+
+    def __init__(self, cloud: Cloud) -> None:
+        self._cloud = cloud
+        self._replies: dict[str, HostDomains] = {}
+
+    def ask(self, nodes: Iterable[ComputeNode]) -> None:
+        """Ask for the domains on the hosts of these nodes."""
+        if self._cloud.hypervisors is not None:
+            hosts = {row.host for row in nodes if not row.deleted} - self._replies.keys()
+            replies = self._cloud.hypervisors.domains(sorted(hosts))
+            self._replies |= {one.host: one for one in replies}
+
+    @property
+    def asked(self) -> frozenset[str]:
+        """The hosts whose hypervisors were asked."""
+        return frozenset(self._replies)
+
+    @property
+    def domains(self) -> tuple[Domain, ...]:
+        return tuple(chain.from_iterable(row.domains for _, row in sorted(self._replies.items())))
+
+    @property
+    def guests_of_nova(self) -> frozenset[str]:
+        """The uuids of the domains that Nova made."""
+        return frozenset(one.uuid for one in self.domains if one.ours)
+
+    def statuses(self) -> tuple[SourceStatus, ...]:
+        """The status of libvirt, for the coverage; none if no hypervisor is to be asked."""
+        if self._cloud.hypervisors is None:
+            return ()
+        return (replace(status_of(self._replies.values()), answered_at=now()),)
 
 
 def _silent(source: str, read_via: str, silence: Unreachable | AccessDenied) -> SourceStatus:

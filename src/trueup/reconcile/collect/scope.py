@@ -22,6 +22,17 @@ def hosts_of_moves(facts: Facts, uuids: Iterable[str]) -> frozenset[str]:
     return frozenset(host for row in moves for host in (row.source_host, row.target_host) if host)
 
 
+def hosts_left(facts: Facts, uuids: Iterable[str]) -> frozenset[str]:
+    """The hosts on which these instances were that are deleted, and those that they still hold.
+
+    SAFETY: a hypervisor there may still run the guest of one that was deleted by hand.
+    """
+    deleted = [facts.deleted[uuid] for uuid in facts.deleted.keys() & frozenset(uuids)]
+    roots = {one for row in deleted for one in facts.roots_of(facts.consumers.get(row.uuid, {}))}
+    held = {node.host for root in roots for node in facts.nodes_by_uuid.get(root, ())}
+    return frozenset(held | {row.host for row in deleted if row.host})
+
+
 def with_partners(facts: Facts, uuids: Iterable[str]) -> frozenset[str]:
     """These consumers, and those that hold for the same instance: an instance and its migrations.
 
@@ -43,11 +54,15 @@ def nodes_of(facts: Facts, hosts: frozenset[str]) -> tuple[ComputeNode, ...]:
 
 
 def roots_of_nodes(facts: Facts, nodes: Iterable[ComputeNode]) -> frozenset[str]:
-    """The roots of the trees of these nodes, and of providers that only have their name."""
+    """The roots of the trees of these nodes, and of providers that only have their name.
+
+    Where a node's root is gone, its children still name it, so its uuid is one of the roots.
+    """
     rows = tuple(nodes)
     uuids, names = {row.uuid for row in rows}, {row.node for row in rows}
     named = {row.root for name in names for row in facts.providers_by_name.get(name, ())}
-    return frozenset(named | {facts.providers[u].root for u in uuids if u in facts.providers})
+    roots = {facts.providers[u].root for u in uuids if u in facts.providers}
+    return frozenset(named | roots | (uuids & facts.trees.keys()))
 
 
 def roots_of_held(facts: Facts, held: Iterable[Amounts]) -> frozenset[str]:

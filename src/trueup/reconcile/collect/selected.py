@@ -7,19 +7,20 @@ selected, and all that they hold is read, so that nothing is judged by half of i
 """
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial as bound
 
 from trueup.reconcile.clock import now
 from trueup.reconcile.collect.coverage import (
     Cells,
     Collected,
+    HypervisorReplies,
     Progress,
-    domains_of,
     facts_of,
     ports_of,
 )
 from trueup.reconcile.collect.scope import (
+    hosts_left,
     hosts_of,
     hosts_of_moves,
     nodes_of,
@@ -64,9 +65,12 @@ def collect_selected(cloud: Cloud, progress: Progress, selection: Selection) -> 
     progress("cells", len(cells.every), len(cells.every))
     known = _Known()
     ledger = _find(cloud, cells, selection, known, progress)
-    candidates = _candidates(cells, selection, known, ledger)
+    hypervisors = HypervisorReplies(cloud)
+    hypervisors.ask(nodes_selected(_partial_facts(cells, known), selection))
+    guests = hypervisors.guests_of_nova
+    candidates = _candidates(cells, selection, known, ledger, guests)
     known.consumers = ledger.held(candidates)
-    named = _asked_of_nova(selection, known)
+    named = _asked_of_nova(selection, known) | (guests & candidates)
     cells.ask(lambda cell: cloud.nova.instances(cell, named))
     _read_moves_of_deleted(cloud, cells, known)
     named |= _read_partners(cloud, cells, ledger, known)
@@ -78,8 +82,9 @@ def collect_selected(cloud: Cloud, progress: Progress, selection: Selection) -> 
     providers = ledger.completed(_trees(ledger, known, nodes))
     progress("providers", len(providers), len(providers))
     ports, of_neutron = ports_of(cloud, progress, candidates & partial.alive.keys())
-    seen_on = nodes_of(partial, selection.hypervisors)
-    domains, of_libvirt = domains_of(cloud, (*nodes, *seen_on))
+    left = hosts_left(replace(partial, providers=providers), candidates)
+    seen_on = nodes_of(partial, selection.hypervisors | left)
+    hypervisors.ask((*nodes, *seen_on))
     # If consumers are selected, no provider is judged.
     of_places = not selection.uuids | selection.projects
     consumers = _of_providers(known.consumers, providers)
@@ -94,8 +99,9 @@ def collect_selected(cloud: Cloud, progress: Progress, selection: Selection) -> 
         ledger_faults=ledger.faults(providers) if of_places else (),
         ledger_writes=ledger.written(providers),
         ports=ports,
-        domains=domains,
-        optional=(*of_neutron, *of_libvirt),
+        domains=hypervisors.domains,
+        hypervisors_asked=hypervisors.asked,
+        optional=(*of_neutron, *hypervisors.statuses()),
         unsupported=(_NOT_OF_PROJECTS,) if selection.projects else (),
     )
     return chosen(facts_of(cloud, collected), selection)
@@ -147,18 +153,22 @@ def _found(cloud: Cloud, cells: Cells, selection: Selection, hosts: frozenset[st
 
 
 def _candidates(
-    cells: Cells, selection: Selection, known: _Known, ledger: LedgerLookup
+    cells: Cells,
+    selection: Selection,
+    known: _Known,
+    ledger: LedgerLookup,
+    guests: frozenset[str],
 ) -> frozenset[str]:
-    """All consumers that may be selected."""
+    """All consumers that may be selected; `guests` are those of the hypervisors selected."""
     if selection.uuids:
         return selection.uuids
     found = frozenset(known.found.living.values()) | frozenset(known.found.deleted.values())
     partial = _partial_facts(cells, known)
     if selection.hosts | selection.providers:
-        return found | ledger.holders(providers_selected(partial, selection))
+        return found | guests | ledger.holders(providers_selected(partial, selection))
     if selection.projects:
         return found
-    return found | ledger.holders(known.providers)
+    return found | guests | ledger.holders(known.providers)
 
 
 def _asked_of_nova(selection: Selection, known: _Known) -> frozenset[str]:

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 
 from trueup.reconcile.collect.scope import (
+    hosts_left,
     hosts_of,
     hosts_of_moves,
     nodes_of,
@@ -73,11 +74,12 @@ def chosen(facts: Facts, selection: Selection) -> Facts:
     if facts.coverage.complete:
         _refuse_unknown(facts, selection)
     kept = with_partners(facts, subjects(facts, selection))
-    hosts = selection.hosts | {row.host for row in nodes_selected(facts, selection)}
+    places = selection.hosts | {row.host for row in nodes_selected(facts, selection)}
     # An instance cannot be judged if its host cannot, and the audit has to say so.
-    hosts |= hosts_of(facts, kept)
+    hosts = places | hosts_of(facts, kept)
     near = hosts | hosts_of_moves(facts, kept) | selection.hypervisors
     judged = _judged(facts, selection)
+    asked = near | hosts_left(facts, kept)
     return replace(
         facts,
         providers=within_trees(facts.providers, _roots(facts, selection, kept, near)),
@@ -94,11 +96,18 @@ def chosen(facts: Facts, selection: Selection) -> Facts:
         pci_devices=tuple(row for row in facts.pci_devices if row.instance in kept),
         instance_mappings=tuple(row for row in facts.instance_mappings if row.instance in kept),
         ports=tuple(row for row in facts.ports if row.device in kept),
-        domains=tuple(r for r in facts.domains if r.host in near or r.uuid in kept),
+        # Of other domains there, not every cell was asked.
+        domains=tuple(r for r in facts.domains if r.host in places or r.uuid in kept),
+        hypervisors_asked=_asked_of(facts, asked),
         hosts_in_scope=hosts,
         providers_in_scope=judged,
         ledger_faults=tuple(row for row in facts.ledger_faults if row.subject in judged),
     )
+
+
+def _asked_of(facts: Facts, hosts: frozenset[str]) -> frozenset[str] | None:
+    every = facts.hypervisors_asked
+    return None if every is None else every & hosts
 
 
 def _judged(facts: Facts, selection: Selection) -> frozenset[str]:
@@ -162,10 +171,11 @@ def _by_place(facts: Facts, selection: Selection) -> Side:
     if not selection.hosts | selection.providers:
         return lambda uuid, instance, held: True
     hosts, providers = hosts_selected(facts, selection), providers_selected(facts, selection)
+    guests = _guests_on(hosts, facts)
 
     def is_there(uuid: str, instance: Instance | None, held: Amounts) -> bool:
         on_host = instance is not None and not instance.deleted and instance.host in hosts
-        return on_host or not providers.isdisjoint(held)
+        return on_host or uuid in guests or not providers.isdisjoint(held)
 
     return is_there
 
@@ -174,14 +184,21 @@ def _by_cell(facts: Facts, selection: Selection) -> Side:
     cells = cells_selected(facts.cells, selection)
     if not selection.cells:
         return lambda uuid, instance, held: True
-    roots = frozenset(row.uuid for row in facts.compute_nodes if row.cell in cells)
+    nodes = [row for row in facts.compute_nodes if row.cell in cells]
+    roots = frozenset(row.uuid for row in nodes)
+    guests = _guests_on(frozenset(row.host for row in nodes), facts)
 
     def is_there(uuid: str, instance: Instance | None, held: Amounts) -> bool:
         if instance is not None and not instance.deleted and instance.cell in cells:
             return True
-        return not roots.isdisjoint(facts.roots_of(held))
+        return uuid in guests or not roots.isdisjoint(facts.roots_of(held))
 
     return is_there
+
+
+def _guests_on(hosts: frozenset[str], facts: Facts) -> frozenset[str]:
+    """The uuids of the domains that Nova made, and that the hypervisors of these hosts have."""
+    return frozenset(row.uuid for row in facts.domains if row.ours and row.host in hosts)
 
 
 def _by_project(selection: Selection) -> Side:

@@ -1,22 +1,22 @@
 # SPDX-License-Identifier: Apache-2.0
 """Collects a whole cloud: the ledger first, then all that explains it."""
 
-from concurrent.futures import ThreadPoolExecutor
 from functools import partial as bound
 
 from trueup.reconcile.clock import now
 from trueup.reconcile.collect.coverage import (
     Cells,
     Collected,
+    HypervisorReplies,
     Progress,
-    domains_of,
     facts_of,
     ports_of,
 )
-from trueup.reconcile.facts import Domain, Facts
+from trueup.reconcile.facts import Facts
 from trueup.reconcile.sources.cloud import Cloud
 from trueup.reconcile.sources.nova.contract import CellContents, NovaCell
 from trueup.reconcile.sources.placement.contract import Ledger
+from trueup.reconcile.threads import threads
 
 
 def collect_whole(cloud: Cloud, progress: Progress) -> Facts:
@@ -26,7 +26,7 @@ def collect_whole(cloud: Cloud, progress: Progress) -> Facts:
     # SAFETY: the ledger first, then what explains it. What Nova writes to a cell meanwhile is newer
     # than these facts, so it is left alone. In the reverse order, a move would look like drift.
     ledger = cloud.placement.ledger(lambda done, total: progress("providers", done, total))
-    with ThreadPoolExecutor(1) as pool:
+    with threads(1) as pool:
         asked_ports = pool.submit(lambda: ports_of(cloud, progress))
         # A build request is deleted after its instance is made in a cell.
         registry = cloud.nova.registry(cells.every)
@@ -35,8 +35,9 @@ def collect_whole(cloud: Cloud, progress: Progress) -> Facts:
         _read_cells(cloud, cells, progress)
         ports, of_neutron = asked_ports.result()
     nodes = (row for one in cells.contents for row in one.compute_nodes)
-    domains, of_libvirt = domains_of(cloud, nodes)
-    _look_up_unknown(cloud, cells, ledger, domains)
+    hypervisors = HypervisorReplies(cloud)
+    hypervisors.ask(nodes)
+    _look_up_unknown(cloud, cells, ledger, hypervisors.guests_of_nova)
     collected = Collected(
         taken_at=taken_at,
         cells=cells,
@@ -48,8 +49,9 @@ def collect_whole(cloud: Cloud, progress: Progress) -> Facts:
         ledger_faults=ledger.faults,
         ledger_writes=ledger.written,
         ports=ports,
-        domains=domains,
-        optional=(*of_neutron, *of_libvirt),
+        domains=hypervisors.domains,
+        hypervisors_asked=hypervisors.asked,
+        optional=(*of_neutron, *hypervisors.statuses()),
     )
     return facts_of(cloud, collected)
 
@@ -73,15 +75,13 @@ def _read_cells(cloud: Cloud, cells: Cells, progress: Progress) -> None:
     cells.ask(contents)
 
 
-def _look_up_unknown(
-    cloud: Cloud, cells: Cells, ledger: Ledger, domains: tuple[Domain, ...]
-) -> None:
+def _look_up_unknown(cloud: Cloud, cells: Cells, ledger: Ledger, guests: frozenset[str]) -> None:
     """Ask every cell about the consumers that are no living instance of any cell, about the
     instances of migrations that hold something, and about those of domains that Nova made. A
     consumer may be a deleted migration.
     """
     asked = frozenset[str]()
-    wanted = ledger.consumers.keys() | {one.uuid for one in domains if one.ours}
+    wanted = ledger.consumers.keys() | guests
     while unknown := (wanted | _moved(cells, ledger)) - _known(cells) - asked:
         cells.ask(bound(cloud.nova.lookup, uuids=unknown))
         asked |= unknown

@@ -17,6 +17,7 @@ from trueup.reconcile.findings import (
     Severity,
     Structure,
     Subject,
+    Unchecked,
     Verdict,
 )
 from trueup.reconcile.nodes import (
@@ -25,6 +26,7 @@ from trueup.reconcile.nodes import (
     newly_made,
     node_evidence,
     provider_evidence,
+    service_of,
 )
 from trueup.reconcile.options import AuditOptions
 from trueup.reconcile.place_guards import AggregatesOfHost
@@ -61,6 +63,11 @@ def find(facts: Facts, options: AuditOptions) -> Iterator[Verdict]:
         elif found.extra & shared:
             reason = "a sharing provider is in an aggregate that its host is not in: what it shares"
             yield LeftAlone(subject, node.host, f"{reason} would be lost")
+        elif found.extra and service_of(node, facts) is None:
+            # SAFETY: aggregates have hosts by name, so a wrong name would empty them in Placement.
+            named = f"host {node.host}, which has" if node.host else "no host, so it has"
+            words = f"its compute node names {named} no compute service in {facts.cells[node.cell]}"
+            yield Unchecked(subject, node.host, f"{words}: correct that first")
         else:
             yield _finding(node, provider, found, names, facts)
 
@@ -71,9 +78,11 @@ def remedy(finding: Finding, facts: Facts) -> tuple[Step, ...] | Declined:
     provider = facts.providers[finding.subject.uuid]
     wanted = facts.aggregates_of_hosts.get(node.host, frozenset())
     of_nova = frozenset(one.uuid for one in facts.host_aggregates)
-    found = _difference(wanted, provider, of_nova)
-    if found is None or provider.aggregates is None:
+    if provider.aggregates is None:
         return Declined("the provider's aggregates were not read again")
+    found = _difference(wanted, provider, of_nova)
+    if found is None:
+        return Declined("the provider is in the right aggregates now")
     after = provider.aggregates - found.extra | found.missing
     change = Change(
         AggregatesOf(provider.uuid),

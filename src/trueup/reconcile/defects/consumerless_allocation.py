@@ -1,17 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Consumerless allocation: allocations whose consumer has no row in Placement's database.
+"""Consumerless allocation: usage of a provider that no listed allocation explains.
 
-Drift B.44, Launchpad 1780799: such allocations count as usage, but no listing of allocations shows
-them. Placement refuses to delete the provider, and does not show what holds its resources.
-
-Only Placement's own database shows such allocations.
+Drift B.44, Launchpad 1780799: allocations whose consumer has no row count as usage, but no listing
+of allocations shows them. Placement refuses to delete the provider, and does not show what holds
+its resources. The same goes for all but one of several rows of one consumer, provider and class.
 """
 
 from trueup.reconcile.findings import Severity
 from trueup.reconcile.ledger_faults import by_fsck, finder
 
 NAME = "consumerless-allocation"
-TITLE = "Consumers that have no row hold its resources"
+TITLE = "More of it is used than its listed allocations hold"
 REMEDY = "None over Placement's API: its database is repaired"
 SEVERITIES = (Severity.HIGH,)
 

@@ -26,7 +26,12 @@ from trueup.reconcile.findings import (
 )
 from trueup.reconcile.options import AuditOptions
 from trueup.reconcile.remedies import abandoned_host, guarded_step, no_guest
-from trueup.reconcile.replacing import same_status
+from trueup.reconcile.replacing import (
+    running_source,
+    same_status,
+    sources_down,
+    uncleaned_sources,
+)
 from trueup.reconcile.residence import source_is_up, source_service
 from trueup.reconcile.steps import Guard, Step
 
@@ -58,7 +63,13 @@ def remedy(finding: Finding, facts: Facts) -> tuple[Step, ...] | Declined:
         if _may_run_it(root, row, facts)
         for guard in abandoned_host(row.cell, row.source_host or "", claim.instance, facts)
     )
-    every = (*guards, *_guests_on_targets(left, claim, facts), *same_status(left.values()))
+    sources = uncleaned_sources(claim, facts) - left.keys()
+    every = (
+        *guards,
+        *sources_down(sources, claim, facts),
+        *_guests_on_targets(left, claim, facts),
+        *same_status(left.values()),
+    )
     return guarded_step(after, facts, finding, claim.instance, every)
 
 
@@ -111,6 +122,8 @@ def _obstacle(claim: OnEvacuatedHost, left: Mapping[str, Migration], facts: Fact
                 f"evacuated from {names.get(root, root)}, whose nova-compute is up but has not "
                 "cleaned up: restart it, or force the service down"
             )
+    if source := running_source(uncleaned_sources(claim, facts), claim, facts):
+        return f"it was evacuated from {source} too, which is up and has not cleaned up"
     if not facts.coverage.complete:
         return f"holds resources of a host it was evacuated from, but {facts.coverage.gap}"
     kept, wanted = outside_trees(claim.held, left, facts), claim.wanted
@@ -120,7 +133,7 @@ def _obstacle(claim: OnEvacuatedHost, left: Mapping[str, Migration], facts: Fact
         return (
             f"without the resources of the host it was evacuated from, it would hold "
             f"{amounts_in_words(kept, names)}, which may be less than it should: "
-            f"{amounts_in_words(wanted.known, names)}"
+            f"{amounts_in_words(wanted.known, names) or 'that is not known'}"
             + (f"; {open_reasons(wanted, names)}" if wanted.open else "")
         )
     return None

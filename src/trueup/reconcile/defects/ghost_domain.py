@@ -41,8 +41,8 @@ def find(facts: Facts, options: AuditOptions) -> Iterator[Verdict]:
         where = ", ".join(sorted({one.host for one in ours}))
         if uuid in facts.deleted:
             yield _judge(facts.deleted[uuid], where, facts, options)
-        elif facts.hosts_in_scope is None:
-            # SAFETY: absence is no proof. For a selection it means less: not every cell was asked.
+        else:
+            # SAFETY: absence is no proof.
             gap = facts.coverage.gap or "its row may be purged, or it belongs to another Nova"
             reason = f"no cell that answered knows the instance of this domain; {gap}"
             yield Unchecked(Subject("domain", uuid), where, reason)

@@ -7,7 +7,7 @@ of VCPU, MEMORY_MB or DISK_GB. Instances that were not migrated hold the old cla
 
 from collections.abc import Iterator
 
-from trueup.reconcile.facts import Facts
+from trueup.reconcile.facts import Facts, Owner
 from trueup.reconcile.findings import (
     Declined,
     Evidence,
@@ -47,9 +47,49 @@ def find(facts: Facts, options: AuditOptions) -> Iterator[Verdict]:
 
 def remedy(finding: Finding, facts: Facts) -> tuple[Step, ...] | Declined:
     """None: the flavor has to name the resource class of the node first."""
+    provider = facts.providers[finding.subject.uuid]
+    own = sorted(name for name in provider.inventories if name.startswith("CUSTOM_"))
+    if len(own) != 1:
+        return Declined(
+            "the node has no resource class of its own in Placement: run `openstack baremetal node "
+            f"set --resource-class CLASS {provider.uuid}`, wait until nova-compute reports it, and "
+            "audit again"
+        )
+    held = facts.consumers_of.get(provider.uuid, ())
+    legacy = [one for one in held if set(_LEGACY) & facts.consumers[one][provider.uuid].keys()]
+    each = "; ".join(f"`{_replacement(one, provider.uuid, own[0], facts)}`" for one in legacy)
+    none = " ".join(f"--property resources:{name}=0" for name in _LEGACY)
     return Declined(
-        "set `resources:CUSTOM_<class>=1` and `resources:VCPU=0`, `resources:MEMORY_MB=0`, "
-        "`resources:DISK_GB=0` on the flavor, and give each consumer what it should hold with "
-        "`openstack resource provider allocation set --allocation "
-        f"rp={finding.subject.uuid},CUSTOM_<class>=1`"
+        f"run `openstack flavor set --property resources:{own[0]}=1 {none} FLAVOR` for the flavor "
+        f"of what holds it, audit again, and if that finds no wrong-amount to repair, run {each}"
     )
+
+
+def _replacement(consumer: str, node: str, own: str, facts: Facts) -> str:
+    """The command of osc-placement that exchanges what a consumer holds of the node.
+
+    It replaces everything, so it names what is kept too. From 1.38 on it needs a consumer type.
+    """
+    after = {
+        uuid: {name: amount for name, amount in held.items() if uuid != node or name not in _LEGACY}
+        for uuid, held in facts.consumers[consumer].items()
+    }
+    after[node][own] = 1
+    rows = (
+        f"--allocation rp={uuid},{','.join(f'{name}={held[name]}' for name in sorted(held))}"
+        for uuid, held in sorted(after.items())
+        if held
+    )
+    owner = _owner(consumer, facts)
+    return (
+        "openstack --os-placement-api-version 1.28 resource provider allocation set "
+        f"--project-id {owner.project or 'PROJECT'} --user-id {owner.user or 'USER'} "
+        f"{' '.join(rows)} {consumer}"
+    )
+
+
+def _owner(consumer: str, facts: Facts) -> Owner:
+    """Who owns a consumer: as Nova says, or else Placement; empty where neither does."""
+    if instance := facts.alive.get(consumer):
+        return Owner(instance.project, instance.user)
+    return facts.owners.get(consumer, Owner("", ""))

@@ -32,7 +32,7 @@ def find(facts: Facts, options: AuditOptions) -> Iterator[Verdict]:
     every = [row for row in facts.compute_nodes if row.hypervisor == IRONIC]
     down = {row.cell: row.host for row in every if not is_up(row, facts)}
     for node in nodes_without_provider(facts):
-        if node.hypervisor != IRONIC:
+        if node.hypervisor != IRONIC or len(facts.nodes_by_uuid[node.uuid]) > 1:
             continue
         subject = Subject("provider", node.uuid)
         if reason := newly_made(node, facts, options) or _moving(node, down):

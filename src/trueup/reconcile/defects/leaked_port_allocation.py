@@ -9,7 +9,7 @@ server is deleted".
 from collections.abc import Iterator
 from dataclasses import replace
 
-from trueup.reconcile.claims import PortsLeaked, Right, claim_of, claims
+from trueup.reconcile.claims import PortsLeaked, RightAsFarAsKnown, claim_of, claims
 from trueup.reconcile.expected import Share, Unknown, difference, held_of, open_reasons
 from trueup.reconcile.facts import Facts, Port
 from trueup.reconcile.findings import (
@@ -41,7 +41,7 @@ def find(facts: Facts, options: AuditOptions) -> Iterator[Verdict]:
     """Settled instances that hold more than their ports request."""
     for claim in claims(facts, PortsLeaked):
         yield _judge(claim, facts)
-    for other in claims(facts, Right):
+    for other in claims(facts, RightAsFarAsKnown):
         if reason := _unread(other, facts):
             yield Unchecked(Subject("instance", other.instance.uuid), other.provider.name, reason)
 
@@ -57,7 +57,7 @@ def remedy(finding: Finding, facts: Facts) -> tuple[Step, ...] | Declined:
     return guarded_step({claim.instance.uuid: after}, facts, finding, claim.instance)
 
 
-def _unread(claim: Right, facts: Facts) -> str:
+def _unread(claim: RightAsFarAsKnown, facts: Facts) -> str:
     """Why it is not known what its ports should hold, if what they hold looks wrong; else empty.
 
     Without Neutron, Nova's own copy of the ports says at least whether they hold something.
@@ -78,7 +78,7 @@ def _unread(claim: Right, facts: Facts) -> str:
     return f"holds {words} for its ports; {open_reasons(claim.wanted, facts.provider_names)}"
 
 
-def _ports(claim: Right, facts: Facts) -> tuple[Port, ...]:
+def _ports(claim: RightAsFarAsKnown, facts: Facts) -> tuple[Port, ...]:
     return facts.ports_by_device.get(claim.instance.uuid, ())
 
 

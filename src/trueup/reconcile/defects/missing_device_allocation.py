@@ -8,7 +8,14 @@ memory, and what Cyborg manages.
 from collections.abc import Iterator
 from dataclasses import replace
 
-from trueup.reconcile.claims import DevicesMissing, OnHost, Right, claim_of, claims
+from trueup.reconcile.claims import (
+    DevicesMissing,
+    OnHost,
+    Right,
+    RightAsFarAsKnown,
+    claim_of,
+    claims,
+)
 from trueup.reconcile.expected import Ambiguous, NotOurs, Share, difference, open_reasons
 from trueup.reconcile.facts import ONE_USE_TRAIT, Facts
 from trueup.reconcile.findings import (
@@ -38,7 +45,7 @@ def find(facts: Facts, options: AuditOptions) -> Iterator[Verdict]:
     """Settled instances that hold everything they should, except for devices."""
     for claim in claims(facts, DevicesMissing):
         yield _finding(claim, facts)
-    for other in claims(facts, Right):
+    for other in claims(facts, RightAsFarAsKnown):
         if _lacks_accelerators(other):
             yield _finding(other, facts)
 
@@ -67,7 +74,7 @@ def remedy(finding: Finding, facts: Facts) -> tuple[Step, ...] | Declined:
     return guarded_step({claim.instance.uuid: after}, facts, finding, claim.instance)
 
 
-def _lacks_accelerators(claim: Right) -> bool:
+def _lacks_accelerators(claim: RightAsFarAsKnown) -> bool:
     """Whether Cyborg should have allocated something for it, and apparently did not."""
     if not any(isinstance(part, NotOurs) and part.owner == _CYBORG for part in claim.wanted.open):
         return False

@@ -25,6 +25,7 @@ from trueup.reconcile.options import AuditOptions
 from trueup.reconcile.remedies import guarded_step
 from trueup.reconcile.residence import contradiction
 from trueup.reconcile.steps import Step
+from trueup.reconcile.undefining import no_domains, unseen
 
 NAME = "orphaned-allocation"
 TITLE = "Its instance is deleted, and it still holds resources"
@@ -46,7 +47,9 @@ def remedy(finding: Finding, facts: Facts) -> tuple[Step, ...] | Declined:
     after = {one: None for one in holders if facts.holdings[one].allocations is not None}
     if not after:
         return Declined("it holds nothing now")
-    return guarded_step(after, facts, finding, instance)
+    if reason := unseen(instance, facts):
+        return Declined(reason)
+    return guarded_step(after, facts, finding, instance, no_domains(instance, facts))
 
 
 def _judge(instance: Instance, facts: Facts, options: AuditOptions) -> Verdict:

@@ -40,8 +40,8 @@ def find(facts: Facts, options: AuditOptions) -> Iterator[Verdict]:
     """Settled instances whose ports' profiles, or whose allocation, name the wrong provider."""
     for misplaced in claims(facts, PortsMisplaced):
         yield _judge(misplaced, facts)
-    for claim in claims(facts, Right):
-        if claim.instance.uuid in facts.ports_by_device:
+    for uuid in sorted(facts.ports_by_device.keys() & facts.alive.keys()):
+        if isinstance(claim := claim_of(uuid, facts), Right):
             yield from _unbound(claim, facts)
             if wrong := _wrong(claim, facts):
                 yield _finding(claim, wrong, facts)

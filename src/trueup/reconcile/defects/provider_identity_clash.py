@@ -3,7 +3,9 @@
 
 Seed 000, drift B.20, Launchpad 1817833: nova-compute gets 409 "Conflicting resource provider name"
 each time it tries to make its provider, and reports nothing. Or the compute node has a provider
-with its uuid as well, under another name: then Placement counts the host twice.
+with its uuid as well, under another name: then Placement counts the host twice. Or its provider
+was renamed: Nova finds providers by uuid, and Neutron and `nova-manage placement sync_aggregates`
+by name.
 """
 
 from collections.abc import Iterator
@@ -14,7 +16,6 @@ from trueup.reconcile.findings import (
     Evidence,
     Finding,
     Severity,
-    Subject,
     Unchecked,
     Verdict,
 )
@@ -22,27 +23,40 @@ from trueup.reconcile.nodes import (
     Namesake,
     judged_nodes,
     node_evidence,
+    node_subject,
     provider_evidence,
     without_node,
 )
 from trueup.reconcile.options import AuditOptions
+from trueup.reconcile.residence import exchanged, is_renamed
 from trueup.reconcile.steps import Step
 
 NAME = "provider-identity-clash"
-TITLE = "Its compute node and the provider of that name have different uuids"
+TITLE = "The uuid and the name of its compute node are not those of one provider"
 REMEDY = "None in a plan: `trueup rekey` or `trueup merge` finds out which provider is right"
-SEVERITIES = (Severity.HIGH,)
+SEVERITIES = (Severity.HIGH, Severity.MEDIUM)
 
 
 def find(facts: Facts, options: AuditOptions) -> Iterator[Verdict]:
-    """Compute nodes with the name of a provider that has another uuid."""
+    """Compute nodes whose uuid and name are not those of one provider.
+
+    Those that have one uuid together are left out: the audit says that they cannot be checked.
+    """
     for node in judged_nodes(facts):
+        if len(facts.nodes_by_uuid[node.uuid]) > 1:
+            continue
+        if provider := _renamed(node, facts):
+            severity = Severity.HIGH if exchanged(node, provider, facts) else Severity.MEDIUM
+            yield Finding(
+                NAME, node_subject(node, facts), node.node, severity,
+                _evidence(node, provider, facts),
+            )  # fmt: skip
         namesakes = facts.providers_by_name.get(node.node, ())
         if len(namesakes) != 1:
             continue
         if node.uuid not in facts.providers:
             yield Finding(
-                NAME, Subject("host", node.host), node.node, Severity.HIGH,
+                NAME, node_subject(node, facts), node.node, Severity.HIGH,
                 _evidence(node, namesakes[0], facts),
             )  # fmt: skip
         elif isinstance(fate := without_node(namesakes[0], facts), Namesake) and fate.own:
@@ -51,6 +65,10 @@ def find(facts: Facts, options: AuditOptions) -> Iterator[Verdict]:
 
 def remedy(finding: Finding, facts: Facts) -> tuple[Step, ...] | Declined:
     """None: only an operator knows which of the two uuids is the right one."""
+    named = facts.nodes_by_name[finding.where]
+    node = next(row for row in named if node_subject(row, facts) == finding.subject)
+    if renamed := _renamed(node, facts):
+        return _rename(renamed, node, facts)
     [provider] = facts.providers_by_name[finding.where]
     fate = without_node(provider, facts)
     if isinstance(fate, Namesake) and fate.own:
@@ -64,14 +82,40 @@ def remedy(finding: Finding, facts: Facts) -> tuple[Step, ...] | Declined:
             "cells: remove one of the two hosts, or install it under another name"
         )
     return Declined(
-        f"run `trueup rekey {finding.subject.uuid}`: it says which of the two uuids is right; if "
+        f"run `trueup rekey {node.host}`: it says which of the two uuids is right; if "
         "it is the compute node's, the provider gets it, and instances keep what they hold"
     )
 
 
+def _renamed(node: ComputeNode, facts: Facts) -> Provider | None:
+    """The provider with the uuid of a compute node, if it alone tells who it is, by another name.
+
+    The provider with its name is missing, or that of another compute node.
+    """
+    provider = facts.providers.get(node.uuid)
+    if provider is None or not is_renamed(node, provider):
+        return None
+    if len(facts.nodes_by_name[node.node]) > 1:
+        return None
+    missing = node.node not in facts.providers_by_name
+    return provider if missing or exchanged(node, provider, facts) else None
+
+
+def _rename(provider: Provider, node: ComputeNode, facts: Facts) -> Declined:
+    rename = f"`openstack resource provider set --name {node.node} {provider.uuid}`"
+    if other := exchanged(node, provider, facts):
+        return Declined(
+            f"the provider called {node.node} has the uuid of {other.node}: if instances on "
+            f"{node.host} hold resources of {provider.uuid}, the names were exchanged: give the "
+            f"other one any other name, then run {rename}; else Nova's compute nodes have each "
+            "other's uuids: restore them"
+        )
+    return Declined(f"run {rename}: Neutron and sync_aggregates look for it by that name")
+
+
 def _beside(namesake: Provider, node: ComputeNode, own: Provider, facts: Facts) -> Verdict:
     """A provider with the name of a compute node that has another provider, with its uuid."""
-    subject = Subject("host", node.host)
+    subject = node_subject(node, facts)
     if not facts.coverage.complete:
         # SAFETY: a cell that is silent may have a compute node with its uuid.
         return Unchecked(

@@ -8,7 +8,7 @@ nothing until it is unshelved.
 from collections.abc import Iterator
 
 from trueup.reconcile.claims import HeldWithoutHost, claim_of, claims
-from trueup.reconcile.facts import Facts
+from trueup.reconcile.facts import Facts, Migration
 from trueup.reconcile.findings import (
     Declined,
     Finding,
@@ -21,7 +21,8 @@ from trueup.reconcile.findings import (
     instance_evidence,
 )
 from trueup.reconcile.options import AuditOptions
-from trueup.reconcile.remedies import guarded_step
+from trueup.reconcile.remedies import abandoned_host, guarded_step
+from trueup.reconcile.residence import source_is_up
 from trueup.reconcile.steps import Step
 
 NAME = "shelved-allocation"
@@ -43,7 +44,20 @@ def remedy(finding: Finding, facts: Facts) -> tuple[Step, ...] | Declined:
         return Declined("it is on a host, or holds nothing now")
     holders = (claim.instance.uuid, *claim.record.moves)
     after = {one: None for one in holders if facts.holdings[one].allocations is not None}
-    return guarded_step(after, facts, finding, claim.instance)
+    if not after:
+        return Declined("neither it nor a migration of it holds anything now")
+    guards = (
+        guard
+        for row in _uncleaned(claim)
+        for guard in abandoned_host(row.cell, row.source_host or "", claim.instance, facts)
+    )
+    return guarded_step(after, facts, finding, claim.instance, tuple(guards))
+
+
+def _uncleaned(claim: HeldWithoutHost) -> tuple[Migration, ...]:
+    """The evacuations whose source has not cleaned up: it may still run the guest."""
+    moves = (row for row in claim.record.migrations if row.kind == "evacuation")
+    return tuple(row for row in moves if row.status == "done")
 
 
 def _judge(claim: HeldWithoutHost, facts: Facts) -> Verdict:
@@ -63,6 +77,15 @@ def _judge(claim: HeldWithoutHost, facts: Facts) -> Verdict:
         # SAFETY: a source that is silent may know it on a host.
         return Unchecked(
             subject, where, f"is shelved and offloaded and holds {words}; {facts.coverage.gap}"
+        )
+    up = [row.source_host for row in _uncleaned(claim) if source_is_up(row, facts)]
+    if up:
+        # SAFETY: that host may still run the guest; freeing its capacity would hide it.
+        return Unchecked(
+            subject,
+            where,
+            f"is shelved and offloaded and holds {words}; it was evacuated from {up[0]}, which is "
+            "up and has not cleaned up",
         )
     return Finding(
         NAME,

@@ -8,7 +8,7 @@ the request spec is older than Rocky (nova/scheduler/utils.py, claim_resources).
 
 from collections.abc import Iterator
 
-from trueup.reconcile.claims import OnHost, Right, all_claims, claim_of
+from trueup.reconcile.claims import OnHost, Right, claim_of
 from trueup.reconcile.facts import Facts, Owner
 from trueup.reconcile.findings import (
     Declined,
@@ -34,9 +34,9 @@ SEVERITIES = (Severity.MEDIUM,)
 
 def find(facts: Facts, options: AuditOptions) -> Iterator[Verdict]:
     """Settled instances whose allocations are counted for somebody else."""
-    for claim in all_claims(facts):
-        counted_for = facts.owners.get(claim.instance.uuid)
-        if not isinstance(claim, OnHost) or counted_for is None or _is_of(counted_for, claim):
+    for uuid in sorted(_of_others(facts)):
+        claim, counted_for = claim_of(uuid, facts), facts.owners[uuid]
+        if not isinstance(claim, OnHost):
             continue
         instance = claim.instance
         subject, where = Subject("instance", instance.uuid), claim.provider.name
@@ -67,9 +67,12 @@ def remedy(finding: Finding, facts: Facts) -> tuple[Step, ...] | Declined:
     return with_owner(claim, finding, facts)
 
 
-def _is_of(owner: Owner, claim: OnHost) -> bool:
-    instance = claim.instance
-    return owner.project == instance.project and owner.user == instance.user
+def _of_others(facts: Facts) -> Iterator[str]:
+    """The instances that Placement counts for another project or user than Nova has."""
+    for uuid, owner in facts.owners.items():
+        row = facts.alive.get(uuid)
+        if row is not None and (owner.project != row.project or owner.user != row.user):
+            yield uuid
 
 
 def _obstacle(claim: OnHost, counted_for: Owner, facts: Facts) -> str:

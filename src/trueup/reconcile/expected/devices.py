@@ -24,8 +24,7 @@ def device_parts(instance: Instance, host: HostProviders, facts: Facts) -> Itera
     if instance.pci_requests is None:
         yield Unknown("its PCI requests could not be read", _SHARES)
         return
-    by_address = _providers_by_address(host) if instance.pci_requests else {}
-    if not by_address:
+    if not instance.pci_requests or not (by_address := _providers_by_address(host)):
         return
     devices = [row for row in devices_on(host.root, facts) if row.instance == instance.uuid]
     for request in instance.pci_requests:

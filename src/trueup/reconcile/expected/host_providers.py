@@ -9,7 +9,14 @@ from dataclasses import dataclass
 from functools import cache
 
 from trueup.reconcile.expected.groups import UNSUFFIXED, Group
-from trueup.reconcile.expected.parts import Ambiguous, ExpectedPart, Known, NotOurs
+from trueup.reconcile.expected.parts import (
+    Ambiguous,
+    ExpectedPart,
+    Known,
+    NotOurs,
+    Share,
+    held_of,
+)
 from trueup.reconcile.facts import Facts, Provider, grouped
 
 # Resource classes that another service creates and allocates: prefix → service.
@@ -24,6 +31,13 @@ class HostProviders:
     tree: tuple[Provider, ...]
     # resource class → the uuids of the providers that have it: of the tree, then the sharing ones
     by_class: Mapping[str, tuple[str, ...]]
+    # resource class → the only provider that has it; without classes of other services
+    sole: Mapping[str, str]
+    # Whether CPU policies request PCPU of it. Of a host that has only VCPU, the scheduler requests
+    # that instead.
+    pinning: bool
+    # Whether any consumer holds a resource class of ports in the tree.
+    holds_ports: bool
 
     def having(self, name: str) -> tuple[str, ...]:
         """The providers that have this class: those of the tree, then the sharing ones."""
@@ -55,16 +69,32 @@ def _read_of_host(root: str, facts: Facts) -> HostProviders:
     tree = facts.trees.get(root, ())
     every = (*tree, *facts.sharing_with.get(root, ()))
     by_class = grouped((name, row.uuid) for row in every for name in row.inventories)
-    return HostProviders(root, tree, by_class)
+    sole = {
+        name: uuids[0] for name, uuids in by_class.items() if len(uuids) == 1 and not _owner(name)
+    }
+    used = {row.uuid: facts.used[row.uuid] for row in tree if row.uuid in facts.used}
+    return HostProviders(
+        root=root,
+        tree=tree,
+        by_class=by_class,
+        sole=sole,
+        pinning="PCPU" in by_class or "VCPU" not in by_class,
+        holds_ports=bool(held_of(Share.PORTS, used)),
+    )
 
 
-def parts_of(groups: Iterable[Group], host: HostProviders, source: str) -> Iterator[ExpectedPart]:
+def parts_of(groups: Iterable[Group], host: HostProviders, source: str) -> list[ExpectedPart]:
     """The parts of each group; in the group without a suffix, each class is a part."""
+    parts: list[ExpectedPart] = []
     for group in groups:
-        if group.suffix == UNSUFFIXED:
-            yield from _of_several(source, group.amounts, host)
+        if group.suffix != UNSUFFIXED:
+            parts += _of_one(f"{source}, group {group.suffix}", group.amounts, host)
+        elif len(only := set(map(host.sole.get, group.amounts))) == 1 and (uuid := only.pop()):
+            # PERF: on most hosts one provider has all that flavors request.
+            parts.append(Known(source, group.amounts, uuid))
         else:
-            yield from _of_one(f"{source}, group {group.suffix}", group.amounts, host)
+            parts += _of_several(source, group.amounts, host)
+    return parts
 
 
 def on_one_of(source: str, amounts: Mapping[str, int], providers: tuple[str, ...]) -> ExpectedPart:

@@ -102,31 +102,27 @@ def _on(
     root: str, consumer: str, flavor: Flavor | None, instance: Instance, facts: Facts
 ) -> ExpectedAllocation:
     host = host_providers_of(root, facts)
-    of_flavor = _flavor_parts(flavor, instance, host, facts)
-    of_devices = device_parts(instance, host, facts)
-    of_ports = _port_parts(consumer, instance, host, facts)
-    return ExpectedAllocation(consumer, (*of_flavor, *of_devices, *of_ports))
+    parts = _flavor_parts(flavor, instance, host, facts)
+    parts += device_parts(instance, host, facts)
+    parts += _port_parts(consumer, instance, host, facts)
+    return ExpectedAllocation(consumer, tuple(parts))
 
 
 def _flavor_parts(
     flavor: Flavor | None, instance: Instance, host: HostProviders, facts: Facts
-) -> Iterator[ExpectedPart]:
+) -> list[ExpectedPart]:
     if flavor is None:
-        yield Unknown("its flavor could not be read")
-        return
-    # For a host without PCPU inventory, the scheduler requested VCPU instead.
-    pinning = bool(host.having("PCPU")) or not host.having("VCPU")
+        return [Unknown("its flavor could not be read")]
     image = instance.image_properties
     if image is None and (host.having("PCPU") or host.having("MEM_ENCRYPTION_CONTEXT")):
-        yield Unknown("its image properties could not be read")
-        return
-    groups = _groups(flavor, image or {}, instance.volume_backed, pinning, facts)
+        return [Unknown("its image properties could not be read")]
+    groups = _groups(flavor, image or {}, instance.volume_backed, host.pinning, facts)
     if isinstance(groups, Unknown):
-        yield groups
-        return
-    yield from parts_of(groups, host, "flavor")
+        return [groups]
+    parts = parts_of(groups, host, "flavor")
     if profile := flavor.extra_specs.get("accel:device_profile"):
-        yield NotOurs(f"device profile {profile}", {}, "Cyborg")
+        parts.append(NotOurs(f"device profile {profile}", {}, "Cyborg"))
+    return parts
 
 
 def _groups(
@@ -135,9 +131,11 @@ def _groups(
     """As `flavor_groups`. PERF: a cloud has few kinds of instances; each is worked out once."""
     known = facts.once(_known_groups)
     kind = (flavor, tuple(image.items()), volume_backed, pinning)
-    if kind not in known:
-        known[kind] = flavor_groups(flavor, image, volume_backed=volume_backed, pinning=pinning)
-    return known[kind]
+    groups = known.get(kind)
+    if groups is None:
+        groups = flavor_groups(flavor, image, volume_backed=volume_backed, pinning=pinning)
+        known[kind] = groups
+    return groups
 
 
 def _known_groups(_: Facts) -> dict[_Kind, tuple[Group, ...] | Unknown]:
@@ -148,11 +146,8 @@ def _known_groups(_: Facts) -> dict[_Kind, tuple[Group, ...] | Unknown]:
 def _port_parts(
     consumer: str, instance: Instance, host: HostProviders, facts: Facts
 ) -> Iterator[ExpectedPart]:
-    held = facts.consumers.get(consumer, {})
     if not facts.ports_read:
-        of_ports = held_of(Share.PORTS, held)
-        held_here = bool(of_ports) and any(row.uuid in of_ports for row in host.tree)
-        if instance.ports_hold or held_here:
+        if instance.ports_hold or (host.holds_ports and _holds_ports(consumer, host, facts)):
             unread = "its ports hold resources, and Neutron was not read"
             yield Unknown(unread, frozenset({Share.PORTS}))
         return
@@ -166,4 +161,11 @@ def _port_parts(
             # SAFETY: a Neutron that has lost its QoS plugin shows no request of any port.
             unasked = f"port {port.id} names a provider, and requests nothing of it"
             yield Unknown(unasked, frozenset({Share.PORTS}))
+    held = facts.consumers.get(consumer, {})
     yield from port_parts(requested_groups(instance, host, facts, held))
+
+
+def _holds_ports(consumer: str, host: HostProviders, facts: Facts) -> bool:
+    """Whether a consumer holds a resource class of ports in the tree of a host."""
+    of_ports = held_of(Share.PORTS, facts.consumers.get(consumer, {}))
+    return any(row.uuid in of_ports for row in host.tree)

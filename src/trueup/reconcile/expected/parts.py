@@ -2,9 +2,11 @@
 """The parts of an expected allocation: four types, one for each degree of certainty."""
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from enum import Enum
 from functools import cache
+
+import msgspec
 
 from trueup.reconcile.facts import PORT_CLASSES, Amounts
 
@@ -38,8 +40,7 @@ def held_of(share: Share, amounts: Amounts) -> Amounts:
     return found
 
 
-@dataclass(frozen=True, slots=True)
-class Known:
+class Known(msgspec.Struct, frozen=True):
     """Amounts from one provider. `source` names what requests them: `flavor`, `port 0c72…`."""
 
     source: str
@@ -47,8 +48,7 @@ class Known:
     provider: str
 
 
-@dataclass(frozen=True, slots=True)
-class Ambiguous:
+class Ambiguous(msgspec.Struct, frozen=True):
     """These amounts from one of these providers. If empty, no provider of the host has them."""
 
     source: str
@@ -76,9 +76,12 @@ class Unknown:
 ExpectedPart = Known | Ambiguous | NotOurs | Unknown
 
 
-@dataclass(frozen=True, slots=True)
-class ExpectedAllocation:
-    """All that one consumer (an instance, or the migration of one) should hold."""
+class ExpectedAllocation(msgspec.Struct, frozen=True):
+    """All that one consumer (an instance, or the migration of one) should hold.
+
+    PERF: one is made of every instance, with its parts, and a struct takes a tenth of the time of a
+    dataclass.
+    """
 
     consumer: str
     parts: tuple[ExpectedPart, ...]
@@ -128,7 +131,7 @@ def _of(share: Share, parts: tuple[ExpectedPart, ...]) -> Iterator[ExpectedPart]
             case Known() | Ambiguous():
                 mine = {one: n for one, n in part.amounts.items() if share_of(one) is share}
                 if mine:
-                    yield replace(part, amounts=mine)
+                    yield msgspec.structs.replace(part, amounts=mine)
 
 
 def open_reason(part: Ambiguous | NotOurs | Unknown, names: Mapping[str, str]) -> str:

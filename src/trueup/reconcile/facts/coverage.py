@@ -4,6 +4,9 @@
 from dataclasses import dataclass
 from datetime import datetime
 
+PLACEMENT = "Placement"
+# What is not read of Placement, where each owner takes a request.
+OWNERS = "list of the owners of consumers"
 # The name that coverage gives to the source of ports.
 NEUTRON = "Neutron"
 # And to all hypervisors.

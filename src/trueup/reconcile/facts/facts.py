@@ -84,6 +84,8 @@ class Facts:
     # compute nodes. Only these are judged; None means that all are.
     providers_in_scope: frozenset[str] | None = None
     domains: tuple[Domain, ...] = ()
+    # The hosts whose hypervisors were asked for their domains; None: if any was, all were.
+    hypervisors_asked: frozenset[str] | None = None
     # The definitions of the domains that a plan may remove; no snapshot has them.
     domain_records: tuple[DomainRecord, ...] = ()
     # What is wrong in Placement's own rows; read from its database only.
@@ -181,11 +183,8 @@ class Facts:
     @cached_property
     def misspelled(self) -> Mapping[str, tuple[str, ...]]:
         """Consumers whose uuid is not in canonical form, by the form that Nova uses."""
-        return grouped(
-            (canonical, written)
-            for written in sorted(self.consumers)
-            if (canonical := canonical_uuid(written)) != written
-        )
+        forms = {one: form for one in self.consumers if (form := canonical_uuid(one)) != one}
+        return grouped((form, written) for written, form in sorted(forms.items()))
 
     @cached_property
     def moving(self) -> Mapping[str, Migration]:
@@ -261,11 +260,20 @@ class Facts:
         return host in self.hypervisors_that_answered
 
     @cached_property
+    def domains_read(self) -> bool:
+        """Whether any hypervisor was to be asked for its domains."""
+        return any(row.source == LIBVIRT and row.answered for row in self.coverage.sources)
+
+    @cached_property
     def hypervisors_that_answered(self) -> frozenset[str]:
         """The hosts whose hypervisor was asked for its domains, and answered."""
-        asked = [row for row in self.coverage.sources if row.source == LIBVIRT and row.answered]
+        if not self.domains_read:
+            return frozenset()
+        asked = [row for row in self.coverage.sources if row.source == LIBVIRT]
         silent = {one.what for row in asked for one in row.unsupported}
-        hosts = {row.host for row in self.compute_nodes} if asked else set()
+        hosts = self.hypervisors_asked
+        if hosts is None:
+            hosts = frozenset(row.host for row in self.compute_nodes)
         return frozenset(host for host in hosts if DOMAINS_OF.format(host) not in silent)
 
     @cached_property

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What only Placement's own database shows: rows that its API leaves out or misreads."""
+"""Rows of Placement's database that its API leaves out or misreads."""
 
 from dataclasses import dataclass
 from typing import Literal
@@ -11,11 +11,11 @@ FaultKind = Literal["consumerless", "tree", "dangling"]
 class LedgerFault:
     """Rows of Placement's database that are wrong by themselves.
 
-    `consumerless`: allocations of a provider whose consumers have no row; `amount` of
-    `resource_class`. `tree`: a provider whose root or parent is not what the others say.
-    `dangling`: `amount` rows of a table that belong to a provider that does not exist. `subject` is
-    the provider's uuid, or the table and the number that its rows refer to. `what` says it in
-    words.
+    `consumerless`: `amount` of `resource_class` that counts as usage of a provider, and that no
+    listed allocation holds: its consumer has no row, or several rows are of one consumer. `tree`: a
+    provider whose root or parent is not what the others say. `dangling`: `amount` rows of a table
+    that belong to a provider that does not exist. `subject` is the provider's uuid, or the table
+    and the number that its rows refer to. `what` says it in words.
     """
 
     kind: FaultKind

@@ -3,6 +3,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from math import isfinite
 
 # provider uuid → resource class → amount
 Amounts = Mapping[str, Mapping[str, int]]
@@ -36,7 +37,13 @@ class Inventory:
 
     @property
     def capacity(self) -> int:
-        return int((self.total - self.reserved) * self.allocation_ratio)
+        amount = (self.total - self.reserved) * self.allocation_ratio
+        return int(amount) if isfinite(amount) else UNLIMITED
+
+    def allows(self, amount: int) -> bool:
+        """Whether Placement accepts this amount in one allocation, if there is room."""
+        step = max(self.step_size, 1)  # a row that was written by hand may have 0
+        return self.min_unit <= amount <= self.max_unit and amount % step == 0
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,7 +2,8 @@
 """The record of an instance: all that the sources say of it, put together once."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+
+import msgspec
 
 from trueup.reconcile.facts.domains import Domain
 from trueup.reconcile.facts.instances import Instance, InstanceMapping
@@ -10,8 +11,7 @@ from trueup.reconcile.facts.migrations import Migration
 from trueup.reconcile.facts.providers import Amounts
 
 
-@dataclass(frozen=True, slots=True)
-class InstanceRecord:
+class InstanceRecord(msgspec.Struct, frozen=True):
     """What every source says of one instance.
 
     `rows` are its rows in every cell, alive, hidden, deleted or archived. `mapping` is None where
@@ -19,6 +19,8 @@ class InstanceRecord:
     what the consumers of its migrations hold, whatever their status, by the migration's uuid.
     `misspelled` are consumers whose uuid is its own, written in another form. `domains` are those
     of its uuid on any hypervisor that was asked.
+
+    PERF: one is made of every instance, and a struct takes a tenth of the time of a dataclass.
     """
 
     uuid: str
@@ -37,6 +39,11 @@ class InstanceRecord:
             # PERF: nearly every instance has one row, and this is asked several times of each.
             return self.rows
         return tuple(row for row in self.rows if not row.deleted)
+
+    @property
+    def hidden(self) -> bool:
+        """Whether one of its rows that are not deleted is hidden."""
+        return True in [row.hidden for row in self.living]
 
     @property
     def running_on(self) -> tuple[str, ...]:

@@ -1,12 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """The tree of a page: cell → compute node → its providers, with who holds what there. Pure."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Container, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 from trueup.reconcile.audit import Audit
 from trueup.reconcile.facts import ComputeNode, Facts, Provider, grouped
 from trueup.reconcile.findings import counted
+from trueup.reconcile.page.pools import SharedPool, shared_pools
 from trueup.reconcile.page.split import CapacitySplit, summed
 from trueup.reconcile.report.effects import FindingEffect
 
@@ -41,7 +42,10 @@ class Resident:
 class HostTree:
     """A compute node with its provider tree, or a tree that no compute node has (`host` is empty).
 
-    `findings` are the ids of those that are about it, `unchecked` why it was not judged.
+    `findings` are the ids of those that are about it, `unchecked` why it was not judged. `pools`
+    share with it; `totals` leave them out, since other hosts have them too. `shares_with` is the
+    number of other trees that providers of this one share with, and `on_hosts` how many instances
+    hold something of a pool and are residents of a host that it shares with, not of its own tree.
     """
 
     name: str
@@ -52,6 +56,9 @@ class HostTree:
     residents: tuple[Resident, ...]
     findings: tuple[str, ...] = ()
     unchecked: tuple[str, ...] = ()
+    pools: tuple[SharedPool, ...] = ()
+    shares_with: int = 0
+    on_hosts: int = 0
 
     @property
     def healthy(self) -> bool:
@@ -70,7 +77,7 @@ class HostTree:
     def occupants(self) -> str:
         """How many instances are on it, or how many consumers hold something of it."""
         if not self.host:
-            return counted(len(self.residents), "consumer")
+            return counted(len(self.residents) + self.on_hosts, "consumer")
         return counted(sum(one.here for one in self.residents), "instance")
 
 
@@ -186,16 +193,26 @@ def _host_tree(
     tree = facts.trees.get(root.uuid, ()) if root else ()
     of_node = (node.host, node.uuid) if node else ()
     about = (*of_node, *(row.uuid for row in tree))
-    residents = _residents(here, tree, node.host if node else "", concerns)
+    shared = {one for row in tree for one in row.shares_with if one != row.root}
+    every = {one for row in tree for one in facts.consumers_of.get(row.uuid, ())}
+    # PERF: instances that stand with their hosts are half of a page of 10,000 hosts with pools.
+    elsewhere = set() if node else {one for one in every if _stands_with(one, shared, facts)}
+    residents = tuple(
+        _residents(here, frozenset(every - elsewhere), node.host if node else "", concerns)
+    )
+    on_it = (row.uuid for row in residents)
     return HostTree(
         name=name,
         host=node.host if node else "",
         node=node.node if node else "",
         branch=_branch(root, tree, splits) if root else None,
         totals=summed(split for row in tree for split in splits.get(row.uuid, ())),
-        residents=tuple(residents),
+        residents=residents,
         findings=concerns.findings(*about),
         unchecked=concerns.unchecked(*about),
+        pools=shared_pools(root, on_it, facts, splits) if root else (),
+        shares_with=len(shared),
+        on_hosts=len(elsewhere),
     )
 
 
@@ -209,12 +226,19 @@ def _branch(provider: Provider, tree: Iterable[Provider], splits: Splits) -> Bra
     return made(provider)
 
 
+def _stands_with(consumer: str, shared: Container[str], facts: Facts) -> bool:
+    """Whether a consumer is an instance on a host that the page shows, with one of these roots."""
+    row = facts.alive.get(consumer)
+    if row is None or row.host is None or row.node is None:
+        return False
+    nodes = facts.nodes_by_place.get((row.cell, row.host, row.node), ())
+    return any(one.uuid in shared and _is_shown(one, facts) for one in nodes)
+
+
 def _residents(
-    here: Iterable[str], tree: Iterable[Provider], host: str, concerns: _Concerns
+    here: Iterable[str], holders: frozenset[str], host: str, concerns: _Concerns
 ) -> Iterator[Resident]:
     """Who is on a host, and who holds something of its tree, by name."""
-    facts = concerns.ground.facts
-    holders = {one for row in tree for one in facts.consumers_of.get(row.uuid, ())}
     found = [_resident(uuid, uuid in holders, host, concerns) for uuid in {*here, *holders}]
     yield from sorted(found, key=lambda row: (row.name, row.uuid))
 

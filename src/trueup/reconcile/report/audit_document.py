@@ -60,7 +60,9 @@ def audit_document(
 def _everything(what: ShownAudit) -> Document:
     """What was left alone, and a word about every other instance and consumer."""
     return {
-        "left_alone": _reasoned(what.audit.left_alone),
+        "left_alone": [
+            _with_reason(row) | _age(row.since, what.audit) for row in what.audit.left_alone
+        ],
         "right": _reasoned(row for row in what.remarks if row.right),
         "not_checked": _reasoned(row for row in what.remarks if not row.right),
     }
@@ -109,7 +111,6 @@ def _source(row: SourceStatus) -> Document:
 
 
 def _finding(row: Finding, audit: Audit, effect: FindingEffect) -> Document:
-    since = row.since
     return {
         "id": row.id,
         "defect": row.defect,
@@ -117,8 +118,7 @@ def _finding(row: Finding, audit: Audit, effect: FindingEffect) -> Document:
         "severity": row.severity.value,
         "subject": _subject(row.subject),
         "where": row.where,
-        "since": moment(since) if since else None,
-        "age_seconds": max(0, int((audit.taken_at - since).total_seconds())) if since else None,
+        **_age(row.since, audit),
         "effect": {
             "capacity": [
                 {"provider": one.uuid, "name": one.name, "resources": dict(one.resources)}
@@ -140,9 +140,17 @@ def _subject(subject: Subject) -> Document:
 
 
 def _reasoned(rows: Iterable[Unchecked | LeftAlone | Remark]) -> list[Document]:
-    return [
-        {"subject": _subject(row.subject), "where": row.where, "reason": row.reason} for row in rows
-    ]
+    return [_with_reason(row) for row in rows]
+
+
+def _with_reason(row: Unchecked | LeftAlone | Remark) -> Document:
+    return {"subject": _subject(row.subject), "where": row.where, "reason": row.reason}
+
+
+def _age(since: datetime | None, audit: Audit) -> Document:
+    """Since when something is so, and its age at the time of the audit."""
+    age = max(0, int((audit.taken_at - since).total_seconds())) if since else None
+    return {"since": moment(since) if since else None, "age_seconds": age}
 
 
 def _acknowledgement(one: Acknowledgement) -> Document:

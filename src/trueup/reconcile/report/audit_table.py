@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """An audit as a table: findings, worst first, then what is muted, unchecked and acknowledged."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from datetime import datetime, timedelta
 
 from trueup.reconcile.acknowledgements import Acknowledged, Acknowledgement
@@ -43,9 +43,10 @@ def _rows(what: ShownAudit, effects: Mapping[str, FindingEffect]) -> Iterator[_R
         yield "could not check", "", "", "source", source.source, "", "", "", reason
     yield from _reasoned("could not check", audit.unchecked)
     for row_of in audit.acknowledged:
-        yield _acknowledged(row_of)
+        yield _acknowledged(row_of, {source.source for source in audit.coverage.sources})
     if what.view.everything:
-        yield from _reasoned("left alone", audit.left_alone)
+        for one_left in audit.left_alone:
+            yield _left_alone(one_left, audit.taken_at)
         for remark in what.remarks:
             yield from _reasoned("right" if remark.right else "not checked", (remark,))
 
@@ -60,7 +61,7 @@ def _finding(
         row.subject.kind,
         row.subject.uuid,
         row.where,
-        age_in_words(now - row.since) if row.since else "",
+        _age(row.since, now),
         _effect(effects[row.id]),
         EvidenceCell(row.evidence),
     )
@@ -79,7 +80,8 @@ def _because(one: Acknowledgement) -> dict[str, str]:
     return {"because": one.reason, "until": one.until.isoformat(), **by}
 
 
-def _acknowledged(row: Acknowledged) -> _Row:
+def _acknowledged(row: Acknowledged, sources: Collection[str]) -> _Row:
+    """What it answers, or why nothing. The `sources` are all cells by name, and others."""
     one = row.acknowledgement
     words = _because(one) | ({"provider": one.provider} if one.provider else {})
     if row.expired:
@@ -88,7 +90,16 @@ def _acknowledged(row: Acknowledged) -> _Row:
         words["answers"] = "; ".join(row.answered)
     elif one.kind == "finding":
         words["reason"] = "there is no such finding any more; it can be taken out of the file"
+    elif one.kind == "lagging-replica" and one.name not in sources:
+        words["reason"] = "no cell has this name"
+    elif one.kind in ("host-gone", "foreign-owner"):
+        words["reason"] = "nothing in this audit is about this name"
     return "acknowledged", "", "", one.kind, one.name, "", "", "", words
+
+
+def _left_alone(row: LeftAlone, now: datetime) -> _Row:
+    [words] = _reasoned("left alone", [row])
+    return (*words[:6], _age(row.since, now), *words[7:])
 
 
 def _reasoned(verdict: str, rows: Iterable[Unchecked | LeftAlone | Remark]) -> Iterator[_Row]:
@@ -96,6 +107,10 @@ def _reasoned(verdict: str, rows: Iterable[Unchecked | LeftAlone | Remark]) -> I
         subject = row.subject
         reason = {"reason": row.reason}
         yield verdict, "", "", subject.kind, subject.uuid, row.where, "", "", reason
+
+
+def _age(since: datetime | None, now: datetime) -> str:
+    return age_in_words(now - since) if since else ""
 
 
 def age_in_words(age: timedelta) -> str:

@@ -48,6 +48,18 @@ def kept(plan: Plan, facts: Facts) -> Iterator[str]:
             yield f"on {target.host}: {' '.join(paths)}"
 
 
+def attached(plan: Plan, facts: Facts) -> Iterator[str]:
+    """The volumes of the instances that are cleaned up, in words: only Cinder can detach them."""
+    cleaned = {one.subject.uuid for one in plan.findings}
+    found = ((row.instance, row.volume) for row in facts.block_devices if row.volume)
+    for instance, volume in sorted(pair for pair in found if pair[0] in cleaned):
+        yield (
+            f"volume {volume} of {instance}: it stays attached in Cinder. List the attachment with "
+            "'openstack --os-volume-api-version 3.27 volume attachment list --all-projects "
+            f"--server-id {instance}', and delete it with 'volume attachment delete'"
+        )
+
+
 def _row(row: Comparison, plan: str, facts: Facts) -> tuple[Cell, ...]:
     instance = row.instance
     return (

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 
 from trueup.reconcile.domain_definition import DomainDefinition, DomainIs
 from trueup.reconcile.place_guards import (
+    AgentsDown,
     AggregatesOfHost,
     HostEmpty,
     NodeGone,
@@ -81,6 +82,8 @@ def _of_place(guard: PlaceGuard) -> str:
             return f"no cell has a compute node {node} or one named {name}{service}"
         case HostEmpty(host):
             return f"no instance is on host {host}, and no migration is under way from or to it"
+        case AgentsDown(host):
+            return f"no network agent of host {host} is alive"
 
 
 def _instance(guard: InstanceState) -> Iterator[str]:

@@ -9,6 +9,7 @@ from trueup.reconcile.expected.parts import ExpectedPart
 from trueup.reconcile.facts import LIBVIRT, Facts, Flavor, Instance, InstanceRecord, Migration
 from trueup.reconcile.findings import Subject, plain_words
 from trueup.reconcile.observation import Observation
+from trueup.reconcile.report.instance_details import given
 from trueup.reconcile.report.story import (
     Section,
     Story,
@@ -51,11 +52,13 @@ def instance_story(uuid: str, seen: Observation) -> Story:
 
 
 def _instance_sections(record: InstanceRecord, facts: Facts) -> list[Section]:
+    alive = facts.alive.get(record.uuid)
     return [
         Section("Nova says", tuple(_nova(record, facts))),
         Section("Moves", tuple(_move(row) for row in record.migrations)),
         Section("The ledger holds", tuple(_ledger(record, facts))),
         Section("It should hold", tuple(_should_hold(record, facts))),
+        Section("It was given", tuple(given(alive, facts)) if alive else ()),
         Section("The hypervisor says", tuple(_hypervisors(record, facts))),
     ]
 
@@ -159,8 +162,10 @@ def _hypervisors(record: InstanceRecord, facts: Facts) -> Iterator[str]:
         yield "The hypervisors were not asked; --libvirt asks them."
         return
     for domain in record.domains:
-        yield f"The hypervisor of {domain.host} has it as {domain.name}, {domain.state}."
-    hosts = {row.host for row in record.living if row.host}
+        devices = ", ".join(domain.mediated_devices)
+        having = f", with the mediated devices {devices}" if devices else ""
+        yield f"The hypervisor of {domain.host} has it as {domain.name}, {domain.state}{having}."
+    hosts = {row.host for row in record.living or record.rows if row.host}
     hosts |= {h for row in record.migrations for h in (row.source_host, row.target_host) if h}
     for host in sorted(hosts - {domain.host for domain in record.domains}):
         answered = facts.hypervisor_answered(host)

@@ -73,6 +73,11 @@ def _inventories(provider: Provider, facts: Facts) -> Iterator[str]:
             f"{name}: {row.total} in all, {row.reserved} reserved, ratio {row.allocation_ratio:g}: "
             f"a capacity of {row.capacity}, of which {used[name]} is held{over}."
         )
+        if row.min_unit > 1 or row.step_size > 1 or row.max_unit < row.total:
+            yield (
+                f"{name}: a consumer takes {row.min_unit} to {row.max_unit} of it, in steps of "
+                f"{row.step_size}."
+            )
     for name in sorted(used.keys() - provider.inventories.keys()):
         yield f"{name}: {used[name]} is held, and there is no inventory of it."
     if not provider.inventories:
@@ -118,6 +123,14 @@ def _host(name: str, nodes: Iterable[ComputeNode], facts: Facts) -> Iterator[str
     for row in facts.host_mappings:
         if row.host == name:
             yield f"Its host mapping names {facts.cells.get(row.cell, row.cell)}."
+    for aggregate in facts.host_aggregates:
+        if name in aggregate.hosts:
+            words = ", ".join(f"{key}={value}" for key, value in aggregate.metadata.items())
+            yield f"It is in host aggregate {aggregate.name}" + (f" ({words})." if words else ".")
+    for service in facts.deleted_services:
+        if service.host == name:
+            cell = facts.cells.get(service.cell, service.cell)
+            yield f"{cell} has a deleted compute service of it."
     for node in nodes:
         cell = facts.cells[node.cell]
         yield f"{cell} has its compute node {node.node}, with uuid {node.uuid}."

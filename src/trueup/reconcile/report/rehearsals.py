@@ -8,12 +8,17 @@ REHEARSAL_COLUMNS = ("What", "Subject", "Before", "After", "Result")
 
 
 def rehearsal_table(shown: Rehearsal) -> Table:
-    """One row for each step, each finding left or new, each open question, each changed usage."""
+    """One row for each step, each finding that is left, new or not judged, and so on."""
     rows: list[tuple[Cell, ...]] = [
         ("step", " ".join(sorted(step.subjects)), "", "", _words(outcome.result, outcome.reason))
         for step, outcome in shown.outcomes
     ]
-    for word, findings in (("left", shown.left), ("new", shown.new)):
+    rows += [
+        ("step", " ".join(sorted(one.step.subjects)), "", "", f"not rehearsed: {one.reason}")
+        for one in shown.left_out
+    ]
+    judged = (("left", shown.left), ("new", shown.new), ("not judged", shown.unjudged))
+    for word, findings in judged:
         rows += [("finding", row.subject.uuid, "", "", f"{word}: {row.defect}") for row in findings]
     rows += [("could not check", row.subject.uuid, "", "", row.reason) for row in shown.unchecked]
     rows += [

@@ -7,6 +7,7 @@ from datetime import datetime
 from typing import Any
 
 from trueup.reconcile.audit import Audit
+from trueup.reconcile.claims import NotCertain, claim_of
 from trueup.reconcile.defects import DEFECTS
 from trueup.reconcile.facts import Amounts, Facts
 from trueup.reconcile.findings import Finding, Subject, amounts_in_words
@@ -67,7 +68,13 @@ class Concern:
 
     @property
     def unchecked(self) -> tuple[str, ...]:
-        return tuple(r.reason for r in self.audit.unchecked if r.subject.uuid in self.subjects)
+        """Why they could not be checked, themselves or the host that they are on."""
+        own = (row.reason for row in self.audit.unchecked if row.subject.uuid in self.subjects)
+        claims = (
+            claim_of(uuid, self.facts) for uuid in sorted(self.subjects & self.facts.alive.keys())
+        )
+        uncertain = (row for row in claims if isinstance(row, NotCertain) and not row.of_instance)
+        return tuple(dict.fromkeys((*own, *(row.reason for row in uncertain))))
 
     @property
     def left_alone(self) -> tuple[str, ...]:

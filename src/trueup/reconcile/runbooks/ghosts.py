@@ -15,8 +15,8 @@ from trueup.reconcile.findings import Declined, Finding
 from trueup.reconcile.observation import Observation
 from trueup.reconcile.plan import Plan, Remedy
 from trueup.reconcile.remedies import guarded_step
-from trueup.reconcile.steps import Step
-from trueup.reconcile.undefining import undefined_by, undefining_steps
+from trueup.reconcile.steps import Guard, Step
+from trueup.reconcile.undefining import no_domains, undefined_by, undefining_steps, unseen
 
 
 @dataclass(eq=False)
@@ -129,7 +129,12 @@ def _without_domain(
     holding = facts.holdings[instance.uuid]
     if holding.allocations is None:
         return steps
-    gone = [DomainIs(one.host, one.uuid, None) for one in facts.domains_of[instance.uuid]]
+    if reason := unseen(instance, facts):
+        return Declined(reason)
+    gone: list[Guard] = [
+        DomainIs(one.host, one.uuid, None) for one in facts.domains_of[instance.uuid]
+    ]
+    gone += no_domains(instance, facts)
     release = guarded_step({instance.uuid: None}, facts, finding, instance, gone)
     return release if isinstance(release, Declined) else (*steps, *release)
 

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Checks that several runbooks of a host make: the evidence, the service, moves, children. Pure."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
-from trueup.reconcile.facts import Facts, Migration
+from trueup.reconcile.facts import Facts, Migration, Provider
 from trueup.reconcile.runbooks.preflight import Check, Outlook
 
 
@@ -15,6 +15,20 @@ def evidence(facts: Facts) -> Iterator[Check]:
             "evidence", source.source, reason, Outlook.BLOCKS,
             "repair it, and run this again: what it knows may forbid this",
         )  # fmt: skip
+
+
+def whole(roots: Iterable[Provider], facts: Facts) -> Iterator[Check]:
+    """Root providers whose tree is broken.
+
+    SAFETY: a provider with such a root may belong to another host.
+    """
+    for row in roots:
+        if broken := facts.broken_roots.get(row.uuid) or facts.broken_roots.get(row.root):
+            yield Check(
+                "provider", row.name, f"its tree is broken: {broken}", Outlook.BLOCKS,
+                "stop Placement, take a backup of its database, run `trueup-manage db fsck "
+                "--repair`, and run this again",
+            )  # fmt: skip
 
 
 def stopped(host: str, facts: Facts) -> Iterator[Check]:

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 from trueup.reconcile.facts import ComputeNode, Facts, Port, Provider
 from trueup.reconcile.findings import counted
-from trueup.reconcile.nodes import Former, without_node
-from trueup.reconcile.runbooks.host_checks import evidence
+from trueup.reconcile.nodes import IRONIC, Former, without_node
+from trueup.reconcile.runbooks.host_checks import evidence, whole
 from trueup.reconcile.runbooks.host_reading import HostReading
 from trueup.reconcile.runbooks.moving import holders
 from trueup.reconcile.runbooks.preflight import Check, Outlook
@@ -43,6 +43,7 @@ def checks(pair: Pair | None, facts: Facts, reading: HostReading) -> tuple[Check
     consumers = holders(pair.moved, facts)
     return (
         *evidence(facts),
+        *whole((pair.old, pair.new), facts),
         *_identity(pair, facts),
         *in_motion(consumers, facts, reading),
         *(check for one in consumers for check in _consumer(one, pair, facts)),
@@ -78,6 +79,15 @@ def _identity(pair: Pair, facts: Facts) -> Iterator[Check]:
         )  # fmt: skip
         return
     former = without_node(pair.old, facts)
+    nodes = (pair.node, former.node if isinstance(former, Former) else pair.node)
+    if any(row.hypervisor == IRONIC for row in nodes):
+        # SAFETY: what consumers hold of one machine is never held of another.
+        yield Check(
+            "identity", pair.old.name, f"{pair.new.name} or it is a bare metal node (Ironic)",
+            BLOCKS, "two bare metal nodes are two machines: run `trueup plan`, which deletes the "
+            "provider of a node that is gone when nobody holds it",
+        )  # fmt: skip
+        return
     same = isinstance(former, Former) and former.node.host == pair.node.host
     if same:
         found = f"its compute node is deleted, and {pair.node.host} has {pair.node.node} now"

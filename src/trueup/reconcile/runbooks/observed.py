@@ -44,7 +44,9 @@ def retirement(
     planned = plan(observer, first.audit, pacing.interval, pacing.wait)
     facts = planned.second.facts
     trees = [
-        row.uuid for root in retire.retired(host, facts).roots for row in facts.trees[root.uuid]
+        row.uuid
+        for root in retire.retired(host, facts).roots
+        for row in facts.trees.get(root.uuid, ())
     ]
     reading = replace(read_host(observer.cloud, host, trees), agents_gone=agents_gone)
     return retire.prepared(host, planned.plan, planned.second, reading)

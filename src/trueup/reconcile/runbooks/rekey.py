@@ -12,6 +12,7 @@ from dataclasses import replace
 import msgspec
 
 from trueup.reconcile.facts import Facts
+from trueup.reconcile.nodes import node_subject
 from trueup.reconcile.place_guards import NodeIs
 from trueup.reconcile.plan import Plan
 from trueup.reconcile.remedies import deletion, fresh
@@ -49,7 +50,7 @@ def prepared(
     preflight = checks(host, found, facts, reading, compute_id)
     ready = Prepared(f"{NAME}:{host}", preflight, plan)
     steps = () if ready.blocked else tuple(_every_step(found, facts, reading, ready.purpose))
-    remedied = [one.finding for one in plan.declined if one.finding.id in _findings(found)]
+    remedied = [one.finding for one in plan.declined if one.finding.id in _findings(found, facts)]
     names = {row.uuid: row.name for row in facts.providers.values()}
     names |= {one.node.uuid: one.node.node for one in found}
     return replace(
@@ -65,15 +66,19 @@ def prepared(
     )
 
 
-def _findings(found: tuple[Clash, ...]) -> frozenset[str]:
-    return frozenset(f"provider-identity-clash:{one.node.host}" for one in found)
+def _findings(found: tuple[Clash, ...], facts: Facts) -> frozenset[str]:
+    return frozenset(_finding(one, facts) for one in found)
+
+
+def _finding(clash: Clash, facts: Facts) -> str:
+    return f"provider-identity-clash:{node_subject(clash.node, facts).uuid}"
 
 
 def _every_step(
     found: tuple[Clash, ...], facts: Facts, reading: HostReading, purpose: str
 ) -> Iterator[Step]:
     for clash in found:
-        because = (f"provider-identity-clash:{clash.node.host}", purpose)
+        because = (_finding(clash, facts), purpose)
         yield from _steps(clash, facts, reading, because)
 
 

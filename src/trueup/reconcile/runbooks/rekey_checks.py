@@ -6,7 +6,8 @@ from dataclasses import dataclass
 
 from trueup.reconcile.facts import OWNER_TRAIT, ComputeNode, Facts, Provider
 from trueup.reconcile.findings import counted
-from trueup.reconcile.runbooks.host_checks import evidence, stopped, waiting, way
+from trueup.reconcile.nodes import IRONIC
+from trueup.reconcile.runbooks.host_checks import evidence, stopped, waiting, way, whole
 from trueup.reconcile.runbooks.host_reading import HostReading
 from trueup.reconcile.runbooks.moving import holders
 from trueup.reconcile.runbooks.preflight import Check, Outlook
@@ -36,6 +37,7 @@ def checks(
     return (
         *evidence(facts),
         *_same(host, found, facts),
+        *whole((one.provider for one in found), facts),
         *(_identity(one, facts, compute_id) for one in found),
         *(stopped(host, facts) if found else ()),
         *in_motion(holders(providers, facts), facts, reading),
@@ -88,13 +90,24 @@ def _identity(clash: Clash, facts: Facts, compute_id: str | None) -> Check:
         )  # fmt: skip
     if old.parent is not None:
         return Check("identity", node.node, found, BLOCKS, "it is not a root provider: rename it")
-    was_here = any(row.host == node.host for row in facts.deleted_nodes_by_uuid.get(old.uuid, ()))
-    right = compute_id or (node.uuid if was_here else None)
+    proof = _proof(clash, facts)
+    right = compute_id or (node.uuid if proof else None)
     if right == node.uuid:
-        why = "" if compute_id else ": the compute node with the provider's uuid is deleted"
+        why = "" if compute_id else f": {proof}"
         then = f"Placement is the wrong side{why}; the provider gets the uuid of the compute node"
         return Check("identity", node.node, found, PLANNED, then)
     return Check("identity", node.node, found, BLOCKS, _other_side(clash, right, facts))
+
+
+def _proof(clash: Clash, facts: Facts) -> str:
+    """Why it is certain that the compute node's uuid is right; "" if it is not."""
+    node = clash.node
+    former = facts.deleted_nodes_by_uuid.get(clash.provider.uuid, ())
+    if any(row.host == node.host for row in former):
+        return "the compute node with the provider's uuid is deleted"
+    if node.hypervisor == IRONIC and node.uuid == node.node:
+        return "the compute node has the uuid that Ironic gives this bare metal node"
+    return ""
 
 
 def _other_side(clash: Clash, right: str | None, facts: Facts) -> str:
@@ -133,7 +146,7 @@ def _contents(clash: Clash, facts: Facts, reading: HostReading) -> Iterator[Chec
     instances = sum(1 for one in consumers if one in facts.alive)
     found = f"{counted(len(consumers), 'consumer')}, of which {counted(instances, 'instance')}"
     yield Check("consumers", old.name, found, PLANNED, "they hold the same of the new one, at once")
-    for row in facts.trees[old.uuid]:
+    for row in facts.trees.get(old.uuid, ()):
         if row is old:
             continue
         whose = "Nova's" if OWNER_TRAIT in (row.traits or ()) else "not known to be Nova's"

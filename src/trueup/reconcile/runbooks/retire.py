@@ -13,9 +13,9 @@ from msgspec import structs
 from trueup.reconcile.digests import digest
 from trueup.reconcile.facts import ComputeNode, ComputeService, Facts, Provider
 from trueup.reconcile.observation import Observation
-from trueup.reconcile.place_guards import HostEmpty, NodeGone
+from trueup.reconcile.place_guards import AgentsDown, HostEmpty, NodeGone
 from trueup.reconcile.plan import Plan
-from trueup.reconcile.remedies import deletions, fresh
+from trueup.reconcile.remedies import deletions, foreign_child, fresh
 from trueup.reconcile.runbooks import retire_checks
 from trueup.reconcile.runbooks.host_reading import HostReading
 from trueup.reconcile.runbooks.preflight import Prepared
@@ -58,7 +58,7 @@ def prepared(host: str, plan: Plan, second: Observation, reading: HostReading) -
     """The preflight, and the plan that retires the host; `plan` remedies what was found there."""
     facts = second.facts
     place = retired(host, facts)
-    providers = {row.uuid for root in place.roots for row in facts.trees[root.uuid]}
+    providers = {row.uuid for root in place.roots for row in facts.trees.get(root.uuid, ())}
     holders = sorted({one for uuid in providers for one in facts.consumers_of.get(uuid, ())})
     releases = releases_of(plan, holders, providers)
     checks = retire_checks.checks(place, second, reading, holders, releases, plan)
@@ -102,6 +102,9 @@ def _steps(
     every: list[Guard] = [HostEmpty(place.host)]
     every += [ServiceDown(row.cell, row.host) for row in place.services]
     every += [guard for cell in cells for guard in fresh(cell, facts)]
+    # SAFETY: an agent that runs again reports its providers again, below a root that is gone.
+    if reading.agents is not None and any(foreign_child(root, facts) for root in place.roots):
+        every.append(AgentsDown(place.host))
     writing = _Writing((f"{NAME}:{place.host}",), tuple(every))
     children, roots = _deletions(place, facts, reading, writing)
     freed = tuple(step.id for step in releases.steps)

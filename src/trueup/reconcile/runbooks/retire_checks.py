@@ -16,7 +16,7 @@ from trueup.reconcile.facts import (
 from trueup.reconcile.findings import amounts_in_words, counted
 from trueup.reconcile.observation import Observation
 from trueup.reconcile.plan import Plan
-from trueup.reconcile.runbooks.host_checks import evidence, waiting, way
+from trueup.reconcile.runbooks.host_checks import evidence, waiting, way, whole
 from trueup.reconcile.runbooks.host_reading import HostReading
 from trueup.reconcile.runbooks.preflight import Check, Outlook
 from trueup.reconcile.runbooks.releases import Releases
@@ -30,6 +30,8 @@ _COMMANDS = {
     "error": "openstack server delete {}",
     "stopped": "openstack server migrate {}",
 }
+# Nova evacuates an instance in these states, without a task; in others it has to be set to one.
+_EVACUATED = ("active", "stopped", "error")
 # SAFETY: an agent that runs reports its providers again, below a root that is gone.
 _ASK_NEUTRON = (
     "make Neutron known ([neutron] in nova.conf, or a cloud of clouds.yaml); or if no network "
@@ -46,6 +48,10 @@ class Retired:
     nodes: tuple[ComputeNode, ...]
     former: tuple[ComputeNode, ...]
     roots: tuple[Provider, ...]
+
+    def is_up(self, facts: Facts) -> bool:
+        """Whether its nova-compute is up."""
+        return any(one.is_up(facts.taken_at) for one in self.services)
 
     def without_provider(self, facts: Facts) -> tuple[ComputeNode, ...]:
         """Its compute nodes whose uuid no provider has."""
@@ -71,8 +77,9 @@ def checks(
         *evidence(facts),
         *_service(place, facts),
         *(_instance(row, place, facts) for row in on_host),
-        *(_move(row, place.host) for row in open_moves),
+        *(_move(row, place, facts) for row in open_moves),
         *(_consumer(one, place, second, releases, plan) for one in others),
+        *whole(place.roots, facts),
         *_providers(place, reading, facts),
         *_children(place, reading, facts),
         *_aggregates(place, facts),
@@ -118,13 +125,15 @@ def _on_host(place: Retired, facts: Facts) -> tuple[Instance, ...]:
 
 
 def _instance(row: Instance, place: Retired, facts: Facts) -> Check:
-    up = any(one.is_up(facts.taken_at) for one in place.services)
+    up = place.is_up(facts)
     if row.vm_state == "soft-delete":
         command = _COMMANDS["soft-delete"]
     elif up:
         command = _COMMANDS.get(row.vm_state or "", "openstack server migrate --live-migration {}")
-    else:
+    elif row.vm_state in _EVACUATED and row.task_state is None:
         command = "openstack server evacuate {}"
+    else:
+        command = "openstack server set --state error {0}`, then `openstack server evacuate {0}"
     found = f"{row.name} is on the host: {row.vm_state}" + (
         f", {row.task_state}" if row.task_state else ""
     )
@@ -132,16 +141,23 @@ def _instance(row: Instance, place: Retired, facts: Facts) -> Check:
     return Check("instance", row.uuid, found, BLOCKS, f"run `{command.format(row.uuid)}`{other}")
 
 
-def _move(row: Migration, host: str) -> Check:
+def _move(row: Migration, place: Retired, facts: Facts) -> Check:
+    """A migration that is not over. Nova ends a resize only with the nova-compute of its source, or
+    of its target, running: of a host that is dead, the operator ends it."""
     if row.status != "finished":
-        then = waiting(row)
-    elif row.source_host == host:
-        then = (
-            f"run `openstack server resize confirm {row.instance}` while nova-compute on {host} is "
-            "up: it cleans up there"
-        )
-    else:
-        then = f"run `openstack server resize revert {row.instance}`"
+        return Check("migration", row.uuid, way(row), BLOCKS, waiting(row))
+    leaves = row.source_host == place.host
+    command = f"`openstack server resize {'confirm' if leaves else 'revert'} {row.instance}`"
+    if place.is_up(facts):
+        then = f"run {command} while nova-compute on {place.host} is up: it cleans up there"
+        return Check("migration", row.uuid, way(row), BLOCKS, then)
+    registers = "" if place.services else ", which registers itself,"
+    then = (
+        f"start nova-compute on {place.host}{registers} and run {command}. If it will never start "
+        f"again: run `openstack server set --state {'active' if leaves else 'error'} "
+        f"{row.instance}`, and in the database of {facts.cells.get(row.cell, row.cell)}: UPDATE "
+        f"migrations SET status = 'error' WHERE uuid = '{row.uuid}' AND status = 'finished'"
+    )
     return Check("migration", row.uuid, way(row), BLOCKS, then)
 
 
@@ -180,7 +196,7 @@ def _why_held(consumer: str, second: Observation, plan: Plan) -> str:
 
 
 def _tree(place: Retired, facts: Facts) -> Iterator[Provider]:
-    return (row for root in place.roots for row in facts.trees[root.uuid])
+    return (row for root in place.roots for row in facts.trees.get(root.uuid, ()))
 
 
 def _providers(place: Retired, reading: HostReading, facts: Facts) -> Iterator[Check]:
@@ -207,7 +223,7 @@ def _providers(place: Retired, reading: HostReading, facts: Facts) -> Iterator[C
 def _children(place: Retired, reading: HostReading, facts: Facts) -> Iterator[Check]:
     agents = [one for one in reading.agents or () if one.alive]
     for root in place.roots:
-        for row in facts.trees[root.uuid]:
+        for row in facts.trees.get(root.uuid, ()):
             if row is root or row.uuid not in reading.contents:
                 continue
             if OWNER_TRAIT in reading.contents[row.uuid].traits:

@@ -144,7 +144,7 @@ def flavors_and_images(cloud_name: str | None) -> tuple[Adapter, Adapter]:
 
 
 def placement_at(endpoint: str) -> Placement:
-    """A client of a Placement that asks nobody who they are, as an embedded one."""
+    """A client of a Placement without authentication, such as an embedded one."""
     connected = session.Session(auth=noauth.NoAuth(), timeout=REQUEST_TIMEOUT_SECONDS)
     return Placement(Adapter(connected, service_type="placement", endpoint_override=endpoint))
 

@@ -17,6 +17,9 @@ from trueup.reconcile.sources.errors import AccessDenied, Unreachable
 ATTEMPTS = 3
 _DELAY_SECONDS = 0.05
 
+# The header in which a service gives the number of a request.
+REQUEST_ID = "x-openstack-request-id"
+
 # SAFETY: a write is sent once, whatever a nova.conf says of retries: sent again after it was made,
 # it would be answered "conflict".
 _SENT_ONCE: dict[str, Any] = {"connect_retries": 0, "status_code_retries": 0}
@@ -67,6 +70,21 @@ def error_code(response: Any) -> str:
         return str(response.json()["errors"][0].get("code", ""))
     except (ValueError, LookupError, TypeError, AttributeError):
         return ""
+
+
+def is_own_error(response: Any) -> bool:
+    """Whether a service itself, and no proxy on the way, gave this error document.
+
+    A service numbers its answers in a header; Placement also in the document, so that a proxy that
+    only changes the status of an answer is told from it.
+    """
+    number = response.headers.get(REQUEST_ID, "")
+    try:
+        document = response.json()
+        numbered = [error["request_id"] for error in document.get("errors", ())[:1]]
+    except (ValueError, LookupError, TypeError, AttributeError):
+        return False
+    return bool(number) and numbered in ([], [number])
 
 
 def detail(response: Any) -> str:

@@ -5,7 +5,6 @@ Nothing else uses libvirt's binding, which the extra `libvirt` installs.
 """
 
 from collections.abc import Collection, Iterable, Iterator, Mapping
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
 from importlib import import_module
@@ -24,6 +23,7 @@ from trueup.reconcile.facts import (
     Unsupported,
 )
 from trueup.reconcile.sources.errors import Unreachable
+from trueup.reconcile.threads import threads
 
 AT_ONCE = 8
 # `{host}` stands for a compute host's name.
@@ -71,7 +71,7 @@ class Hypervisors:
 
     def domains(self, hosts: Iterable[str]) -> Iterator[HostDomains]:
         """The domains of each of these hosts, or the reason why there are none, in this order."""
-        with ThreadPoolExecutor(AT_ONCE) as pool:
+        with threads(AT_ONCE) as pool:
             yield from pool.map(self._read, hosts)
 
     def definition(self, host: str, domain: str) -> str | None:

@@ -135,10 +135,6 @@ def parse_port(row: Mapping[str, Any]) -> Port:
     """A port from Neutron's document. Raises Unreachable if it is not the document of a port."""
     with well_formed(NEUTRON):
         profile = row.get("binding:profile") or {}
-        allocation = profile.get("allocation")
-        # Before Xena a port requested one group without an id, and its profile named one provider.
-        if isinstance(allocation, str):
-            allocation = {row["id"]: allocation}
         request = row.get("resource_request") or {}
         return Port(
             id=row["id"],
@@ -150,10 +146,17 @@ def parse_port(row: Mapping[str, Any]) -> Port:
             vif_type=row.get("binding:vif_type") or "",
             request_groups=tuple(_groups(request, row["id"])),
             same_subtree=tuple(request.get("same_subtree") or ()),
-            allocation=allocation or None,
+            allocation=allocation_in(profile, row["id"]),
             profile=profile,
             revision=row.get("revision_number"),
         )
+
+
+def allocation_in(profile: Mapping[str, Any], port: str) -> Mapping[str, str] | None:
+    """Provider by request group, as a binding profile names them."""
+    allocation = profile.get("allocation")
+    # Before Xena a port requested one group without an id, and its profile named one provider.
+    return {port: allocation} if allocation and isinstance(allocation, str) else allocation or None
 
 
 def _groups(request: Mapping[str, Any], port: str) -> Iterator[PortRequestGroup]:

@@ -20,7 +20,10 @@ Read = TypeVar("Read")
 
 
 class Reader:
-    """Converts the values of one table's rows. No method raises: it notes what it cannot read."""
+    """Converts the values of one table's rows, and notes what it cannot read.
+
+    Only `flag` raises, for a row that `every` then leaves out.
+    """
 
     def __init__(self, table: str, notes: Notes, key: str = "id") -> None:
         self._table = table
@@ -70,6 +73,24 @@ class Reader:
             self.note(row, column, f"{str(value)!r} is no time of anything")
             return None
         return moment.astimezone(UTC).replace(tzinfo=None) if moment.tzinfo else moment
+
+    def number(self, row: Row, column: str) -> int | None:
+        """A whole number. None for NULL, and for what is no whole number, as text in SQLite."""
+        value = getattr(row, column)
+        if value is None or isinstance(value, int):
+            return value
+        self.note(row, column, f"{value!r} is no whole number")
+        return None
+
+    def flag(self, row: Row, column: str) -> bool:
+        """Whether a number is not 0; NULL counts as 0. Raises ValueError for any other value.
+
+        SAFETY: a row is left out if it is not known whether it is deleted, disabled or hidden.
+        """
+        value = getattr(row, column)
+        if value is None or isinstance(value, int):
+            return bool(value)
+        raise ValueError(f"{column} is {value!r}, which is no whole number")
 
     def document(self, row: Row, column: str) -> Any:
         """A JSON document. None for NULL, and for what is not JSON."""

@@ -27,8 +27,9 @@ RoundState = Literal["complete", "incomplete", "failed"]
 class Sighting:
     """A finding and when it was seen: since `first_seen` in every round, with this evidence.
 
-    `evidence` is a digest. `rounds` is how many had it, with whatever evidence. `since` is when the
-    defect began, as far as the facts tell.
+    `evidence` is a digest. `rounds` is how many had it, with any evidence, and `known_since` the
+    first of them (None: a Trueup that did not note it wrote the file). `since` is when the defect
+    began, as far as the facts tell.
     """
 
     id: str
@@ -41,6 +42,13 @@ class Sighting:
     last_seen: datetime
     rounds: int = 1
     since: datetime | None = None
+    known_since: datetime | None = None
+
+    @property
+    def began(self) -> datetime:
+        """Since when it has been there at least: the earliest time that is known."""
+        times = (self.since, self.known_since, self.first_seen)
+        return min(one for one in times if one is not None)
 
     def confirmed(self, interval: timedelta) -> bool:
         """Whether two rounds that are so far apart, and all between them, have it."""
@@ -164,6 +172,7 @@ def _sighting(row: Finding, before: Sighting | None, now: datetime) -> Sighting:
         last_seen=now,
         rounds=before.rounds + 1 if before else 1,
         since=row.since,
+        known_since=(before.known_since or before.first_seen) if before else now,
     )
 
 

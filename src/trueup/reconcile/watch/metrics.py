@@ -91,9 +91,10 @@ def _findings(status: WatchStatus) -> Iterator[Metric]:
         total.add_metric([severity.value], by_severity[severity])
     yield total
     oldest = GaugeMetricFamily(
-        "trueup_watch_oldest_finding_age_seconds", "How long the oldest finding has been there"
+        "trueup_watch_oldest_finding_age_seconds",
+        "How long the oldest finding has been there, as far as its evidence or the watch tells",
     )
-    began = [one.since or one.first_seen for one in sightings]
+    began = [one.began for one in sightings]
     oldest.add_metric([], max(0.0, (now() - min(began)).total_seconds()) if began else 0.0)
     yield oldest
     last = next((one for one in reversed(status.memory.rounds) if one.state != "failed"), None)

@@ -23,6 +23,7 @@ from trueup.reconcile.sources.nova.api import ANSWERING_CELLS, DOWN_CELLS, NovaA
 from trueup.reconcile.sources.nova.contract import CellContents, InstanceFilter
 from trueup.reconcile.sources.placement.contract import Ledger
 from trueup.reconcile.sources.placement.loaded import LoadedLedger
+from trueup.reconcile.steps import InstanceState
 
 GONE, GONE_THERE = "815de3c2-9295-4060-942b-e8a23f66f8c3", "e37ad87a-8751-4e95-aa8d-0f1c6aa0782f"
 MOVING, THERE = "a6e58088-45f6-4d7a-ac43-234f8fabeeb1", "fef2cece-2207-4ef8-a1fe-849bc5da4372"
@@ -119,16 +120,17 @@ def test_what_nova_never_knew_is_nowhere(nova):
 
 
 def test_states_are_read_from_the_living(nova):
-    assert nova.instance_state(ANSWERING_CELLS.uuid, MOVING).moving
-    there = nova.instance_state(ANSWERING_CELLS.uuid, THERE)
+    found = nova.instance_states(ANSWERING_CELLS.uuid, [MOVING, THERE, GONE, MOVE])
+    assert found[MOVING].moving
+    there = found[THERE]
     assert (there.host, there.moving, there.deleted) == ("devstack3", False, False)
-    assert nova.instance_state(ANSWERING_CELLS.uuid, GONE).deleted
-    assert nova.instance_state(ANSWERING_CELLS.uuid, MOVE) is None
+    assert found[GONE].deleted
+    assert found.keys() == {MOVING, THERE, GONE}
 
 
 def test_what_the_api_does_not_tell_is_named(nova):
-    noted = nova.registry(nova.cells()).noted
-    assert {"build requests", "PCI devices"} <= {one.what for one in noted.unsupported}
+    named = {one.what for one in nova.registry(nova.cells()).noted.unsupported}
+    assert {"build requests", "second rows of an instance in another cell"} <= named
 
 
 def lists(recorded: answers.Answers, chosen: str, *names: str) -> answers.Answers:
@@ -177,6 +179,50 @@ def test_servers_that_are_named_are_read_with_their_moves(nova, recorded):
     }
     assert [one.uuid for one in found.migrations] == [MOVE]
     assert nova.instances(DOWN_CELLS, {MOVING}).rows == 0
+
+
+def shown(recorded: answers.Answers, uuid: str, **fields: Any) -> answers.Answers:
+    """The recorded cloud, where Nova shows a server with these fields, or not at all."""
+    key = f"GET /servers/{uuid} 2.98"
+    if not fields:
+        gone = (404, {"itemNotFound": {"code": 404, "message": "not found"}})
+        deleted = f"{FIRST}&deleted=True&uuid={uuid}&limit=1000 2.98"
+        return recorded | {key: gone, deleted: (200, {"servers": []})}
+    status, document = recorded[key]
+    return recorded | {key: (status, {"server": document["server"] | fields})}
+
+
+def state_of(nova: NovaApi, uuid: str) -> InstanceState:
+    return nova.instance_states(ANSWERING_CELLS.uuid, [uuid])[uuid]
+
+
+def test_a_server_that_is_listed_and_not_shown_is_alive(recorded):
+    """Its mapping is gone."""
+    with answers.replayed(shown(recorded, THERE)) as adapter:
+        [found] = NovaApi(adapter).instances(ANSWERING_CELLS, {THERE}).instances
+        assert (found.uuid, found.deleted, found.host) == (THERE, False, "devstack3")
+        assert state_of(NovaApi(adapter), THERE).host == "devstack3"
+
+
+def test_a_server_that_is_listed_on_another_host_than_it_is_shown_has_two_rows(recorded):
+    fields = {
+        "OS-EXT-SRV-ATTR:host": "devstack1",
+        "OS-EXT-SRV-ATTR:hypervisor_hostname": "devstack1",
+    }
+    with answers.replayed(shown(recorded, THERE, **fields)) as adapter:
+        found = NovaApi(adapter).instances(ANSWERING_CELLS, {THERE}).instances
+    assert [(one.uuid, one.host) for one in found] == [(THERE, "devstack1"), (THERE, "devstack3")]
+
+
+def test_a_server_that_is_shown_as_deleted_and_listed_as_alive_has_two_rows(recorded):
+    listed = recorded[f"{FIRST}&deleted=True&uuid={GONE}&limit=1000 2.98"][1]["servers"]
+    deleted = f"{FIRST}&deleted=True&uuid={THERE}&limit=1000 2.98"
+    rows = (200, {"servers": [listed[0] | {"id": THERE}]})
+    with answers.replayed(shown(recorded, THERE) | {deleted: rows}) as adapter:
+        found = NovaApi(adapter).instances(ANSWERING_CELLS, {THERE}).instances
+        state = state_of(NovaApi(adapter), THERE)
+    assert [(one.uuid, one.deleted) for one in found] == [(THERE, True), (THERE, False)]
+    assert not state.deleted, "a plan that rests on its death is refused"
 
 
 def test_a_move_is_found_by_its_own_uuid_though_nova_does_not_look_for_it(nova):

@@ -11,6 +11,8 @@ from trueup.reconcile.sources.nova import cells
 from trueup.reconcile.sources.nova.contract import InstanceFilter, InstanceIds, NovaCell
 from trueup.reconcile.sources.nova.databases import NovaDatabases
 
+NOWHERE = "99999999-2222-4333-8444-555555555555"
+
 
 @pytest.fixture
 def nova(small) -> NovaDatabases:
@@ -173,6 +175,22 @@ def test_one_hosts_services_and_the_last_report_are_those_of_the_whole_cell(smal
         assert found.services == tuple(row for row in whole.services if row.host == host)
         assert found.heartbeat == whole.heartbeat
         assert found.compute_nodes == ()
+
+
+def test_compute_nodes_are_found_by_uuid_and_by_name_however_the_uuid_is_written(
+    small, nova, cell1
+):
+    one, another, *_ = nova.hosts(cell1).compute_nodes
+    assert nova.compute_nodes(cell1, one.uuid) == (one,)
+    assert nova.compute_nodes(cell1, one.uuid, another.node) == (one, another)
+    assert nova.compute_nodes(cell1, NOWHERE) == nova.compute_nodes(cell1, NOWHERE, "nobody") == ()
+    small.sql(
+        "nova_cell1",
+        "UPDATE compute_nodes SET uuid = upper(replace(uuid, '-', '')), deleted = id WHERE id = ?",
+        one.number,
+    )
+    [found] = nova.compute_nodes(cell1, one.uuid)
+    assert (found.uuid, found.deleted) == (one.uuid, True)
 
 
 @pytest.mark.parametrize("seconds", [-300, 300])

@@ -175,7 +175,7 @@ def test_a_cell_that_is_down_does_not_answer(recorded_cloud):
         with pytest.raises(Unreachable):
             nova.lookup(down, ["some-uuid"])
         with pytest.raises(Unreachable):
-            nova.instance_state(down.uuid, "some-uuid")
+            nova.instance_states(down.uuid, ["some-uuid"])
     assert nova.contents(nova.cells()[2]).instances
     damage.drop_cell(cloud, "cell2")
     with pytest.raises(Unreachable) as gone:
@@ -212,16 +212,16 @@ def test_how_many_rows_a_cell_gave_is_counted(small):
     assert contents.rows == sum(map(len, parts)) > 0
 
 
-def test_a_state_is_of_one_instance_as_it_is_now(small):
-    [row] = small.sql(
-        "nova_cell1", "SELECT uuid, host, vm_state FROM instances WHERE deleted = 0 LIMIT 1"
+def test_states_are_those_of_instances_as_they_are_now(small):
+    rows = small.sql(
+        "nova_cell1", "SELECT uuid, host, vm_state FROM instances WHERE deleted = 0 LIMIT 2"
     )
     cell = small.cloud.nova.cells()[1].uuid
     fresh = from_nova_conf(small.nova_conf).nova
-    found = fresh.instance_state(cell, row["uuid"])
-    assert (found.host, found.vm_state, found.deleted) == (row["host"], row["vm_state"], False)
-    assert fresh.instance_state(cell, "nobody") is None
-    assert fresh.instance_state("no-such-cell", row["uuid"]) is None
+    found = fresh.instance_states(cell, [*(row["uuid"] for row in rows), "nobody"])
+    states = {uuid: (one.host, one.vm_state, one.deleted) for uuid, one in found.items()}
+    assert states == {row["uuid"]: (row["host"], row["vm_state"], False) for row in rows}
+    assert fresh.instance_states("no-such-cell", list(found)) == {}
 
 
 def test_a_path_with_odd_characters_is_opened(tmp_path: Path):

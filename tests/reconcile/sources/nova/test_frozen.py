@@ -31,5 +31,5 @@ def test_states_are_those_that_a_plan_was_made_with(small):
     frozen = FrozenNova(facts)
     for step in small.plan().steps:
         [guard] = [one for one in step.guards if hasattr(one, "vm_state")]
-        assert frozen.instance_state(guard.cell, guard.uuid) == guard
-    assert frozen.instance_state(next(iter(facts.cells)), "nobody") is None
+        assert frozen.instance_states(guard.cell, [guard.uuid]) == {guard.uuid: guard}
+    assert frozen.instance_states(next(iter(facts.cells)), ["nobody"]) == {}

@@ -50,6 +50,15 @@ def test_a_node_and_a_service_may_be_deleted(value, deleted):
     assert rows.compute_service(reader, service, "c").deleted is deleted
 
 
+def test_a_version_that_is_no_number_is_not_known():
+    """SQLite stores text in a column of integers."""
+    notes = Notes()
+    row = row_of(tables.services, id=4, version="thirty")
+    assert rows.compute_service(Reader("services", notes), row, "c").version == 0
+    [unread] = notes.unread
+    assert (unread.table, unread.row, unread.column) == ("services", "4", "version")
+
+
 def test_a_service_that_was_last_seen_in_1970_was_never_seen():
     notes = Notes()
     row = row_of(tables.services, id=4, last_seen_up=datetime(1970, 1, 1))

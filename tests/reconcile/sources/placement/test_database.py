@@ -109,6 +109,14 @@ FAULTS = {
     " (SELECT id FROM resource_providers WHERE uuid = '{other}')": {
         ("dangling", "inventories 999", "", 1),
     },
+    # SQLite stores text in a column of integers.
+    "UPDATE inventories SET resource_class_id = 'nonsense' WHERE resource_provider_id ="
+    " (SELECT id FROM resource_providers WHERE uuid = '{other}')": {
+        ("dangling", "inventories resource class nonsense", "", 1),
+    },
+    "UPDATE allocations SET resource_class_id = 999 WHERE consumer_id = '{consumer}'": {
+        ("dangling", "allocations resource class 999", "", 1),
+    },
 }
 
 
@@ -135,6 +143,31 @@ def test_rows_that_are_wrong_by_themselves_are_told(small, harm):
         (kind, subject.format(**named), name, amount)
         for kind, subject, name, amount in FAULTS[harm]
     }
+
+
+@pytest.mark.parametrize(
+    ("harm", "named"),
+    [
+        ("UPDATE inventories SET total = 'eight'", "inventories: total is 'eight'"),
+        ("UPDATE inventories SET allocation_ratio = 'x'", "inventories: allocation_ratio is no"),
+        ("UPDATE allocations SET used = 'two'", "allocations: used is 'two'"),
+    ],
+)
+def test_an_amount_that_is_no_number_is_named_and_nothing_is_judged(small, harm, named):
+    damage.execute(small, harm)
+    with closing(PlacementDatabase(small)) as database, pytest.raises(Unreachable) as silent:
+        database.ledger()
+    assert named in silent.value.reason
+
+
+def test_a_provider_without_a_name_or_generation_is_read(small):
+    damage.execute(
+        small,
+        f"UPDATE resource_providers SET name = NULL, generation = NULL WHERE uuid = '{OTHER}'",
+    )
+    with closing(PlacementDatabase(small)) as database:
+        row = database.ledger().providers[OTHER]
+    assert (row.name, row.generation) == ("", 0)
 
 
 def test_what_is_held_of_some_providers_is_told_by_consumer(both):

@@ -41,6 +41,19 @@ def test_a_whole_export_is_the_ledger():
     assert ledger.read_via == "export"
 
 
+def test_usage_that_no_consumer_explains_is_a_fault():
+    unlisted = {"unlisted": {"provider": "h1", "resource_class": "VCPU", "amount": 3}}
+    [fault] = read(lines(HEAD, PROVIDER, CONSUMER, unlisted, END)).faults
+    assert (fault.kind, fault.subject, fault.resource_class, fault.amount) == (
+        "consumerless", "h1", "VCPU", 3,
+    )  # fmt: skip
+    assert read(lines(*WHOLE)).faults == ()
+
+
+def test_lines_of_a_newer_service_are_not_needed():
+    assert read(lines(HEAD, PROVIDER, {"news": {"a": 1}}, CONSUMER, END)) == read(lines(*WHOLE))
+
+
 @pytest.mark.parametrize(
     "documents",
     [(), WHOLE[:1], WHOLE[:-1], (HEAD, PROVIDER, END), (HEAD, CONSUMER, END)],

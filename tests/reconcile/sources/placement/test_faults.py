@@ -5,7 +5,12 @@ from types import SimpleNamespace
 
 import pytest
 
-from trueup.reconcile.sources.placement.faults import broken_trees, consumerless, dangling
+from trueup.reconcile.sources.placement.faults import (
+    broken_trees,
+    consumerless,
+    dangling,
+    repeated,
+)
 
 
 def row(number: int, parent: int | None, root: int | None) -> SimpleNamespace:
@@ -32,6 +37,21 @@ def test_what_is_wrong_with_a_tree(rows, words):
     assert {one.subject: one.what for one in broken_trees(rows)} == words
 
 
+def test_of_several_rows_of_one_consumer_and_class_the_newest_is_listed():
+    rows = [
+        SimpleNamespace(
+            id=number, consumer_id="c", resource_provider_id=1, resource_class_id=kind, used=used
+        )
+        for number, kind, used in ((3, 0, 5), (1, 0, 2), (2, 0, 4), (4, 1, 7), (5, 1, 7))
+    ]
+    found = repeated(rows, {1: "u1"}, {0: "VCPU", 1: "DISK_GB"})
+    assert [(one.kind, one.resource_class, one.amount) for one in found] == [
+        ("consumerless", "DISK_GB", 7),
+        ("consumerless", "VCPU", 6),
+    ]
+    assert list(repeated(rows, {2: "u2"}, {0: "VCPU", 1: "DISK_GB"})) == []
+
+
 def test_allocations_without_a_consumer_are_summed():
     rows = [
         SimpleNamespace(resource_provider_id=1, resource_class_id=0, used=used) for used in (2, 3)
@@ -42,6 +62,12 @@ def test_allocations_without_a_consumer_are_summed():
 
 
 def test_rows_of_a_provider_that_does_not_exist_are_counted():
-    rows = [SimpleNamespace(resource_provider_id=number) for number in (7, 7, 8)]
-    reported = {one.subject: one.amount for one in dangling("inventories", rows)}
-    assert reported == {"inventories 7": 2, "inventories 8": 1}
+    rows = [SimpleNamespace(number=number) for number in (7, 7, 8, "text")]
+    reported = {one.subject: one.amount for one in dangling("inventories", "provider", rows)}
+    assert reported == {"inventories 7": 2, "inventories 8": 1, "inventories text": 1}
+
+
+def test_rows_of_a_resource_class_that_does_not_exist_are_counted():
+    [fault] = dangling("allocations", "resource class", [SimpleNamespace(number=7)])
+    assert (fault.subject, fault.amount) == ("allocations resource class 7", 1)
+    assert fault.what.startswith("rows of allocations refer to resource class number 7,")

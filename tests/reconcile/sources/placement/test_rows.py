@@ -43,3 +43,9 @@ def test_what_is_held_of_an_unknown_provider_is_left_out():
         for number in (7, 8)
     ]
     assert amounts_of(rows, {7: "h1"}, CLASSES) == {"web": {"h1": {"VCPU": 2}}}
+
+
+def test_rows_of_a_class_that_does_not_exist_are_left_out():
+    numbers = {"resource_provider_id": 7, "resource_class_id": 99}
+    assert amounts_of([row(consumer_id="web", used=2, **numbers)], {7: "h1"}, CLASSES) == {}
+    assert inventories_of([row(**numbers)], CLASSES) == {}

@@ -1,11 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """Usages that no listed allocation explains: on both Placements, and while allocations change."""
 
+from contextlib import closing
 from typing import Any
 
 import pytest
 
+from trueup.lab.nova.databases import sqlite_url
 from trueup.reconcile.facts import LedgerFault
+from trueup.reconcile.sources.placement.database import PlacementDatabase
 from trueup.reconcile.sources.placement.usages import unlisted
 
 P = "/resource_providers/p"
@@ -64,22 +67,35 @@ def test_a_provider_that_goes_while_it_is_read_has_no_fault(gone):
     assert unlisted("p", known.get) == ()
 
 
-def test_on_a_real_placement_rows_without_a_consumer_are_found(on_both):
+WITHOUT_CONSUMER = "DELETE FROM consumers WHERE uuid = ?"
+# As somebody inserts a row by hand: Placement lists one of the two, and both count as usage.
+IN_TWO_ROWS = (
+    "INSERT INTO allocations (created_at, resource_provider_id, consumer_id, resource_class_id,"
+    " used) SELECT created_at, resource_provider_id, consumer_id, resource_class_id, used"
+    " FROM allocations WHERE consumer_id = ?"
+)
+
+
+@pytest.mark.parametrize("harm", [WITHOUT_CONSUMER, IN_TWO_ROWS], ids=["consumer", "rows"])
+def test_on_a_real_placement_usage_that_no_listed_allocation_explains_is_found(on_both, harm):
     """Upstream's is read over the API; of ours, parts are read so, and the whole as an export."""
     placement = on_both.cloud.placement
     before = placement.ledger(lambda *_: None)
     assert before.faults == ()
     consumer, held = next(iter(sorted(before.consumers.items())))
-    on_both.sql("placement", "DELETE FROM consumers WHERE uuid = ?", consumer)
+    on_both.sql("placement", harm, consumer)
     expected = {
         (provider, name, amount)
         for provider, amounts in held.items()
         for name, amount in amounts.items()
     }
     few = placement.lookup(0, 0, lambda *_: None)
-    after = placement.ledger(lambda *_: None)
-    told = [few.faults(before.providers)]
-    told += [after.faults] if after.read_via == "API" else []
+    read = PlacementDatabase(sqlite_url(on_both.folder / "placement.sqlite"))
+    with closing(read) as database:
+        told = (
+            few.faults(before.providers), placement.ledger(lambda *_: None).faults,
+            database.ledger().faults,
+        )  # fmt: skip
     for faults in told:
         assert {(row.subject, row.resource_class, row.amount) for row in faults} == expected
         assert {row.kind for row in faults} == {"consumerless"}

@@ -7,7 +7,6 @@ are down, and is silent while there are any.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from itertools import chain
 from threading import Lock
@@ -22,6 +21,8 @@ from trueup.reconcile.sources.http import document_of, send_request, well_formed
 from trueup.reconcile.sources.notes import Noted
 from trueup.reconcile.sources.nova import documents
 from trueup.reconcile.sources.nova.contract import (
+    API_CELL,
+    DOWN_CELL,
     CellContents,
     CountInstances,
     InstanceFilter,
@@ -30,9 +31,10 @@ from trueup.reconcile.sources.nova.contract import (
     Registry,
 )
 from trueup.reconcile.sources.nova.documents import UNKNOWN, Document
+from trueup.reconcile.sources.nova.hypervisors import NOVA_API, hypervisors_called
 from trueup.reconcile.steps import InstanceState, instance_state
+from trueup.reconcile.threads import threads
 
-NOVA_API = "Nova's API"
 # Migrations have a UUID since 2.59. The newest one used is that of a server's image properties.
 NEEDED, NEWEST_USED = 59, 98
 # Since 2.69 the API marks servers and services in cells that do not answer.
@@ -44,8 +46,8 @@ PARALLEL_REQUESTS = 8
 # the instances and for their block devices.
 ANSWER_SECONDS = 3 * 60 + 10
 
-ANSWERING_CELLS = NovaCell("nova-api", NOVA_API, url="")
-DOWN_CELLS = NovaCell("cells-that-are-down", "cells that are down", url="")
+ANSWERING_CELLS = NovaCell(API_CELL, NOVA_API, url="")
+DOWN_CELLS = NovaCell(DOWN_CELL, "cells that are down", url="")
 _UNSUPPORTED = tuple(
     Unsupported(what, "Nova's API does not have it")
     for what in (
@@ -59,6 +61,7 @@ _UNSUPPORTED = tuple(
         "NUMA topologies",
         "PCI devices",
         "request specs",
+        "second rows of an instance in another cell",
     )
 )
 _ALIVE = "/servers/detail?all_tenants=1"
@@ -147,6 +150,15 @@ class NovaApi:
             )
         )
 
+    def compute_nodes(self, cell: NovaCell, uuid: str, name: str = "") -> tuple[ComputeNode, ...]:
+        """The compute nodes with this UUID, or with this name. Raises as `hosts` does."""
+        if cell.uuid == DOWN_CELLS.uuid:
+            self._refuse_silence()
+            return ()
+        found = hypervisors_called(uuid, name, self._send, self._silent_hosts)
+        nodes = self._each(found, lambda row: documents.compute_node(row, ANSWERING_CELLS.uuid))
+        return tuple(one for one in nodes if one.uuid == uuid or one.node == name)
+
     def instance_ids(self, cell: NovaCell, wanted: InstanceFilter) -> InstanceIds:
         """The servers that match the filter, listed by host and by project."""
         if cell.uuid == DOWN_CELLS.uuid:
@@ -164,13 +176,17 @@ class NovaApi:
         )
 
     def instances(self, cell: NovaCell, uuids: Iterable[str]) -> CellContents:
-        """These servers, alive or deleted, and migrations of them or with these UUIDs."""
+        """These servers, alive or deleted, and migrations of them or with these UUIDs.
+
+        A server that Nova lists and shows in contradiction is returned in both ways.
+        """
         wanted = frozenset(uuids)
         if cell.uuid == DOWN_CELLS.uuid:
             return CellContents()
         seen = {uuid: self._seen[uuid] for uuid in wanted & self._seen.keys()}
-        asked = self.lookup(cell, wanted - seen.keys())
-        servers = (*seen.values(), *asked.instances)
+        unseen = wanted - seen.keys()
+        shown = self.lookup(cell, unseen).instances
+        servers = (*seen.values(), *shown, *self._listed_otherwise(unseen, shown))
         return CellContents(instances=servers, migrations=self._moves(wanted, servers))
 
     def lookup(
@@ -182,7 +198,7 @@ class NovaApi:
         """
         if cell.uuid == DOWN_CELLS.uuid:
             return CellContents()
-        with ThreadPoolExecutor(PARALLEL_REQUESTS) as pool:
+        with threads(PARALLEL_REQUESTS) as pool:
             servers = [one for one in pool.map(self._server, sorted(uuids)) if one is not None]
         return CellContents(
             instances=tuple(servers), migrations=self._moves_of(frozenset(moves_of))
@@ -194,14 +210,13 @@ class NovaApi:
             return ()
         return self._listed(f"host={quote(host)}")
 
-    def instance_state(self, cell: str, uuid: str) -> InstanceState | None:
-        """The state of a server now; None if Nova has no such server."""
-        found = self.lookup(ANSWERING_CELLS, [uuid], [uuid])
-        if not found.instances:
-            return None
-        return instance_state(
-            found.instances[0], moving=any(one.under_way for one in found.migrations)
-        )
+    def instance_states(self, cell: str, uuids: Iterable[str]) -> dict[str, InstanceState]:
+        """The states of servers now."""
+        wanted = tuple(uuids)
+        found = self.lookup(ANSWERING_CELLS, wanted, wanted)
+        servers = (*found.instances, *self._listed_otherwise(wanted, found.instances))
+        moving = {one.instance for one in found.migrations if one.under_way}
+        return {row.uuid: instance_state(row, moving=row.uuid in moving) for row in servers}
 
     def close(self) -> None:
         """There is nothing to release."""
@@ -276,6 +291,25 @@ class NovaApi:
         # UNKNOWN: its cell is down, so it counts neither as alive nor as deleted.
         return next(iter(self._known(rows)), None)
 
+    def _listed_otherwise(
+        self, uuids: Iterable[str], shown: Iterable[Instance]
+    ) -> tuple[Instance, ...]:
+        """Living servers that Nova lists on another host than it shows, or does not show as alive.
+
+        SAFETY: Nova shows a server from the cell that its mapping names, and lists those of all
+        cells. So the two contradict each other after a mapping was lost or a database restored. To
+        tell this from a move that ended in between, such a server is shown a second time.
+        """
+        with threads(PARALLEL_REQUESTS) as pool:
+            pages = pool.map(lambda one: list(self._pages(f"{_ALIVE}&uuid={one}")), sorted(uuids))
+            listed = self._known(chain.from_iterable(pages))
+        places = frozenset(map(_place, shown))
+        others = [one for one in listed if _place(one) not in places]
+        if others:
+            again = self.lookup(ANSWERING_CELLS, {one.uuid for one in others}).instances
+            places = frozenset(map(_place, again))
+        return tuple(one for one in others if _place(one) not in places)
+
     def _known(self, rows: Iterable[Document]) -> tuple[Instance, ...]:
         known = (row for row in rows if row.get("status") != UNKNOWN)
         return self._each(known, lambda row: documents.instance(row, ANSWERING_CELLS.uuid))
@@ -294,7 +328,7 @@ class NovaApi:
         """Migrations of these servers."""
         if len(instances) > ROWS_IN_PAGE:
             return tuple(one for one in self._migrations() if one.instance in instances)
-        with ThreadPoolExecutor(PARALLEL_REQUESTS) as pool:
+        with threads(PARALLEL_REQUESTS) as pool:
             found = pool.map(self._migrations, sorted(instances))
             return tuple(chain.from_iterable(found))
 
@@ -349,6 +383,10 @@ class NovaApi:
             microversion=f"2.{self.newest_minor()}",
             timeout=ANSWER_SECONDS,
         )
+
+
+def _place(server: Instance) -> tuple[str, bool, str | None, str | None]:
+    return server.uuid, server.deleted, server.host, server.node
 
 
 def _filters(wanted: InstanceFilter) -> list[str]:

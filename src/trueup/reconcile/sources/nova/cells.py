@@ -12,6 +12,7 @@ from trueup.reconcile.clock import now
 from trueup.reconcile.facts import (
     SERVICE_DOWN_AFTER,
     BlockDevice,
+    ComputeNode,
     ComputeService,
     Instance,
     Migration,
@@ -92,6 +93,12 @@ class CellReading:
             ahead=self._ahead(),
             noted=self._noted(),
         )
+
+    def compute_nodes(self, uuid: str, name: str) -> tuple[ComputeNode, ...]:
+        """The compute nodes with this uuid or, if given, with this name; also deleted ones."""
+        table = tables.compute_nodes
+        rows = self._rows(queries.nodes_called(self._columns, uuid, name), table)
+        return self._read(host_rows.compute_node, table, rows)
 
     def _compute_service(self, reader: Reader, row: Row, cell: str) -> ComputeService:
         return host_rows.compute_service(reader, row, cell, self._down_after)

@@ -22,6 +22,9 @@ from trueup.reconcile.facts import (
 from trueup.reconcile.sources.notes import NOTHING_NOTED, Noted
 from trueup.reconcile.steps import InstanceState
 
+# The uuids of the two cells of a Nova that is read over its API, in which it is one and names none.
+API_CELL, DOWN_CELL = "nova-api", "cells-that-are-down"
+
 # Called with the number of instances that have been read so far.
 CountInstances = Callable[[int], None]
 
@@ -154,6 +157,11 @@ class Nova(Protocol):
     def service_reports(self, cell: NovaCell, host: str) -> CellContents:
         """The compute services of one host, and when any service of the cell last reported."""
 
+    def compute_nodes(self, cell: NovaCell, uuid: str, name: str = ...) -> tuple[ComputeNode, ...]:
+        """The compute nodes with this uuid, or with this name if one is given. With databases also
+        deleted ones.
+        """
+
     def instance_ids(self, cell: NovaCell, wanted: InstanceFilter) -> InstanceIds:
         """The instances of a cell that match the filter."""
 
@@ -170,7 +178,10 @@ class Nova(Protocol):
     def moves_at(self, cell: NovaCell, host: str) -> tuple[Migration, ...]:
         """The migrations from or to a host that are not deleted."""
 
-    def instance_state(self, cell: str, uuid: str) -> InstanceState | None:
-        """The state of an instance now, in the cell with this uuid; None if it has no row there."""
+    def instance_states(self, cell: str, uuids: Iterable[str]) -> Mapping[str, InstanceState]:
+        """The states of these instances now; one that the cell does not know is left out.
+
+        With databases, one that another cell has too has the uuid of that cell.
+        """
 
     def close(self) -> None: ...

@@ -1,19 +1,20 @@
 # SPDX-License-Identifier: Apache-2.0
 """Reads Nova's own databases: the API database, and every cell that it maps. Read-only."""
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import TypeVar
 from urllib.parse import urlsplit
 
+from msgspec.structs import replace
 from sqlalchemy import select
 
-from trueup.reconcile.facts import SERVICE_DOWN_AFTER, Migration
+from trueup.reconcile.facts import SERVICE_DOWN_AFTER, ComputeNode, Migration
 from trueup.reconcile.host_defaults import Hardware
 from trueup.reconcile.sources.columns import Columns
 from trueup.reconcile.sources.database import ANSWER_SECONDS, Database, Row, Session
-from trueup.reconcile.sources.errors import DatabaseUnusable
+from trueup.reconcile.sources.errors import DatabaseUnusable, Unreachable
 from trueup.reconcile.sources.nova import tables
 from trueup.reconcile.sources.nova.cells import CellReading
 from trueup.reconcile.sources.nova.contract import (
@@ -24,7 +25,7 @@ from trueup.reconcile.sources.nova.contract import (
     NovaCell,
     Registry,
 )
-from trueup.reconcile.sources.nova.registry import read_registry
+from trueup.reconcile.sources.nova.registry import read_mappings, read_registry
 from trueup.reconcile.steps import InstanceState, instance_state
 
 API_DATABASE = "Nova's API database"
@@ -64,7 +65,7 @@ class NovaDatabases:
         self._api_url = api_url
         self._main_url = main_url
         self._options = options
-        self._cells: dict[str, NovaCell] = {}
+        self._silent: set[str] = set()
         self._databases: dict[str, Database] = {}
         # Unusable URLs are refused before anything is read.
         self._database(API_DATABASE, api_url)
@@ -87,9 +88,7 @@ class NovaDatabases:
                 for row in session.every_row(query, tables.cell_mappings.c.id)
             )
 
-        cells = self._ask_registry(fetch)
-        self._cells = {cell.uuid: cell for cell in cells}
-        return cells
+        return self._ask_registry(fetch)
 
     def registry(self, cells: Iterable[NovaCell], uuids: Iterable[str] | None = None) -> Registry:
         """The registry; with `uuids`, what is kept per instance is read for these only."""
@@ -114,6 +113,10 @@ class NovaDatabases:
         """The compute services of one host, and when any service of the cell last reported."""
         return self._ask_cell(cell, lambda reading: reading.service_reports(host))
 
+    def compute_nodes(self, cell: NovaCell, uuid: str, name: str = "") -> tuple[ComputeNode, ...]:
+        """The compute nodes with this uuid or, if given, with this name; also deleted ones."""
+        return self._ask_cell(cell, lambda reading: reading.compute_nodes(uuid, name))
+
     def instance_ids(self, cell: NovaCell, wanted: InstanceFilter) -> InstanceIds:
         """The instances of a cell that match the filter."""
         return self._ask_cell(cell, lambda reading: reading.instance_ids(wanted))
@@ -134,19 +137,49 @@ class NovaDatabases:
         """The migrations from or to a host that are not deleted."""
         return self._ask_cell(cell, lambda reading: reading.moves_at(host))
 
-    def instance_state(self, cell: str, uuid: str) -> InstanceState | None:
-        """The state of an instance as it is now in the cell with this uuid; None: no row."""
-        if cell not in self._cells:
-            self.cells()
-        if cell not in self._cells:
-            return None
-        found = self.lookup(self._cells[cell], [uuid], moves_of=[uuid])
-        if not found.instances:
-            return None
+    def instance_states(self, cell: str, uuids: Iterable[str]) -> dict[str, InstanceState]:
+        """The states of instances as they are now in the cell with this uuid.
+
+        One that another cell has alive too, or that is mapped to another cell, has that cell's
+        uuid. The cells are read anew: one may have been mapped since.
+        """
+        wanted, cells = tuple(uuids), {one.uuid: one for one in self.cells()}
+        if cell not in cells:
+            return {}
+        found = self.lookup(cells[cell], wanted, moves_of=wanted)
+        moving = {one.instance for one in found.migrations if one.under_way}
         # If there is also a row that is not archived, the archived one is an earlier instance's.
-        row = min(found.instances, key=lambda row: row.archived)
-        moves = (one for one in found.migrations if one.instance == uuid)
-        return instance_state(row, moving=any(one.under_way for one in moves))
+        rows = sorted(found.instances, key=lambda row: row.archived, reverse=True)
+        states = {row.uuid: instance_state(row, moving=row.uuid in moving) for row in rows}
+        elsewhere = self._elsewhere(cells.pop(cell), cells.values(), wanted)
+        moved = {uuid: elsewhere[uuid] for uuid in states.keys() & elsewhere.keys()}
+        return states | {uuid: replace(states[uuid], cell=one) for uuid, one in moved.items()}
+
+    def _elsewhere(
+        self, cell: NovaCell, others: Iterable[NovaCell], uuids: Sequence[str]
+    ) -> dict[str, str]:
+        """Of these instances of a cell, those that another cell has too, with its uuid.
+
+        Without a cell in its mapping, an instance is in the cell "". SAFETY: of a cell that does
+        not answer nothing is known, as when the plan was made; then the mapping says which cell has
+        the instance.
+        """
+        known = {one.number: one.uuid for one in (cell, *others)}
+        mappings = self._ask_registry(
+            lambda session: read_mappings(session, API_DATABASE, known, uuids)
+        )
+        found = {row.instance: row.cell or "" for row in mappings if row.cell != cell.uuid}
+        for other in others:
+            # PERF: a cell that hangs is waited for once, and not before each step.
+            if other.uuid in self._silent:
+                continue
+            try:
+                rows = self.lookup(other, uuids).instances
+            except Unreachable:
+                self._silent.add(other.uuid)
+            else:
+                found |= {row.uuid: other.uuid for row in rows if not row.deleted}
+        return found
 
     def close(self) -> None:
         for database in self._databases.values():

@@ -5,7 +5,7 @@ from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from trueup.reconcile.facts import Facts, Instance, Migration
+from trueup.reconcile.facts import ComputeNode, Facts, Instance, Migration
 from trueup.reconcile.sources.nova.contract import (
     CellContents,
     CountInstances,
@@ -78,6 +78,13 @@ class FrozenNova:
         services = tuple(row for row in found.services if row.host == host)
         return CellContents(services=services, heartbeat=found.heartbeat, ahead=found.ahead)
 
+    def compute_nodes(self, cell: NovaCell, uuid: str, name: str = "") -> tuple[ComputeNode, ...]:
+        return tuple(
+            row
+            for row in self.hosts(cell).compute_nodes
+            if row.uuid == uuid or (name and row.node == name)
+        )
+
     def instance_ids(self, cell: NovaCell, wanted: InstanceFilter) -> InstanceIds:
         rows = [
             row
@@ -114,15 +121,17 @@ class FrozenNova:
             and host in (row.source_host, row.target_host)
         )
 
-    def instance_state(self, cell: str, uuid: str) -> InstanceState | None:
-        """The state of an instance as the facts have it; None if it has no row in that cell."""
-        rows = [row for row in self._rows(cell) if row.uuid == uuid]
-        if not rows:
-            return None
-        moves = (row for row in self.facts.migrations if row.instance == uuid)
+    def instance_states(self, cell: str, uuids: Iterable[str]) -> dict[str, InstanceState]:
+        """The states of instances as the facts have them."""
+        wanted = set(uuids)
+        moving = {row.instance for row in self.facts.migrations if row.under_way}
         # A row that was archived besides one that is not tells of an earlier life.
-        row = min(rows, key=lambda one: one.archived)
-        return instance_state(row, moving=any(one.under_way for one in moves))
+        rows = sorted(self._rows(cell), key=lambda row: row.archived, reverse=True)
+        return {
+            row.uuid: instance_state(row, moving=row.uuid in moving)
+            for row in rows
+            if row.uuid in wanted
+        }
 
     def row(self, host: str) -> Mapping[str, Any] | None:
         """As Nova's API: the settings of the compute service of a host."""

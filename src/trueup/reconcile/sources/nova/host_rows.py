@@ -30,7 +30,7 @@ def compute_node(reader: Reader, row: Row, cell: str) -> ComputeNode:
         node=row.hypervisor_hostname or "",
         number=row.id or 0,
         hypervisor=row.hypervisor_type or "",
-        deleted=row.deleted not in (0, None),
+        deleted=reader.flag(row, "deleted"),
         updated_at=reader.moment(row, "updated_at"),
         created_at=reader.moment(row, "created_at"),
     )
@@ -64,13 +64,13 @@ def compute_service(
     return ComputeService(
         cell=cell,
         host=row.host or "",
-        forced_down=bool(row.forced_down),
+        forced_down=reader.flag(row, "forced_down"),
         last_seen=last_seen(reader, row),
         uuid=reader.uuid(row, "uuid"),
-        disabled=bool(row.disabled),
+        disabled=reader.flag(row, "disabled"),
         disabled_reason=row.disabled_reason or "",
-        version=row.version or 0,
-        deleted=row.deleted not in (0, None),
+        version=reader.number(row, "version") or 0,
+        deleted=reader.flag(row, "deleted"),
         down_after=down_after,
     )
 
@@ -127,7 +127,7 @@ def instance_mapping(reader: Reader, row: Row, cells: Mapping[int, str]) -> Inst
         instance=reader.uuid(row, "instance_uuid"),
         cell=None if row.cell_id is None else cells.get(row.cell_id, ""),
         project=row.project_id or "",
-        queued_for_delete=bool(row.queued_for_delete),
+        queued_for_delete=reader.flag(row, "queued_for_delete"),
     )
 
 

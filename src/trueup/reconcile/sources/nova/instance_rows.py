@@ -78,14 +78,14 @@ class InstanceRows:
             # SAFETY: an instance without a state counts as in motion, and is left alone.
             vm_state=row.vm_state if known else None,
             task_state=row.task_state,
-            deleted=known and row.deleted != 0,
-            hidden=bool(row.hidden),
+            deleted=self._instances.flag(row, "deleted"),
+            hidden=self._instances.flag(row, "hidden"),
             updated_at=self._instances.moment(row, "updated_at"),
             deleted_at=self._instances.moment(row, "deleted_at"),
             flavor=flavors.present,
             volume_backed=self._volume_backed(uuid, row),
             created_at=self._instances.moment(row, "created_at"),
-            power_state=row.power_state,
+            power_state=self._instances.number(row, "power_state"),
             image=row.image_ref or None,
             image_properties=image,
             old_flavor=flavors.old,
@@ -202,8 +202,8 @@ def migration(reader: Reader, row: Row, cell: str) -> Migration:
         target_node=row.dest_node,
         created_at=reader.moment(row, "created_at"),
         updated_at=reader.moment(row, "updated_at"),
-        between_cells=bool(row.cross_cell_move),
-        deleted=bool(row.deleted),
+        between_cells=reader.flag(row, "cross_cell_move"),
+        deleted=reader.flag(row, "deleted"),
     )
 
 

@@ -6,9 +6,7 @@ from typing import Any
 
 from sqlalchemy import ColumnElement, TableClause, select
 
-from trueup.reconcile.facts import (
-    RequestSpec,
-)
+from trueup.reconcile.facts import InstanceMapping, RequestSpec
 from trueup.reconcile.sources.columns import Columns
 from trueup.reconcile.sources.database import Row, Session
 from trueup.reconcile.sources.notes import Notes
@@ -28,6 +26,13 @@ def read_registry(
     return _Reading(session, source, uuids).registry(cells)
 
 
+def read_mappings(
+    session: Session, source: str, cells: Mapping[int, str], uuids: Iterable[str]
+) -> tuple[InstanceMapping, ...]:
+    """The instance mappings of these instances. `cells` maps ids of cell mappings to UUIDs."""
+    return _Reading(session, source, uuids).mappings(cells)
+
+
 class _Reading:
     def __init__(self, session: Session, source: str, uuids: Iterable[str] | None) -> None:
         self._session = session
@@ -36,19 +41,13 @@ class _Reading:
         self._wanted = None if uuids is None else sorted(uuids)
 
     def registry(self, cells: Mapping[int, str]) -> Registry:
-        mapped = Reader(tables.instance_mappings.name, self._notes)
         spec = Reader(tables.request_specs.name, self._notes)
         return Registry(
             build_requests=self._read(tables.build_requests, host_rows.build_request),
             host_mappings=self._read(
                 tables.host_mappings, lambda _, row: host_rows.host_mapping(row, cells)
             ),
-            instance_mappings=tuple(
-                mapped.every(
-                    lambda row: host_rows.instance_mapping(mapped, row, cells),
-                    self._of_instances(tables.instance_mappings, tables.instance_mappings.c.id),
-                )
-            ),
+            instance_mappings=self.mappings(cells),
             request_specs=frozenset(
                 spec.every(
                     lambda row: spec.uuid(row, "instance_uuid"),
@@ -65,6 +64,11 @@ class _Reading:
             ),
             noted=self._notes.so_far(self._columns.unsupported),
         )
+
+    def mappings(self, cells: Mapping[int, str]) -> tuple[InstanceMapping, ...]:
+        reader = Reader(tables.instance_mappings.name, self._notes)
+        rows = self._of_instances(tables.instance_mappings, tables.instance_mappings.c.id)
+        return tuple(reader.every(lambda row: host_rows.instance_mapping(reader, row, cells), rows))
 
     def _specs(self) -> tuple[RequestSpec, ...]:
         table = tables.request_spec_texts

@@ -3,7 +3,6 @@
 
 import re
 from collections.abc import Callable, Iterable, Mapping
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from datetime import datetime
 from typing import Any, TypeVar
@@ -22,6 +21,7 @@ from trueup.reconcile.sources.placement import documents
 from trueup.reconcile.sources.placement.contract import SHARING_TRAIT
 from trueup.reconcile.sources.placement.sharing import members_of_sharing, with_sharing
 from trueup.reconcile.sources.placement.usages import unlisted
+from trueup.reconcile.threads import threads
 
 API = "API"
 # PERF: more threads only wait for each other, here and in the service.
@@ -154,5 +154,5 @@ class LedgerApi:
     def _each(self, ask: Callable[[Asked], Found], wanted: Iterable[Asked]) -> dict[Asked, Found]:
         """The answer to each request; several requests are sent at the same time."""
         every = tuple(wanted)
-        with ThreadPoolExecutor(PARALLEL_REQUESTS) as pool:
+        with threads(PARALLEL_REQUESTS) as pool:
             return dict(zip(every, pool.map(ask, every), strict=True))

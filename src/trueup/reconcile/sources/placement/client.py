@@ -6,7 +6,6 @@ database if one is configured, else from the export if the service offers it, el
 """
 
 from collections.abc import Iterable, Mapping
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from dataclasses import replace
 from typing import Any
@@ -38,6 +37,7 @@ from trueup.reconcile.sources.placement.documents import PLACEMENT
 from trueup.reconcile.sources.placement.loaded import LoadedLedger
 from trueup.reconcile.sources.placement.sharing import with_sharing, with_traits
 from trueup.reconcile.sources.placement.usages import unlisted
+from trueup.reconcile.threads import threads
 
 # Consumer generations, which guard every write, came with 1.28 (Rocky).
 NEEDED = 28
@@ -129,7 +129,7 @@ class Placement:
         providers: list[Provider] = []
         consumers: dict[str, dict[str, Mapping[str, int]]] = {}
         faults: list[LedgerFault] = []
-        with ThreadPoolExecutor(PARALLEL_REQUESTS) as pool:
+        with threads(PARALLEL_REQUESTS) as pool:
             contents = pool.map(self._content, [provider.uuid for provider in listed])
             for done, (provider, content) in enumerate(zip(listed, contents, strict=True), 1):
                 progress(done, len(listed))
@@ -191,7 +191,7 @@ class Placement:
     def holdings(self, consumers: Iterable[str]) -> dict[str, Holding]:
         """What each of these consumers holds, with its owner and generation."""
         wanted = tuple(consumers)
-        with ThreadPoolExecutor(PARALLEL_REQUESTS) as pool:
+        with threads(PARALLEL_REQUESTS) as pool:
             return dict(zip(wanted, pool.map(self.holding, wanted), strict=True))
 
     def holding(self, consumer: str) -> Holding:

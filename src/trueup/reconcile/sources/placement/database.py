@@ -16,6 +16,7 @@ from trueup.reconcile.facts import Amounts, LedgerFault, Owner, Provider, within
 from trueup.reconcile.sources.database import Database, Row, Session
 from trueup.reconcile.sources.placement import faults, tables
 from trueup.reconcile.sources.placement.contract import SHARING_TRAIT, Ledger
+from trueup.reconcile.sources.placement.rows import DATABASE as PLACEMENT_DATABASE
 from trueup.reconcile.sources.placement.rows import (
     amounts_of,
     inventories_of,
@@ -36,7 +37,7 @@ class PlacementDatabase:
 
     def __init__(self, url: str) -> None:
         """Raises DatabaseUnusable."""
-        self._database = Database("Placement's database", url)
+        self._database = Database(PLACEMENT_DATABASE, url)
 
     def ledger(self) -> Ledger:
         return self._database.ask(lambda session: _Reading(session).ledger())
@@ -99,13 +100,15 @@ class _Reading:
         rows = list(self._session.every_row(tables.ALL_PROVIDERS, key))
         uuids = {row.id: str(row.uuid) for row in rows}
         ownerless = self._session.rows(tables.CONSUMERLESS_ALLOCATIONS)
+        repeated = self._session.rows(tables.REPEATED_ALLOCATIONS)
         return (
             *(faults.consumerless(ownerless, uuids, self._classes) if ownerless else ()),
+            *(faults.repeated(repeated, uuids, self._classes) if repeated else ()),
             *faults.broken_trees(rows),
             *(
                 fault
-                for name, query in tables.DANGLING_ROWS.items()
-                for fault in faults.dangling(name, self._session.rows(query))
+                for (name, kind), query in tables.DANGLING_ROWS.items()
+                for fault in faults.dangling(name, kind, self._session.rows(query))
             ),
         )
 

@@ -17,8 +17,8 @@ def providers(document: Any) -> list[Provider]:
         return [
             Provider(
                 uuid=row["uuid"],
-                name=row["name"],
-                generation=row["generation"],
+                name=row["name"] or "",
+                generation=row["generation"] or 0,
                 root=row["root_provider_uuid"],
                 parent=row["parent_provider_uuid"],
                 inventories={},

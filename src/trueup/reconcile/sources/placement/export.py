@@ -5,11 +5,12 @@ from collections.abc import Iterable, Mapping
 
 import msgspec
 
-from trueup.reconcile.facts import Inventory, Owner, Provider
+from trueup.reconcile.facts import Inventory, LedgerFault, Owner, Provider
 from trueup.reconcile.sources.errors import Unreachable
 from trueup.reconcile.sources.placement.contract import SHARING_TRAIT, Ledger
 from trueup.reconcile.sources.placement.rows import owner_of
 from trueup.reconcile.sources.placement.sharing import members_of_sharing, with_sharing
+from trueup.reconcile.sources.placement.usages import UNLISTED
 
 EXPORT = "/trueup/export"
 FORM = 1
@@ -27,8 +28,8 @@ class _Inventory(msgspec.Struct):
 
 class _Provider(msgspec.Struct):
     uuid: str
-    name: str
-    generation: int
+    name: str | None
+    generation: int | None
     root_provider_uuid: str
     parent_provider_uuid: str | None
     inventories: dict[str, _Inventory]
@@ -43,17 +44,26 @@ class _Consumer(msgspec.Struct):
     allocations: dict[str, dict[str, int]]
 
 
+class _Unlisted(msgspec.Struct):
+    """How much of a class is used beyond what the consumers of the export hold."""
+
+    provider: str
+    resource_class: str
+    amount: int
+
+
 class _End(msgspec.Struct):
     providers: int
     consumers: int
 
 
 class _Line(msgspec.Struct):
-    """Exactly one of the fields is set."""
+    """Exactly one of the fields is set; none in a line that a newer service adds."""
 
     trueup_export: int | None = None
     provider: _Provider | None = None
     consumer: _Consumer | None = None
+    unlisted: _Unlisted | None = None
     end: _End | None = None
 
 
@@ -63,6 +73,7 @@ def read(lines: Iterable[bytes]) -> Ledger:
     rows: dict[str, _Provider] = {}
     consumers: dict[str, Mapping[str, Mapping[str, int]]] = {}
     owners: dict[str, Owner] = {}
+    faults: list[LedgerFault] = []
     end = None
     try:
         for line in lines:
@@ -74,6 +85,8 @@ def read(lines: Iterable[bytes]) -> Ledger:
                 )
             elif found.provider is not None:
                 rows[found.provider.uuid] = found.provider
+            elif found.unlisted is not None:
+                faults.append(_fault(found.unlisted))
             elif found.trueup_export not in (None, FORM):
                 raise Unreachable("Placement", f"its export has form {found.trueup_export}")
             else:
@@ -82,7 +95,11 @@ def read(lines: Iterable[bytes]) -> Ledger:
         raise Unreachable("Placement", f"its export is not one: {error}") from error
     if end is None or (end.providers, end.consumers) != (len(rows), len(consumers)):
         raise Unreachable("Placement", "its export ended early")
-    return Ledger(_providers(rows), consumers, EXPORTED, owners=owners)
+    return Ledger(_providers(rows), consumers, EXPORTED, tuple(faults), owners)
+
+
+def _fault(row: _Unlisted) -> LedgerFault:
+    return LedgerFault("consumerless", row.provider, UNLISTED, row.resource_class, row.amount)
 
 
 def _providers(rows: Mapping[str, _Provider]) -> dict[str, Provider]:
@@ -94,8 +111,8 @@ def _providers(rows: Mapping[str, _Provider]) -> dict[str, Provider]:
 def _provider(row: _Provider) -> Provider:
     return Provider(
         uuid=row.uuid,
-        name=row.name,
-        generation=row.generation,
+        name=row.name or "",
+        generation=row.generation or 0,
         root=row.root_provider_uuid,
         parent=row.parent_provider_uuid,
         inventories={

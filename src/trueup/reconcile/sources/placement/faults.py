@@ -22,6 +22,26 @@ def consumerless(
         yield LedgerFault("consumerless", uuid, what, name, amount)
 
 
+def repeated(
+    rows: Iterable[Row], uuids: Mapping[int, str], classes: Mapping[int, str]
+) -> Iterator[LedgerFault]:
+    """What several rows of one consumer, provider and class hold beyond the row that is listed.
+
+    Placement's requests show the last of them, and its usages count all.
+    """
+    total: Counter[tuple[str, str]] = Counter()
+    held: dict[tuple[str, str, str], int] = {}
+    for row in sorted(rows, key=lambda one: one.id):
+        if uuid := uuids.get(row.resource_provider_id):
+            name = classes.get(row.resource_class_id, str(row.resource_class_id))
+            key = (row.consumer_id, uuid, name)
+            total[uuid, name] += held.get(key, 0)
+            held[key] = row.used
+    for (uuid, name), amount in sorted(total.items()):
+        what = "allocations of one consumer in several rows, of which Placement lists one"
+        yield LedgerFault("consumerless", uuid, what, name, amount)
+
+
 def broken_trees(rows: Iterable[Row]) -> Iterator[LedgerFault]:
     """Providers whose parent does not exist, or whose root is not the top of their tree."""
     every = {row.id: row for row in rows}
@@ -30,11 +50,14 @@ def broken_trees(rows: Iterable[Row]) -> Iterator[LedgerFault]:
             yield LedgerFault("tree", str(row.uuid), f"{row.name}: {what}")
 
 
-def dangling(table: str, rows: Iterable[Row]) -> Iterator[LedgerFault]:
-    """Rows of a table that belong to providers that do not exist, by the number of the provider."""
-    for number, count in sorted(Counter(row.resource_provider_id for row in rows).items()):
-        what = f"rows of {table} refer to provider number {number}, which does not exist"
-        yield LedgerFault("dangling", f"{table} {number}", what, amount=count)
+def dangling(table: str, kind: str, rows: Iterable[Row]) -> Iterator[LedgerFault]:
+    """Rows of a table that refer to providers or resource classes (`kind`) that do not exist, by
+    the number of what they refer to."""
+    counts = Counter(str(row.number) for row in rows)
+    for number, count in sorted(counts.items()):
+        what = f"rows of {table} refer to {kind} number {number}, which does not exist"
+        subject = f"{table} {number}" if kind == "provider" else f"{table} {kind} {number}"
+        yield LedgerFault("dangling", subject, what, amount=count)
 
 
 def _broken(row: Row, every: Mapping[int, Row]) -> str:

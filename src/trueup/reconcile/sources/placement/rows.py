@@ -6,7 +6,9 @@ from functools import lru_cache
 
 from trueup.reconcile.facts import Inventory, Owner, Provider
 from trueup.reconcile.sources.database import Row
+from trueup.reconcile.sources.errors import Unreachable
 
+DATABASE = "Placement's database"
 _NO_INVENTORIES: Mapping[str, Inventory] = {}
 
 
@@ -19,8 +21,9 @@ def provider_of(
     """A provider from a row of EVERY_PROVIDER, its inventories and its traits."""
     return Provider(
         uuid=str(row.uuid),
-        name=row.name,
-        generation=row.generation,
+        # Placement writes both; its tables allow NULL.
+        name=row.name or "",
+        generation=row.generation or 0,
         root=row.root,
         parent=row.parent,
         inventories=inventories,
@@ -32,19 +35,22 @@ def provider_of(
 def inventories_of(
     rows: Iterable[Row], classes: Mapping[int, str]
 ) -> dict[int, dict[str, Inventory]]:
-    """Inventories, by id of the provider and name of the resource class."""
+    """Inventories, by id of the provider and name of the resource class.
+
+    Rows of a class that does not exist are left out; `faults.dangling` names them. Raises
+    Unreachable if an amount is no number.
+    """
     inventories: dict[int, dict[str, Inventory]] = {}
     for row in rows:
-        inventories.setdefault(row.resource_provider_id, {})[classes[row.resource_class_id]] = (
-            Inventory(
-                total=row.total,
-                reserved=row.reserved,
-                allocation_ratio=float(row.allocation_ratio),
-                min_unit=row.min_unit,
-                max_unit=row.max_unit,
-                step_size=row.step_size,
+        if name := classes.get(row.resource_class_id):
+            inventories.setdefault(row.resource_provider_id, {})[name] = Inventory(
+                total=_whole(row, "total", "inventories"),
+                reserved=_whole(row, "reserved", "inventories"),
+                allocation_ratio=_ratio(row),
+                min_unit=_whole(row, "min_unit", "inventories"),
+                max_unit=_whole(row, "max_unit", "inventories"),
+                step_size=_whole(row, "step_size", "inventories"),
             )
-        )
     return inventories
 
 
@@ -76,10 +82,33 @@ def owner_of(project: str | None, user: str | None) -> Owner:
 def amounts_of(
     rows: Iterable[Row], uuids: Mapping[int, str], classes: Mapping[int, str]
 ) -> dict[str, dict[str, dict[str, int]]]:
-    """The amounts of each consumer. `providers` maps a provider's id to its UUID."""
+    """The amounts of each consumer. `uuids` maps a provider's id to its UUID.
+
+    Rows of a provider or class that does not exist are left out. Raises Unreachable if an amount
+    is no number.
+    """
     consumers: dict[str, dict[str, dict[str, int]]] = {}
     for row in rows:
-        if uuid := uuids.get(row.resource_provider_id):
-            held = consumers.setdefault(row.consumer_id, {}).setdefault(uuid, {})
-            held[classes[row.resource_class_id]] = row.used
+        uuid, name = uuids.get(row.resource_provider_id), classes.get(row.resource_class_id)
+        if uuid and name:
+            used = row.used if type(row.used) is int else _whole(row, "used", "allocations")
+            consumers.setdefault(row.consumer_id, {}).setdefault(uuid, {})[name] = used
     return consumers
+
+
+def _whole(row: Row, column: str, table: str) -> int:
+    """SAFETY: SQLite stores text in a column of integers; what is held is then not known."""
+    value = getattr(row, column)
+    if isinstance(value, int):
+        return value
+    raise Unreachable(
+        DATABASE, f"row {row.id} of {table}: {column} is {value!r}, which is no whole number"
+    )
+
+
+def _ratio(row: Row) -> float:
+    try:
+        return float(row.allocation_ratio)
+    except (ValueError, TypeError) as error:
+        reason = f"row {row.id} of inventories: allocation_ratio is no number ({error})"
+        raise Unreachable(DATABASE, reason) from error

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Placement's tables, and queries that leave out the same rows as Placement's API."""
 
-from sqlalchemy import DateTime, Float, Select, column, func, select, table
+from sqlalchemy import DateTime, Float, Select, and_, column, func, select, table
 
 from trueup.reconcile.sources.placement.contract import SHARING_TRAIT
 
@@ -80,10 +80,34 @@ CONSUMERLESS_ALLOCATIONS = (
     .outerjoin_from(allocations, consumers, consumers.c.uuid == allocations.c.consumer_id)
     .where(consumers.c.uuid.is_(None))
 )
-# By table: rows that belong to a provider that does not exist.
+_KEY = (
+    allocations.c.consumer_id,
+    allocations.c.resource_provider_id,
+    allocations.c.resource_class_id,
+)
+_several = select(*_KEY).group_by(*_KEY).having(func.count() > 1).subquery()
+# Rows of consumers that hold a class of a provider in several of them.
+REPEATED_ALLOCATIONS = (
+    select(allocations)
+    .join_from(
+        allocations,
+        _several,
+        and_(*(column == _several.c[column.name] for column in _KEY)),
+    )
+    .join(consumers, consumers.c.uuid == allocations.c.consumer_id)
+)
+# By table and kind: rows that refer to a provider, or to a resource class, that does not exist.
 DANGLING_ROWS = {
-    one.name: select(one.c.resource_provider_id)
-    .outerjoin_from(one, providers, providers.c.id == one.c.resource_provider_id)
-    .where(providers.c.id.is_(None))
-    for one in (allocations, inventories, provider_traits, provider_aggregates)
+    **{
+        (one.name, "provider"): select(one.c.resource_provider_id.label("number"))
+        .outerjoin_from(one, providers, providers.c.id == one.c.resource_provider_id)
+        .where(providers.c.id.is_(None))
+        for one in (allocations, inventories, provider_traits, provider_aggregates)
+    },
+    **{
+        (one.name, "resource class"): select(one.c.resource_class_id.label("number"))
+        .outerjoin_from(one, resource_classes, resource_classes.c.id == one.c.resource_class_id)
+        .where(resource_classes.c.id.is_(None))
+        for one in (allocations, inventories)
+    },
 }

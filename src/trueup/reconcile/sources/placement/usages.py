@@ -12,6 +12,7 @@ from typing import Any
 from trueup.reconcile.facts import Amounts, LedgerFault
 from trueup.reconcile.sources.placement import documents
 
+UNLISTED = "usage that no listed allocation explains"
 # How often both are read again, when an allocation was written between the two requests.
 _ATTEMPTS = 3
 
@@ -42,9 +43,8 @@ def _faults(provider: str, used: dict[str, int], by_consumer: Amounts) -> tuple[
     listed = Counter[str]()
     for held in by_consumer.values():
         listed.update(held)
-    what = "usage that no listed allocation explains"
     return tuple(
-        LedgerFault("consumerless", provider, what, name, amount - listed[name])
+        LedgerFault("consumerless", provider, UNLISTED, name, amount - listed[name])
         for name, amount in sorted(used.items())
         if amount > listed[name]
     )
