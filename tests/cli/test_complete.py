@@ -36,6 +36,9 @@ def offered(*words: str) -> set[str]:
         (["plan", "s"], {"show"}),
         (["snapshot", ""], {"save", "show"}),
         (["audit", "--severity", ""], {"critical", "high", "medium", "low"}),
+        (["apply", "pypro"], {"pyproject.toml"}),
+        (["audit", "--from", "pypro"], {"pyproject.toml"}),
+        (["journal", "--state-dir", "sr"], {"src"}),
     ],
 )
 def test_bash_offers_commands_options_and_values(words, some):

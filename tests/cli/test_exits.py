@@ -98,6 +98,8 @@ def test_every_error_is_explained_in_one_line_with_what_it_knows(kind):
         (errors.DatabaseUnusable("cell1", "no driver"), 2, "extras 'mysql', 'postgresql'"),
         (plan_file.PlanEdited("f"), 2, "trueup plan --out FILE"),
         (plan.LimitExceeded(30, 25), 6, "--limit 30"),
+        (plan.PlanForeign(("a", "b"), ("a", "c")), 2, "Name the right nova.conf"),
+        (plan.PlanForeign(("a", "b"), ("cells-that-are-down", "nova-api")), 2, "the same options"),
         (journals.RunBusy("r"), 2, "Wait"),
         (journals.RunUnknown("r", "d"), 2, "trueup journal"),
         (journal.JournalDamaged("f", 3, "bad"), 2, "line 3 of f"),

@@ -58,6 +58,7 @@ def test_only_what_a_first_look_had_too_is_planned(small, nova_conf, tmp_path):
     ran = trueup("plan", "--first", look, "--interval", 0.01, "-f", "json")
     assert consumers(ran) == {one.consumer_uuid for one in small.planted.values()} - {gone}
     assert "4 findings" in ran.err, "the second look has the new one"
+    assert "1 finding without a step: the first observation does not have the same" in ran.err
 
 
 def test_a_first_look_of_long_ago_is_not_waited_for(nova_conf, tmp_path, monkeypatch):

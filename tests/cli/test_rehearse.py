@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """`trueup rehearse` reads the cloud, and writes to a copy only."""
 
+import pytest
+
 from tests.cli.running import trueup
 from trueup.reconcile.plan_file import load
 
@@ -31,3 +33,31 @@ def test_a_ledger_that_cannot_be_copied_is_said(small, plan_file):
     assert ran.code == 5
     assert "the ledger cannot be copied for a rehearsal: an empty Placement refuses" in ran.err
     assert "refuses allocations " in ran.err
+
+
+@pytest.mark.parametrize("amount", [0, -3])
+def test_a_ledger_with_an_amount_below_one_is_rehearsed_as_it_is(
+    small, nova_conf, tmp_path, amount
+):
+    """Somebody has changed a row by hand: over its API Placement takes no such amount."""
+    consumer = small.consumer("wrong-provider")
+    small.sql(
+        "placement",
+        "UPDATE allocations SET used = ? WHERE consumer_id = ? AND resource_class_id = 0",
+        amount,
+        consumer,
+    )
+    path = tmp_path / "plan.json"
+    planned = trueup("plan", "--interval", 0.01, "--out", path)
+    assert planned.code == 3
+    number = 1 + [step.consumers for step in load(path).steps].index((consumer,))
+    assert f"Step {number} cannot be taken back: {consumer} holds VCPU={amount} of " in planned.err
+    ran = trueup("rehearse", path, "-f", "json")
+    assert ran.code == 0, ran.out + ran.err
+    assert trueup("apply", path).code == 0
+    undone = trueup("undo", load(path).id, "-f", "json")
+    assert undone.code == 4
+    [refused] = [row for row in undone.json() if row["Result"] == "refused"]
+    assert refused["Subject"] == consumer
+    assert f"VCPU={amount}" in refused["Reason"]
+    assert "takes no amount below 1" in refused["Reason"]

@@ -88,7 +88,7 @@ def test_both_answer_the_same(both, log):
     assert found["different"] == []
     assert (ran.code, found["reads"], found["same"]) == (ExitCode.CLEAN, 26, 26)
     assert {one["route"] for one in found["timings"]} >= {"/allocation_candidates", "all"}
-    assert "27 reads in the log, 26 of them different; 1 writes are left out." in ran.err
+    assert "27 reads in the log, 26 of them distinct; 1 write left out." in ran.err
 
 
 def test_a_difference_is_told_and_ends_with_3(both, log, tmp_path):
@@ -116,7 +116,7 @@ def test_a_table_has_a_row_for_each_difference(both, log, tmp_path):
             Both(both.upstream, other.url, url), "--from-log", log, "-f", "value", "--limit", 3
         )
     assert f"/resource_providers/{UUID(1)} 1.39 status 200 404" in ran.out
-    assert "3 reads: 0 the same, 0 the same when asked again, 3 different" in ran.err
+    assert "3 distinct reads: 0 the same, 0 the same when asked again, 3 different" in ran.err
 
 
 def test_refused_credentials_are_not_taken_for_equal_answers(both, log, monkeypatch):
@@ -152,14 +152,15 @@ def test_options_that_make_no_sense_are_refused(both, words, says):
     assert says in ran.err
 
 
-def test_reads_through_a_mirror_are_compared(both):
+@pytest.mark.parametrize(("option", "host"), [("{}", "127.0.0.1"), ("[::1]:{}", "::1")])
+def test_reads_through_a_mirror_are_compared(both, option, host):
     port = free_port()
     statuses: queue.Queue[int] = queue.Queue()
 
     def ask(path: str) -> None:
         while True:
             try:
-                with closing(http.client.HTTPConnection("127.0.0.1", port, timeout=30)) as to:
+                with closing(http.client.HTTPConnection(host, port, timeout=30)) as to:
                     headers = {
                         "X-Auth-Token": "admin",
                         "OpenStack-API-Version": "placement 1.39",
@@ -173,7 +174,7 @@ def test_reads_through_a_mirror_are_compared(both):
     asking = [threading.Thread(target=ask, args=(path,)) for path in PATHS[:3]]
     for one in asking:
         one.start()
-    ran = shadow(both, "--mirror", port, "--limit", "3", "-f", "json")
+    ran = shadow(both, "--mirror", option.format(port), "--limit", "3", "-f", "json")
     for one in asking:
         one.join()
     assert sorted(statuses.queue) == [200, 200, 200]

@@ -45,6 +45,18 @@ def test_a_name_that_nothing_knows_is_one_line(nova_conf, option, kind):
     assert f"neither Nova nor Placement has the {kind} 'nowhere'" in ran.err
 
 
+def test_a_selection_that_matches_nothing_says_so(small, nova_conf, tmp_path):
+    consumer = small.consumer("missing-allocation")
+    nothing = "matches no instance, consumer or provider: nothing is judged"
+    trueup("snapshot", "save", tmp_path / "s")
+    for words in (["--project", "nowhere"], ["--instance", consumer, "--project", "nowhere"]):
+        for command in (["audit"], ["audit", "--from", tmp_path / "s"], ["plan"]):
+            ran = trueup(*command, *words)
+            assert (ran.code, nothing in ran.err) == (0, True), (command, words)
+    assert nothing not in trueup("audit", "--instance", consumer).err
+    assert nothing not in trueup("audit").err
+
+
 def test_a_cell_may_be_named_with_its_database(small, nova_conf):
     small.sql("nova_api", "UPDATE cell_mappings SET database_connection = 'sqlite:////nowhere'")
     urls = [

@@ -1,12 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
 """`trueup undo` takes a run back."""
 
+from dataclasses import replace
+
 import pytest
 
 from tests.cli.running import trueup
 from trueup.reconcile.journal import Origin
-from trueup.reconcile.journals import applying
+from trueup.reconcile.journals import applying, reopened
 from trueup.reconcile.plan_file import load
+from trueup.reconcile.undo import inverse
 
 
 @pytest.fixture
@@ -49,6 +52,7 @@ def test_what_changed_since_is_refused_by_name(small, run):
     [refused] = [row for row in ran.json() if row["Result"] == "refused"]
     assert refused["Subject"] == released
     assert refused["Reason"].startswith("its allocations are not what they were")
+    assert "PLAN" not in ran.err, "an undo has no plan to make anew"
 
 
 def test_the_limit_is_for_undo_too(small, run):
@@ -85,6 +89,53 @@ def test_a_write_that_may_still_come_is_told(small, plan_file, state):
     with applying(plan, state, Origin()) as journal:
         journal.intend(plan.steps[0])
     ran = trueup("undo", plan.id)
-    assert ran.code == 0
+    assert ran.code == 4
     assert f"Step {plan.steps[0].id} was about to be written" in ran.err
     assert f"run 'trueup undo {plan.id}' again" in ran.err
+    assert f"Nothing of run {plan.id} is in place so far; nothing is written." in ran.err
+
+
+def test_what_may_still_come_counts_beside_what_was_taken_back(small, plan_file, state):
+    plan = load(plan_file)
+    first, second, *_ = plan.steps
+    with applying(plan, state, Origin()) as journal:
+        for step in (first, second):
+            journal.intend(step)
+    small.write(first)
+    ran = trueup("undo", plan.id, "-f", "json")
+    assert [row["Result"] for row in ran.json()] == ["done"]
+    assert ran.code == 4
+    assert f"Step {second.id} was about to be written" in ran.err
+
+
+def test_what_an_earlier_undo_may_still_take_back_is_told(run, state):
+    """That undo was killed between its intent and its write; this one is of another step."""
+    with reopened(run, state) as original:
+        back = inverse(original)
+    [one, another, *_] = back.steps
+    with applying(back, state, Origin()) as journal:
+        journal.intend(one)
+    ran = trueup("undo", run, "--step", another.id)
+    assert ran.code == 4
+    assert f"Step {one.id} was about to be taken back by run {journal.run}" in ran.err
+    assert f"run 'trueup undo {run}' again in two minutes" in ran.err
+    ran = trueup("undo", run)
+    assert ran.code == 0, "what it takes back now, that undo no longer can"
+
+
+def test_what_may_be_somebody_elses_work_is_left_in_place_and_told(small, plan_file, state):
+    before, plan = small.ledger(), load(plan_file)
+    first, *_ = plan.steps
+    trueup("apply", plan_file)
+    with reopened(plan.id, state) as journal:
+        journal.record(replace(journal.outcome_of(first), contested=True))
+    ran = trueup("undo", plan.id, "-f", "json")
+    assert ran.code == 4
+    assert [row["Result"] for row in ran.json()] == ["done"] * 3
+    assert f"Step {first.id} is left in place: it may be somebody else's work." in ran.err
+    ran = trueup("undo", plan.id)
+    assert ran.code == 4
+    assert f"Nothing else of run {plan.id} is in place; nothing is written." in ran.err
+    assert trueup("undo", plan.id, "--step", first.id).code == 0
+    assert small.ledger() == before
+    assert trueup("undo", plan.id).code == 0

@@ -21,6 +21,11 @@ from trueup.cli.usage import no_such_command
             "defects [options] [NAME]",
             "argument NAME: there is no 'orphaned-alocation'. Did you mean orphaned-allocation?",
         ),
+        (
+            "nova-manage placement audit --config-file nova.conf",
+            "nova-manage [options] placement ...",
+            "the option --config-file belongs before the word 'placement'.",
+        ),
     ],
 )
 def test_an_error_is_the_short_usage_and_a_sentence(words, usage, sentence, capsys):

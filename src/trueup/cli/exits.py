@@ -25,6 +25,7 @@ from trueup.reconcile.collect import selection
 from trueup.reconcile.report import story_subjects
 from trueup.reconcile.runbooks import ghosts, rebuild
 from trueup.reconcile.sources import errors as cloud
+from trueup.reconcile.sources.nova.contract import API_CELL
 from trueup.reconcile.watch import errors as watch
 from trueup.web import errors as web
 
@@ -36,6 +37,21 @@ def _name_a_file(project: str) -> str:
     return (
         "Name the nova.conf that nova-api or nova-conductor uses with --nova-conf "
         "(for 'trueup nova-manage': with --config-file). A command with --nova-api needs none."
+    )
+
+
+def _of_another_cloud(refused: plan.PlanForeign) -> str:
+    """Why a plan does not fit: it is for other cells, or Nova was read in another way."""
+    planned, found = ({API_CELL} <= {*cells} for cells in (refused.planned, refused.found))
+    if planned != found:
+        ways = {True: "over its API", False: "from its databases"}
+        return (
+            f"the plan was made of what was read of Nova {ways[planned]}, and Nova is read now "
+            f"{ways[found]}. Name the cloud with the same options as for 'trueup plan'."
+        )
+    return (
+        f"the plan is for another cloud: its cells are {', '.join(refused.planned)}, "
+        f"and this cloud has {', '.join(refused.found)}. Name the right nova.conf with --nova-conf."
     )
 
 
@@ -261,7 +277,16 @@ _WORDS: dict[type[Exception], tuple[ExitCode, Callable[[Any], str]]] = {
         ExitCode.SOME_REFUSED,
         lambda e: (
             f"Placement refused {e.part}: {e.reason}. What came before it is written; "
-            "empty that Placement before you import again."
+            "an import of the same file continues after it, or empty that Placement."
+        ),
+    ),
+    ledger_copy.AmountBelowOne: (
+        ExitCode.USAGE,
+        lambda e: (
+            f"the file cannot be written: consumer {e.consumer} holds "
+            f"{e.resource_class}={e.amount} of {e.provider}, and Placement takes no amount "
+            "below 1. Nothing is written. "
+            "Repair the ledger it was exported from, then export it again."
         ),
     ),
     ledger_copy.CopyDiffers: (
@@ -271,13 +296,6 @@ _WORDS: dict[type[Exception], tuple[ExitCode, Callable[[Any], str]]] = {
             "writes to it. Stop that service, empty this Placement, and import again."
         ),
     ),
-    rehearse.NotRehearsable: (
-        ExitCode.USAGE,
-        lambda e: (
-            f"step {e.step} changes a {e.target}, which a rehearsal has no copy of. "
-            "Read that step with 'trueup plan show'."
-        ),
-    ),
     rehearse.LedgerNotRehearsable: (
         ExitCode.INCOMPLETE,
         lambda e: (
@@ -285,13 +303,7 @@ _WORDS: dict[type[Exception], tuple[ExitCode, Callable[[Any], str]]] = {
             f"{e.reason} Nothing is rehearsed. Read the plan with 'trueup plan show'."
         ),
     ),
-    plan.PlanForeign: (
-        ExitCode.USAGE,
-        lambda e: (
-            f"the plan is for another cloud: its cells are {', '.join(e.planned)}, "
-            f"and this cloud has {', '.join(e.found)}. Name the right nova.conf with --nova-conf."
-        ),
-    ),
+    plan.PlanForeign: (ExitCode.USAGE, _of_another_cloud),
     plan.LimitExceeded: (
         ExitCode.LIMIT_EXCEEDED,
         lambda e: (

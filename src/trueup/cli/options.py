@@ -115,6 +115,11 @@ def host_and_port(option: str, text: str, example: str) -> tuple[str, int]:
     return host.strip("[]"), int(port)
 
 
+def origin_of(host: str, port: int) -> str:
+    """The URL of what listens at an address; one of IPv6 gets brackets."""
+    return f"http://{f'[{host}]' if ':' in host else host}:{port}"
+
+
 def refuse_columns(asked: Iterable[str], columns: Sequence[str]) -> None:
     """Raise OptionRefused for a column that a table does not have."""
     unknown = [name for name in asked if name not in columns]

@@ -9,11 +9,12 @@ from dataclasses import dataclass
 
 from trueup.cli.progress import Report, say
 from trueup.exit_codes import ExitCode
+from trueup.reconcile.changes import not_restorable
 from trueup.reconcile.findings import counted
 from trueup.reconcile.journal import Journal, StepOutcome
 from trueup.reconcile.pace import Pace
 from trueup.reconcile.plan import Plan
-from trueup.reconcile.runs import INTERVAL_SECONDS, Run
+from trueup.reconcile.runs import INTERVAL_SECONDS, OpenStep, Run
 from trueup.reconcile.sources.cloud import Cloud
 
 # A plan that is older is refused, or made anew.
@@ -25,7 +26,19 @@ class NotAgreed(Exception):
     """The operator was asked, and did not say yes."""
 
 
-def follow(run: Run, report: Report) -> list[StepOutcome]:
+@dataclass(frozen=True, slots=True)
+class Again:
+    """What to do, in words, about steps that a run did not come to, and about refused ones."""
+
+    stopped: str
+    refused: str
+
+
+OF_A_PLAN = Again("apply the same plan again", "trueup apply PLAN --replan, or make a new plan")
+OF_A_COMMAND = Again("give the same command again", "give the same command again")
+
+
+def follow(run: Run, report: Report, again: Again = OF_A_PLAN) -> list[StepOutcome]:
     """All outcomes of a run. If the run stops early, what it did is printed before the error."""
     outcomes: list[StepOutcome] = []
     if run.finished and run.name:
@@ -35,14 +48,17 @@ def follow(run: Run, report: Report) -> list[StepOutcome]:
             outcomes.append(outcome)
             report("steps", len(outcomes), run.steps)
     except BaseException:
-        say(f"Run {run.name} stopped at step {min(len(outcomes) + 1, run.steps)} of {run.steps}.")
-        conclude(run, run.attempted())
-        say("To continue it: apply the same plan again.")
+        attempted = run.attempted()
+        say(f"Run {run.name} stopped: {len(attempted)} of {counted(run.steps, 'step')} attempted.")
+        conclude(run, attempted, again=again)
+        say(f"To continue it: {again.stopped}.")
         raise
     return outcomes
 
 
-def conclude(run: Run, outcomes: Sequence[StepOutcome], permanent: str = "") -> ExitCode:
+def conclude(
+    run: Run, outcomes: Sequence[StepOutcome], permanent: str = "", again: Again = OF_A_PLAN
+) -> ExitCode:
     """Say how many steps ended in which way, and how to take them back.
 
     `permanent` says what cannot be taken back once every step is done.
@@ -56,14 +72,49 @@ def conclude(run: Run, outcomes: Sequence[StepOutcome], permanent: str = "") -> 
     if results["unknown"]:
         say(
             "Unknown: the write was not answered, and may have been made or still come. "
-            "Apply the plan again, or undo the run, to find out which."
+            f"To find out which: {again.stopped}, or take the run back."
+        )
+    if contested := sum(1 for _, outcome in outcomes if outcome.contested):
+        say(
+            f"{counted(contested, 'step')} may be somebody else's work; the reason says why. An "
+            "undo of this run leaves such a step in place, unless --step names it."
         )
     every = results["done"] == len(outcomes)
     if (results["done"] or results["unknown"]) and not (every and permanent):
         say(f"To take it back: trueup undo {run.name}")
     if results["refused"]:
-        say("To plan refused steps again: trueup apply PLAN --replan, or make a new plan.")
+        say(f"To try refused steps again: {again.refused}.")
     return ExitCode.CLEAN if every else ExitCode.SOME_REFUSED
+
+
+def tell_unsettled(steps: Sequence[OpenStep]) -> bool:
+    """Say which steps of an earlier run may still be written; whether there are any."""
+    for step in steps:
+        say(
+            f"Step {step.id} was about to be written when run {step.run} ended. It is not written "
+            "so far, but may still be: give the same command again in two minutes."
+        )
+    return bool(steps)
+
+
+def tell_open(undo: Run, undone: str) -> None:
+    """Say which steps of an undone run, or of earlier undos of it, may still be written.
+
+    And which it leaves in place, because they may be somebody else's work.
+    """
+    for step in undo.open:
+        what, past = "written", f"when run {step.run} ended"
+        if step.takes_back:
+            what, past = "taken back", f"by run {step.run} when that ended"
+        say(
+            f"Step {step.id} was about to be {what} {past}. It is not {what} so far, but may "
+            f"still be: run 'trueup undo {undone}' again in two minutes."
+        )
+    for one in undo.left_in_place:
+        say(
+            f"Step {one.id} is left in place: it may be somebody else's work. To take it back all "
+            f"the same: trueup undo {undone} --step {one.id}"
+        )
 
 
 def code_of(outcomes: Iterable[StepOutcome]) -> ExitCode:
@@ -132,7 +183,7 @@ def ask(arguments: argparse.Namespace, plan: Plan, cloud: Cloud) -> None:
 
 def ask_undo(arguments: argparse.Namespace, journal: Journal) -> None:
     """Ask once, at a terminal, whether a run is to be taken back. Raises NotAgreed."""
-    steps = arguments.step or [step.id for step, _ in journal.in_place]
+    steps = arguments.step or [one for one in journal.in_place if not one[1].contested]
     _ask(arguments, f"Take back {counted(len(steps), 'step')} of run {journal.run}?")
 
 
@@ -146,6 +197,9 @@ def tell_plan(plan: Plan) -> None:
     say(f"{counted(len(plan.steps), 'step')} for {counted(len(plan.findings), 'finding')}.")
     for one in plan.declined:
         say(f"No step for {one.finding.id}: {one.reason}.")
+    for number, step in enumerate(plan.steps, 1):
+        if reason := not_restorable(step):
+            say(f"Step {number} cannot be taken back: {reason}.")
 
 
 def _ask(arguments: argparse.Namespace, question: str) -> None:

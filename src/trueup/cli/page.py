@@ -9,7 +9,13 @@ from threading import Event
 
 from cliff.command import Command
 
-from trueup.cli.options import OptionRefused, add_placement_options, host_and_port, placement_words
+from trueup.cli.options import (
+    OptionRefused,
+    add_placement_options,
+    host_and_port,
+    origin_of,
+    placement_words,
+)
 from trueup.cli.progress import complain, say
 from trueup.cli.usage import with_short_errors
 from trueup.exit_codes import ExitCode, table
@@ -24,8 +30,8 @@ LISTEN = "127.0.0.1:8779"
 class PageCommand(Command):
     """Show a ledger in a browser: trees and usage, search, providers, consumers, why no host.
 
-    It reads Placement's database at each request, and writes nothing. It asks nobody who they
-    are, and therefore listens on the loopback interface only.
+    It reads Placement's database at each request, and writes nothing. It has no
+    authentication, and therefore listens on the loopback interface only.
     """
 
     def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
@@ -76,7 +82,7 @@ class PageCommand(Command):
         words = placement_words(arguments)
         at = ListenAt(host, port, arguments.insecure)
         with _until_stopped() as stop, serving(words, arguments.database, at) as served:
-            say(f"Serving http://{host if ':' not in host else f'[{host}]'}:{served}/")
+            say(f"Serving {origin_of(host, served)}/")
             stop.wait()
         return ExitCode.CLEAN
 

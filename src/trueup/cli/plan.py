@@ -8,10 +8,11 @@ from pathlib import Path
 from trueup.cli.judging import add_audit_options, audit_options, summarize, verdict
 from trueup.cli.outcomes import add_interval_option, tell_plan
 from trueup.cli.progress import progress, say, wait
-from trueup.cli.sources import FactsVerb, add_from_option, kept_facts, selection
+from trueup.cli.sources import FactsVerb, add_from_option, kept_facts, selection, tell_empty
 from trueup.reconcile.audit import Audit
 from trueup.reconcile.audit_file import load
 from trueup.reconcile.files import refuse_unwritable
+from trueup.reconcile.findings import counted
 from trueup.reconcile.observation import FirstObservationMissing, refuse_interval
 from trueup.reconcile.plan import Plan
 from trueup.reconcile.plan_file import save
@@ -51,9 +52,11 @@ class PlanCommand(FactsVerb):
             else self._plan(arguments, first, interval)
         )
         summarize(planned.second.audit)
+        tell_empty(planned.second.facts, selection(arguments))
         if arguments.out:
             save(planned.plan, arguments.out)
         _warn_of_short(interval, planned)
+        _tell_unconfirmed(planned)
         _announce(planned.plan, arguments.out)
         self.exit_code = verdict(planned.second.audit, bool(planned.plan.steps))
         return plan_table(planned.plan, planned.second.facts.provider_names)
@@ -89,6 +92,18 @@ def _warn_of_short(interval: timedelta, planned: Planned) -> None:
             f"The observations may be only {interval.total_seconds():g} s apart, and Nova's "
             f"service_down_time is {down_after.total_seconds():g} s: a database replica that "
             "stopped less than that ago cannot be told from one that is up to date."
+        )
+
+
+def _tell_unconfirmed(planned: Planned) -> None:
+    """Say how many findings of the second observation the first one does not have."""
+    known = {row.id for row in planned.plan.findings}
+    known |= {one.finding.id for one in planned.plan.declined}
+    new = [row for row in planned.second.audit.findings if row.id not in known]
+    if new:
+        say(
+            f"{counted(len(new), 'finding')} without a step: the first observation does not have "
+            "the same. Plan again; both observations must be of one cloud, read in the same way."
         )
 
 

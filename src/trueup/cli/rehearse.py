@@ -9,11 +9,17 @@ from trueup.cli.judging import add_audit_options, audit_options
 from trueup.cli.progress import progress, say
 from trueup.cli.verb import CloudVerb
 from trueup.exit_codes import ExitCode
-from trueup.lab.embedded import embedded_placement
+from trueup.lab.embedded import embedded_placement, set_amounts
 from trueup.reconcile import ledger_copy
 from trueup.reconcile.collect import collect
 from trueup.reconcile.findings import counted
-from trueup.reconcile.ledger_copy import CopyRefused, LedgerCopy, Progress
+from trueup.reconcile.ledger_copy import (
+    CopyRefused,
+    LedgerCopy,
+    Progress,
+    at_least_one,
+    below_one,
+)
 from trueup.reconcile.plan import refuse_foreign
 from trueup.reconcile.plan_file import load
 from trueup.reconcile.rehearse import LedgerNotRehearsable, Rehearsal, rehearse
@@ -48,7 +54,9 @@ class RehearseCommand(CloudVerb):
             refuse_foreign(plan, [cell.uuid for cell in cloud.nova.cells()])
             facts = collect(cloud, report)
             copied = ledger_copy.read(cloud, report)
-            _copy(copied, Cloud(cloud.nova, placement), report)
+            _copy(at_least_one(copied), Cloud(cloud.nova, placement), report)
+            # SAFETY: else the rehearsal would show a ledger that is right where the cloud's is not.
+            set_amounts(Path(name), below_one(copied))
             shown = rehearse(plan, facts, placement, options, Path(name) / "journal")
         self.exit_code = _conclude(shown)
         return rehearsal_table(shown)
@@ -72,8 +80,13 @@ def _conclude(shown: Rehearsal) -> ExitCode:
     if shown.unchecked:
         count = counted(len(shown.unchecked), "subject")
         say(f"{count} that could be checked before could not be checked afterwards.")
+    if shown.left_out:
+        say(
+            f"Not rehearsed: {counted(len(shown.left_out), 'step')}; the reasons are in the table. "
+            f"Not judged: {counted(len(shown.unjudged), 'finding')} that they remedy."
+        )
     for answer in shown.missing:
         say(f"Did not answer: {answer.source}: {answer.reason}. What it knows was not judged.")
     if not shown.succeeded:
         return ExitCode.FINDINGS
-    return ExitCode.INCOMPLETE if shown.missing else ExitCode.CLEAN
+    return ExitCode.CLEAN if shown.complete else ExitCode.INCOMPLETE

@@ -22,8 +22,8 @@ _THREADS = 4
 class ServeCommand(Command):
     """Serve the Placement API: placement.conf's service or, without one, an embedded database.
 
-    An embedded service lives in one SQLite file, or in the database that --database names. It asks
-    nobody who they are, and therefore listens on the loopback interface only.
+    An embedded service lives in one SQLite file, or in the database that --database names. It has
+    no authentication, and therefore listens on the loopback interface only.
     """
 
     # argparse's own parsers know no other way.

@@ -10,15 +10,17 @@ from pathlib import Path
 from typing import Any
 
 from trueup.cli.documents import DocumentVerb
-from trueup.cli.options import OptionRefused
+from trueup.cli.options import OptionRefused, origin_of
 from trueup.cli.progress import progress, say
 from trueup.exit_codes import ExitCode
+from trueup.reconcile.findings import counted
 from trueup.reconcile.report.tables import Columns, Table
 from trueup.reconcile.sources.connect import placement_reader
 from trueup.shadow import results
 from trueup.shadow.comparing import AskedOverHttp, Comparison, Outcome, Services, compare
 from trueup.shadow.mirror import mirror
 from trueup.shadow.reads import Read, recorded
+from trueup.web.errors import AddressUnusable
 
 COLUMNS = ("Read", "Microversion", "Where", "Upstream", "Trueup")
 _SERVICE = "http://127.0.0.1:8778"
@@ -132,8 +134,8 @@ def _reads(arguments: argparse.Namespace, version: str) -> tuple[Read, ...]:
             "access log of uWSGI, Apache or nginx",
         )
     say(
-        f"{found.lines_of_reads} reads in the log, {len(found.reads)} of them different; "
-        f"{found.lines_of_writes} writes are left out."
+        f"{counted(found.lines_of_reads, 'read')} in the log, {len(found.reads)} of them distinct; "
+        f"{counted(found.lines_of_writes, 'write')} left out."
     )
     return found.reads[: arguments.limit]
 
@@ -164,11 +166,11 @@ def _watch(arguments: argparse.Namespace, services: Services) -> list[Comparison
             mirror(arguments.mirror, arguments.against, note) as (host, port),
             contextlib.suppress(KeyboardInterrupt),
         ):
-            say(f"the mirror is on http://{host}:{port}; Ctrl-C ends it.")
+            say(f"the mirror is on {origin_of(host, port)}; Ctrl-C ends it.")
             for read in _arriving(waiting, arguments.seconds, arguments.limit):
                 found.append(compare(read, services))
-    except OSError as error:
-        raise OptionRefused("--mirror", f"cannot listen there: {error.strerror}") from error
+    except AddressUnusable as error:
+        raise OptionRefused("--mirror", f"cannot listen there: {error.reason}") from error
     return found + unheard
 
 
@@ -192,13 +194,13 @@ def _arriving(
 def _say_results(found: list[Comparison]) -> None:
     number = results.counts(found)
     say(
-        f"{len(found)} reads: {number[Outcome.SAME]} the same, "
+        f"{counted(len(found), 'distinct read')}: {number[Outcome.SAME]} the same, "
         f"{number[Outcome.MOVED]} the same when asked again, "
         f"{number[Outcome.DIFFERENT]} different, {number[Outcome.NOT_COMPARED]} not compared."
     )
     for one in results.timings(found):
         say(
-            f"  {one.route}: {one.reads} reads, p50 {one.upstream_ms:.1f} ms upstream, "
+            f"  {one.route}: {counted(one.reads, 'read')}, p50 {one.upstream_ms:.1f} ms upstream, "
             f"{one.trueup_ms:.1f} ms Trueup, ratio {one.ratio:.1f}"
         )
 
@@ -224,4 +226,4 @@ def _address(text: str) -> tuple[str, int]:
     host, _, port = text.rpartition(":")
     if not (port.isdecimal() and int(port) <= 65535):
         raise argparse.ArgumentTypeError(f"{text!r} is not [HOST:]PORT")
-    return host or "127.0.0.1", int(port)
+    return host.strip("[]") or "127.0.0.1", int(port)

@@ -4,7 +4,7 @@
 import argparse
 from pathlib import Path
 
-from trueup.cli.progress import Report, progress
+from trueup.cli.progress import Report, progress, say
 from trueup.cli.verb import CloudVerb
 from trueup.reconcile.collect import collect
 from trueup.reconcile.collect.selection import Selection, chosen
@@ -49,9 +49,12 @@ class FactsVerb(CloudVerb):
     def observed(self, arguments: argparse.Namespace, options: AuditOptions) -> Observation:
         """The observation of a cloud, or of a snapshot that --from names."""
         if arguments.snapshot:
-            return observation(kept_facts(arguments), options)
-        with self.cloud(arguments) as cloud, progress() as report:
-            return Observer(cloud, options, report, selection(arguments)).observe()
+            seen = observation(kept_facts(arguments), options)
+        else:
+            with self.cloud(arguments) as cloud, progress() as report:
+                seen = Observer(cloud, options, report, selection(arguments)).observe()
+        tell_empty(seen.facts, selection(arguments))
+        return seen
 
 
 def add_from_option(parser: argparse.ArgumentParser) -> None:
@@ -68,6 +71,15 @@ def add_from_option(parser: argparse.ArgumentParser) -> None:
 def selection(arguments: argparse.Namespace) -> Selection:
     """What the selectors say."""
     return Selection(**{name: frozenset(getattr(arguments, name)) for name in _SELECTORS})
+
+
+def tell_empty(facts: Facts, which: Selection) -> None:
+    """Say that a selection matches nothing: then an audit without findings is no all-clear.
+
+    A project is known to Keystone alone, and several selectors may have nothing in common.
+    """
+    if which.narrows and not (facts.instances or facts.consumers or facts.providers_in_scope):
+        say("The selection matches no instance, consumer or provider: nothing is judged.")
 
 
 def living_facts(cloud: Cloud, arguments: argparse.Namespace, report: Report) -> Facts:

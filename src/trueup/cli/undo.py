@@ -4,15 +4,18 @@
 import argparse
 
 from trueup.cli.outcomes import (
+    OF_A_COMMAND,
     add_limit_option,
     add_writing_options,
     ask_undo,
     conclude,
     follow,
     pace_of,
+    tell_open,
 )
 from trueup.cli.progress import progress, say
 from trueup.cli.verb import CloudVerb, add_state_option
+from trueup.exit_codes import ExitCode
 from trueup.reconcile.journals import read
 from trueup.reconcile.report.tables import OUTCOME_COLUMNS, Columns, Table, outcome_table
 from trueup.reconcile.runs import Chosen, undone
@@ -48,14 +51,14 @@ class UndoCommand(CloudVerb):
             progress() as report,
             undone(arguments.run, cloud, folder, chosen, pace_of(arguments)) as run,
         ):
-            outcomes = follow(run, report)
-        for step in run.open:
-            say(
-                f"Step {step.id} was about to be written when the run ended. It is not written so "
-                f"far, but may still be: run 'trueup undo {arguments.run}' again in two minutes."
-            )
+            outcomes = follow(run, report, OF_A_COMMAND)
+        tell_open(run, arguments.run)
         if run.name:
-            self.exit_code = conclude(run, outcomes)
+            self.exit_code = conclude(run, outcomes, again=OF_A_COMMAND)
         else:
-            say(f"Nothing of run {arguments.run} is in place; nothing is written.")
+            so_far = " so far" if run.open else ""
+            what = "Nothing else" if run.left_in_place else "Nothing"
+            say(f"{what} of run {arguments.run} is in place{so_far}; nothing is written.")
+        if run.open or run.left_in_place:
+            self.exit_code = ExitCode.SOME_REFUSED
         return outcome_table(outcomes)

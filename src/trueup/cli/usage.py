@@ -40,7 +40,15 @@ class UsageParser(argparse.ArgumentParser):
         if option is None:
             return f"too many words: {' '.join(words)}"
         name = option.partition("=")[0]
+        if name in self._option_string_actions and (word := self._word_of_subcommands()):
+            return f"the option {name} belongs before the word '{word}'"
         return f"there is no option {name}" + did_you_mean(name, self._option_string_actions)
+
+    def _word_of_subcommands(self) -> str | None:
+        """What stands for the subcommands; the options after one of them are not ours."""
+        every = self._actions
+        found = (one.metavar for one in every if isinstance(one, argparse._SubParsersAction))
+        return next((word for word in found if isinstance(word, str)), None)
 
     def _short_usage(self) -> str:
         """The usage with one word for all options."""

@@ -16,7 +16,7 @@ from cliff.lister import Lister
 from trueup.cli.exits import explained, unforeseen
 from trueup.cli.options import refuse_columns, refuse_ignored, refuse_meaningless
 from trueup.cli.output import discard_output
-from trueup.cli.progress import be_quiet, complain, interrupted
+from trueup.cli.progress import be_quiet, complain, interrupted, say
 from trueup.cli.state import state_folder
 from trueup.cli.tables import FittedTable
 from trueup.cli.usage import with_short_errors
@@ -34,6 +34,8 @@ from trueup.reconcile.sources.libvirt import PATTERN, Hypervisors
 from trueup.reconcile.sources.nova.databases import CellOptions
 
 NOVA_CONF = "/etc/nova/nova.conf"
+# Each of them names a cloud, for commands that read no nova.conf.
+_CLOUD_VARIABLES = ("OS_CLOUD", "OS_AUTH_URL")
 _PLAIN_FORMATS = ("csv", "value")
 
 
@@ -164,7 +166,13 @@ class CloudVerb(Verb):
         if arguments.nova_api or arguments.nova_database:
             nova_url = None if arguments.nova_api else arguments.nova_database
             return from_names(nova_url, arguments.os_cloud, databases)
-        return from_nova_conf(nova_conf_of(arguments), databases)
+        path = nova_conf_of(arguments)
+        if named := " and ".join(name for name in _CLOUD_VARIABLES if os.environ.get(name)):
+            say(
+                f"{named} of the environment is not used: {path} says which cloud it is. "
+                "To use it, name --nova-api or --nova-database."
+            )
+        return from_nova_conf(path, databases)
 
 
 def nova_conf_of(arguments: argparse.Namespace) -> Path:

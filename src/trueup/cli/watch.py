@@ -12,7 +12,7 @@ from types import FrameType
 
 from trueup.cli.exits import explained, unforeseen
 from trueup.cli.judging import add_audit_options, audit_options
-from trueup.cli.options import OptionRefused, host_and_port
+from trueup.cli.options import OptionRefused, host_and_port, origin_of
 from trueup.cli.progress import say
 from trueup.cli.verb import CloudVerb, add_state_option
 from trueup.exit_codes import ExitCode
@@ -91,7 +91,7 @@ class WatchCommand(CloudVerb):
                 say(f"{path} cannot be used: {recalled.lost}. The history begins anew.")
             watcher = Watcher(self._watch(arguments, path, hook), recalled.memory)
             with serving(host, port, lambda: watcher.status) as served:
-                say(f"Serving http://{host if ':' not in host else f'[{host}]'}:{served}/")
+                say(f"Serving {origin_of(host, served)}/")
                 self._run(watcher, arguments.rounds)
         return _COLUMNS, [_row(watcher)]
 

@@ -52,6 +52,34 @@ def test_each_option_as_nova(twins: Twins, words: list[str], code: int) -> None:
     assert both.ours.code == code
 
 
+ON_UPSTREAM = ["--verbose", "--dry-run", "--max-count", "--skip-port-allocations", "--cell"]
+ON_UPSTREAM += ["--instance", "--instance unknown", "--force", "--force and --dry-run"]
+
+
+@pytest.mark.parametrize(
+    ("words", "code"), [OPTIONS[name] for name in ON_UPSTREAM], ids=ON_UPSTREAM
+)
+def test_an_option_on_upstreams_placement(
+    twins_on_upstream: Twins, words: list[str], code: int
+) -> None:
+    test_each_option_as_nova(twins_on_upstream, words, code)
+
+
+@pytest.mark.parametrize("more", [[], ["--force"], ["--dry-run"]], ids=" ".join)
+def test_an_instance_that_was_deleted_with_sql(twins: Twins, more: list[str]) -> None:
+    """Seed 004: after `update instances set deleted=1`, its mapping is still there."""
+    one = twins.actives()[0]
+
+    def arrange() -> None:
+        twins.hold(one)
+        twins.change(one, deleted=1, deleted_at="2024-10-02 12:00:00")
+
+    both = twins.both(HEAL, "--verbose", "--instance", one.uuid, *more, arrange=arrange)
+    same(both)
+    assert both.ours.code == 4
+    assert one.uuid not in both.ledgers[1]
+
+
 def test_nothing_is_missing(twins: Twins) -> None:
     both = twins.both(HEAL, "--verbose")
     same(both)
@@ -101,6 +129,33 @@ def test_an_unknown_compute_node(twins: Twins) -> None:
     both = twins.both(HEAL, "--verbose", "--instance", one.uuid, arrange=arrange)
     same(both)
     assert both.ours.code == 2
+
+
+def test_invariant_14_more_than_the_limit_is_not_released(twins: Twins) -> None:
+    first, second, third, *_ = twins.actives()
+    twins.keep_alive()
+    for one in (first, second):
+        more = {name: amount + 1 for name, amount in one.resources().items()}
+        twins.hold(one, {one.host.uuid: more})
+    twins.hold(third)
+    before = twins.ledger()
+    words = (HEAL, "--verbose", "--interval", "0.1")
+    refused = twins.ours(*words, "--limit", "1")
+    assert refused.code == 255
+    assert "raise the limit with --limit 2" in refused.out
+    assert twins.ledger() == before
+    twins.keep_alive()
+    ran = twins.ours(*words, "--limit", "2")
+    assert ran.code == 0, ran.out
+    held = {uuid: dict(sorted(row.items())) for uuid, row in twins.right(first).items()}
+    assert twins.ledger()[first.uuid][0] == held
+
+
+def test_what_only_adds_has_no_limit(twins: Twins) -> None:
+    twins.keep_alive()
+    for one in twins.actives()[:2]:
+        twins.hold(one)
+    assert twins.ours(HEAL, "--limit", "0").code == 0
 
 
 def test_wrong_amounts_are_healed(twins: Twins) -> None:

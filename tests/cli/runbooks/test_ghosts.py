@@ -12,6 +12,9 @@ from tests.kills.hypervisor import hypervisor
 from tests.reconcile.small import Small
 from tests.servers.domains import connected, define, forget, states
 from tests.servers.skipping import skip_without
+from trueup.reconcile.journal import Origin, Outcome
+from trueup.reconcile.journals import applying, runs
+from trueup.reconcile.plan_file import load
 
 __all__ = ["nova_conf", "small", "small_on", "state", "template"]
 ORPHAN = "orphaned-allocation"
@@ -135,11 +138,33 @@ def test_a_plan_that_is_kept_can_be_rehearsed(ghosts, small, libvirtd, tmp_path)
     assert ghost in states(libvirtd)
 
 
+def test_a_step_that_was_left_unknown_is_found_out_by_the_same_command(
+    ghosts, small, libvirtd, tmp_path, state
+):
+    ghost, path = small.consumer(ORPHAN), tmp_path / "plan.json"
+    define(libvirtd, ghost)
+    assert ghosts("--out", path).code == 3
+    plan = load(path)
+    with applying(plan, state, Origin()) as journal:
+        for step in plan.steps:
+            journal.intend(step)
+            journal.record(Outcome(step.id, "unknown", "it was not answered"))
+    ran = ghosts("--apply")
+    assert ran.code == 0, ran.err
+    assert f"Run {plan.id}-1 was interrupted; continuing it." in ran.err
+    [run] = runs(state)
+    assert run.finished
+    assert ghost not in states(libvirtd)
+
+
 def test_a_host_narrows_what_is_shown_and_planned(ghosts, small, libvirtd):
     ghost = small.consumer(ORPHAN)
     define(libvirtd, ghost)
-    elsewhere = ghosts("--host", "compute-99", "-f", "json")
-    assert (elsewhere.code, elsewhere.json()) == (0, [])
+    elsewhere = ghosts("--host", "compute-02", "-f", "json")
+    assert ghost not in {one["Instance"] for one in elsewhere.json()}
+    misspelled = ghosts("--host", "compute-99")
+    assert misspelled.code == 2
+    assert "compute-99" in misspelled.err
     here = ghosts("--host", "compute-01", "--all", "-f", "json")
     assert ghost in {one["Instance"] for one in here.json()}
     assert len(here.json()) > 1

@@ -159,6 +159,16 @@ def test_what_makes_no_sense_is_refused(rebuild, words, said):
     assert said in ran.err
 
 
+@pytest.mark.parametrize("lost", [(), ("--lost",)])
+def test_nova_over_its_api_alone_is_not_enough(tmp_path, lost):
+    new = tmp_path / "new.sqlite"
+    ran = trueup("rebuild", "--nova-api", "--os-cloud", "a-cloud", "--into", sqlite_url(new), *lost)
+    assert ran.code == 2
+    assert "allocation ratios" in ran.err
+    assert "name a nova.conf with --nova-conf, or Nova's API database" in ran.err
+    assert not new.exists()
+
+
 def test_the_old_database_is_never_the_new_one(small, nova_conf):
     url = sqlite_url(small.folder / "placement.sqlite")
     ran = trueup("rebuild", "--placement-database", url, "--into", url, "--apply")

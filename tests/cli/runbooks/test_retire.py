@@ -1,12 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """`trueup retire`: seed 003's question, with Nova's own deletion and both Placements."""
 
+from typing import Any
 from uuid import uuid4
 
 from tests.cli.runbooks.emptying import DeadHost, child, dead_host, give, providers
 from tests.cli.running import Ran, trueup
 from tests.clouds.nova_services import NovaServices
 from tests.reconcile.small import Small
+from trueup.reconcile.collect import collect
 from trueup.reconcile.journals import runs
 
 
@@ -174,6 +176,46 @@ def test_a_deletion_that_nova_began_is_completed(site, monkeypatch):
     assert ran.code == 0, ran.out + ran.err
     assert host.provider not in providers(site)
     assert site.services.deletions == 1
+
+
+def test_what_was_lost_with_a_service_is_healed_once_its_host_is_back(site):
+    """Seed 003: if the allocations go with the service, heal_allocations gives them back "assuming
+    they restart the compute service on that host. This would have to be tested of course"."""
+    facts = collect(site.cloud, lambda *_: None)
+    moved = {row.instance for row in facts.migrations}
+    [row, *_] = [
+        one
+        for one in facts.alive.values()
+        if one.vm_state == "active" and one.uuid in facts.consumers and one.uuid not in moved
+    ]
+    [node] = facts.nodes_by_place[row.cell, row.host, row.node]
+    path, held = f"/resource_providers/{node.uuid}", site.holding(row.uuid)
+    stock = site.call("GET", f"{path}/inventories").json()["inventories"]
+    for consumer in site.call("GET", f"{path}/allocations").json()["allocations"]:
+        assert site.call("DELETE", f"/allocations/{consumer}").status_code == 204
+    assert site.call("DELETE", path).status_code == 204
+    cell, heal = f"nova_{facts.cells[row.cell]}", ("heal_allocations", "--instance", row.uuid)
+    for table in ("services", "compute_nodes"):
+        site.sql(cell, f"UPDATE {table} SET deleted = id WHERE host = ?", row.host)
+    ran = trueup("nova-manage", "placement", *heal)
+    assert (ran.code, "Compute host" in ran.out) == (2, True), ran.out + ran.err
+
+    # nova-compute registers itself, and reports its inventory.
+    for table in ("services", "compute_nodes"):
+        site.sql(cell, f"UPDATE {table} SET deleted = 0 WHERE host = ?", row.host)
+    made = {"name": node.node, "uuid": node.uuid}
+    assert site.call("POST", "/resource_providers", made).status_code == 200
+    body = {"resource_provider_generation": 0, "inventories": stock}
+    assert site.call("PUT", f"{path}/inventories", body).status_code == 200
+    ran = trueup("nova-manage", "placement", *heal)
+    assert ran.code == 0, ran.out + ran.err
+    found = site.holding(row.uuid)
+    assert found["project_id"] == held["project_id"]
+    assert amounts_in(found) == amounts_in(held)
+
+
+def amounts_in(holding: dict[str, Any]) -> dict[str, dict[str, int]]:
+    return {uuid: row["resources"] for uuid, row in holding["allocations"].items()}
 
 
 def test_the_plan_is_a_file_like_any_other(site, tmp_path):

@@ -73,3 +73,26 @@ def test_an_old_run_is_resolved_and_a_new_one_begins(site_on, tmp_path, state, m
     assert "its plan is older than 1 h, so a new one is made" in ran.err
     first, _ = runs(state)
     assert first.is_done(first.plan.steps[0].id)
+
+
+@pytest.mark.parametrize("words", [(), ("-f", "json")])
+def test_while_a_write_of_an_earlier_run_may_still_come_nothing_new_is_planned(
+    site_on, tmp_path, state, monkeypatch, words
+):
+    site = site_on("trueup")
+    host, path = dead_host(site), tmp_path / "plan.json"
+    assert trueup("retire", host.name, "--interval", 0.01, "--out", path).code == 3
+    [step, *_] = load(path).steps
+    with applying(load(path), state, Origin("operator", "controller")) as journal:
+        journal.intend(step)
+    later = now() + timedelta(hours=2)
+    monkeypatch.setattr("trueup.cli.runbooks.running.now", lambda: later)
+    ran = trueup("retire", host.name, "--interval", 0.01, "--apply", *words)
+    assert ran.code == 4, ran.out + ran.err
+    assert f"Step {step.id} was about to be written when run {journal.run} ended." in ran.err
+    assert "give the same command again in two minutes" in ran.err
+    assert "unknown" in ran.out
+    assert len(runs(state)) == 1
+    monkeypatch.setattr("trueup.reconcile.apply.LATE", timedelta())
+    ran = trueup("retire", host.name, "--interval", 0.01, "--apply", *words)
+    assert ran.code == 0, ran.out + ran.err

@@ -28,10 +28,11 @@ from trueup.reconcile.findings import Finding
 from trueup.reconcile.journal import Outcome
 from trueup.reconcile.observation import Observation
 from trueup.reconcile.options import AuditOptions
-from trueup.reconcile.plan import Plan
+from trueup.reconcile.plan import Plan, refuse_too_large
 from trueup.reconcile.sources.cloud import Cloud
 from trueup.reconcile.sources.errors import Unreachable
 from trueup.reconcile.sources.nova.contract import NovaCell
+from trueup.reconcile.steps import releases
 
 CELL_ZERO = "00000000-0000-0000-0000-000000000000"
 
@@ -63,6 +64,8 @@ def heal_allocations(
     if silent := _neutron_silent(first.facts):
         return _without_neutron(cells, first.facts, silent, output)
     planned, written = _planned(arguments, cloud, options, first, cells)
+    if written is not None and not arguments.dry_run:
+        _refuse_too_large(written, arguments.limit)
     healing = Healing(arguments, output, planned)
     if written is not None and not arguments.dry_run:
         healing.outcomes = _written(written, cloud, arguments, output)
@@ -170,8 +173,10 @@ def _planned(
     """What both observations confirm, as steps by instance; and the plan."""
     findings, later = _to_heal(arguments, first, cells)
     if not findings:
-        asked = [arguments.instance_uuid] if arguments.force else []
-        return Planned(with_holdings(first.facts, cloud, asked)), None
+        # PERF: other facts would be judged again.
+        if not arguments.force:
+            return Planned(first.facts), None
+        return Planned(with_holdings(first.facts, cloud, [arguments.instance_uuid])), None
     seconds = interval_of(arguments, findings, writes=not arguments.dry_run)
     where = (cloud, options, _selection(arguments))
     result = confirmed(where, first, findings, seconds, owners=True)
@@ -208,6 +213,15 @@ def _to_heal(
     wanted = frozenset(oldest[:limited])
     rows = tuple(row for row in found if row.subject.uuid in wanted)
     return rows, frozenset(oldest) - wanted
+
+
+def _refuse_too_large(plan: Plan, limit: int | None) -> None:
+    """Raise LimitExceeded if more instances than that would hold less of something.
+
+    What only adds is not limited, as in Nova's command.
+    """
+    releasing = tuple(step for step in plan.steps if releases(step))
+    refuse_too_large(replace(plan, steps=releasing), limit)
 
 
 def _written(

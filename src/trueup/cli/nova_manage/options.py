@@ -95,6 +95,7 @@ def _add_heal_options(parser: argparse.ArgumentParser) -> None:
         help="the provider (name or uuid) of a port's resources, where several are possible",
     )
     _add_writing_options(own)
+    _add_limit_option(own, "how many instances may hold less of something afterwards")
     add_audit_options(parser)
 
 
@@ -110,12 +111,7 @@ def _add_audit_options(parser: argparse.ArgumentParser) -> None:
     )
     own = _own_options(parser)
     _add_writing_options(own)
-    own.add_argument(
-        "--limit",
-        metavar="SUBJECTS",
-        type=int,
-        help="how many consumers may be released (default: 25, or 1 %% of consumers if more)",
-    )
+    _add_limit_option(own, "how many consumers may be released")
     add_audit_options(parser)
 
 
@@ -147,6 +143,15 @@ def _add_writing_options(own: argparse._ArgumentGroup) -> None:
         help="read the ledger from Placement's database; writes still go over its API",
     )
     add_state_option(own)
+
+
+def _add_limit_option(own: argparse._ArgumentGroup, counted: str) -> None:
+    own.add_argument(
+        "--limit",
+        metavar="SUBJECTS",
+        type=int,
+        help=f"{counted} (default: 25, or 1 %% of consumers if more)",
+    )
 
 
 def _port_and_provider(text: str) -> tuple[str, str]:

@@ -111,4 +111,6 @@ class Writing:
         results = Counter(outcome.result for _, outcome in outcomes)
         if results["done"] or results["unknown"]:
             steps = counted(results["done"], "step")
-            self.output.note(f"run {run}: {steps} done. To take it back: trueup undo {run}")
+            unknown = f", {results['unknown']} unknown" if results["unknown"] else ""
+            back = f"To take it back: trueup undo {run}"
+            self.output.note(f"run {run}: {steps} done{unknown}. {back}")

@@ -10,6 +10,7 @@ from pathlib import Path
 from trueup.cli.judging import add_audit_options, audit_options, summarize
 from trueup.cli.options import OptionRefused
 from trueup.cli.outcomes import (
+    OF_A_COMMAND,
     add_interval_option,
     add_limit_option,
     add_writing_options,
@@ -24,13 +25,14 @@ from trueup.cli.progress import Report, progress, say, wait
 from trueup.cli.verb import CloudVerb, add_state_option
 from trueup.exit_codes import ExitCode
 from trueup.reconcile.clock import now
+from trueup.reconcile.collect.selection import Selection
 from trueup.reconcile.files import refuse_unwritable
 from trueup.reconcile.journal import StepOutcome
 from trueup.reconcile.observation import refuse_interval
 from trueup.reconcile.pace import ONE_BY_ONE
 from trueup.reconcile.plan import Plan, refuse_too_large, refuse_unfit
 from trueup.reconcile.plan_file import save
-from trueup.reconcile.report.ghosts import GHOSTS_COLUMNS, ghosts_table, kept, losses
+from trueup.reconcile.report.ghosts import GHOSTS_COLUMNS, attached, ghosts_table, kept, losses
 from trueup.reconcile.report.tables import OUTCOME_COLUMNS, Columns, Table, outcome_table
 from trueup.reconcile.runbooks.ghosts import (
     Comparison,
@@ -103,6 +105,8 @@ class GhostsCommand(CloudVerb):
                 refuse_too_large(planned.plan, arguments.limit)
                 ask(arguments, planned.plan, cloud)
                 outcomes += self._apply(planned.plan, cloud, arguments, report)
+            if self.exit_code is ExitCode.CLEAN:
+                self.exit_code = code_of(outcomes)
         return outcome_table(outcomes)
 
     def _shown(
@@ -134,8 +138,8 @@ class GhostsCommand(CloudVerb):
         self, chosen: Plan, cloud: Cloud, arguments: argparse.Namespace, report: Report
     ) -> list[StepOutcome]:
         with applied(chosen, cloud, arguments.state_dir, pace_of(arguments)) as run:
-            outcomes = follow(run, report)
-        conclude(run, outcomes)
+            outcomes = follow(run, report, OF_A_COMMAND)
+        conclude(run, outcomes, again=OF_A_COMMAND)
         self.exit_code = code_of(outcomes)
         return outcomes
 
@@ -158,7 +162,8 @@ def _refuse_of_writing(arguments: argparse.Namespace) -> None:
 def _planned(cloud: Cloud, arguments: argparse.Namespace, report: Report) -> Planned:
     """Observe twice, and plan. Raises NoGhost."""
     choice = _choice(arguments)
-    observer = Observer(cloud, audit_options(arguments), report)
+    selection = Selection(hosts=choice.hosts)
+    observer = Observer(cloud, audit_options(arguments), report, selection)
     first = observer.observe()
     refuse_strangers(first, choice, undefined_in(arguments.state_dir))
     planned = plan(
@@ -172,6 +177,8 @@ def _planned(cloud: Cloud, arguments: argparse.Namespace, report: Report) -> Pla
     tell_plan(planned.plan)
     for words in kept(planned.plan, planned.second.facts):
         say(f"Kept {words}")
+    for words in attached(planned.plan, planned.second.facts):
+        say(f"Not detached: {words}.")
     for words in losses(planned.plan):
         say(f"Cannot be undone: {words}")
     return planned
@@ -208,7 +215,8 @@ def _add_ghost_options(parser: argparse.ArgumentParser) -> None:
         metavar="NAME",
         action="append",
         default=[],
-        help="only instances that Nova, a hypervisor or Placement has on this host (several times)",
+        help="only instances that Nova, a hypervisor or Placement has on this host; only its "
+        "hypervisor is asked, and those of hosts where such an instance was (several times)",
     )
     parser.add_argument(
         "--all", action="store_true", help="show the instances about which all agree too"

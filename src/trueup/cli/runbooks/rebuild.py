@@ -59,6 +59,11 @@ _RESERVED = {
     "reserved_host_memory_mb": "--reserved-host-memory-mb",
     "reserved_host_disk_mb": "--reserved-host-disk-mb",
 }
+_DATABASES_NEEDED = (
+    "a rebuild reads Nova's databases: its API does not tell the allocation ratios of hosts, nor "
+    "what is deleted. Leave it out, and name a nova.conf with --nova-conf, or Nova's API database "
+    "with --nova-database"
+)
 
 
 class RebuildCommand(CloudVerb):
@@ -75,7 +80,7 @@ class RebuildCommand(CloudVerb):
         super().check(arguments)
         old = arguments.placement_database or arguments.placement_conf
         if arguments.nova_api:
-            raise OptionRefused("--nova-api", "a rebuild needs Nova's databases; leave it out")
+            raise OptionRefused("--nova-api", _DATABASES_NEEDED)
         if arguments.into == arguments.placement_database:
             raise OptionRefused("--into", "it is the old database; name a new, empty one")
         if arguments.check_only:

@@ -13,11 +13,14 @@ from trueup.cli.judging import add_audit_options, audit_options
 from trueup.cli.options import OptionRefused
 from trueup.cli.outcomes import (
     AGE_MAX_HOURS,
+    OF_A_COMMAND,
     add_interval_option,
     add_limit_option,
     ask,
     conclude,
     follow,
+    tell_open,
+    tell_unsettled,
 )
 from trueup.cli.progress import Report, progress, say, wait
 from trueup.cli.verb import CloudVerb, add_state_option
@@ -27,7 +30,7 @@ from trueup.reconcile.collect.selection import SelectionUnknown
 from trueup.reconcile.files import refuse_unwritable
 from trueup.reconcile.findings import counted
 from trueup.reconcile.journal import StepOutcome
-from trueup.reconcile.journals import last_for
+from trueup.reconcile.journals import last_for, read
 from trueup.reconcile.observation import refuse_interval
 from trueup.reconcile.plan import Plan, refuse_too_large
 from trueup.reconcile.plan_file import save
@@ -150,7 +153,7 @@ class RunbookVerb(DocumentVerb, CloudVerb):
         refuse_too_large(prepared.plan, arguments.limit)
         ask(arguments, prepared.plan, cloud)
         with applied(prepared.plan, cloud, arguments.state_dir) as run:
-            outcomes = follow(run, report)
+            outcomes = follow(run, report, OF_A_COMMAND)
         return self._verified(prepared, run, outcomes, arguments, cloud, report)
 
     def _announce(self, prepared: Prepared, arguments: argparse.Namespace) -> None:
@@ -190,13 +193,20 @@ class RunbookVerb(DocumentVerb, CloudVerb):
         if journal.interrupted and now() - journal.plan.made_at <= timedelta(hours=AGE_MAX_HOURS):
             say(f"{interruption}: continuing it.")
             with continued(journal.run, cloud, arguments.state_dir) as run:
-                outcomes = follow(run, report)
+                outcomes = follow(run, report, OF_A_COMMAND)
             prepared = Prepared(self.purpose(arguments), (), journal.plan)
             return self._verified(prepared, run, outcomes, arguments, cloud, report)
         if self.whole:
-            self._take_back(journal.run, journal.plan, arguments, cloud, report)
-        elif journal.interrupted:
-            closed(journal.run, cloud, arguments.state_dir)
+            ended = self._take_back(journal.run, journal.plan, arguments, cloud, report)
+        else:
+            ended = not tell_unsettled(closed(journal.run, cloud, arguments.state_dir))
+        if not ended:
+            # SAFETY: what may still be written is not in what a new plan is made from.
+            self.exit_code = ExitCode.SOME_REFUSED
+            settled = read(journal.run, arguments.state_dir)
+            prepared = Prepared(self.purpose(arguments), (), journal.plan)
+            return RunbookView(prepared, settled.attempted, run=journal.run)
+        if journal.interrupted and not self.whole:
             say(
                 f"{interruption}; its plan is older than {AGE_MAX_HOURS:g} h, so a new one is made."
             )
@@ -204,14 +214,17 @@ class RunbookVerb(DocumentVerb, CloudVerb):
 
     def _take_back(
         self, name: str, plan: Plan, arguments: argparse.Namespace, cloud: Cloud, report: Report
-    ) -> None:
-        """Take a run back that is not to stay half done."""
+    ) -> bool:
+        """Take a run back that is not to stay half done. Returns whether nothing of it is left."""
         say(f"Run {name} is taken back, because it is half done.")
         chosen = Chosen(limit=len(plan.subjects))
         with undone(name, cloud, arguments.state_dir, chosen) as undo:
-            outcomes = follow(undo, report)
+            outcomes = follow(undo, report, OF_A_COMMAND)
+        tell_open(undo, name)
+        every = not (undo.open or undo.left_in_place)
         if undo.name:
-            conclude(undo, outcomes)
+            every = conclude(undo, outcomes, again=OF_A_COMMAND) is ExitCode.CLEAN and every
+        return every
 
     def _verified(
         self,
@@ -223,11 +236,10 @@ class RunbookVerb(DocumentVerb, CloudVerb):
         report: Report,
     ) -> RunbookView:
         """What was written, and if all of it was, what a fresh look says."""
-        self.exit_code = conclude(run, outcomes, prepared.permanent)
+        self.exit_code = conclude(run, outcomes, prepared.permanent, OF_A_COMMAND)
         if self.exit_code is not ExitCode.CLEAN:
             if self.whole and any(outcome.result == "refused" for _, outcome in outcomes):
                 self._take_back(run.name, prepared.plan, arguments, cloud, report)
-            say("To continue: run this again.")
             return RunbookView(prepared, outcomes, run=run.name)
         left = self.left(arguments, cloud, prepared.plan)
         if left:
