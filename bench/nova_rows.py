@@ -93,6 +93,11 @@ class _Place:
         return f"JOIN (SELECT consumer_id, {amounts} FROM {rows}) h ON h.consumer_id = c.uuid"
 
     @property
+    def owner(self) -> str:
+        """The project and the user of consumer `c`."""
+        return f"{_owner('projects', self.placement)}, {_owner('users', self.placement)}"
+
+    @property
     def servers(self) -> str:
         """Consumers as instances, each with the host that it holds something of."""
         return (
@@ -133,7 +138,7 @@ def _cell_statements(place: _Place) -> Iterator[str]:
     yield (
         f"INSERT INTO {cell}.instances (id, uuid, display_name, project_id, user_id, host, node, "
         "vm_state, power_state, deleted, hidden, image_ref, created_at, updated_at) "
-        "SELECT c.id, c.uuid, CONCAT('server-', c.id), MD5(c.project_id), MD5(c.user_id), p.name, "
+        f"SELECT c.id, c.uuid, CONCAT('server-', c.id), {place.owner}, p.name, "
         f"p.name, 'active', 1, 0, 0, UUID(), {now}, {now} FROM {place.servers}"
     )
     made = f"FROM {cell}.instances c"
@@ -183,7 +188,8 @@ def _api_statements(
     servers = f"FROM {placement}.consumers c WHERE c.id <= {instances}"
     yield (
         f"INSERT INTO {api}.instance_mappings (instance_uuid, cell_id, project_id, "
-        f"queued_for_delete) SELECT c.uuid, MOD(a.host_id, {cells}) + 1, MD5(c.project_id), 0 "
+        f"queued_for_delete) SELECT c.uuid, MOD(a.host_id, {cells}) + 1, "
+        f"{_owner('projects', placement)}, 0 "
         f"FROM {placement}.consumers c JOIN (SELECT consumer_id, MIN(resource_provider_id) AS "
         f"host_id FROM {placement}.allocations GROUP BY consumer_id) a ON a.consumer_id = c.uuid "
         f"WHERE c.id <= {instances}"
@@ -192,6 +198,11 @@ def _api_statements(
         f"INSERT INTO {api}.request_specs (instance_uuid, spec) "
         f"SELECT c.uuid, REPEAT('s', {_REQUEST_SPEC_BYTES}) {servers}"
     )
+
+
+def _owner(table: str, placement: str) -> str:
+    """The project or user that Placement has for consumer `c`: Nova has the same."""
+    return f"(SELECT external_id FROM {placement}.{table} WHERE id = c.{table[:-1]}_id)"
 
 
 def _name(url: str) -> str:

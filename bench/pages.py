@@ -14,6 +14,7 @@ import tempfile
 import time
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -40,6 +41,7 @@ from trueup.reconcile.page.html import html_of
 from trueup.reconcile.page.page import page_of
 
 GOAL_SECONDS = 2.0
+_DISK = "DISK_GB"
 _NOW = datetime(2026, 11, 22, 12)
 _TRAITS = frozenset({"COMPUTE_NODE", "OWNER_NOVA"})
 _CELLS = ("cell1", "cell2", "cell3", "cell4")
@@ -54,9 +56,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--hosts", type=int, default=10_000)
     parser.add_argument("--instances", type=int, default=200_000)
+    parser.add_argument(
+        "--pool", metavar="HOSTS", type=int, help="a shared pool for so many hosts has their disk"
+    )
     parser.add_argument("--keep", metavar="FILE", type=Path, help="keep the page in this file")
     options = parser.parse_args(arguments)
     facts = facts_of(cloud.draw("flat", options.hosts), options.instances)
+    if options.pool:
+        facts = with_pools(facts, options.pool)
     seen = observation(facts, AuditOptions())
     say(f"{len(seen.audit.findings)} findings, {len(seen.audit.unchecked)} not checked")
     started = time.process_time()
@@ -113,6 +120,39 @@ def facts_of(drawn: cloud.Cloud, instances: int) -> Facts:
             InstanceMapping(row.uuid, row.cell, row.project, False) for row in made
         ),
     )
+
+
+def with_pools(facts: Facts, hosts: int) -> Facts:
+    """The same cloud, in which all DISK_GB of so many hosts each is in a pool that they share."""
+    roots = sorted(facts.providers)
+    providers = {uuid: _without_disk(row) for uuid, row in facts.providers.items()}
+    pools: dict[str, str] = {}
+    stock = Inventory(10**7, 0, 1.0, 1, 10**7, 1)
+    for start in range(0, len(roots), hosts):
+        uuid, members = f"{start:08d}-0000-4000-8000-000000000000", roots[start : start + hosts]
+        providers[uuid] = Provider(
+            uuid, f"pool-{start}", 1, uuid, {_DISK: stock},
+            traits=frozenset({"MISC_SHARES_VIA_AGGREGATE"}),
+            sharing=True, shares_with=frozenset(members),
+        )  # fmt: skip
+        pools |= dict.fromkeys(members, uuid)
+    consumers = {
+        uuid: {
+            provider: amounts
+            for root, held in of.items()
+            for provider, amounts in (
+                (root, {name: amount for name, amount in held.items() if name != _DISK}),
+                (pools[root], {_DISK: held[_DISK]}),
+            )
+        }
+        for uuid, of in facts.consumers.items()
+    }
+    return replace(facts, providers=providers, consumers=consumers)
+
+
+def _without_disk(provider: Provider) -> Provider:
+    rest = {name: row for name, row in provider.inventories.items() if name != _DISK}
+    return replace(provider, inventories=rest)
 
 
 def _answered(cell: str) -> SourceStatus:

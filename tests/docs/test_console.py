@@ -3,7 +3,8 @@
 
 A page names the recorded cloud its commands run on: `<!-- cloud: evacuated -->`, and with
 `<!-- nova: services, empty: devstack3 -->` its Nova lets compute services be deleted, and that host
-is empty. With
+is empty. With `<!-- renamed: cell1 devstack1 new-name INSTANCE -->` a host was renamed; see
+`tests.clouds.renaming`. With
 TRUEUP_REWRITE_PAGES=1 the pages get what the commands print now; read it before you keep it.
 """
 
@@ -21,6 +22,7 @@ import pytest
 
 from tests.cli.running import ROOT
 from tests.clouds.neutron import recorded_neutron
+from tests.clouds.renaming import rename_host
 from tests.kills.hypervisor import hypervisor
 from tests.servers.domains import define, node_of
 from tests.servers.skipping import skip_without
@@ -36,6 +38,7 @@ GHOST = re.compile(r"<!-- ghost: (\S+) (\S+) -->")
 CONF = "<!-- placement.conf -->"
 BLOCK = re.compile(r"^```console\n(.*?)^```", re.MULTILINE | re.DOTALL)
 NOVA = re.compile(r"<!-- nova: services(?:, empty: (\S+))? -->")
+RENAMED = re.compile(r"<!-- renamed: (\S+) (\S+) (\S+) (\S+) -->")
 NEUTRON = "<!-- neutron: recorded -->"
 # Said because the two observations of a page follow each other at once; a reader waits a minute.
 SHORT = re.compile(r"^The observations may be only 0\.01 s apart.*\n", re.MULTILINE)
@@ -108,7 +111,11 @@ def ask_hypervisors(
 def test_a_page_prints_what_it_says(path, recorded_cloud, tmp_path, monkeypatch, request):
     page = path.read_text()
     nova = NOVA.search(page)
-    cloud = recorded_cloud(CLOUD.search(page).group(1), "upstream", own_cells=nova is not None)
+    renamed_host = RENAMED.search(page)
+    own_cells = bool(nova or renamed_host)
+    cloud = recorded_cloud(CLOUD.search(page).group(1), "upstream", own_cells=own_cells)
+    if renamed_host:
+        rename_host(cloud, *renamed_host.groups())
     if nova:
         services = request.getfixturevalue("services_beside")(cloud)
         services.empty(nova.group(1))
