@@ -102,3 +102,16 @@ def test_generated_and_foreign_files_are_not_ours():
     names = {path.as_posix() for path in tree.files()}
     assert {"Makefile", "pyproject.toml", "src/trueup/__init__.py", ".ci/run"} <= names
     assert not [name for name in names if "__pycache__" in name or name.startswith(".venv/")]
+
+
+def test_what_git_ignores_is_not_ours(monkeypatch, tmp_path):
+    """Else the suite would fail after `make coverage`, which leaves a file."""
+    for name in (tree.REPOSITORY / ".gitignore").read_text().split():
+        path = tmp_path / name.replace("*", "any")
+        if name.endswith("/"):
+            path.mkdir()
+            path /= "file"
+        path.write_text("")
+    (tmp_path / "ours.py").write_text("")
+    monkeypatch.setattr(tree, "REPOSITORY", tmp_path)
+    assert [path.as_posix() for path in tree.files()] == ["ours.py"]

@@ -21,6 +21,8 @@ from trueup.exit_codes import ExitCode
 
 REPOSITORY = Path(__file__).parents[1]
 EXIT_TABLE = "exit codes:"
+# Values that a shell completes with the names of files.
+FOLDERS, PATHS = ("DIR",), ("FILE", "PATH")
 
 
 def parsers(program: Trueup) -> dict[str, argparse.ArgumentParser]:
@@ -29,6 +31,11 @@ def parsers(program: Trueup) -> dict[str, argparse.ArgumentParser]:
     for name in COMMANDS:
         command, _, _ = program.command_manager.find_command(name.split())
         found[name] = command(program, program.parser).get_parser(f"trueup {name}")
+        for action in found[name]._actions:
+            if action.metavar in FOLDERS:
+                action.complete = shtab.DIRECTORY
+            elif action.type is Path or action.metavar in PATHS:
+                action.complete = shtab.FILE
     return found
 
 
