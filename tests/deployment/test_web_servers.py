@@ -1,16 +1,18 @@
 # SPDX-License-Identifier: Apache-2.0
 """The service in the servers that deployments use."""
 
+import os
 import signal
 import socket
+import subprocess
 import threading
 from contextlib import ExitStack
 from pathlib import Path
 
 from sqlalchemy.engine import make_url
 
-from tests.deployment.processes import SCRIPTS, server, trueup
-from tests.servers.processes import poll
+from tests.deployment.processes import SCRIPTS, SECONDS_TO_STOP, server, trueup
+from tests.servers.processes import free_port, poll
 from trueup.placement.store import schema
 
 ADMIN = {"x_auth_token": "admin", "openstack_api_version": "placement 1.39"}
@@ -75,6 +77,16 @@ def test_an_embedded_service_keeps_its_ledger(tmp_path):
             assert (status, body["name"]) == (200, "VCPU")
             assert placement.stop() == 0
     assert (tmp_path / "state" / "placement.sqlite").is_file()
+
+
+def test_a_service_that_is_starting_stops(tmp_path):
+    command = trueup("serve", "--port", str(free_port()), "--workers", "2")
+    environment = {**os.environ, "TRUEUP_STATE_DIR": str(tmp_path)}
+    with subprocess.Popen(command, stderr=subprocess.PIPE, env=environment) as serving:
+        assert any(b"an embedded Placement API" in line for line in serving.stderr)
+        # Its workers are forked after this line, with its own handlers.
+        serving.send_signal(signal.SIGTERM)
+        assert serving.wait(SECONDS_TO_STOP) == 0
 
 
 HALF = (

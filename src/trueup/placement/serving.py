@@ -9,6 +9,7 @@ import functools
 import ipaddress
 import signal
 import socket
+import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,7 +17,7 @@ from typing import Any
 
 from granian.constants import HTTPModes, Interfaces
 from granian.log import LogLevels
-from granian.server import Server
+from granian.server.mp import MPServer
 
 from trueup.placement import app, config
 from trueup.placement.app import PlacementApplication
@@ -27,6 +28,7 @@ from trueup.placement.store.engine import availability
 
 # Requests that are under way may end, for as long as load balancers wait for an answer.
 _SECONDS_TO_STOP = 60
+_SECONDS_BETWEEN_SIGNALS = 1.0
 
 
 class Unusable(Exception):
@@ -134,8 +136,8 @@ def serve(service: Service, listen: ListenOptions, say: Callable[[str], None]) -
 
 
 def _build_in_worker(service: Service, threads: int) -> BodiesFirst:
-    # A forked worker has the signal handlers of its parent, and would ignore a SIGTERM that arrives
-    # before it has its own.
+    # A forked worker has the signal handlers of its parent until granian sets its own: a SIGTERM
+    # would have no effect until then.
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     length_max = config.read(service.source()).body_length_max
@@ -205,7 +207,7 @@ def _require_free(address: str, port: int) -> None:
 
 
 def _server(listen: ListenOptions, address: str) -> Any:
-    return Server(
+    return _RemindingServer(
         target="trueup.wsgi:application",
         address=address,
         port=listen.port,
@@ -217,6 +219,33 @@ def _server(listen: ListenOptions, address: str) -> Any:
         workers_kill_timeout=_SECONDS_TO_STOP,
         log_level=LogLevels.error,
     )
+
+
+class _RemindingServer(MPServer):
+    """A server that sends SIGTERM to its workers until they have ended.
+
+    A worker that is starting loses a SIGTERM: right after the fork it runs its parent's handler,
+    and granian's own has no effect before the worker listens. granian sends one SIGTERM, and would
+    wait for such a worker until it kills it.
+    """
+
+    def _stop_workers(self) -> None:
+        stop_workers: Callable[[], None] = super()._stop_workers
+        ended = threading.Event()
+        reminding = threading.Thread(target=self._remind, args=(tuple(self.wrks), ended))
+        reminding.start()
+        try:
+            stop_workers()
+        finally:
+            ended.set()
+            reminding.join()
+
+    @staticmethod
+    def _remind(workers: Sequence[Any], ended: threading.Event) -> None:
+        while not ended.wait(_SECONDS_BETWEEN_SIGNALS):
+            for worker in workers:
+                # Nothing is sent to one that has ended.
+                worker.terminate()
 
 
 def _greeting(service: Service, address: str, port: int) -> str:
