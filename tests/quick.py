@@ -17,8 +17,8 @@ SERVERS = frozenset(
     {"browser", "mariadb_server", "postgresql_server", "recorded_cloud", "small_on"}
 )
 KINDS = frozenset({"mariadb", "mysqldb", "postgresql", "upstream"})
-# Files, and folders of them, that compare many generated clouds, run upstream programs or whole
-# runbooks, or build a distribution.
+# Files, and folders of them, that compare many generated clouds, start the whole service in each
+# test, run upstream programs or whole runbooks, or build a distribution.
 SLOW = frozenset(
     {
         "cli/nova_manage",
@@ -36,6 +36,7 @@ SLOW = frozenset(
         "reconcile/test_plan_file.py",
         "reconcile/watch/test_monitoring.py",
         "test_halves.py",
+        "test_wsgi.py",
     }
 )
 

@@ -25,8 +25,7 @@ LINE_LENGTH_MAX = 100
 # A public definition of more statements than these says in words what it is for.
 STATEMENTS_WITHOUT_DOCSTRING = 5
 
-# PERF: on one worker, so that each file is parsed once.
-pytestmark = pytest.mark.xdist_group("house rules")
+pytestmark = pytest.mark.xdist_group(tree.GROUP)
 
 PRODUCT = tree.sources("src")
 ALL = tree.sources("src", "tests", "tools", "bench")

@@ -6,9 +6,11 @@ import os
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cache, cached_property
 from pathlib import Path
 
+# PERF: tests that parse the whole repository run on one worker, so that it is parsed once.
+GROUP = "whole repository"
 REPOSITORY = Path(__file__).parents[1]
 PACKAGE = "trueup"
 # What tools leave behind, and folders of data.
@@ -81,8 +83,14 @@ def files(top: str = ".") -> tuple[Path, ...]:
 def sources(*tops: str) -> tuple[Source, ...]:
     """Every Python file below these folders."""
     return tuple(
-        Source(path.as_posix()) for top in tops for path in files(top) if path.suffix == ".py"
+        _source(path.as_posix()) for top in tops for path in files(top) if path.suffix == ".py"
     )
+
+
+@cache
+def _source(name: str) -> Source:
+    """PERF: one for each file, so that it is parsed once by all who ask."""
+    return Source(name)
 
 
 def words_of(name: str) -> tuple[str, ...]:

@@ -4,9 +4,13 @@
 import re
 from itertools import pairwise
 
+import pytest
+
 from tests import tree
 from tests.test_house_rules import keep
 from tests.tree import REPOSITORY
+
+pytestmark = pytest.mark.xdist_group(tree.GROUP)
 
 ROW = re.compile(r"^\| (?P<word>[^|]+) \| (?P<meaning>[^|]+) \|(?P<type>[^|]*)\|$", re.MULTILINE)
 PAGE = (REPOSITORY / "docs" / "glossary.md").read_text()

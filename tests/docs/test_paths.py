@@ -46,6 +46,7 @@ def test_every_relative_link_of_a_page_leads_to_a_file(page):
     assert not [link for link in links if not (folder / link).exists()]
 
 
+@pytest.mark.xdist_group(tree.GROUP)
 @pytest.mark.parametrize("page", ["ARCHITECTURE.md", "CONTRIBUTING.md"])
 def test_every_test_that_a_page_names_exists(page):
     files = [source for source in tree.sources("tests") if "/test_" in source.name]

@@ -9,9 +9,13 @@ import ast
 from collections.abc import Iterable
 from dataclasses import fields, is_dataclass
 
+import pytest
+
 from tests import tree
 from tests.test_house_rules import is_within, keep
 from trueup.reconcile import facts as kinds
+
+pytestmark = pytest.mark.xdist_group(tree.GROUP)
 
 FACTS = "trueup.reconcile.facts"
 GATHERING = (
