@@ -34,6 +34,9 @@ TESTS = (
     "tests/properties/test_reconcile_invariants.py",
     "tests/simulator/test_simulated_clouds.py",
 )
+SCENARIOS = "tests/scenarios/test_audits.py::test_audit_and_plan_are_those_in_the_file"
+# PERF: imported once, before processes are forked.
+PREPARED = ("pytest", "hypothesis", "openstack", "rich", "anyio.pytest_plugin", "trueup.lab")
 # Of what is generated, few are enough to notice most changes.
 HISTORIES = "60"
 # Of processor time: on a busy machine the tests take long, and are no endless loop.
@@ -123,8 +126,9 @@ def _words(node: ast.AST) -> Iterator[ast.AST]:
         for part in (node.returns, *(one.annotation for one in arguments)):
             yield from ast.walk(part) if part else ()
     elif isinstance(node, ast.ClassDef):
-        # What a decorator makes of a class is not a decision; a protocol has nothing to run.
-        for part in (*node.decorator_list, *(node.body if _is_protocol(node) else ())):
+        # What a decorator or an option makes of a class is no decision; a protocol runs nothing.
+        said = (*node.decorator_list, *node.keywords, *(node.body if _is_protocol(node) else ()))
+        for part in said:
             yield from ast.walk(part)
 
 
@@ -249,7 +253,26 @@ def is_noticed(mutant: Mutant | None) -> bool:
     os.environ["TRUEUP_HISTORIES"] = HISTORIES
     there = [test for test in TESTS if (ROOT / test).exists()]
     options = ["-q", "-x", "-p", "no:cacheprovider", "-p", "no:xdist", "-p", "no:randomly"]
-    return bool(pytest.main([*options, *there]))
+    # PERF: most changes are noticed by the tests of their own file.
+    near = _nearest(mutant.path) if mutant else []
+    return any(pytest.main([*options, *some]) for some in (near, there) if some)
+
+
+def _nearest(path: Path) -> list[str]:
+    """The tests beside this file, and the scenarios of its defect."""
+    folder = path.relative_to(ROOT / "src/trueup").parent
+    beside = ROOT / "tests" / folder / f"test_{path.stem}.py"
+    audits = ROOT / "tests/scenarios/audits" / f"{path.stem.replace('_', '-')}.txt"
+    return [
+        *([str(beside)] if beside.exists() else ()),
+        *([f"{SCENARIOS}[{audits.stem}]"] if audits.exists() else ()),
+    ]
+
+
+def _forget_the_package() -> None:
+    """SAFETY: otherwise the tests would use what was imported before it was changed."""
+    for name in [one for one in sys.modules if one.partition(".")[0] == "trueup"]:
+        del sys.modules[name]
 
 
 def _begun(mutant: Mutant | None) -> int:
@@ -286,11 +309,12 @@ def main() -> int:
     arguments = parser.parse_args()
     os.chdir(ROOT)
     sys.path[:0] = [str(ROOT), str(ROOT / "src")]
-    # Imported once, before processes are forked. Nothing of the package may be.
-    for name in ("pytest", "hypothesis", "sqlalchemy", "msgspec", "openstack", "numpy", "rich"):
+    for name in PREPARED:
         importlib.import_module(name)
     found = [path for name in arguments.files or FILES for path in sorted(ROOT.glob(name))]
     mutants = [one for path in found for one in mutants_of(path) if arguments.only in str(one)]
+    if any(one.module in sys.modules for one in mutants):
+        _forget_the_package()
     if code := os.waitstatus_to_exitcode(os.waitpid(_begun(None), 0)[1]):
         too_long = f", as they take more than {SECONDS_MAX} s of processor time"
         why = too_long if code == -signal.SIGPROF else ""
