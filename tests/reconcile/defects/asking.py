@@ -39,10 +39,11 @@ def steps(defect: Defect, text: str | Facts) -> tuple[Step, ...]:
     return remedy
 
 
-def declined(defect: Defect, text: str | Facts) -> str:
-    """Why there is no step for the one finding."""
-    facts = facts_of(text) if isinstance(text, str) else text
-    remedy = defect.remedy(found(defect, facts), facts)
+def declined(defect: Defect, text: str | Facts, later: str | Facts | None = None) -> str:
+    """Why there is no step for the one finding, or none any more with the facts of `later`."""
+    now = text if later is None else later
+    facts = facts_of(now) if isinstance(now, str) else now
+    remedy = defect.remedy(found(defect, text), facts)
     assert isinstance(remedy, Declined)
     return remedy.reason
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 import pytest
 
-from tests.reconcile.defects.asking import found, guards, left_with, steps
+from tests.reconcile.defects.asking import declined, found, guards, left_with, steps
 from tests.scenarios.names import uuid_of
 from trueup.reconcile.defects import evacuation_residue
 from trueup.reconcile.domain_definition import DomainIs
@@ -49,3 +49,18 @@ def test_the_evidence_says_when_the_source_was_last_seen():
     [row] = found(evacuation_residue, CLOUD.format("done", "")).evidence["evacuation"]
     assert row["last_seen"] == "2026-11-21 11:00:00"
     assert row["forced_down"] == "yes"
+
+
+def test_what_is_on_the_move_by_now_has_no_step():
+    cloud = CLOUD.format("done", "")
+    moving = cloud.replace("server web on h2", "server web on h2 task=migrating")
+    assert "no longer settled" in declined(evacuation_residue, cloud, moving)
+
+
+def test_the_target_of_a_failed_evacuation_must_still_not_run_the_guest_at_the_write():
+    cloud = CLOUD.format("error", "hypervisor h1\nhypervisor h2")
+    failed = cloud.replace("server web on h2", "server web on h1").replace(
+        "from h1 error", "from h1 to h2 error"
+    )
+    made = steps(evacuation_residue, failed)
+    assert guards(made, DomainIs) == [DomainIs("h2", uuid_of("web"), None)]

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 import pytest
 
-from tests.reconcile.defects.asking import found, left_with, reason, steps, verdicts
+from tests.reconcile.defects.asking import declined, found, left_with, reason, steps, verdicts
 from tests.reconcile.defects.with_ports import CLOUD, OWN
 from tests.scenarios.names import uuid_of
 from trueup.reconcile.defects import leaked_port_allocation, missing_port_allocation
@@ -38,3 +38,9 @@ def test_nova_needs_two_requests_to_detach_a_port():
 @pytest.mark.parametrize("ports", ["neutron silent", "neutron\ncell2 silent"])
 def test_a_port_that_was_not_read_may_need_it(ports):
     assert reason(leaked_port_allocation, CLOUD.format(ports, "holds web nic NET_BW=60"))
+
+
+def test_what_is_on_the_move_by_now_has_no_step():
+    cloud = CLOUD.format("neutron", "holds web nic NET_BW=10")
+    moving = cloud.replace("server web on h1", "server web on h1 task=migrating")
+    assert "is not known" in declined(leaked_port_allocation, cloud, moving)

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 import pytest
 
-from tests.reconcile.defects.asking import found, guards, left_with, steps, verdicts
+from tests.reconcile.defects.asking import declined, found, guards, left_with, steps, verdicts
 from tests.scenarios.names import uuid_of
 from trueup.reconcile.defects import migration_residue, missing_allocation, wrong_provider
 from trueup.reconcile.findings import Severity
@@ -58,3 +58,9 @@ holds web h1 VCPU=2 MEMORY_MB=256
 holds web h2 VCPU=2 MEMORY_MB=256
 """
     assert found(migration_residue, twice).severity is Severity.MEDIUM
+
+
+def test_what_is_on_the_move_by_now_has_no_step():
+    cloud = LOST.format("error")
+    moving = cloud.replace("server web on h1", "server web on h1 task=migrating")
+    assert "none of its claims" in declined(migration_residue, cloud, moving)

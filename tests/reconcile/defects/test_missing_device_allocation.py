@@ -47,3 +47,9 @@ def test_a_device_for_one_use_is_reserved_and_placement_would_refuse_it():
     once = CLOUD.format("", rows.format("traits=HW_PCI_ONE_TIME_USE"))
     assert "one use only" in declined(missing_device_allocation, once)
     assert steps(missing_device_allocation, CLOUD.format("", rows.format("")))
+
+
+def test_what_is_on_the_move_by_now_has_no_step():
+    cloud = CLOUD.format("resources:VGPU=1", "provider gpu of h1 VGPU=8")
+    moving = CLOUD.format("task=migrating resources:VGPU=1", "provider gpu of h1 VGPU=8")
+    assert "no longer settled" in declined(missing_device_allocation, cloud, moving)

@@ -44,3 +44,9 @@ def test_where_no_provider_has_it_neutron_s_agent_is_to_blame():
 def test_a_port_that_nothing_would_guard_is_not_written():
     cloud = CLOUD.format("neutron\nport p1 of web NET_BW=10 unrevised", "")
     assert "no revision" in declined(missing_port_allocation, cloud)
+
+
+def test_what_is_on_the_move_by_now_has_no_step():
+    cloud = CLOUD.format("neutron\nport p1 of web NET_BW=10", "")
+    moving = cloud.replace("server web on h1", "server web on h1 task=migrating")
+    assert "no longer settled" in declined(missing_port_allocation, cloud, moving)

@@ -51,3 +51,9 @@ def test_a_port_that_is_being_bound_or_could_not_be_is_left_alone(words):
 def test_a_port_that_names_what_is_held_is_right():
     ports = "neutron\nport p1 of web NET_BW=10 named=nic"
     assert verdicts(port_binding_mismatch, CLOUD.format(ports, "holds web nic NET_BW=10")) == []
+
+
+def test_what_is_on_the_move_by_now_has_no_step():
+    cloud = CLOUD.format("neutron\nport p1 of web NET_BW=10", "holds web nic NET_BW=10")
+    moving = cloud.replace("server web on h1", "server web on h1 task=migrating")
+    assert "no longer settled" in declined(port_binding_mismatch, cloud, moving)

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 import pytest
 
-from tests.reconcile.defects.asking import guards, left_with, reason, steps
+from tests.reconcile.defects.asking import declined, guards, left_with, reason, steps
 from tests.scenarios.names import uuid_of
 from trueup.reconcile.defects import wrong_provider
 from trueup.reconcile.domain_definition import DomainIs
@@ -54,3 +54,9 @@ def test_after_an_evacuation_the_other_host_must_be_down_as_well():
 def test_a_host_that_is_gone_must_still_be_gone():
     made = steps(wrong_provider, CLOUD.format("", "", "forget h2", "VCPU"))
     assert [one.node for one in guards(made, NodeGone)] == [uuid_of("h2")]
+
+
+def test_what_is_on_the_move_by_now_has_no_step():
+    cloud = CLOUD.format("", "", "", "VCPU")
+    moving = CLOUD.format("", "task=migrating", "", "VCPU")
+    assert "is not known" in declined(wrong_provider, cloud, moving)
