@@ -18,6 +18,7 @@ from trueup.reconcile.facts import (
     SourceStatus,
     Unread,
     grouped,
+    last_change,
 )
 from trueup.reconcile.facts.providers import UNLIMITED
 
@@ -227,3 +228,10 @@ def test_a_tree_is_broken_where_parents_do_not_lead_to_its_root(words, what, roo
     facts = facts_of(f"{TREE}{words}\n")
     assert [one.what for one in facts.broken] == ([what] if what else [])
     assert facts.broken_roots.keys() == {uuid_of(name) for name in roots.split()}
+
+
+def test_the_last_change_of_migrations_is_that_of_those_whose_time_is_known():
+    move = Migration("u1", "c1", "i1", "resize", "error", "h1", "h1")
+    early, late = (replace(move, updated_at=NOW - timedelta(hours=ago)) for ago in (2, 1))
+    assert last_change([late, move, early]) == late.updated_at
+    assert last_change([move]) is last_change([]) is None

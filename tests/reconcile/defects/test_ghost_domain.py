@@ -22,7 +22,8 @@ def test_a_guest_that_runs_is_worse_than_a_definition(state, severity):
 
 
 @pytest.mark.parametrize(
-    ("age", "grace", "ghost"), [(599, 600, False), (3600, 600, True), (3600, 7200, False)]
+    ("age", "grace", "ghost"),
+    [(599, 600, False), (600, 600, True), (3600, 600, True), (3600, 7200, False)],
 )
 def test_nova_compute_is_given_the_grace_to_reap_it(age, grace, ghost):
     told = verdicts(ghost_domain, CLOUD.format(age, "running"), grace)

@@ -1,7 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
+from dataclasses import replace
+from datetime import timedelta
+
 import pytest
 
 from tests.reconcile.defects.asking import declined, found, guards, left_with, steps, verdicts
+from tests.reconcile.planning import facts_of
+from tests.scenarios.drafting import NOW
 from tests.scenarios.names import uuid_of
 from trueup.reconcile.defects import migration_residue, missing_allocation, wrong_provider
 from trueup.reconcile.findings import Severity
@@ -64,3 +69,13 @@ def test_what_is_on_the_move_by_now_has_no_step():
     cloud = LOST.format("error")
     moving = cloud.replace("server web on h1", "server web on h1 task=migrating")
     assert "none of its claims" in declined(migration_residue, cloud, moving)
+
+
+@pytest.mark.parametrize(("ago", "may_pass"), [(59, True), (60, False)])
+def test_what_ended_within_a_minute_may_be_released_at_any_moment(ago, may_pass):
+    facts = facts_of(LOST.format("error"))
+    moment = NOW - timedelta(seconds=ago)
+    moves = tuple(replace(row, updated_at=moment) for row in facts.migrations)
+    finding = found(migration_residue, replace(facts, migrations=moves))
+    assert bool(finding.may_pass_within) is may_pass
+    assert finding.since == moment

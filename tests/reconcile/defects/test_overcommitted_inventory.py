@@ -46,3 +46,9 @@ def test_what_instances_hold_is_never_lowered():
     [row] = found(overcommitted_inventory, cloud).evidence["classes"]
     assert (row["used"], row["capacity"]) == (10, 8)
     assert "move instances away" in declined(overcommitted_inventory, cloud)
+
+
+def test_only_selected_providers_are_judged():
+    facts = facts_of(CLOUD.format("", 9))
+    assert found(overcommitted_inventory, facts)
+    assert verdicts(overcommitted_inventory, replace(facts, providers_in_scope=frozenset())) == []

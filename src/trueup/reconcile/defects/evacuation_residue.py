@@ -10,7 +10,7 @@ from dataclasses import replace
 
 from trueup.reconcile.claims import OnEvacuatedHost, claim_of, claims, evacuated_from, left_by
 from trueup.reconcile.expected import covers, open_reasons
-from trueup.reconcile.facts import Facts, Migration, outside_trees
+from trueup.reconcile.facts import Facts, Migration, last_change, outside_trees
 from trueup.reconcile.findings import (
     Declined,
     Finding,
@@ -108,7 +108,7 @@ def _judge(claim: OnEvacuatedHost, facts: Facts) -> Verdict:
             "evacuation": tuple(_evacuation(row, root, facts) for root, row in left.items()),
             "holds": holding(released, names),
         },
-        since=max((row.updated_at for row in left.values() if row.updated_at), default=None),
+        since=last_change(left.values()),
     )
 
 

@@ -18,7 +18,7 @@ from trueup.reconcile.claims import (
     moved_between,
 )
 from trueup.reconcile.expected import Unknown, agrees
-from trueup.reconcile.facts import Allocations, Amounts, Facts, InstanceRecord
+from trueup.reconcile.facts import Allocations, Amounts, Facts, InstanceRecord, last_change
 from trueup.reconcile.findings import (
     Declined,
     Finding,
@@ -96,9 +96,7 @@ def _judge_own(claim: OnHostOfMove, facts: Facts) -> Verdict:
     verdict = replacing(NAME, Severity.MEDIUM, claim, facts, {"migrations": moves_evidence(moves)})
     if isinstance(verdict, Unchecked):
         return verdict
-    return replace(
-        verdict, since=max((row.updated_at for row in moves if row.updated_at), default=None)
-    )
+    return replace(verdict, since=last_change(moves))
 
 
 def _judge(claim: HeldByMigration, facts: Facts) -> Verdict:
@@ -112,7 +110,7 @@ def _judge(claim: HeldByMigration, facts: Facts) -> Verdict:
         up = f"it was evacuated from {running}, which is up and may still run it" if running else ""
         reason = facts.coverage.gap or up or _uncertain(claim, facts)
         return Unchecked(subject, where, f"{_in_words(record, names)}; {reason}")
-    since = max((row.updated_at for row in record.migrations if row.updated_at), default=None)
+    since = last_change(record.migrations)
     just_over = since is not None and facts.taken_at - since < timedelta(minutes=1)
     return Finding(
         NAME,

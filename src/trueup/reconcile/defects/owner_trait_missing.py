@@ -79,6 +79,6 @@ def remedy(finding: Finding, facts: Facts) -> tuple[Step, ...] | Declined:
 
 def _required(facts: Facts) -> str:
     """Whether the scheduler asks for the trait: once every service of every cell sets it."""
-    if min((row.version for row in facts.services), default=0) < SETS_IT_SINCE:
+    if any(row.version < SETS_IT_SINCE for row in facts.services):
         return _NOT_YET
     return "yes" if facts.coverage.complete else "not known"

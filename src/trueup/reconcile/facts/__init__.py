@@ -44,7 +44,7 @@ from trueup.reconcile.facts.instances import (
     RequestSpec,
 )
 from trueup.reconcile.facts.ledger import FaultKind, LedgerFault
-from trueup.reconcile.facts.migrations import FINAL_MIGRATION_STATUSES, Migration
+from trueup.reconcile.facts.migrations import FINAL_MIGRATION_STATUSES, Migration, last_change
 from trueup.reconcile.facts.ports import NetworkAgent, Port, PortRequestGroup
 from trueup.reconcile.facts.providers import (
     DISABLED_TRAIT,
@@ -116,6 +116,7 @@ __all__ = [
     "Unsupported",
     "canonical_uuid",
     "grouped",
+    "last_change",
     "outside_trees",
     "within_trees",
     "without_ports",

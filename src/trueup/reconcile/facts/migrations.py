@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Migrations of instances, of every kind and status, under way or over."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -37,3 +38,8 @@ class Migration:
     @property
     def under_way(self) -> bool:
         return not self.deleted and self.status not in FINAL_MIGRATION_STATUSES
+
+
+def last_change(migrations: Iterable[Migration]) -> datetime | None:
+    """When the last of them changed; None if Nova does not say it of any."""
+    return max((row.updated_at for row in migrations if row.updated_at), default=None)
