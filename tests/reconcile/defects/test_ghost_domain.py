@@ -37,6 +37,9 @@ def test_domains_of_one_instance_on_two_hosts_are_one_finding():
 
 def test_somebody_elses_domain_is_not_spoken_of():
     assert verdicts(ghost_domain, CLOUD.format(3600, "running foreign")) == []
+    both = CLOUD.format(3600, "shut off") + "guest old on h2 running foreign\n"
+    assert found(ghost_domain, both).severity is Severity.LOW
+    assert found(ghost_domain, both).where == "h1"
 
 
 def test_a_domain_that_no_cell_knows_proves_nothing():

@@ -8,7 +8,7 @@ metadata belong to somebody else, and are not reported.
 from collections.abc import Iterator
 from datetime import timedelta
 
-from trueup.reconcile.facts import Facts, Instance
+from trueup.reconcile.facts import Domain, Facts, Instance
 from trueup.reconcile.findings import (
     Declined,
     Finding,
@@ -40,7 +40,7 @@ def find(facts: Facts, options: AuditOptions) -> Iterator[Verdict]:
             continue
         where = ", ".join(sorted({one.host for one in ours}))
         if uuid in facts.deleted:
-            yield _judge(facts.deleted[uuid], where, facts, options)
+            yield _judge(facts.deleted[uuid], where, ours, facts, options)
         else:
             # SAFETY: absence is no proof.
             gap = facts.coverage.gap or "its row may be purged, or it belongs to another Nova"
@@ -53,15 +53,16 @@ def remedy(finding: Finding, facts: Facts) -> tuple[Step, ...] | Declined:
     return undefining_steps(finding, facts.deleted[finding.subject.uuid], facts)
 
 
-def _judge(instance: Instance, where: str, facts: Facts, options: AuditOptions) -> Verdict:
+def _judge(
+    instance: Instance, where: str, ours: tuple[Domain, ...], facts: Facts, options: AuditOptions
+) -> Verdict:
     subject = Subject("instance", instance.uuid)
     if reason := _hands_off(instance, facts, options):
         return LeftAlone(subject, where, f"{_SAID}; {reason}")
     if gap := facts.coverage.gap:
         # SAFETY: a source that is silent or behind may know that the instance is alive.
         return Unchecked(subject, where, f"{_SAID}; {gap}")
-    domains = tuple(one for one in facts.domains_of[instance.uuid] if one.ours)
-    active = any(one.active for one in domains)
+    active = any(one.active for one in ours)
     return Finding(
         NAME,
         subject,
@@ -69,7 +70,7 @@ def _judge(instance: Instance, where: str, facts: Facts, options: AuditOptions) 
         Severity.HIGH if active else Severity.LOW,
         {
             "instance": instance_evidence(instance, facts),
-            "domains": domains_evidence(domains),
+            "domains": domains_evidence(ours),
         },
         since=instance.deleted_at,
     )
