@@ -16,6 +16,8 @@ def test_the_commands_name_the_cells():
     wrong = declined(host_mapping_missing, CLOUD.format("", "host-map h1 cell2"))
     delete = f"delete_host --cell_uuid {uuid_of('cell2')} --host h1"
     assert wrong.index(delete) < wrong.index(discover), "the old mapping goes first"
+    other = f"discover_hosts --by-service --cell_uuid {uuid_of('cell2')}"
+    assert other in declined(host_mapping_missing, CLOUD.format("", "unmapped h2"))
 
 
 def test_a_host_that_was_just_made_is_left_to_discover_hosts():

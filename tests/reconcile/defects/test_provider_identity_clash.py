@@ -50,3 +50,15 @@ def test_the_provider_of_a_living_host_is_never_renamed():
     words = declined(provider_identity_clash, other)
     assert "trueup" not in words
     assert "install it under another name" in words
+
+
+def test_compute_nodes_that_have_one_uuid_together_are_left_to_the_audit():
+    both = ALONE + "  host h2 without-provider uuid=h1-new\n"
+    assert verdicts(provider_identity_clash, both) == []
+
+
+def test_providers_of_two_hosts_of_one_name_are_not_called_renamed():
+    """Placement has at most one provider of that name, so the other has another name rightly."""
+    cells = "cell{0}\n  host h1 without-provider uuid=p{0}\nprovider p{0} VCPU=8\n"
+    assert verdicts(provider_identity_clash, cells.format(1) + cells.format(2)) == []
+    assert found(provider_identity_clash, cells.format(1))

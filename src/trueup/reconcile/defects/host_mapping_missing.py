@@ -50,8 +50,7 @@ def remedy(finding: Finding, facts: Facts) -> tuple[Step, ...] | Declined:
     """None: the operator runs Nova's own commands."""
     host = finding.subject.uuid
     mapping = facts.host_mapping.get(host)
-    cells = sorted({row.cell for row in facts.compute_nodes if row.host == host})
-    cell = next(one for one in cells if mapping is None or one != mapping.cell)
+    cell = min(row.cell for row in facts.compute_nodes if row.host == host)
     discover = f"`nova-manage cell_v2 discover_hosts --by-service --cell_uuid {cell}`"
     if mapping is None:
         return Declined(f"run {discover}")
