@@ -65,3 +65,14 @@ def test_each_consumer_has_a_command_that_the_client_understands():
 def test_without_a_class_of_its_own_the_node_gets_one_first():
     words = declined(ironic_legacy_allocation, WITHOUT_CLASS)
     assert f"`openstack baremetal node set --resource-class CLASS {uuid_of('node1')}`" in words
+
+
+@pytest.mark.parametrize(
+    ("consumer", "owner"),
+    [("web", "--project-id a-project --user-id a-user"), ("stray", "--project-id p --user-id u")],
+)
+def test_the_owner_is_whom_nova_names_or_else_whom_placement_names(consumer, owner):
+    cloud = CLOUD.format("hypervisor=ironic", "VCPU=8")
+    cloud = cloud.replace("holds web", f"holds {consumer}")
+    words = declined(ironic_legacy_allocation, f"{cloud}owned {consumer} project=p user=u\n")
+    assert owner in words
