@@ -76,3 +76,10 @@ def test_the_owner_is_whom_nova_names_or_else_whom_placement_names(consumer, own
     cloud = cloud.replace("holds web", f"holds {consumer}")
     words = declined(ironic_legacy_allocation, f"{cloud}owned {consumer} project=p user=u\n")
     assert owner in words
+
+
+def test_a_consumer_that_holds_the_node_s_own_class_alone_has_no_command():
+    cloud = CLOUD.format("hypervisor=ironic", "VCPU=8") + "holds right node1 CUSTOM_GOLD=1\n"
+    words = declined(ironic_legacy_allocation, cloud)
+    assert uuid_of("web") in words
+    assert uuid_of("right") not in words

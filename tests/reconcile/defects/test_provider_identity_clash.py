@@ -1,7 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
+from dataclasses import replace
+
 import pytest
 
 from tests.reconcile.defects.asking import declined, found, reason, verdicts
+from tests.reconcile.planning import facts_of
 from tests.scenarios.names import uuid_of
 from trueup.reconcile.defects import (
     duplicate_provider,
@@ -9,6 +12,7 @@ from trueup.reconcile.defects import (
     orphaned_provider,
     provider_identity_clash,
 )
+from trueup.reconcile.findings import Severity
 
 ALONE = "cell1\n  host h1 VCPU=8 uuid=h1-new\n"
 BESIDE = (
@@ -62,3 +66,24 @@ def test_providers_of_two_hosts_of_one_name_are_not_called_renamed():
     cells = "cell{0}\n  host h1 without-provider uuid=p{0}\nprovider p{0} VCPU=8\n"
     assert verdicts(provider_identity_clash, cells.format(1) + cells.format(2)) == []
     assert found(provider_identity_clash, cells.format(1))
+
+
+def test_exchanged_names_are_worse_than_a_new_name():
+    renamed = "cell1\n  host h1 without-provider uuid=p1\nprovider p1 VCPU=8\n"
+    assert found(provider_identity_clash, renamed).severity is Severity.MEDIUM
+    exchanged = (
+        "cell1\n  host h1 without-provider uuid=h2\n  host h2 without-provider uuid=h1\n"
+        "provider h1 VCPU=8\nprovider h2 VCPU=8\n"
+    )
+    told = verdicts(provider_identity_clash, exchanged)
+    assert [one.severity for one in told] == [Severity.HIGH, Severity.HIGH]
+
+
+def test_of_two_compute_nodes_of_one_name_the_host_of_each_is_named():
+    facts = facts_of(ALONE + "  host h2 without-provider uuid=h2-new\n")
+    nodes = tuple(replace(row, node="h1") for row in facts.compute_nodes)
+    alike = replace(facts, compute_nodes=nodes)
+    for one in verdicts(provider_identity_clash, alike):
+        remedy = provider_identity_clash.remedy(one, alike)
+        assert f"`trueup rekey {one.subject.uuid}`" in remedy.reason
+    assert len(verdicts(provider_identity_clash, alike)) == 2

@@ -35,3 +35,10 @@ def test_an_allocation_that_stayed_behind_is_named_with_its_provider():
 def test_only_nova_compute_knows_which_child_a_device_belongs_to():
     words = declined(reshape_incomplete, CLOUD.format("", "VGPU", "VGPU"))
     assert "restart the nova-compute of this host" in words
+
+
+def test_a_class_that_is_on_the_root_alone_was_not_moved_at_all():
+    """As with a release that has it there."""
+    assert (
+        verdicts(reshape_incomplete, "cell1\n  host h1 VCPU=8 VGPU=4\nholds web h1 VGPU=1\n") == []
+    )

@@ -78,7 +78,6 @@ def _replacement(consumer: str, node: str, own: str, facts: Facts) -> str:
     rows = (
         f"--allocation rp={uuid},{','.join(f'{name}={held[name]}' for name in sorted(held))}"
         for uuid, held in sorted(after.items())
-        if held
     )
     owner = _owner(consumer, facts)
     return (

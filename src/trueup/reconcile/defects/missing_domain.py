@@ -33,10 +33,9 @@ _WITH_DOMAIN = frozenset({"active", "paused", "suspended", "stopped", "rescued",
 def find(facts: Facts, options: AuditOptions) -> Iterator[Verdict]:
     """Instances in no task, without a domain on their host, and with no guest elsewhere."""
     asked = facts.hypervisors_that_answered
-    if not asked:
-        return
-    for _, instance in sorted(facts.alive.items()):
-        if instance.host in asked and instance.vm_state in _WITH_DOMAIN:
+    there = (row for row in facts.alive.values() if row.host in asked)
+    for instance in sorted(there, key=lambda row: row.uuid):
+        if instance.vm_state in _WITH_DOMAIN:
             yield from _judge(instance, facts)
 
 
