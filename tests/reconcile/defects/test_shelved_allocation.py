@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 import pytest
 
-from tests.reconcile.defects.asking import found, left_with, reason, steps, verdicts
+from tests.reconcile.defects.asking import found, guards, left_with, reason, steps, verdicts
 from tests.scenarios.names import uuid_of
 from trueup.reconcile.defects import shelved_allocation
+from trueup.reconcile.steps import ServiceDown
 
 CLOUD = """
 cell1
@@ -48,3 +49,22 @@ def test_if_only_its_migration_holds_something_only_that_is_released():
     assert "is on no host and holds VCPU=1 on h1, should" in reason(
         shelved_allocation, cloud.format("state=error", more)
     )
+
+
+@pytest.mark.parametrize(
+    ("move", "service", "guarded", "told"),
+    [
+        ("evacuation of web from h1 done", "", ["h1"], ""),
+        ("evacuation of web from h1 done", "up", [], "it was evacuated from h1, which is up"),
+        ("evacuation of web from h1 completed", "up", [], ""),
+        ("live-migration of web from h1 done", "up", [], ""),
+    ],
+)
+def test_a_host_that_it_was_evacuated_from_may_still_run_it(move, service, guarded, told):
+    cloud = CLOUD.replace("host h1", f"host h1 {service}")
+    cloud = cloud.format("state=shelved_offloaded", f"  {move}")
+    if told:
+        assert told in reason(shelved_allocation, cloud)
+    else:
+        made = steps(shelved_allocation, cloud)
+        assert [one.host for one in guards(made, ServiceDown)] == guarded
