@@ -27,3 +27,15 @@ def test_while_any_nova_compute_of_ironic_is_down_nodes_may_be_changing_hands():
 def test_nova_compute_makes_the_provider_and_nobody_else():
     words = declined(ironic_node_without_provider, CLOUD.format("ironic", "up", "up"))
     assert "restart the nova-compute of node1" in words
+
+
+def test_hosts_of_virtual_machines_and_of_other_cells_take_no_node_over():
+    others = "  host h1 VCPU=8\ncell2\n  host node3 hypervisor=ironic CUSTOM_GOLD=1\n"
+    assert found(ironic_node_without_provider, CLOUD.format("ironic", "up", "up") + others)
+
+
+def test_of_two_nodes_with_one_uuid_nothing_is_said():
+    """The audit says that neither can be checked."""
+    twice = CLOUD.format("ironic", "up uuid=same", "up")
+    twice += "  host node3 hypervisor=ironic without-provider up uuid=same\n"
+    assert verdicts(ironic_node_without_provider, twice) == []

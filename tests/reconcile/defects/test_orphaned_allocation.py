@@ -50,3 +50,10 @@ def test_a_deleted_row_is_no_proof_while_anything_else_says_more(more, why):
         assert told == [], "it is alive in another cell"
     else:
         assert why in reason(orphaned_allocation, CLOUD.format(3600, more))
+
+
+def test_one_that_holds_nothing_with_migrations_that_hold_nothing_is_not_spoken_of():
+    cloud = CLOUD.replace("holds old h1 VCPU=2 MEMORY_MB=256\nholds old pool DISK_GB=6\n", "")
+    moved = cloud.format(3600, "  resize of old from h1 to h1 error")
+    assert verdicts(orphaned_allocation, moved) == []
+    assert verdicts(orphaned_allocation, moved + "holds resize-of-old h1 VCPU=1\n")

@@ -37,8 +37,15 @@ def test_nothing_is_said_of_what_is_right_or_moves_or_is_gone_or_may_be_elsewher
     assert verdicts(stale_instance_mapping, CLOUD.format(server, cell, mapped)) == []
 
 
-@pytest.mark.parametrize(("age", "seconds"), [(5, 10), (3600, 0)])
+@pytest.mark.parametrize(("age", "seconds"), [(5, 10), (59, 10), (60, 0), (3600, 0)])
 def test_nova_maps_an_instance_right_after_it_made_it(age, seconds):
     facts = facts_of(CLOUD.format("", "", "none"))
     made = tuple(replace(row, created_at=NOW - timedelta(seconds=age)) for row in facts.instances)
     assert found(stale_instance_mapping, replace(facts, instances=made)).may_pass_within == seconds
+
+
+@pytest.mark.parametrize(("mapped", "words"), [("none", "no cell"), ("cell2", "cell2")])
+def test_the_evidence_names_the_cell_that_is_mapped(mapped, words):
+    evidence = found(stale_instance_mapping, CLOUD.format("", "", mapped)).evidence
+    assert evidence["mapped_to"] == words
+    assert [row["cell"] for row in evidence["rows"]] == ["cell1"]
