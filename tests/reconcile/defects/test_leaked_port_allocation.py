@@ -44,3 +44,8 @@ def test_what_is_on_the_move_by_now_has_no_step():
     cloud = CLOUD.format("neutron", "holds web nic NET_BW=10")
     moving = cloud.replace("server web on h1", "server web on h1 task=migrating")
     assert "is not known" in declined(leaked_port_allocation, cloud, moving)
+
+
+def test_nova_may_be_between_the_allocation_and_the_binding():
+    cloud = CLOUD.format("neutron", "holds web nic NET_BW=10")
+    assert found(leaked_port_allocation, cloud).may_pass_within == 10

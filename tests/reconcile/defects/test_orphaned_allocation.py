@@ -57,3 +57,10 @@ def test_one_that_holds_nothing_with_migrations_that_hold_nothing_is_not_spoken_
     moved = cloud.format(3600, "  resize of old from h1 to h1 error")
     assert verdicts(orphaned_allocation, moved) == []
     assert verdicts(orphaned_allocation, moved + "holds resize-of-old h1 VCPU=1\n")
+
+
+@pytest.mark.parametrize(
+    ("age", "words"), [(9, "deleted 9 s ago"), (0, "deleted 0 s ago"), (-9, "9 s ahead of our")]
+)
+def test_the_reason_says_on_which_side_of_now_it_was_deleted(age, words):
+    assert words in reason(orphaned_allocation, CLOUD.format(age, ""))

@@ -46,6 +46,7 @@ def test_nova_maps_an_instance_right_after_it_made_it(age, seconds):
 
 @pytest.mark.parametrize(("mapped", "words"), [("none", "no cell"), ("cell2", "cell2")])
 def test_the_evidence_names_the_cell_that_is_mapped(mapped, words):
-    evidence = found(stale_instance_mapping, CLOUD.format("", "", mapped)).evidence
-    assert evidence["mapped_to"] == words
-    assert [row["cell"] for row in evidence["rows"]] == ["cell1"]
+    one = found(stale_instance_mapping, CLOUD.format("", "", mapped))
+    assert one.where == "h1"
+    assert one.evidence["mapped_to"] == words
+    assert [row["cell"] for row in one.evidence["rows"]] == ["cell1"]

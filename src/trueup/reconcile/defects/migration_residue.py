@@ -67,8 +67,10 @@ def remedy(finding: Finding, facts: Facts) -> tuple[Step, ...] | Declined:
     if isinstance(claim, OnHostOfMove):
         moves = moved_between(claim, facts).values()
         return replaced(claim, finding, facts, same_status(moves))
-    right = _right(claim, facts) if isinstance(claim, HeldByMigration) else Unknown("")
-    if isinstance(right, Unknown) or not isinstance(claim, HeldByMigration):
+    if not isinstance(claim, HeldByMigration):
+        return Declined("it is no longer settled on a host, or its migrations hold nothing now")
+    right = _right(claim, facts)
+    if isinstance(right, Unknown):
         return Declined("none of its claims is what it should hold")
     instance = claim.instance
     held = facts.holdings[instance.uuid].allocations

@@ -55,7 +55,7 @@ def remedy(finding: Finding, facts: Facts) -> tuple[Step, ...] | Declined:
 def _judge(instance: Instance, facts: Facts, options: AuditOptions) -> Verdict:
     record = facts.record(instance.uuid)
     names = facts.provider_names
-    claims = [held for held in (record.own, *record.moves.values()) if held]
+    claims = (record.own, *record.moves.values())
     where = ", ".join(sorted({names.get(uuid, uuid) for held in claims for uuid in held}))
     subject = Subject("consumer", instance.uuid)
     if reason := _hands_off(instance, facts, options):

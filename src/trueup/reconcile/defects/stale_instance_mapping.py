@@ -31,15 +31,11 @@ def find(facts: Facts, options: AuditOptions) -> Iterator[Verdict]:
     if not facts.coverage.complete or not facts.has("instance mappings"):
         # SAFETY: a silent cell may have the row. `residence` reports the instance as not checked.
         return
-    for uuid, rows in facts.instance_rows.items():
-        mapping = facts.mappings.get(uuid)
-        if len(rows) == 1 and mapping is not None and rows[0].cell == mapping.cell:
-            continue
-        record = facts.record(uuid)
-        if record.living and _disagrees(record):
-            instance = facts.alive[uuid]
-            if not isinstance(residence(instance, record, facts), InMotion):
-                yield _finding(instance, record, facts)
+    # PERF: the whole record is made only of instances whose sources disagree.
+    for instance in filter(lambda row: _disagrees(row, facts), facts.alive.values()):
+        record = facts.record(instance.uuid)
+        if not isinstance(residence(instance, record, facts), InMotion):
+            yield _finding(instance, record, facts)
 
 
 def remedy(finding: Finding, facts: Facts) -> tuple[Step, ...] | Declined:
@@ -61,10 +57,10 @@ def remedy(finding: Finding, facts: Facts) -> tuple[Step, ...] | Declined:
     return Declined(f"delete its row in instance_mappings of Nova's API database, then {run}")
 
 
-def _disagrees(record: InstanceRecord) -> bool:
-    mapping = record.mapping
-    cells = {row.cell for row in record.living}
-    return len(record.living) > 1 or mapping is None or mapping.cell not in cells
+def _disagrees(instance: Instance, facts: Facts) -> bool:
+    mapping = facts.mappings.get(instance.uuid)
+    living = [row for row in facts.instance_rows[instance.uuid] if not row.deleted]
+    return len(living) > 1 or mapping is None or mapping.cell != instance.cell
 
 
 def _finding(instance: Instance, record: InstanceRecord, facts: Facts) -> Finding:
