@@ -4,13 +4,21 @@ from datetime import timedelta
 
 import pytest
 
-from tests.reconcile.defects.asking import declined, found, guards, left_with, steps, verdicts
+from tests.reconcile.defects.asking import (
+    declined,
+    found,
+    guards,
+    left_with,
+    reason,
+    steps,
+    verdicts,
+)
 from tests.reconcile.planning import facts_of
 from tests.scenarios.drafting import NOW
 from tests.scenarios.names import uuid_of
 from trueup.reconcile.defects import migration_residue, missing_allocation, wrong_provider
 from trueup.reconcile.findings import Severity
-from trueup.reconcile.steps import MigrationState
+from trueup.reconcile.steps import MigrationState, ServiceDown
 
 LOST = """
 cell1
@@ -79,3 +87,11 @@ def test_what_ended_within_a_minute_may_be_released_at_any_moment(ago, may_pass)
     finding = found(migration_residue, replace(facts, migrations=moves))
     assert finding.may_pass_within == (10 if may_pass else 0)
     assert finding.since == moment
+
+
+def test_a_host_that_it_was_evacuated_from_may_run_it_also_if_nothing_is_held_of_it():
+    cloud = LOST.format("error") + "  host h3 VCPU=8 MEMORY_MB=8192 {}\n"
+    cloud += "  evacuation of web from h3 to h1 done\n"
+    assert "evacuated from h3, which is up" in reason(migration_residue, cloud.format("up"))
+    made = steps(migration_residue, cloud.format(""))
+    assert [one.host for one in guards(made, ServiceDown)] == ["h3"]

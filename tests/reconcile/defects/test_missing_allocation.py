@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 import pytest
 
-from tests.reconcile.defects.asking import guards, left_with, steps, verdicts
+from tests.reconcile.defects.asking import declined, guards, left_with, steps, verdicts
 from tests.scenarios.names import uuid_of
 from trueup.reconcile.defects import missing_allocation
 from trueup.reconcile.steps import CellFresh, InstanceState, MigrationState
@@ -62,3 +62,11 @@ holds web h2 VCPU=2 MEMORY_MB=256
     assert held is not None
     assert held.amounts == {uuid_of("h1"): {"VCPU": 1, "MEMORY_MB": 256}}
     assert [one.status for one in guards(made, MigrationState)] == ["finished"]
+
+
+def test_what_moves_or_is_no_longer_certain_by_now_has_no_step():
+    cloud = CLOUD.format("")
+    assert "is not known" in declined(missing_allocation, cloud, CLOUD.format("task=migrating"))
+    cards = "provider gpu of h1 VGPU=8\nprovider gpu2 of h1 VGPU=8\n"
+    unsure = CLOUD.format("resources:VGPU=1") + cards
+    assert "is not known" in declined(missing_allocation, cloud, unsure)

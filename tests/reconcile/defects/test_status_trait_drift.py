@@ -1,10 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
+from dataclasses import replace
+
 import pytest
 
 from tests.reconcile.defects.asking import declined, found, guards, steps, verdicts
+from tests.reconcile.planning import facts_of
 from tests.scenarios.names import uuid_of
 from trueup.reconcile.changes.traits import Traits
 from trueup.reconcile.defects import status_trait_drift
+from trueup.reconcile.findings import Severity
 from trueup.reconcile.place_guards import ServiceSetting
 from trueup.reconcile.steps import ServiceDown
 
@@ -37,3 +41,17 @@ def test_a_nova_compute_that_runs_corrects_it():
     up = CLOUD.format("", "disabled up")
     assert found(status_trait_drift, up).evidence["nova_compute"] == "up"
     assert "corrects it within five minutes" in declined(status_trait_drift, up)
+
+
+def test_it_is_worse_where_a_nova_compute_that_runs_does_not_correct_it():
+    assert found(status_trait_drift, CLOUD.format("", "disabled up")).severity is Severity.MEDIUM
+    assert found(status_trait_drift, CLOUD.format("", "disabled")).severity is Severity.LOW
+
+
+@pytest.mark.parametrize("lost", ["services", "traits"])
+def test_what_was_not_read_again_has_no_step(lost):
+    cloud = CLOUD.format("", "disabled")
+    facts = facts_of(cloud)
+    without = {uuid: replace(row, traits=None) for uuid, row in facts.providers.items()}
+    later = {"services": replace(facts, services=()), "traits": replace(facts, providers=without)}
+    assert "not read again" in declined(status_trait_drift, cloud, later[lost])

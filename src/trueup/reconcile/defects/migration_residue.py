@@ -110,7 +110,8 @@ def _judge(claim: HeldByMigration, facts: Facts) -> Verdict:
     if isinstance(right, Unknown) or running or not facts.coverage.complete:
         # SAFETY: a source that is up may run the guest; freeing its capacity would hide that.
         up = f"it was evacuated from {running}, which is up and may still run it" if running else ""
-        reason = facts.coverage.gap or up or _uncertain(claim, facts)
+        doubt = _uncertain(claim, right, facts) if isinstance(right, Unknown) else ""
+        reason = facts.coverage.gap or up or doubt
         return Unchecked(subject, where, f"{_in_words(record, names)}; {reason}")
     since = last_change(record.migrations)
     just_over = since is not None and facts.taken_at - since < timedelta(minutes=1)
@@ -147,10 +148,9 @@ def _right(claim: HeldByMigration, facts: Facts) -> Amounts | Unknown:
     return found or should_hold(claim, facts)
 
 
-def _uncertain(claim: HeldByMigration, facts: Facts) -> str:
-    names, right = facts.provider_names, _right(claim, facts)
-    should = amounts_in_words(claim.wanted.known, names) or "that is not known"
-    why = f"; {right.reason}" if isinstance(right, Unknown) and right.reason else ""
+def _uncertain(claim: HeldByMigration, right: Unknown, facts: Facts) -> str:
+    should = amounts_in_words(claim.wanted.known, facts.provider_names) or "that is not known"
+    why = f"; {right.reason}" if right.reason else ""
     return f"none of these is what it should hold on {claim.provider.name}: {should}{why}"
 
 
