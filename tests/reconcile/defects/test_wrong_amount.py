@@ -41,3 +41,11 @@ def test_whatever_it_holds_of_its_host_it_holds_what_it_should_afterwards(
 def test_the_evidence_says_what_the_right_amount_follows_from(words, disk):
     evidence = found(wrong_amount, CLOUD.format(words, 2, 64, 1, 64)).evidence
     assert (evidence["flavor"], evidence["root_disk"]) == ("a-flavor", disk)
+
+
+@pytest.mark.parametrize(
+    ("words", "policy"), [("hw:cpu_policy=shared", "shared"), ("pinned", "dedicated"), ("", None)]
+)
+def test_the_evidence_says_which_cpu_policy_the_flavor_or_the_image_asks_for(words, policy):
+    cloud = CLOUD.format(words, 2, 64, 1, 64).replace("VCPU=99", "VCPU=99 PCPU=9")
+    assert found(wrong_amount, cloud).evidence.get("cpu_policy") == policy
