@@ -1,7 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
+from dataclasses import replace
+
 import pytest
 
 from tests.reconcile.defects.asking import declined, guards, left_with, reason, steps
+from tests.reconcile.planning import facts_of
 from tests.scenarios.names import uuid_of
 from trueup.reconcile.defects import wrong_provider
 from trueup.reconcile.domain_definition import DomainIs
@@ -54,6 +57,14 @@ def test_after_an_evacuation_the_other_host_must_be_down_as_well():
 def test_a_host_that_is_gone_must_still_be_gone():
     made = steps(wrong_provider, CLOUD.format("", "", "forget h2", "VCPU"))
     assert [one.node for one in guards(made, NodeGone)] == [uuid_of("h2")]
+
+
+def test_of_deleted_compute_nodes_with_one_uuid_the_last_must_still_be_gone():
+    """An earlier one may have had a name that is another host's now."""
+    facts = facts_of(CLOUD.format("", "", "forget h2", "VCPU"))
+    [last] = facts.deleted_compute_nodes
+    twice = replace(facts, deleted_compute_nodes=(replace(last, node="another"), last))
+    assert [one.name for one in guards(steps(wrong_provider, twice), NodeGone)] == ["h2"]
 
 
 def test_what_is_on_the_move_by_now_has_no_step():
