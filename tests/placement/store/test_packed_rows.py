@@ -2,11 +2,19 @@
 from contextlib import closing
 from datetime import datetime
 
+import pytest
 from sqlalchemy import insert, select
 
 from trueup.placement.store import schema
 from trueup.placement.store.engine.database import Database
-from trueup.placement.store.packed_rows import joined, packed, parts_of, rows_of, time_of
+from trueup.placement.store.packed_rows import (
+    columns_of,
+    joined,
+    packed,
+    parts_of,
+    rows_of,
+    time_of,
+)
 from trueup.placement.store.tables import providers
 
 MADE_AT = datetime(2001, 2, 3, 4, 5, 6)
@@ -35,6 +43,32 @@ def test_rows_come_back_in_their_order(database_url: str) -> None:
     ]
     assert parts_of(one, len(PARTS))[1:] == ["", "0", ""]
     assert rows_of(nothing, len(PARTS)) == []
+
+
+def test_a_row_that_was_cut_off_is_noticed(database_url: str) -> None:
+    schema.create(database_url)
+    with closing(Database(database_url)) as database, database.transaction() as tx:
+        tx.execute(insert(providers).values(**PROVIDERS[2]))
+        parts = (providers.c.id, providers.c.uuid, providers.c.generation, providers.c.name)
+        text = tx.scalar(select(joined(*parts))) or ""
+    assert rows_of([text], len(parts)) == [("1", "c", "0", "")]
+    for length in range(1, len(text)):
+        with pytest.raises(ValueError, match="zip"):
+            rows_of([text[:length]], len(parts))
+
+
+def test_columns_are_in_the_order_of_the_rows(database_url: str) -> None:
+    schema.create(database_url)
+    with closing(Database(database_url)) as database, database.transaction() as tx:
+        for row in PROVIDERS:
+            tx.execute(insert(providers).values(**row))
+        of_both = select(joined(providers.c.id, providers.c.uuid, providers.c.name))
+        texts = tx.scalars(of_both.group_by(providers.c.id % 2)).all()
+    for some in (texts, texts[::-1]):
+        ids, uuids, names = columns_of(some, 3)
+        assert (ids, uuids) == (["1", "2", "3"], ["a", "b", "c"])
+        assert names == ["of two\nlines|", "", ""]
+    assert columns_of([None], 3) == [[], [], []]
 
 
 def test_a_time_that_is_none_is_not_known() -> None:

@@ -11,7 +11,16 @@ from collections.abc import Iterable
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import ColumnElement, String, cast, func, literal_column
+from sqlalchemy import (
+    Cast,
+    Column,
+    ColumnElement,
+    String,
+    cast,
+    func,
+    literal_column,
+    type_coerce,
+)
 
 # Names of classes and traits may end with a line break, and times contain a space.
 _BETWEEN_PARTS = "|"
@@ -19,6 +28,7 @@ _BETWEEN_LINES = f"\n{secrets.token_hex(4)}\n"  # nobody can put it into a name
 
 # PERF: not parameters; PyMySQL escapes each of them in each statement.
 _BETWEEN: ColumnElement[str] = literal_column(f"'{_BETWEEN_PARTS}'", String)
+_BEFORE_LAST: ColumnElement[str] = literal_column(f"'{_BETWEEN_LINES}'", String)
 _NOTHING: ColumnElement[str] = literal_column("''", String)
 
 
@@ -35,22 +45,41 @@ def parts_of(text: str, count: int = 0) -> list[str]:
     return text.split(_BETWEEN_PARTS, count - 1)
 
 
-def joined(first: ColumnElement[Any], *parts: ColumnElement[Any]) -> ColumnElement[str]:
-    """All rows of a group as one text, which `rows_of` unpacks.
+def joined(*parts: ColumnElement[Any]) -> ColumnElement[str]:
+    """All rows of a group as one text, which `rows_of` and `columns_of` unpack.
 
-    `first` is a number; the rows are in its order. Only the last part may contain any text.
+    The first part is a number; the rows are in its order. Only the last one may contain any text.
     """
-    # Without one, as beside a provider that has no rows, there is no line.
-    line = _line([cast(first, String(30)), *(_text(part) for part in parts)])
-    return func.aggregate_strings(line, _BETWEEN_LINES)
+    first, *others, last = parts
+    # Without a first one, as beside a provider that has no rows, there is no row.
+    line = _line([type_coerce(first, String), *(_text(part) for part in others)])
+    return func.aggregate_strings(line + _BEFORE_LAST + _text(last), _BETWEEN_LINES)
 
 
-def rows_of(texts: Iterable[str | None], parts: int) -> list[list[str]]:
-    """The rows in these texts, each with that many parts; NULL is an empty part."""
-    lines = [line for text in texts if text is not None for line in text.split(_BETWEEN_LINES)]
-    rows = [parts_of(line, parts) for line in lines]
-    rows.sort(key=_order)
-    return rows
+def rows_of(texts: Iterable[str | None], parts: int) -> list[tuple[str, ...]]:
+    """The rows in these texts, each with that many parts; NULL is an empty part.
+
+    Raises ValueError for a text of which the end is missing, unless it is in a last part.
+    """
+    return list(zip(*columns_of(texts, parts), strict=True))
+
+
+def columns_of(texts: Iterable[str | None], parts: int) -> list[list[str]]:
+    """The same as columns, one for each part.
+
+    PERF: the texts are split as a whole, not row by row, which takes a third of the time.
+    """
+    pieces = [piece for text in texts if text for piece in text.split(_BETWEEN_LINES)]
+    # In turn: all parts of a row but the last one, and the last one.
+    flat = parts_of(_BETWEEN_PARTS.join(pieces[::2])) if pieces else []
+    columns = [flat[part :: parts - 1] for part in range(parts - 1)]
+    columns.append(pieces[1::2])
+    keys = [int(key) for key in columns[0]]
+    # Most databases have them in their order.
+    if keys != sorted(keys):
+        rows = sorted(zip(*columns, strict=True), key=lambda row: int(row[0]))
+        columns = [list(column) for column in zip(*rows, strict=True)]
+    return columns
 
 
 def time_of(text: str) -> datetime | None:
@@ -70,9 +99,9 @@ def _line(parts: list[ColumnElement[str]]) -> ColumnElement[str]:
 
 
 def _text(part: ColumnElement[Any]) -> ColumnElement[str]:
+    """PERF: what is never NULL is joined as it is, in two thirds of the database's time."""
+    column = part.clause if isinstance(part, Cast) else part
+    if isinstance(column, Column) and not column.nullable:
+        return type_coerce(part, String)
     text = part if isinstance(part.type, String) else cast(part, String(30))
     return func.coalesce(text, _NOTHING)
-
-
-def _order(row: list[str]) -> int:
-    return int(row[0])

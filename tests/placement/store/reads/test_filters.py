@@ -137,7 +137,7 @@ def test_released_allocations_are_free_again(client: Client) -> None:
 
 def test_a_provider_list_has_all_fields(ledger: Client) -> None:
     whole = listed(ledger).providers
-    assert whole.uuids == (UUID(1), UUID(2), UUID(3), UUID(4), UUID(5))
+    assert whole.uuids == [UUID(1), UUID(2), UUID(3), UUID(4), UUID(5)]
     assert whole.root_uuids[:2] == [UUID(1), UUID(1)]
     assert whole.parent_uuids[:2] == [None, UUID(1)]
     # What is above is named also when it is not in the list.
@@ -147,7 +147,7 @@ def test_a_provider_list_has_all_fields(ledger: Client) -> None:
     awkward = "a name\nof two lines"
     ledger.put(f"/resource_providers/{UUID(4)}", {"name": awkward})
     renamed = listed(ledger, name=awkward).providers
-    assert (renamed.uuids, renamed.names) == ((UUID(4),), (awkward,))
+    assert (renamed.uuids, renamed.names) == ([UUID(4)], [awkward])
 
 
 def test_the_time_of_a_list_is_that_of_the_latest_change(ledger: Client) -> None:

@@ -22,7 +22,7 @@ from trueup.model.names import MAX_INTEGER
 from trueup.model.providers import ListedProviders
 from trueup.model.requests import ProviderFilters
 from trueup.placement.store.engine.database import Transaction
-from trueup.placement.store.packed_rows import joined, rows_of, time_of
+from trueup.placement.store.packed_rows import columns_of, joined, time_of
 from trueup.placement.store.rows import class_and_trait_names
 from trueup.placement.store.rows.providers import of_uuid
 from trueup.placement.store.tables import (
@@ -110,10 +110,8 @@ def list_providers(tx: Transaction, filters: ProviderFilters) -> Listing:
 
 
 def _listing(tx: Transaction, texts: Iterable[str]) -> Listing:
-    rows = rows_of(texts, len(_PARTS))
-    if not rows:
-        return Listing()
-    ids, roots, parents, generations, times, uuids, names = zip(*rows, strict=True)
+    columns = columns_of(texts, len(_PARTS))
+    ids, roots, parents, generations, times, uuids, names = columns
     known = dict(zip(ids, uuids, strict=True))
     above = {*roots, *parents} - known.keys() - {""}
     if above:
@@ -124,8 +122,8 @@ def _listing(tx: Transaction, texts: Iterable[str]) -> Listing:
         uuids,
         names,
         [int(generation) for generation in generations],
-        [known.get(root) for root in roots],
-        [known.get(parent) for parent in parents],
+        list(map(known.get, roots)),
+        list(map(known.get, parents)),
     )
     return Listing(listed, _latest(set(times)))
 

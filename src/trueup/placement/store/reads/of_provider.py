@@ -80,8 +80,8 @@ _AGGREGATES = _of(
 ).order_by(aggregates.c.id)
 _TRAIT_PARTS = (
     all_traits.c.id,
-    all_traits.c.name,
     func.coalesce(all_traits.c.updated_at, all_traits.c.created_at),
+    all_traits.c.name,
 )
 _TRAITS = _packed(
     provider_traits.join(all_traits, provider_traits.c.trait_id == all_traits.c.id),
@@ -143,7 +143,7 @@ def traits_of(tx: Transaction, uuid: str) -> tuple[int, list[NamedRow]] | None:
     if row is None:
         return None
     rows = rows_of([row[1]], len(_TRAIT_PARTS))
-    return row[0], [NamedRow(int(key), name, time_of(time)) for key, name, time in rows]
+    return row[0], [NamedRow(int(key), name, time_of(time)) for key, time, name in rows]
 
 
 def allocations_of(
