@@ -7,10 +7,11 @@ from trueup.reconcile.claims import (
     Claim,
     NotCertain,
     OnHost,
+    RightAsFarAsKnown,
     WrongDevices,
     all_claims,
 )
-from trueup.reconcile.expected import open_reasons
+from trueup.reconcile.expected import Share, Unknown, open_reasons
 from trueup.reconcile.facts import Facts
 from trueup.reconcile.findings import Subject, Unchecked, amounts_in_words
 
@@ -34,7 +35,18 @@ def _reason(claim: Claim, facts: Facts, covered: Collection[str]) -> str:
     if isinstance(claim, NotCertain):
         is_covered = claim.instance.uuid in covered or not claim.of_instance
         return "" if is_covered else claim.reason
+    if isinstance(claim, RightAsFarAsKnown):
+        return "" if claim.instance.uuid in covered else _not_known(claim)
     return _difference(claim, facts) if isinstance(claim, _UNNAMED) else ""
+
+
+def _not_known(claim: RightAsFarAsKnown) -> str:
+    """Why it is not known which processors, memory and disk it should hold; empty if it is.
+
+    SAFETY: then every amount agrees with what is known, also a wrong one.
+    """
+    unknown = [one for one in claim.wanted.of(Share.HOST).open if isinstance(one, Unknown)]
+    return f"what it should hold is not known: {unknown[0].reason}" if unknown else ""
 
 
 def _difference(claim: OnHost, facts: Facts) -> str:
