@@ -53,8 +53,9 @@ def test_a_move_without_a_uuid_has_no_consumer_that_could_lack_a_claim():
     ("fields", "side"),
     [
         ({}, ""),
-        ({"source_node": None}, ""),
-        ({"source_host": None, "source_node": None}, ""),
+        ({"source_node": None}, "source, host h1, node none"),
+        ({"source_host": None, "source_node": None}, "source, host none, node none"),
+        ({"target_host": None}, "target, host none, node h2"),
         ({"source_host": "gone"}, "source, host gone, node h1"),
         ({"source_host": "gone", "source_node": None}, "source, host gone, node none"),
         ({"source_node": "gone"}, "source, host h1, node gone"),

@@ -197,11 +197,13 @@ class Draft:
     def move(
         self, name: str, kind: str, status: str, source: str, target: str | None = None
     ) -> None:
-        cell = next(row.cell for row in self.instances if row.uuid == uuid_of(name))
+        instance = next(row for row in self.instances if row.uuid == uuid_of(name))
+        if status == "finished":
+            target = target or instance.host
         self.migrations.append(
             Migration(
                 uuid=self.consumer(f"{kind}-of-{name}"),
-                cell=cell,
+                cell=instance.cell,
                 instance=uuid_of(name),
                 kind=kind,
                 status=status,

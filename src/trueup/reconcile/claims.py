@@ -40,7 +40,7 @@ from trueup.reconcile.residence import (
     Undetermined,
     residence,
 )
-from trueup.reconcile.unconfirmed import not_on_target, on_unknown_host, wrong_claims
+from trueup.reconcile.unconfirmed import not_on_target, on_unknown_host, unknown_claims, wrong_claims
 
 
 @dataclass(frozen=True, slots=True)
@@ -314,6 +314,8 @@ def _unconfirmed(
     if all(roots) and (wrong := wrong_claims(every, held, facts.provider_names)):
         reason = f"{words}, and {wrong}: confirm or revert it, then audit again"
         return NotCertain(instance, reason, of_instance=True)
+    if all(roots) and (unknown := unknown_claims(every, held, facts.provider_names)):
+        return NotCertain(instance, f"{words}, and {unknown}", of_instance=True)
     return Moving(instance, words)
 
 

@@ -3,7 +3,7 @@
 
 from collections.abc import Iterable, Mapping
 
-from trueup.reconcile.expected import ExpectedAllocation, Share, share_agrees
+from trueup.reconcile.expected import ExpectedAllocation, Share, Unknown, share_agrees
 from trueup.reconcile.facts import Amounts, Facts, Instance, Migration
 from trueup.reconcile.findings import amounts_in_words
 
@@ -29,6 +29,26 @@ def wrong_claims(
         for consumer in sorted(held.keys() - should.keys())
     ]
     return "; ".join(sentences)
+
+
+def unknown_claims(
+    every: Iterable[ExpectedAllocation], held: Mapping[str, Amounts], names: Mapping[str, str]
+) -> str:
+    """Which claims should hold processors, memory and disk that are not known, and why.
+
+    SAFETY: every amount agrees with what is not known. Nova's API gives no old flavor.
+    """
+    unknown = {
+        one.consumer: part.reason
+        for one in every
+        for part in one.of(Share.HOST).open
+        if isinstance(part, Unknown)
+    }
+    return "; ".join(
+        f"it is not known what {consumer} should hold: {reason}; it holds "
+        f"{_in_words(held.get(consumer, {}), names)}"
+        for consumer, reason in unknown.items()
+    )
 
 
 def not_on_target(instance: Instance, migration: Migration) -> str:
@@ -58,11 +78,10 @@ def on_unknown_host(migration: Migration, facts: Facts) -> str:
         ("source", migration.source_host, migration.source_node),
         ("target", migration.target_host, migration.target_node),
     ):
-        at_node = (cell, host, node) in facts.nodes_by_place
-        if host and not (at_node if node else (cell, host) in facts.nodes_by_host):
+        if (cell, host, node) not in facts.nodes_by_place:
             return (
                 f"its {migration.kind} is {migration.status}, and {facts.cells[cell]} has no "
-                f"compute node for its {side}, host {host}, node {node or 'none'}: correct that "
+                f"compute node for its {side}, host {host or 'none'}, node {node or 'none'}: correct that "
                 "before you confirm or revert it"
             )
     return ""
