@@ -79,11 +79,11 @@ def test_consumers_that_are_no_instances_are_left_alone_each_for_its_reason():
         "build boot\n"
     )
     move = Migration(
-        uuid_of("move"), uuid_of("cell1"), uuid_of("web"), "resize", "finished", "h2", "h2"
+        uuid_of("move"), uuid_of("cell1"), uuid_of("web"), "resize", "accepted", "h2", "h2"
     )
     left = audit(replace(facts, migrations=(move,)), AuditOptions()).left_alone
     assert {str(row.subject): (row.where, row.reason) for row in left} == {
-        f"instance {uuid_of('web')}": ("h1", "its resize is finished"),
+        f"instance {uuid_of('web')}": ("h1", "its resize is accepted"),
         f"consumer {uuid_of('boot')}": ("h1", "it has a build request"),
         f"consumer {uuid_of('move')}": ("h2", "it holds the source of a migration under way"),
         f"consumer {uuid_of('zun')}": (

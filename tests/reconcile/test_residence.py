@@ -43,10 +43,13 @@ def test_a_settled_instance_stands_on_the_provider_of_its_compute_node(state):
         ("server web on h1 task=rebuilding", "its task state is rebuilding"),
         ("server web on h1 state=building", "it is being built"),
         ("server web on h1 state=deleted", "it is being deleted"),
-        ("server web on h1 hidden", "its sibling in another cell"),
+        (
+            "server web on h1\ncell2\n  server web on h9 hidden",
+            "its sibling in another cell",
+        ),
         ("server web task=spawning", "its task state is spawning"),
         ("server web on h1\n  live-migration of web from h2 running", "its live-migration is"),
-        ("server web on h1\n  resize of web from h2 finished", "its resize is finished"),
+        ("server web on h1\n  resize of web from h2 accepted", "its resize is accepted"),
         ("server web on h1\nbuild web", "it has a build request"),
     ],
 )  # fmt: skip
@@ -54,6 +57,14 @@ def test_what_is_under_way_is_in_motion(line, words):
     place = residence_of(facts_of(f"{HOSTS}  {line}\n"))
     assert isinstance(place, InMotion)
     assert words in place.reason
+
+
+def test_a_move_that_has_just_ended_is_in_motion_before_nova_writes_the_state():
+    facts = facts_of(f"{HOSTS}  server web on h1\n  resize of web from h2 finished\n")
+    [move] = facts.migrations
+    for age, kind in ((4, InMotion), (6, Undetermined)):
+        ended = replace(move, updated_at=NOW - timedelta(minutes=age))
+        assert isinstance(residence_of(replace(facts, migrations=(ended,))), kind)
 
 
 @pytest.mark.parametrize(

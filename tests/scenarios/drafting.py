@@ -195,15 +195,22 @@ class Draft:
         )
 
     def move(
-        self, name: str, kind: str, status: str, source: str, target: str | None = None
+        self,
+        name: str,
+        kind: str,
+        status: str,
+        source: str,
+        target: str | None = None,
+        row_in: str = "",
     ) -> None:
+        """`row_in`: the cell whose row it is, if that is not the cell of its instance."""
         instance = next(row for row in self.instances if row.uuid == uuid_of(name))
         if status == "finished":
             target = target or instance.host
         self.migrations.append(
             Migration(
                 uuid=self.consumer(f"{kind}-of-{name}"),
-                cell=instance.cell,
+                cell=uuid_of(row_in) if row_in else instance.cell,
                 instance=uuid_of(name),
                 kind=kind,
                 status=status,

@@ -14,6 +14,8 @@ cell1
   server old on h1 deleted=3600 VCPU=...        deleted so many seconds ago; or `deleted=unknown`
   evacuation of web from h1 done                and other kinds of migrations
   resize of web from h1 to h2 finished
+  resize of web from h1 to h2 row-in=cell2 finished   its row is in another cell than its instance
+  forget-service h1                             its nova-compute has no row in services
 cell2 silent                                    did not answer
 cell3 last-report=1200                          its newest service report is so old
 map web cell1 [queued] | map web none           its mapping, if it is not that of its row's cell;
@@ -245,7 +247,8 @@ def _server(draft: Draft, cell: str, words: list[str]) -> None:
 def _migration(kind: str):
     def add(draft: Draft, cell: str, words: list[str]) -> None:
         name, source, status = words[1], words[3], words[-1]
-        draft.move(name, kind, status, source, words[5] if "to" in words else None)
+        target = words[5] if "to" in words else None
+        draft.move(name, kind, status, source, target, dict(_details(words)).get("row-in", ""))
 
     return add
 
@@ -276,6 +279,10 @@ def _wrote(draft: Draft, cell: str, words: list[str]) -> None:
 
 def _forget(draft: Draft, cell: str, words: list[str]) -> None:
     draft.forget(words[0], keep_service="service" in words)
+
+
+def _forget_service(draft: Draft, cell: str, words: list[str]) -> None:
+    draft.services = [row for row in draft.services if row.host != words[0]]
 
 
 def _rename(draft: Draft, cell: str, words: list[str]) -> None:
@@ -358,6 +365,7 @@ _PARTS = {
     "owned": _owned,
     "build": _build,
     "forget": _forget,
+    "forget-service": _forget_service,
     "rename": _rename,
     "unmapped": _unmapped,
     "host-map": _host_map,

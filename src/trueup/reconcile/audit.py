@@ -16,10 +16,11 @@ from trueup.reconcile.acknowledgements import (
 )
 from trueup.reconcile.claims import Moving, claims
 from trueup.reconcile.defects import DEFECTS
-from trueup.reconcile.facts import Coverage, Facts, Instance, canonical_uuid, without_ports
+from trueup.reconcile.facts import Coverage, Facts, Instance, canonical_uuid, grouped, without_ports
 from trueup.reconcile.findings import Finding, LeftAlone, Subject, Unchecked, counted
 from trueup.reconcile.freshness import with_freshness
 from trueup.reconcile.garbage import garbage_left
+from trueup.reconcile.nodes import judged_nodes, service_of
 from trueup.reconcile.options import AuditOptions
 from trueup.reconcile.residence import Undetermined, provider_of
 from trueup.reconcile.unexplained import unexplained
@@ -88,6 +89,7 @@ def _audit(facts: Facts, options: AuditOptions) -> Audit:
         findings=findings,
         unchecked=(
             *_unjudged_hosts(facts, covered),
+            *_without_service(facts, covered),
             *(row for row in verdicts if isinstance(row, Unchecked)),
             *unexplained(facts, covered),
         ),
@@ -120,6 +122,20 @@ def _unjudged_hosts(facts: Facts, covered: Collection[str]) -> Iterator[Unchecke
                 facts.cells[node.cell],
                 f"{provider.reason}; {counted(count, 'instance')} on it could not be checked",
             )
+
+
+def _without_service(facts: Facts, covered: Collection[str]) -> Iterator[Unchecked]:
+    """Hosts with a compute node and without a compute service, as after its row was deleted."""
+    nodes = [node for node in judged_nodes(facts) if service_of(node, facts) is None]
+    for (cell, host), rows in grouped(((one.cell, one.host), one) for one in nodes).items():
+        if not {host, *(one.uuid for one in rows)}.isdisjoint(covered):
+            continue
+        yield Unchecked(
+            Subject("host", host),
+            ", ".join(one.node for one in rows),
+            f"{facts.cells[cell]} has a compute node of it and no compute service: whether it is "
+            "up, or disabled, could not be checked",
+        )
 
 
 def _in_motion(facts: Facts) -> Iterator[LeftAlone]:

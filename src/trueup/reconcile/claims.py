@@ -40,7 +40,12 @@ from trueup.reconcile.residence import (
     Undetermined,
     residence,
 )
-from trueup.reconcile.unconfirmed import not_on_target, on_unknown_host, unknown_claims, wrong_claims
+from trueup.reconcile.unconfirmed import (
+    not_on_target,
+    on_unknown_host,
+    unknown_claims,
+    wrong_claims,
+)
 
 
 @dataclass(frozen=True, slots=True)

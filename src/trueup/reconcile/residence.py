@@ -83,6 +83,8 @@ Residence = Placed | Unconfirmed | InMotion | NoHost | Undetermined
 
 def residence(instance: Instance, record: InstanceRecord, facts: Facts) -> Residence:
     """Where the instance resides; `record` is all that the facts have about it."""
+    if reason := _stuck(instance, record, facts):
+        return Undetermined(reason)
     if reason := _motion(instance, record, facts):
         waiting = _waiting(instance, record, facts)
         return Unconfirmed(waiting) if waiting else InMotion(reason)
@@ -132,7 +134,7 @@ def _judged_place(place: _Place, facts: Facts) -> Placed | Undetermined:
 
 def contradiction(record: InstanceRecord, facts: Facts) -> str | None:
     """Why the sources contradict each other about an instance, alive or deleted, if they do."""
-    if _is_plain(record):
+    if _is_plain(record, facts):
         return None
     living, mapping = record.living, record.mapping
     cells = {row.cell for row in living or record.rows}
@@ -158,6 +160,30 @@ def contradiction(record: InstanceRecord, facts: Facts) -> str | None:
     if record.misspelled:
         written = ", ".join(record.misspelled)
         return f"Placement has another consumer with its uuid, written {written}"
+    return _of_moves(record, facts) or _running_elsewhere(living, record)
+
+
+def _of_moves(record: InstanceRecord, facts: Facts) -> str | None:
+    """What contradicts in its migrations, if anything does.
+
+    SAFETY: somebody edited `instance_uuid` of a row in another cell, where its real instance may
+    need what it holds. Nova itself has such rows only for moves between cells.
+    """
+    forms = [form for row in record.migrations for form in facts.misspelled.get(row.uuid, ())]
+    if forms:
+        return (
+            f"Placement has another consumer with the uuid of a migration of it, written "
+            f"{', '.join(forms)}"
+        )
+    cells = {row.cell for row in record.rows}
+    strays = [row for row in record.migrations if row.cell not in cells and not row.between_cells]
+    if strays:
+        found, here = (", ".join(_names(some, facts)) for some in ({strays[0].cell}, cells))
+        return f"its {strays[0].kind} {strays[0].uuid} is a row of {found}, and it is in {here}"
+    return None
+
+
+def _running_elsewhere(living: tuple[Instance, ...], record: InstanceRecord) -> str | None:
     hosts = {row.host for row in living}
     elsewhere = [host for host in record.running_on if host not in hosts]
     if elsewhere:
@@ -168,14 +194,21 @@ def contradiction(record: InstanceRecord, facts: Facts) -> str | None:
     return None
 
 
-def _is_plain(record: InstanceRecord) -> bool:
+def _is_plain(record: InstanceRecord, facts: Facts) -> bool:
     """Whether one row, and a mapping that names its cell, are all that is said of an instance.
+
+    It may have migrations, if they are rows of that cell.
 
     PERF: so it is of nearly every instance, and nothing can contradict.
     """
     if len(record.rows) != 1 or record.misspelled or record.domains:
         return False
-    return record.mapping is None or record.mapping.cell == record.rows[0].cell
+    cell = record.rows[0].cell
+    if record.migrations and (
+        facts.misspelled or any(row.cell != cell for row in record.migrations)
+    ):
+        return False
+    return record.mapping is None or record.mapping.cell == cell
 
 
 def _names(cells: Iterable[str], facts: Facts) -> list[str]:
@@ -252,6 +285,26 @@ def _waiting(instance: Instance, record: InstanceRecord, facts: Facts) -> Migrat
     other = _motion_of_row(instance, record, facts)
     certain = not contradiction(record, facts) and instance.cell not in facts.cells_behind
     return moves[0] if certain and other is None else None
+
+
+def _stuck(instance: Instance, record: InstanceRecord, facts: Facts) -> str | None:
+    """Why something that looks like being under way is not, and never ends by itself."""
+    between_cells = any(row.between_cells for row in record.migrations)
+    if record.hidden:
+        alone = len(record.rows) == 1 and not between_cells
+        return "it is hidden, and no other cell has its sibling" if alone else None
+    move = facts.moving.get(instance.uuid)
+    if move is None or move.status != "finished" or between_cells or _confirming(record, facts):
+        return None
+    if instance.vm_state in (None, "resized", *_UNSETTLED_STATES):
+        return None
+    if _motion_of_row(instance, record, facts):
+        return None
+    # As after `openstack server set --state`: both hosts are held until somebody ends this.
+    return (
+        f"its {move.kind} is finished, and Nova has it {instance.vm_state}, not resized: nobody can "
+        "confirm or revert it"
+    )
 
 
 def _motion(instance: Instance, record: InstanceRecord, facts: Facts) -> str | None:

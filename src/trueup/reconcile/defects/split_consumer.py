@@ -32,8 +32,9 @@ SEVERITIES = (Severity.HIGH,)
 def find(facts: Facts, options: AuditOptions) -> Iterator[Verdict]:
     """Consumers whose uuid is written in a form that Nova does not use."""
     known = facts.instance_rows.keys()
+    moves = {row.uuid for row in facts.migrations} if facts.misspelled else frozenset()
     for uuid, written in sorted(facts.misspelled.items()):
-        if uuid not in known and uuid not in facts.consumers:
+        if uuid not in known and uuid not in moves and uuid not in facts.consumers:
             continue
         evidence: Evidence = {
             "written": tuple(_form(one, facts) for one in written),
