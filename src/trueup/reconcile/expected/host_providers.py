@@ -78,7 +78,11 @@ def _read_of_host(root: str, facts: Facts) -> HostProviders:
         tree=tree,
         by_class=by_class,
         sole=sole,
-        pinning="PCPU" in by_class or "VCPU" not in by_class,
+        # SAFETY: Placement lets nobody delete an inventory in use. So where PCPU is held and nothing
+        # has it, its row is lost, and who holds PCPU holds it rightly.
+        pinning="PCPU" in by_class
+        or "VCPU" not in by_class
+        or any("PCPU" in row for row in used.values()),
         holds_ports=bool(held_of(Share.PORTS, used)),
     )
 
