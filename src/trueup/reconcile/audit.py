@@ -89,7 +89,7 @@ def _audit(facts: Facts, options: AuditOptions) -> Audit:
         findings=findings,
         unchecked=(
             *_unjudged_hosts(facts, covered),
-            *_without_service(facts, covered),
+            *_without_service(facts),
             *(row for row in verdicts if isinstance(row, Unchecked)),
             *unexplained(facts, covered),
         ),
@@ -124,12 +124,10 @@ def _unjudged_hosts(facts: Facts, covered: Collection[str]) -> Iterator[Unchecke
             )
 
 
-def _without_service(facts: Facts, covered: Collection[str]) -> Iterator[Unchecked]:
+def _without_service(facts: Facts) -> Iterator[Unchecked]:
     """Hosts with a compute node and without a compute service, as after its row was deleted."""
     nodes = [node for node in judged_nodes(facts) if service_of(node, facts) is None]
     for (cell, host), rows in grouped(((one.cell, one.host), one) for one in nodes).items():
-        if not {host, *(one.uuid for one in rows)}.isdisjoint(covered):
-            continue
         yield Unchecked(
             Subject("host", host),
             ", ".join(one.node for one in rows),

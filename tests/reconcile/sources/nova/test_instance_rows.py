@@ -104,6 +104,8 @@ def test_deleted_by_nova_is_its_id_and_by_hand_is_1(value, deleted):
         '{"cur": {"nova_object.data": {"vcpus": 1}}}',
         flavor_text(vcpus=None),
         flavor_text(vcpus="two"),
+        flavor_text(vcpus=0),
+        flavor_text(memory_mb=-5),
         flavor_text(memory_mb={}),
         flavor_text(extra_specs=[1]),
         flavor_text()[:-9],

@@ -163,6 +163,9 @@ def _flavor_or_none(kept: Mapping[str, Any] | None) -> Flavor | None:
 def flavor_of(kept: Mapping[str, Any]) -> Flavor:
     """A flavor from Nova's JSON. Raises LookupError, TypeError or ValueError."""
     fields = kept["nova_object.data"]
+    if int(fields["vcpus"]) < 1 or int(fields["memory_mb"]) < 1:
+        # Nova makes no such flavor, so somebody wrote it by hand.
+        raise ValueError("it has no processor or no memory")
     return Flavor(
         name=str(fields["name"]),
         vcpus=int(fields["vcpus"]),
