@@ -271,6 +271,15 @@ def source_is_up(move: Migration, facts: Facts) -> bool:
     return service is not None and service.is_up(facts.taken_at)
 
 
+def uncleaned(record: InstanceRecord) -> tuple[Migration, ...]:
+    """The evacuations of an instance whose source has not cleaned up: it may still run the guest.
+
+    Only a source that has come back and has cleaned up sets `completed`.
+    """
+    moves = (row for row in record.migrations if row.kind == "evacuation")
+    return tuple(row for row in moves if row.status == "done")
+
+
 def _of_host(reason: str) -> Undetermined:
     return Undetermined(reason, of_instance=False)
 
@@ -302,8 +311,8 @@ def _stuck(instance: Instance, record: InstanceRecord, facts: Facts) -> str | No
         return None
     # As after `openstack server set --state`: both hosts are held until somebody ends this.
     return (
-        f"its {move.kind} is finished, and Nova has it {instance.vm_state}, not resized: nobody can "
-        "confirm or revert it"
+        f"its {move.kind} is finished, and Nova has it {instance.vm_state}, not resized: nobody "
+        "can confirm or revert it"
     )
 
 

@@ -81,8 +81,8 @@ def on_unknown_host(migration: Migration, facts: Facts) -> str:
         if (cell, host, node) not in facts.nodes_by_place:
             return (
                 f"its {migration.kind} is {migration.status}, and {facts.cells[cell]} has no "
-                f"compute node for its {side}, host {host or 'none'}, node {node or 'none'}: correct that "
-                "before you confirm or revert it"
+                f"compute node for its {side}, host {host or 'none'}, node {node or 'none'}: "
+                "correct that before you confirm or revert it"
             )
     return ""
 

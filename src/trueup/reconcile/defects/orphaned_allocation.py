@@ -9,7 +9,7 @@ it deletes an instance: everything that it and its migrations hold, shared stora
 from collections.abc import Iterator
 from datetime import datetime, timedelta
 
-from trueup.reconcile.facts import Facts, Instance
+from trueup.reconcile.facts import Facts, Instance, InstanceRecord
 from trueup.reconcile.findings import (
     Declined,
     Finding,
@@ -22,8 +22,8 @@ from trueup.reconcile.findings import (
     instance_evidence,
 )
 from trueup.reconcile.options import AuditOptions
-from trueup.reconcile.remedies import guarded_step
-from trueup.reconcile.residence import contradiction
+from trueup.reconcile.remedies import abandoned_host, guarded_step
+from trueup.reconcile.residence import contradiction, source_is_up, uncleaned
 from trueup.reconcile.steps import Step
 from trueup.reconcile.undefining import no_domains, unseen
 
@@ -49,7 +49,13 @@ def remedy(finding: Finding, facts: Facts) -> tuple[Step, ...] | Declined:
         return Declined("it holds nothing now")
     if reason := unseen(instance, facts):
         return Declined(reason)
-    return guarded_step(after, facts, finding, instance, no_domains(instance, facts))
+    guards = (
+        guard
+        for row in uncleaned(facts.record(instance.uuid))
+        for guard in abandoned_host(row.cell, row.source_host or "", instance, facts)
+    )
+    every = dict.fromkeys((*no_domains(instance, facts), *guards))
+    return guarded_step(after, facts, finding, instance, tuple(every))
 
 
 def _judge(instance: Instance, facts: Facts, options: AuditOptions) -> Verdict:
@@ -61,7 +67,7 @@ def _judge(instance: Instance, facts: Facts, options: AuditOptions) -> Verdict:
     if reason := _hands_off(instance, facts, options):
         return LeftAlone(subject, where, reason)
     cell = facts.cells[instance.cell]
-    if reason := contradiction(record, facts) or _unfinished(instance, facts):
+    if reason := _why_not(record, instance, facts):
         return Unchecked(subject, where, f"its instance is deleted in {cell}; {reason}")
     if not facts.coverage.complete:
         # SAFETY: a silent cell may have the instance alive (a move between cells).
@@ -87,6 +93,15 @@ def _judge(instance: Instance, facts: Facts, options: AuditOptions) -> Verdict:
         since=instance.deleted_at,
         consumers=tuple(sorted(record.moves)),
     )
+
+
+def _why_not(record: InstanceRecord, instance: Instance, facts: Facts) -> str:
+    """Why it is not certain that nothing needs what it holds; empty if it is."""
+    if reason := contradiction(record, facts) or _unfinished(instance, facts):
+        return reason
+    up = [row.source_host for row in uncleaned(record) if source_is_up(row, facts)]
+    # SAFETY: that host may still run the guest; freeing its capacity would hide it.
+    return f"it was evacuated from {up[0]}, which is up and has not cleaned up" if up else ""
 
 
 def _hands_off(instance: Instance, facts: Facts, options: AuditOptions) -> str | None:

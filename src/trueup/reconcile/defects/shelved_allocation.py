@@ -8,7 +8,7 @@ nothing until it is unshelved.
 from collections.abc import Iterator
 
 from trueup.reconcile.claims import HeldWithoutHost, claim_of, claims
-from trueup.reconcile.facts import Facts, Migration
+from trueup.reconcile.facts import Facts
 from trueup.reconcile.findings import (
     Declined,
     Finding,
@@ -22,7 +22,7 @@ from trueup.reconcile.findings import (
 )
 from trueup.reconcile.options import AuditOptions
 from trueup.reconcile.remedies import abandoned_host, guarded_step
-from trueup.reconcile.residence import source_is_up
+from trueup.reconcile.residence import source_is_up, uncleaned
 from trueup.reconcile.steps import Step
 
 NAME = "shelved-allocation"
@@ -48,16 +48,10 @@ def remedy(finding: Finding, facts: Facts) -> tuple[Step, ...] | Declined:
         return Declined("neither it nor a migration of it holds anything now")
     guards = (
         guard
-        for row in _uncleaned(claim)
+        for row in uncleaned(claim.record)
         for guard in abandoned_host(row.cell, row.source_host or "", claim.instance, facts)
     )
     return guarded_step(after, facts, finding, claim.instance, tuple(guards))
-
-
-def _uncleaned(claim: HeldWithoutHost) -> tuple[Migration, ...]:
-    """The evacuations whose source has not cleaned up: it may still run the guest."""
-    moves = (row for row in claim.record.migrations if row.kind == "evacuation")
-    return tuple(row for row in moves if row.status == "done")
 
 
 def _judge(claim: HeldWithoutHost, facts: Facts) -> Verdict:
@@ -78,7 +72,7 @@ def _judge(claim: HeldWithoutHost, facts: Facts) -> Verdict:
         return Unchecked(
             subject, where, f"is shelved and offloaded and holds {words}; {facts.coverage.gap}"
         )
-    up = [row.source_host for row in _uncleaned(claim) if source_is_up(row, facts)]
+    up = [row.source_host for row in uncleaned(claim.record) if source_is_up(row, facts)]
     if up:
         # SAFETY: that host may still run the guest; freeing its capacity would hide it.
         return Unchecked(

@@ -78,8 +78,8 @@ def _read_of_host(root: str, facts: Facts) -> HostProviders:
         tree=tree,
         by_class=by_class,
         sole=sole,
-        # SAFETY: Placement lets nobody delete an inventory in use. So where PCPU is held and nothing
-        # has it, its row is lost, and who holds PCPU holds it rightly.
+        # SAFETY: Placement lets nobody delete an inventory in use. So where PCPU is held and
+        # nothing has it, its row is lost, and who holds PCPU holds it rightly.
         pinning="PCPU" in by_class
         or "VCPU" not in by_class
         or any("PCPU" in row for row in used.values()),
