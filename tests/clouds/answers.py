@@ -65,7 +65,8 @@ def replayed(answers: Answers) -> Iterator[adapter.Adapter]:
         version = environ.get("HTTP_OPENSTACK_API_VERSION", "").removeprefix("compute ")
         key = key_of(environ["REQUEST_METHOD"], environ["PATH_INFO"] + query, version)
         not_recorded = (599, {"error": {"message": f"not recorded: {key}"}})
-        status, body = answers.get(key) or _listed(asked, version, answers) or not_recorded
+        part = _listed(asked, version, answers) or _ports_of(asked, answers)
+        status, body = answers.get(key) or part or not_recorded
         start_response(
             NOT_ASKED if status == 599 else f"{status} As recorded",
             [("Content-Type", "application/json")],
@@ -86,6 +87,17 @@ def _listed(
         return None
     rows = [row for row in every[1]["servers"] if [row["id"]] == asked["uuid"]]
     return every[0], {"servers": rows}
+
+
+def _ports_of(asked: dict[str, list[str]], answers: Answers) -> tuple[int, dict[str, Any]] | None:
+    """The ports of some servers: that part of the list of all, which is recorded."""
+    every = [one for key, one in answers.items() if key.startswith("GET /v2.0/ports?")]
+    if "device_id" not in asked or not every:
+        return None
+    [(status, body)] = every
+    return status, {
+        "ports": [row for row in body["ports"] if row["device_id"] in asked["device_id"]]
+    }
 
 
 def record(name: str, uuids: list[str]) -> None:
