@@ -24,6 +24,7 @@ from trueup.reconcile.expected import (
     share_agrees,
 )
 from trueup.reconcile.facts import (
+    OLD_FLAVORS,
     Amounts,
     Facts,
     Instance,
@@ -320,7 +321,9 @@ def _unconfirmed(
         reason = f"{words}, and {wrong}: confirm or revert it, then audit again"
         return NotCertain(instance, reason, of_instance=True)
     if all(roots) and (unknown := unknown_claims(every, held, facts.provider_names)):
-        return NotCertain(instance, f"{words}, and {unknown}", of_instance=True)
+        words = f"{words}, and {unknown}"
+        if facts.has(OLD_FLAVORS):
+            return NotCertain(instance, words, of_instance=True)
     return Moving(instance, words)
 
 

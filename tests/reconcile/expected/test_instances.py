@@ -162,7 +162,7 @@ def test_missing_flavors_of_a_resize_are_unknown():
     cloud = facts(PLAIN, ROOT2, nodes={"h2": ROOT2.uuid}, migrations=(move(),))
     there, here = expected(instance(host="h2", node="h2", flavor=BIG), cloud)
     assert there == known("web", ROOT2.uuid, 8)
-    assert here.open == (Unknown("its flavor could not be read"),)
+    assert here.open == (Unknown("its flavor before the resize is not known"),)
     begun = replace(cloud, migrations=(move(status="migrating"),))
     there, _ = expected(instance(flavor=SMALL), begun)
     assert there.open == (Unknown("its flavor could not be read"),)

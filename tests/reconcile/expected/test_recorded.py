@@ -79,5 +79,7 @@ def test_the_api_and_the_databases_give_the_same_expected_allocations(recorded_c
             expected(instance, facts), expected(by_api.alive[uuid], by_api), strict=True
         ):
             unknown = theirs.consumer != uuid
-            assert theirs.open == ((Unknown("its flavor could not be read"),) if unknown else ())
+            assert theirs.open == (
+                (Unknown("its flavor before the resize is not known"),) if unknown else ()
+            )
             assert unknown or theirs.known == ours.known

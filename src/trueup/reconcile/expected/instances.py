@@ -102,17 +102,19 @@ def _on(
     root: str, consumer: str, flavor: Flavor | None, instance: Instance, facts: Facts
 ) -> ExpectedAllocation:
     host = host_providers_of(root, facts)
-    parts = _flavor_parts(flavor, instance, host, facts)
+    if flavor is None:
+        own, other = "its flavor could not be read", "its flavor before the resize is not known"
+        parts: list[ExpectedPart] = [Unknown(own if consumer == instance.uuid else other)]
+    else:
+        parts = _flavor_parts(flavor, instance, host, facts)
     parts += device_parts(instance, host, facts)
     parts += _port_parts(consumer, instance, host, facts)
     return ExpectedAllocation(consumer, tuple(parts))
 
 
 def _flavor_parts(
-    flavor: Flavor | None, instance: Instance, host: HostProviders, facts: Facts
+    flavor: Flavor, instance: Instance, host: HostProviders, facts: Facts
 ) -> list[ExpectedPart]:
-    if flavor is None:
-        return [Unknown("its flavor could not be read")]
     image = instance.image_properties
     if image is None and (host.having("PCPU") or host.having("MEM_ENCRYPTION_CONTEXT")):
         return [Unknown("its image properties could not be read")]

@@ -15,7 +15,13 @@ from urllib.parse import quote
 
 from keystoneauth1.adapter import Adapter
 
-from trueup.reconcile.facts import ComputeNode, Instance, Migration, Unsupported
+from trueup.reconcile.facts import (
+    OLD_FLAVORS,
+    ComputeNode,
+    Instance,
+    Migration,
+    Unsupported,
+)
 from trueup.reconcile.sources.errors import Unreachable
 from trueup.reconcile.sources.http import document_of, send_request, well_formed
 from trueup.reconcile.sources.notes import Noted
@@ -53,7 +59,7 @@ _UNSUPPORTED = tuple(
     for what in (
         "archived rows",
         "build requests",
-        "flavors of a resize under way",
+        OLD_FLAVORS,
         "hidden instances",
         "host mappings",
         "instance mappings",
