@@ -1,15 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-from dataclasses import replace
-
 import pytest
 
 from tests.reconcile.defects.asking import declined, found, left_with, reason, steps, verdicts
 from tests.reconcile.defects.with_ports import CLOUD, OWN
-from tests.reconcile.planning import facts_of
 from tests.scenarios.names import uuid_of
 from trueup.reconcile.defects import leaked_port_allocation, missing_port_allocation
-from trueup.reconcile.findings import Finding, Unchecked
-from trueup.reconcile.options import AuditOptions
 
 
 @pytest.mark.parametrize(
@@ -54,19 +49,3 @@ def test_what_is_on_the_move_by_now_has_no_step():
 def test_nova_may_be_between_the_allocation_and_the_binding():
     cloud = CLOUD.format("neutron", "holds web nic NET_BW=10")
     assert found(leaked_port_allocation, cloud).may_pass_within == 10
-
-
-@pytest.mark.parametrize(
-    ("ports", "kind"),
-    [
-        ("neutron", Unchecked),
-        ("neutron\nport p1 of web NET_BW=60 named=nic", Finding),
-    ],
-)
-def test_a_neutron_that_lost_the_port_of_which_nova_knows_releases_nothing(ports, kind):
-    """As after a backup of its database, older than the port, was restored."""
-    facts = facts_of(CLOUD.format(ports, "holds web nic NET_BW=100"))
-    instances = tuple(replace(one, ports_hold=True) for one in facts.instances)
-    known = replace(facts, instances=instances)
-    [verdict] = leaked_port_allocation.find(known, AuditOptions())
-    assert isinstance(verdict, kind)

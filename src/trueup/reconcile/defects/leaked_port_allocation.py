@@ -82,12 +82,6 @@ def _ports(claim: RightAsFarAsKnown, facts: Facts) -> tuple[Port, ...]:
     return facts.ports_by_device.get(claim.instance.uuid, ())
 
 
-def _any_holds(claim: PortsLeaked, facts: Facts) -> bool:
-    """Whether Neutron has a port of it that requests or was given something."""
-    ports = facts.ports_by_device.get(claim.instance.uuid, ())
-    return any(port.of_instance and (port.allocation or port.request_groups) for port in ports)
-
-
 def _judge(claim: PortsLeaked, facts: Facts) -> Verdict:
     subject, names = Subject("instance", claim.instance.uuid), facts.provider_names
     found = difference(Share.PORTS, claim.held, claim.wanted)
@@ -99,11 +93,6 @@ def _judge(claim: PortsLeaked, facts: Facts) -> Verdict:
         return Unchecked(
             subject, claim.provider.name, f"holds {words} beyond what its ports request; {reason}"
         )
-    if claim.instance.ports_hold and not _any_holds(claim, facts):
-        # SAFETY: a Neutron that was restored from a backup lacks the ports that were made later.
-        words = amounts_in_words(found.excess, names)
-        reason = "Nova says that a port of it holds resources, and Neutron has no such port of it"
-        return Unchecked(subject, claim.provider.name, f"holds {words} for ports; {reason}")
     return Finding(
         NAME,
         subject,

@@ -15,13 +15,7 @@ from urllib.parse import quote
 
 from keystoneauth1.adapter import Adapter
 
-from trueup.reconcile.facts import (
-    OLD_FLAVORS,
-    ComputeNode,
-    Instance,
-    Migration,
-    Unsupported,
-)
+from trueup.reconcile.facts import OLD_FLAVORS, ComputeNode, Instance, Migration, Unsupported
 from trueup.reconcile.sources.errors import Unreachable
 from trueup.reconcile.sources.http import document_of, send_request, well_formed
 from trueup.reconcile.sources.notes import Noted
