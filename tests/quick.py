@@ -45,6 +45,12 @@ def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line("markers", f"{MARKER}: unit and scenario tests that start no server")
 
 
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    """PERF: `-m quick` does not even import what has no quick test; that takes a second or two."""
+    path = collection_path.relative_to(TESTS) if collection_path.is_relative_to(TESTS) else Path()
+    return True if config.option.markexpr == MARKER and not _may_be_quick(path) else None
+
+
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
@@ -58,9 +64,10 @@ def is_quick(item: pytest.Item) -> bool:
     fixtures = set(getattr(item, "fixturenames", ()))
     parameters = getattr(getattr(item, "callspec", None), "params", {})
     named = {value for value in parameters.values() if isinstance(value, str)}
-    return (
-        (len(path.parts) == 1 or path.parts[0] in FOLDERS)
-        and not any(path.is_relative_to(one) for one in SLOW)
-        and not fixtures & SERVERS
-        and not named & KINDS
-    )
+    return _may_be_quick(path) and not fixtures & SERVERS and not named & KINDS
+
+
+def _may_be_quick(path: Path) -> bool:
+    """Whether a file, or folder, may have quick tests; relative to the folder of all tests."""
+    inside = (path.suffix == ".py" and len(path.parts) == 1) or {*path.parts[:1]} <= {*FOLDERS}
+    return inside and not any(path.is_relative_to(one) for one in SLOW)
