@@ -45,6 +45,14 @@ def test_consumers_are_found_with_what_they_hold(client: Client) -> None:
     assert (found.inventories, found.provider_ids, found.class_ids) == ({}, {}, {})
 
 
+def test_one_request_may_have_thousands_of_consumers(client: Client) -> None:
+    """PostgreSQL takes 65535 parameters in a statement."""
+    others = [wanted(UUID(number)) for number in range(1000, 34000)]
+    with client.application.database.reading() as tx:
+        found = claims.read(tx, [*others, wanted(SERVER), wanted(MOVE)], [])
+    assert found.consumers.keys() == {SERVER, MOVE}
+
+
 def test_inventories_are_found_with_the_usage_of_everybody(client: Client) -> None:
     resources = [(UUID(1), "VCPU"), (UUID(2), "DISK_GB"), (UUID(3), "CUSTOM_NOTHING")]
     with client.application.database.reading() as tx:

@@ -82,6 +82,9 @@ def _owners(name: Column[str], is_wanted: ColumnElement[bool]) -> Select[Any]:
     return _rows(name.table.name, [name.table.c.id, name]).where(is_wanted)
 
 
+_FILLED_LENGTH_MAX = 1024
+
+
 # PERF: SQLAlchemy writes a list that is one parameter into the statement anew each time, which
 # took as long as half of all that it does for a claim.
 @lru_cache(maxsize=256)
@@ -159,8 +162,10 @@ def read(
     lengths, given = [], dict[str, str | None]()
     for listed, some in lists.items():
         # So that there are few statements, a list has 1, 2, 4, 8 and so on places. NULL fills it,
-        # which nothing is equal to.
-        length = 1 << max(len(some) - 1, 0).bit_length()
+        # which nothing is equal to. A long list is not filled: servers limit the parameters.
+        length = len(some)
+        if length <= _FILLED_LENGTH_MAX:
+            length = 1 << max(length - 1, 0).bit_length()
         lengths.append((listed, length))
         given |= zip_longest((f"{listed}{one}" for one in range(length)), some)
     found = ClaimRows()
