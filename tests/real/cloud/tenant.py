@@ -54,15 +54,19 @@ class Tenant:
             **chosen,
         )
 
-    def wait_for(self, server: Server, *states: str) -> Server:
-        """The instance when it is in one of these states, and no task is under way."""
+    def wait_for(self, server: Server, *states: str, host: str | None = None) -> Server:
+        """The instance when it is in one of these states, and no task is under way.
+
+        `host`: and when Nova has it there.
+        """
         seen = [server]
 
         def arrived() -> bool:
             seen[0] = self.connection.compute.get_server(server.id)
             if seen[0].status == "ERROR" and "ERROR" not in states:
                 raise InstanceInError(f"{server.id}: {seen[0].fault}")
-            return seen[0].status in states and seen[0].task_state is None
+            there = host is None or seen[0].compute_host == host
+            return there and seen[0].status in states and seen[0].task_state is None
 
         wait_until(arrived, f"{server.id} is {' or '.join(states)}", SECONDS_TO_BOOT)
         return seen[0]
@@ -79,8 +83,8 @@ class Tenant:
     def evacuate(self, server: Server, host: str) -> Server:
         """The instance on another host. Since compute API 2.95 it stays stopped there."""
         self.connection.compute.evacuate_server(server, host=host)
-        # In between it is ACTIVE for a moment, before Nova stops it.
-        return self.wait_for(server, "SHUTOFF")
+        # In between it is ACTIVE for a moment, before Nova stops it. Then it gets its new host.
+        return self.wait_for(server, "SHUTOFF", host=host)
 
     def delete(self, *servers: Server) -> None:
         for server in servers:
