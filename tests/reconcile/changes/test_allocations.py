@@ -177,15 +177,7 @@ def test_allocations_that_were_deleted_with_sql_are_made_again(small_on, placeme
     small = small_on(placement)
     consumer = small.consumer(MISSING)
     plan = small.plan(MISSING)
-    wanted = held(plan.steps[0])[1]
-    body = {
-        "allocations": {one: {"resources": dict(row)} for one, row in wanted.amounts.items()},
-        "project_id": wanted.project,
-        "user_id": wanted.user,
-        "consumer_generation": None,
-    }
-    assert small.call("PUT", f"/allocations/{consumer}", body).status_code == 204
-    small.sql("placement", "DELETE FROM allocations WHERE consumer_id = ?", consumer)
+    wanted = emptied(small, plan, writes=1)
     settled = small.apply(plan)[consumer]
     assert (settled.result, settled.versions) == ("done", ({consumer: 2},))
     assert small.cloud.placement.holding(consumer) == Holding(wanted, 2)
