@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Resource classes on the wire: their names, which operators may choose."""
 
+from collections.abc import Iterable
 from typing import Any
 
 from trueup.placement.api.http import Request
@@ -30,7 +31,10 @@ def refuse_bad_name(name: str, request: Request) -> None:
 
 def render(name: str, request: Request) -> dict[str, Any]:
     """A resource class."""
-    return {
-        "name": name,
-        "links": [{"rel": "self", "href": f"{request.root_path}/resource_classes/{name}"}],
-    }
+    return render_each([name], request)[0]
+
+
+def render_each(names: Iterable[str], request: Request) -> list[dict[str, Any]]:
+    """Resource classes."""
+    path = f"{request.root_path}/resource_classes/"
+    return [{"name": name, "links": [{"rel": "self", "href": path + name}]} for name in names]

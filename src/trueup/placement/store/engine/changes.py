@@ -24,10 +24,11 @@ import time
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from secrets import randbits
-from typing import Any
+from typing import Any, NamedTuple
 
-from sqlalchemy import Connection, Select, bindparam, delete, func, insert, select, update
+from sqlalchemy import Connection, Select, bindparam, delete, func, select, update
 
+from trueup.placement.store.engine.statements import FixedStatement, ListStatement, inserting
 from trueup.placement.store.own_tables import RECENT_LENGTH_MAX, changes
 
 NOTED = "trueup_noted"
@@ -44,25 +45,28 @@ _SECONDS_UNUSED_MAX = 3600
 _FORGOTTEN_MAX = 16
 _FIRST_BITS = 44
 
-# PERF: building a statement costs more than sending it, so frequent ones are built once.
-_UPDATED = (
+_PARTS = ("sequence", "reaches", "shaped", "recent")
+_UPDATED = FixedStatement(
     update(changes)
     .where(changes.c.writer == bindparam("key"))
-    .values({name: bindparam(name) for name in ("sequence", "reaches", "shaped", "recent")})
+    .values({name: bindparam(name) for name in _PARTS})
     .values(touched_at=bindparam("now"))
 )
-_INSERTED = insert(changes)
-_SUM = select(func.coalesce(func.sum(changes.c.sequence), 0))
-_VECTOR = select(changes.c.writer, changes.c.sequence)
+_INSERTED = inserting(changes, "writer", "first", "touched_at", *_PARTS)
+_SUM = FixedStatement(select(func.coalesce(func.sum(changes.c.sequence), 0)))
+_VECTOR = FixedStatement(select(changes.c.writer, changes.c.sequence))
 _UNUSED = (
     select(changes.c.writer, changes.c.sequence)
     .where(changes.c.touched_at < bindparam("before"))
     .order_by(changes.c.writer)
     .with_for_update()
 )
-_MOVED = select(
-    changes.c.writer, changes.c.first, changes.c.reaches, changes.c.shaped, changes.c.recent
-).where(changes.c.writer.in_(bindparam("writers", expanding=True)))
+_MOVED = ListStatement(
+    "writers",
+    lambda writers: select(*(changes.c[name] for name in _Published._fields)).where(
+        changes.c.writer.in_(writers)
+    ),
+)
 
 Vector = Mapping[int, int]
 """The latest number of each writer."""
@@ -83,6 +87,16 @@ class Writer:
 
     def __post_init__(self) -> None:
         self.sequence = self.reaches = self.shaped = self.first
+
+
+class _Published(NamedTuple):
+    """The row of a writer."""
+
+    writer: int
+    first: int
+    reaches: int
+    shaped: int
+    recent: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,20 +149,20 @@ def publish(tx: Connection, noted: Collection[str], writer: Writer) -> None:
         "recent": recent,
     }
     now = int(time.time())
-    writer.is_new = tx.execute(_UPDATED, {"key": writer.key, "now": now, **row}).rowcount == 0
+    writer.is_new = _UPDATED.send(tx, {"key": writer.key, "now": now, **row}).row_count == 0
     if writer.is_new:
         new = {"writer": writer.key, "first": writer.first, "touched_at": now}
-        tx.execute(_INSERTED, {**new, **row})
+        _INSERTED.send(tx, {**new, **row})
 
 
 def clock(tx: Connection) -> int:
     """A number that is different after anything was published."""
-    return int(tx.scalar(_SUM) or 0)
+    return int(_SUM.send(tx).rows[0][0])
 
 
 def vector(tx: Connection) -> Vector:
     """The latest number of each writer. Their sum is the clock of the same moment."""
-    return {row.writer: row.sequence for row in tx.execute(_VECTOR)}
+    return dict(_VECTOR.send(tx).rows)
 
 
 def since(tx: Connection, known: Vector, now: Vector) -> Changed:
@@ -161,7 +175,7 @@ def since(tx: Connection, known: Vector, now: Vector) -> Changed:
     if not moved:
         return Changed(everything=bool(gone))
     words: set[str] = set()
-    for row in tx.execute(_MOVED, {"writers": moved}):
+    for row in map(_Published._make, _MOVED.send(tx, {"writers": moved}).rows):
         words |= _words(row, known.get(row.writer, row.first))
     # SAFETY: a row that vanished without a word may have said more before.
     if EVERYTHING in words or not gone <= words:
@@ -200,7 +214,7 @@ def _forgotten(writer: int, sequence: int) -> str:
     return f"{FORGOTTEN}{writer}={sequence}"
 
 
-def _words(row: Any, known: int) -> set[str]:
+def _words(row: _Published, known: int) -> set[str]:
     """What the row of a writer contains of its changes after a number."""
     if known < row.reaches:
         return {ALL_USAGE if known >= row.shaped else EVERYTHING}

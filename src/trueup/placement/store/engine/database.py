@@ -26,6 +26,7 @@ from trueup.placement.store import own_tables
 from trueup.placement.store.engine import changes, reporting
 from trueup.placement.store.engine.errors import Meaning, TooManyWaiting, meaning_of
 from trueup.placement.store.engine.sessions import IN_MEMORY, DatabaseOptions, prepare_sessions
+from trueup.placement.store.engine.statements import AUTOCOMMIT
 from trueup.placement.store.engine.write_slots import WriteSlots
 
 Transaction = Connection
@@ -262,10 +263,11 @@ def _readers_of(engine: Engine, url: URL, options: DatabaseOptions) -> Engine:
     mode has connections of its own.
     """
     if url.get_backend_name() == "postgresql":
-        return engine.execution_options(isolation_level="AUTOCOMMIT")
+        return engine.execution_options(isolation_level="AUTOCOMMIT", **{AUTOCOMMIT: True})
     if url.get_backend_name() == "mysql":
         alone = {"isolation_level": "AUTOCOMMIT", "skip_autocommit_rollback": True}
         readers = create_engine(url, **{**_engine_arguments(url, options), **alone})
+        readers.update_execution_options(**{AUTOCOMMIT: True})
         prepare_sessions(readers, url, options)
         return readers
     return engine

@@ -13,6 +13,7 @@ from collections.abc import Iterable
 
 from sqlalchemy import Connection, bindparam, insert, select, update
 
+from trueup.placement.store.engine.statements import FixedStatement
 from trueup.placement.store.own_tables import locks
 
 TREE, RESOURCE_CLASS, PROVIDER = "tree", "class", "provider"
@@ -21,7 +22,9 @@ TREE, RESOURCE_CLASS, PROVIDER = "tree", "class", "provider"
 _ROWS_OF_A_KIND = 64
 _LAST_CLASS_ID = "last class id"
 
-_TAKEN = update(locks).where(locks.c.name == bindparam("key")).values(number=locks.c.number + 1)
+_TAKEN = FixedStatement(
+    update(locks).where(locks.c.name == bindparam("key")).values(number=locks.c.number + 1)
+)
 _RAISED = update(locks).where(locks.c.name == _LAST_CLASS_ID).values(number=bindparam("id"))
 
 
@@ -31,7 +34,7 @@ def take(tx: Connection, kind: str, ids: Iterable[int]) -> None:
     SAFETY: this comes before the subjects are read, and it takes several rows in one order.
     """
     for name in sorted({f"{kind} {one % _ROWS_OF_A_KIND}" for one in ids}):
-        if tx.execute(_TAKEN, {"key": name}).rowcount == 0:
+        if _TAKEN.send(tx, {"key": name}).row_count == 0:
             # If two transactions insert it, one of them starts again.
             tx.execute(insert(locks).values(name=name, number=1))
 

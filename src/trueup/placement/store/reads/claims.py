@@ -8,7 +8,6 @@ brings. So rows of six kinds come as one result, each packed into one text.
 from collections.abc import Collection
 from dataclasses import dataclass, field
 from functools import lru_cache
-from itertools import zip_longest
 from typing import Any
 
 from sqlalchemy import (
@@ -18,7 +17,6 @@ from sqlalchemy import (
     CompoundSelect,
     Select,
     String,
-    bindparam,
     cast,
     literal_column,
     null,
@@ -29,6 +27,7 @@ from sqlalchemy import (
 from trueup.model.allocations import ConsumerAllocations, ConsumerRef, ProviderResource
 from trueup.model.inventories import Inventory, InventoryWithUsage
 from trueup.placement.store.engine.database import Transaction
+from trueup.placement.store.engine.statements import FixedStatement, filled, places
 from trueup.placement.store.packed_rows import packed, parts_of
 from trueup.placement.store.rows.consumers import OWNER_NAMES, PROJECT, TYPE, USER, Owner
 from trueup.placement.store.rows.inventories import USED
@@ -82,18 +81,17 @@ def _owners(name: Column[str], is_wanted: ColumnElement[bool]) -> Select[Any]:
     return _rows(name.table.name, [name.table.c.id, name]).where(is_wanted)
 
 
-_FILLED_LENGTH_MAX = 1024
-
-
-# PERF: SQLAlchemy writes a list that is one parameter into the statement anew each time, which
-# took as long as half of all that it does for a claim.
 @lru_cache(maxsize=256)
-def _statement(lengths: tuple[tuple[str, int], ...]) -> CompoundSelect[Any]:
-    """The statement for lists of these lengths; each value is a parameter of its own."""
+def _statement(lengths: tuple[tuple[str, int], ...]) -> FixedStatement:
+    return FixedStatement(_query(lengths))
+
+
+def _query(lengths: tuple[tuple[str, int], ...]) -> CompoundSelect[Any]:
+    """The query for lists of these lengths; each value is a parameter of its own."""
     length_of = dict(lengths)
 
     def is_in(column: Column[str], listed: str) -> ColumnElement[bool]:
-        return column.in_([bindparam(f"{listed}{one}") for one in range(length_of[listed])])
+        return column.in_(places(listed, length_of[listed]))
 
     return union_all(
         # The first one gives the columns their types.
@@ -159,17 +157,13 @@ def read(
         USER: {one.user_id for one in wanted},
         TYPE: {one.type for one in wanted if one.type is not None},
     }
-    lengths, given = [], dict[str, str | None]()
+    given, lengths = dict[str, Any](), []
     for listed, some in lists.items():
-        # So that there are few statements, a list has 1, 2, 4, 8 and so on places. NULL fills it,
-        # which nothing is equal to. A long list is not filled: servers limit the parameters.
-        length = len(some)
-        if length <= _FILLED_LENGTH_MAX:
-            length = 1 << max(length - 1, 0).bit_length()
-        lengths.append((listed, length))
-        given |= zip_longest((f"{listed}{one}" for one in range(length)), some)
+        values = filled(listed, list(some))
+        given |= values
+        lengths.append((listed, len(values)))
     found = ClaimRows()
-    for kind, text, ratio in tx.execute(_statement(tuple(lengths)), given):
+    for kind, text, ratio in _statement(tuple(lengths)).send(tx, given).rows:
         if kind == _INVENTORY:
             id_, uuid, class_id, name, used, *amounts = parts_of(text, 10)
             total, reserved, min_unit, max_unit, step_size = map(int, amounts)

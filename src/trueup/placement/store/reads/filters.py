@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The list of providers, filtered: one query for all conditions together."""
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from datetime import datetime
 from functools import lru_cache
 from typing import Any, NamedTuple
@@ -10,7 +10,6 @@ from sqlalchemy import (
     BindParameter,
     ColumnElement,
     Integer,
-    Select,
     and_,
     bindparam,
     func,
@@ -22,6 +21,12 @@ from trueup.model.names import MAX_INTEGER
 from trueup.model.providers import ListedProviders
 from trueup.model.requests import ProviderFilters
 from trueup.placement.store.engine.database import Transaction
+from trueup.placement.store.engine.statements import (
+    FixedStatement,
+    ListStatement,
+    filled,
+    places,
+)
 from trueup.placement.store.packed_rows import columns_of, joined, time_of
 from trueup.placement.store.rows import class_and_trait_names
 from trueup.placement.store.rows.providers import of_uuid
@@ -53,9 +58,26 @@ _PARTS = (
 )
 _ROWS_AT_ONCE = 128
 _LISTED = select(joined(*_PARTS)).group_by(providers.c.id // _ROWS_AT_ONCE)
-_UUIDS = select(providers.c.id, providers.c.uuid).where(
-    providers.c.id.in_(bindparam("ids", expanding=True))
+_UUIDS = ListStatement(
+    "ids", lambda ids: select(providers.c.id, providers.c.uuid).where(providers.c.id.in_(ids))
 )
+_TRAITS, _AGGREGATES = "traits", "aggregates"
+
+
+class _List(NamedTuple):
+    """The ids of traits, or the UUIDs of aggregates: a provider has one of them, or none."""
+
+    kind: str
+    is_wanted: bool
+    values: Sequence[object]
+
+
+class _ListShape(NamedTuple):
+    """The same without the values; how many places they need."""
+
+    kind: str
+    is_wanted: bool
+    places: int
 
 
 class _Shape(NamedTuple):
@@ -64,10 +86,7 @@ class _Shape(NamedTuple):
     has_name: bool
     has_uuid: bool
     has_root: bool
-    traits: int
-    has_forbidden_traits: bool
-    aggregates: int
-    has_forbidden_aggregates: bool
+    lists: tuple[_ListShape, ...]
     resources: int
 
 
@@ -87,26 +106,19 @@ def list_providers(tx: Transaction, filters: ProviderFilters) -> Listing:
         if member is None:
             return Listing()
         values["root"] = member.root_id
-    _add_traits(tx, values, filters)
+    lists = tuple(_add_lists(values, _lists(tx, filters)))
     _add_resources(tx, values, filters)
-    for number, any_of in enumerate(filters.member_of):
-        values[f"aggregates{number}"] = list(any_of)
-    if filters.forbidden_aggregates:
-        values["not_aggregates"] = list(filters.forbidden_aggregates)
     shape = _Shape(
         has_name="name" in values,
         has_uuid="uuid" in values,
         has_root="root" in values,
-        traits=len(filters.required),
-        has_forbidden_traits=bool(filters.forbidden),
-        aggregates=len(filters.member_of),
-        has_forbidden_aggregates=bool(filters.forbidden_aggregates),
+        lists=lists,
         resources=len(filters.resources),
     )
     # PostgreSQL fails when a number is compared that no column can have.
     if any(amount > MAX_INTEGER for _, amount in filters.resources):
         return Listing()
-    return _listing(tx, tx.scalars(_statement(shape), values))
+    return _listing(tx, [text for (text,) in _statement(shape).send(tx, values).rows])
 
 
 def _listing(tx: Transaction, texts: Iterable[str]) -> Listing:
@@ -115,9 +127,8 @@ def _listing(tx: Transaction, texts: Iterable[str]) -> Listing:
     known = dict(zip(ids, uuids, strict=True))
     above = {*roots, *parents} - known.keys() - {""}
     if above:
-        known |= {
-            str(row.id): row.uuid for row in tx.execute(_UUIDS, {"ids": list(map(int, above))})
-        }
+        found = _UUIDS.send(tx, {"ids": list(map(int, above))}).rows
+        known |= {str(key): uuid for key, uuid in found}
     listed = ListedProviders(
         uuids,
         names,
@@ -133,17 +144,29 @@ def _latest(times: Collection[str]) -> datetime | None:
     return time_of(max(times)) if times and "" not in times else None
 
 
-def _add_traits(tx: Transaction, values: dict[str, Any], filters: ProviderFilters) -> None:
+def _add_lists(values: dict[str, Any], lists: Iterable[_List]) -> Iterator[_ListShape]:
+    for number, (kind, is_wanted, listed) in enumerate(lists):
+        given = filled(_list_name(number), listed)
+        values |= given
+        yield _ListShape(kind, is_wanted, len(given))
+
+
+def _lists(tx: Transaction, filters: ProviderFilters) -> Iterator[_List]:
+    """The lists of these filters. Raises TraitNotFound."""
     names = [*(name for any_of in filters.required for name in sorted(any_of))]
     names += sorted(filters.forbidden)
     known = class_and_trait_names.traits_named(tx, names)
     for name in names:
         if name not in known:
             raise TraitNotFound(name)
-    for number, any_of in enumerate(filters.required):
-        values[f"traits{number}"] = [known[name].id for name in any_of]
+    for any_of in filters.required:
+        yield _List(_TRAITS, True, [known[name].id for name in any_of])
     if filters.forbidden:
-        values["not_traits"] = [known[name].id for name in filters.forbidden]
+        yield _List(_TRAITS, False, [known[name].id for name in filters.forbidden])
+    for any_of in filters.member_of:
+        yield _List(_AGGREGATES, True, list(any_of))
+    if filters.forbidden_aggregates:
+        yield _List(_AGGREGATES, False, list(filters.forbidden_aggregates))
 
 
 def _add_resources(tx: Transaction, values: dict[str, Any], filters: ProviderFilters) -> None:
@@ -157,7 +180,7 @@ def _add_resources(tx: Transaction, values: dict[str, Any], filters: ProviderFil
 # PERF: to build the statement took twice as long as everything else that the service does for a
 # list with filters. Clients ask with a handful of shapes.
 @lru_cache(maxsize=256)
-def _statement(shape: _Shape) -> Select[Any]:
+def _statement(shape: _Shape) -> FixedStatement:
     """The list of this shape; what it is compared with are parameters."""
     query = _LISTED
     if shape.has_name:
@@ -166,34 +189,32 @@ def _statement(shape: _Shape) -> Select[Any]:
         query = query.where(providers.c.uuid == bindparam("uuid"))
     if shape.has_root:
         query = query.where(providers.c.root_provider_id == bindparam("root"))
-    for number in range(shape.traits):
-        query = query.where(_has_trait(f"traits{number}"))
-    if shape.has_forbidden_traits:
-        query = query.where(~_has_trait("not_traits"))
-    for number in range(shape.aggregates):
-        query = query.where(_is_member(f"aggregates{number}"))
-    if shape.has_forbidden_aggregates:
-        query = query.where(~_is_member("not_aggregates"))
+    for number, (kind, is_wanted, count) in enumerate(shape.lists):
+        listed = places(_list_name(number), count)
+        is_met = _has_trait(listed) if kind == _TRAITS else _is_member(listed)
+        query = query.where(is_met if is_wanted else ~is_met)
     for number in range(shape.resources):
         query = query.where(_has_room(number))
-    return query
+    return FixedStatement(query)
 
 
-def _has_trait(ids: str) -> ColumnElement[bool]:
-    """Whether a provider has one of the traits of this parameter."""
+def _list_name(number: int) -> str:
+    return f"list{number}_"
+
+
+def _has_trait(ids: Sequence[BindParameter[Any]]) -> ColumnElement[bool]:
+    """Whether a provider has one of the traits of these parameters."""
     found = select(provider_traits.c.resource_provider_id)
-    wanted: BindParameter[Any] = bindparam(ids, expanding=True)
-    return providers.c.id.in_(found.where(provider_traits.c.trait_id.in_(wanted)))
+    return providers.c.id.in_(found.where(provider_traits.c.trait_id.in_(ids)))
 
 
-def _is_member(uuids: str) -> ColumnElement[bool]:
-    """Whether a provider is in one of the aggregates of this parameter."""
+def _is_member(uuids: Sequence[BindParameter[Any]]) -> ColumnElement[bool]:
+    """Whether a provider is in one of the aggregates of these parameters."""
     joined = provider_aggregates.join(
         aggregates, provider_aggregates.c.aggregate_id == aggregates.c.id
     )
     found = select(provider_aggregates.c.resource_provider_id).select_from(joined)
-    wanted: BindParameter[Any] = bindparam(uuids, expanding=True)
-    return providers.c.id.in_(found.where(aggregates.c.uuid.in_(wanted)))
+    return providers.c.id.in_(found.where(aggregates.c.uuid.in_(uuids)))
 
 
 def _has_room(number: int) -> ColumnElement[bool]:

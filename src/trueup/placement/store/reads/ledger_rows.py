@@ -21,6 +21,7 @@ from sqlalchemy import (
 )
 
 from trueup.placement.store.engine.database import Transaction
+from trueup.placement.store.engine.statements import ListStatement
 from trueup.placement.store.packed_rows import joined, rows_of
 from trueup.placement.store.tables import (
     aggregates,
@@ -179,16 +180,19 @@ def _used_by_class(used: Select[Any]) -> Select[Any]:
 _some = allocations.c.resource_provider_id.in_(bindparam("ids", expanding=True))
 _USED = _Query(_used_by_class(_used), _used_by_class(_used.where(_some)))
 _GENERATIONS = select(providers.c.id, providers.c.generation)
-_USAGE_OF = (
-    select(
-        providers.c.id,
-        providers.c.generation,
-        allocations.c.resource_class_id,
-        cast(func.sum(allocations.c.used), BigInteger),
-    )
-    .outerjoin(allocations, allocations.c.resource_provider_id == providers.c.id)
-    .where(providers.c.id.in_(bindparam("ids", expanding=True)))
-    .group_by(providers.c.id, providers.c.generation, allocations.c.resource_class_id)
+_USAGE_OF = ListStatement(
+    "ids",
+    lambda ids: (
+        select(
+            providers.c.id,
+            providers.c.generation,
+            allocations.c.resource_class_id,
+            cast(func.sum(allocations.c.used), BigInteger),
+        )
+        .outerjoin(allocations, allocations.c.resource_provider_id == providers.c.id)
+        .where(providers.c.id.in_(ids))
+        .group_by(providers.c.id, providers.c.generation, allocations.c.resource_class_id)
+    ),
 )
 _set_of_traits = _query(
     select(*_listed(provider_traits.c.trait_id), provider_traits.c.resource_provider_id).group_by(
@@ -265,7 +269,7 @@ def usage(tx: Transaction, ids: Collection[int] | None = None) -> Usage:
     if ids is None:
         generations = [(row[0], row[1]) for row in tx.execute(_GENERATIONS)]
         return Usage(generations, _used_rows(tx, None))
-    found = tx.execute(_USAGE_OF, {"ids": list(ids)}).all()
+    found = _USAGE_OF.send(tx, {"ids": list(ids)}).rows
     return Usage(
         list({row[0]: row[1] for row in found}.items()),
         [UsageRow(row[0], row[2], row[3]) for row in found if row[2] is not None],

@@ -13,6 +13,7 @@ from sqlalchemy import ColumnElement, Select, and_, bindparam, func, select
 from trueup.model.allocations import Allocation
 from trueup.model.inventories import Inventory
 from trueup.placement.store.engine.database import Transaction
+from trueup.placement.store.engine.statements import FixedStatement
 from trueup.placement.store.packed_rows import joined, packed, parts_of, rows_of, time_of
 from trueup.placement.store.rows.class_and_trait_names import NamedRow
 from trueup.placement.store.rows.inventories import AMOUNTS
@@ -43,19 +44,22 @@ def _packed(rows: Any, is_of_provider: ColumnElement[bool], *parts: Any) -> Sele
     return query.group_by(providers.c.id, providers.c.generation)
 
 
-# PERF: building a statement costs more than sending it, so each is built once.
-_INVENTORIES = _of(
-    inventories.join(resource_classes, inventories.c.resource_class_id == resource_classes.c.id),
-    inventories.c.resource_provider_id == providers.c.id,
-    # SQLite shortens a number with a fraction that becomes a text.
-    inventories.c.allocation_ratio,
-    packed(
-        *(inventories.c[name] for name in AMOUNTS if name != "allocation_ratio"),
-        func.coalesce(inventories.c.updated_at, inventories.c.created_at),
-        resource_classes.c.name,
-    ),
-).order_by(inventories.c.id)
-_USAGES = (
+_INVENTORIES = FixedStatement(
+    _of(
+        inventories.join(
+            resource_classes, inventories.c.resource_class_id == resource_classes.c.id
+        ),
+        inventories.c.resource_provider_id == providers.c.id,
+        # SQLite shortens a number with a fraction that becomes a text.
+        inventories.c.allocation_ratio,
+        packed(
+            *(inventories.c[name] for name in AMOUNTS if name != "allocation_ratio"),
+            func.coalesce(inventories.c.updated_at, inventories.c.created_at),
+            resource_classes.c.name,
+        ),
+    ).order_by(inventories.c.id)
+)
+_USAGES = FixedStatement(
     _of(
         inventories.join(
             resource_classes, inventories.c.resource_class_id == resource_classes.c.id
@@ -73,20 +77,24 @@ _USAGES = (
     .group_by(providers.c.generation, resource_classes.c.id, resource_classes.c.name)
     .order_by(resource_classes.c.id)
 )
-_AGGREGATES = _of(
-    provider_aggregates.join(aggregates, provider_aggregates.c.aggregate_id == aggregates.c.id),
-    provider_aggregates.c.resource_provider_id == providers.c.id,
-    aggregates.c.uuid,
-).order_by(aggregates.c.id)
+_AGGREGATES = FixedStatement(
+    _of(
+        provider_aggregates.join(aggregates, provider_aggregates.c.aggregate_id == aggregates.c.id),
+        provider_aggregates.c.resource_provider_id == providers.c.id,
+        aggregates.c.uuid,
+    ).order_by(aggregates.c.id)
+)
 _TRAIT_PARTS = (
     all_traits.c.id,
     func.coalesce(all_traits.c.updated_at, all_traits.c.created_at),
     all_traits.c.name,
 )
-_TRAITS = _packed(
-    provider_traits.join(all_traits, provider_traits.c.trait_id == all_traits.c.id),
-    provider_traits.c.resource_provider_id == providers.c.id,
-    *_TRAIT_PARTS,
+_TRAITS = FixedStatement(
+    _packed(
+        provider_traits.join(all_traits, provider_traits.c.trait_id == all_traits.c.id),
+        provider_traits.c.resource_provider_id == providers.c.id,
+        *_TRAIT_PARTS,
+    )
 )
 _ALLOCATION_PARTS = (
     allocations.c.id,
@@ -96,12 +104,14 @@ _ALLOCATION_PARTS = (
     allocations.c.used,
     allocations.c.created_at,
 )
-_ALLOCATIONS = _packed(
-    allocations.join(consumers, allocations.c.consumer_id == consumers.c.uuid).join(
-        resource_classes, allocations.c.resource_class_id == resource_classes.c.id
-    ),
-    allocations.c.resource_provider_id == providers.c.id,
-    *_ALLOCATION_PARTS,
+_ALLOCATIONS = FixedStatement(
+    _packed(
+        allocations.join(consumers, allocations.c.consumer_id == consumers.c.uuid).join(
+            resource_classes, allocations.c.resource_class_id == resource_classes.c.id
+        ),
+        allocations.c.resource_provider_id == providers.c.id,
+        *_ALLOCATION_PARTS,
+    )
 )
 
 
@@ -110,7 +120,7 @@ _ALLOCATIONS = _packed(
 
 def inventories_of(tx: Transaction, uuid: str) -> tuple[int, dict[str, Inventory]] | None:
     """The generation of a provider, and its inventories by resource class."""
-    rows = tx.execute(_INVENTORIES, {"uuid": uuid}).all()
+    rows = _INVENTORIES.send(tx, {"uuid": uuid}).rows
     # A provider without inventories has one row, without a ratio.
     found = [_inventory(ratio, parts_of(text)) for _, ratio, text in rows if ratio is not None]
     return (rows[0][0], {one.resource_class: one for one in found}) if rows else None
@@ -126,24 +136,25 @@ def _inventory(ratio: float, parts: Sequence[str]) -> Inventory:
 
 def usages_of(tx: Transaction, uuid: str) -> tuple[int, dict[str, int]] | None:
     """The generation of a provider, and what is used of each of its inventories, 0 included."""
-    rows = tx.execute(_USAGES, {"uuid": uuid}).all()
+    rows = _USAGES.send(tx, {"uuid": uuid}).rows
     found = {name: int(used) for _, name, used in rows if name is not None}
     return (rows[0][0], found) if rows else None
 
 
 def aggregates_of(tx: Transaction, uuid: str) -> tuple[int, list[str]] | None:
     """The generation of a provider, and the UUIDs of its aggregates."""
-    rows = tx.execute(_AGGREGATES, {"uuid": uuid}).all()
+    rows = _AGGREGATES.send(tx, {"uuid": uuid}).rows
     return (rows[0][0], [one for _, one in rows if one is not None]) if rows else None
 
 
 def traits_of(tx: Transaction, uuid: str) -> tuple[int, list[NamedRow]] | None:
     """The generation of a provider, and its traits in the order of their ids."""
-    row = tx.execute(_TRAITS, {"uuid": uuid}).first()
-    if row is None:
+    found = _TRAITS.send(tx, {"uuid": uuid}).rows
+    if not found:
         return None
-    rows = rows_of([row[1]], len(_TRAIT_PARTS))
-    return row[0], [NamedRow(int(key), name, time_of(time)) for key, time, name in rows]
+    ((generation, text),) = found
+    rows = rows_of([text], len(_TRAIT_PARTS))
+    return generation, [NamedRow(int(key), name, time_of(time)) for key, time, name in rows]
 
 
 def allocations_of(
@@ -153,15 +164,16 @@ def allocations_of(
 
     Each with the UUID and the generation of its consumer.
     """
-    row = tx.execute(_ALLOCATIONS, {"uuid": uuid}).first()
-    if row is None:
+    found = _ALLOCATIONS.send(tx, {"uuid": uuid}).rows
+    if not found:
         return None
-    rows = rows_of([row[1]], len(_ALLOCATION_PARTS))
-    return row[0], [
+    ((generation, text),) = found
+    rows = rows_of([text], len(_ALLOCATION_PARTS))
+    return generation, [
         (
             consumer,
-            int(generation),
-            Allocation(uuid, resource_class, int(used), row[0], time_of(created_at)),
+            int(consumer_generation),
+            Allocation(uuid, resource_class, int(used), generation, time_of(created_at)),
         )
-        for _, consumer, generation, resource_class, used, created_at in rows
+        for _, consumer, consumer_generation, resource_class, used, created_at in rows
     ]

@@ -19,6 +19,7 @@ from sqlalchemy import (
 from trueup.model.names import UNKNOWN_CONSUMER_TYPE
 from trueup.model.usages import TypeUsage
 from trueup.placement.store.engine.database import Transaction
+from trueup.placement.store.engine.statements import FixedStatement
 from trueup.placement.store.tables import (
     allocations,
     consumer_types,
@@ -34,8 +35,8 @@ ALL_TYPES = "all"
 
 def of_project(tx: Transaction, project_id: str, user_id: str | None) -> dict[str, int]:
     """What the consumers of a project hold together, or only those of one of its users."""
-    found = tx.execute(_sums(bool(user_id)), {"project": project_id, "user": user_id})
-    return {row.name: int(row.used) for row in found}
+    values = {"project": project_id, "user": user_id}
+    return {name: int(used) for name, used in _sums(bool(user_id)).send(tx, values).rows}
 
 
 def by_type(
@@ -46,45 +47,45 @@ def by_type(
     of_user = bool(user_id)
     if consumer_type == ALL_TYPES:
         amounts = of_project(tx, project_id, user_id)
-        holding = tx.scalar(_count(of_user), values) or 0
+        ((holding,),) = _count(of_user).send(tx, values).rows
         return [TypeUsage(ALL_TYPES, holding, amounts)] if amounts else []
     is_known = None if consumer_type is None else consumer_type != UNKNOWN_CONSUMER_TYPE
     amounts_of: dict[str, dict[str, int]] = {}
-    for row in tx.execute(_sums_by_type(of_user, is_known), values):
-        amounts_of.setdefault(row.type, {})[row.name] = int(row.used)
-    consumers_of = tx.execute(_counts_by_type(of_user, is_known), values)
-    return [TypeUsage(row.type, row.consumers, amounts_of[row.type]) for row in consumers_of]
+    for type_name, name, used in _sums_by_type(of_user, is_known).send(tx, values).rows:
+        amounts_of.setdefault(type_name, {})[name] = int(used)
+    consumers_of = _counts_by_type(of_user, is_known).send(tx, values).rows
+    return [TypeUsage(name, holding, amounts_of[name]) for name, holding in consumers_of]
 
 
 @functools.cache
-def _sums(of_user: bool) -> Select[Any]:
+def _sums(of_user: bool) -> FixedStatement:
     held = _held(of_user, is_known=None)
     query = select(resource_classes.c.name, func.sum(held.c.used).label("used"))
     query = query.join(held, held.c.resource_class_id == resource_classes.c.id)
     query = query.group_by(resource_classes.c.id, resource_classes.c.name)
-    return query.order_by(resource_classes.c.id)
+    return FixedStatement(query.order_by(resource_classes.c.id))
 
 
 @functools.cache
-def _count(of_user: bool) -> Select[Any]:
-    return _holding(select(func.count()).select_from(consumers), of_user)
+def _count(of_user: bool) -> FixedStatement:
+    return FixedStatement(_holding(select(func.count()).select_from(consumers), of_user))
 
 
 @functools.cache
-def _sums_by_type(of_user: bool, is_known: bool | None) -> Select[Any]:
+def _sums_by_type(of_user: bool, is_known: bool | None) -> FixedStatement:
     held = _held(of_user, is_known)
     query = select(_type_name(), resource_classes.c.name, held.c.used).select_from(held)
     query = query.join(resource_classes, held.c.resource_class_id == resource_classes.c.id)
     query = query.outerjoin(consumer_types, held.c.consumer_type_id == consumer_types.c.id)
-    return query.order_by(resource_classes.c.id)
+    return FixedStatement(query.order_by(resource_classes.c.id))
 
 
 @functools.cache
-def _counts_by_type(of_user: bool, is_known: bool | None) -> Select[Any]:
+def _counts_by_type(of_user: bool, is_known: bool | None) -> FixedStatement:
     query = select(_type_name(), func.count().label("consumers")).select_from(consumers)
     query = query.outerjoin(consumer_types, consumers.c.consumer_type_id == consumer_types.c.id)
     held = _of_type(_holding(query, of_user), is_known)
-    return held.group_by(consumer_types.c.name)
+    return FixedStatement(held.group_by(consumer_types.c.name))
 
 
 def _held(of_user: bool, is_known: bool | None) -> Subquery:

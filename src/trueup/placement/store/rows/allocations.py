@@ -3,11 +3,12 @@
 
 from collections.abc import Collection, Mapping
 
-from sqlalchemy import bindparam, delete, insert, select
+from sqlalchemy import bindparam, delete, select
 
 from trueup.model.allocations import Allocation, Consumer, ConsumerAllocations
 from trueup.placement.store.engine.changes import USAGE_OF, note
 from trueup.placement.store.engine.database import Transaction
+from trueup.placement.store.engine.statements import FixedStatement, ListStatement, inserting
 from trueup.placement.store.packed_rows import parts_of, time_of
 from trueup.placement.store.rows.consumers import columns as consumer_columns
 from trueup.placement.store.rows.consumers import read_consumer
@@ -18,8 +19,7 @@ from trueup.placement.store.tables import (
     resource_classes,
 )
 
-# PERF: making a statement costs more than sending it, so those of each claim are made once.
-_OF_CONSUMER = (
+_OF_CONSUMER = FixedStatement(
     consumer_columns(
         providers.c.uuid,
         providers.c.generation,
@@ -33,17 +33,21 @@ _OF_CONSUMER = (
     .where(allocations.c.consumer_id == bindparam("uuid"))
     .order_by(allocations.c.id)
 )
-_INSERTED = insert(allocations)
-_HELD_OF = (
+_INSERTED = inserting(
+    allocations, "consumer_id", "resource_provider_id", "resource_class_id", "used"
+)
+_HELD_OF = FixedStatement(
     select(allocations.c.resource_provider_id)
     .where(allocations.c.consumer_id == bindparam("uuid"))
     .distinct()
 )
-# PERF: for one of them; SQLAlchemy writes a list into the statement anew each time.
-_DELETED_OF_ONE = delete(allocations).where(allocations.c.consumer_id == bindparam("uuid"))
-_DELETED_AND_READ = _DELETED_OF_ONE.returning(allocations.c.resource_provider_id)
-_DELETED = delete(allocations).where(
-    allocations.c.consumer_id.in_(bindparam("uuids", expanding=True))
+_DELETED_AND_READ = FixedStatement(
+    delete(allocations)
+    .where(allocations.c.consumer_id == bindparam("uuid"))
+    .returning(allocations.c.resource_provider_id)
+)
+_DELETED = ListStatement(
+    "uuids", lambda uuids: delete(allocations).where(allocations.c.consumer_id.in_(uuids))
 )
 
 
@@ -51,7 +55,7 @@ def of_consumer(tx: Transaction, consumer_uuid: str) -> tuple[Consumer | None, l
     """A consumer and its allocations; None and an empty list if it holds nothing."""
     rows = [
         (project, user, parts_of(text))
-        for project, user, text in tx.execute(_OF_CONSUMER, {"uuid": consumer_uuid})
+        for project, user, text in _OF_CONSUMER.send(tx, {"uuid": consumer_uuid}).rows
     ]
     held = [
         Allocation(provider, resource_class, int(used), int(generation), time_of(created_at))
@@ -64,10 +68,7 @@ def delete_of(
     tx: Transaction, consumer_uuids: Collection[str], provider_ids: Collection[int]
 ) -> None:
     """Delete all allocations of these consumers; they are of these providers."""
-    if len(consumer_uuids) == 1:
-        tx.execute(_DELETED_OF_ONE, {"uuid": next(iter(consumer_uuids))})
-    else:
-        tx.execute(_DELETED, {"uuids": list(consumer_uuids)})
+    _DELETED.send(tx, {"uuids": list(consumer_uuids)})
     note(tx, USAGE_OF, provider_ids)
 
 
@@ -76,10 +77,10 @@ def delete_of_consumer(tx: Transaction, consumer_uuid: str) -> bool:
     values = {"uuid": consumer_uuid}
     # PERF: one round trip instead of two, of five in all. MySQL cannot do that, MariaDB can.
     if tx.dialect.delete_returning:
-        provider_ids = set(tx.scalars(_DELETED_AND_READ, values))
+        provider_ids = {key for (key,) in _DELETED_AND_READ.send(tx, values).rows}
         note(tx, USAGE_OF, provider_ids)
     else:
-        provider_ids = set(tx.scalars(_HELD_OF, values))
+        provider_ids = {key for (key,) in _HELD_OF.send(tx, values).rows}
         delete_of(tx, [consumer_uuid], provider_ids)
     return bool(provider_ids)
 
@@ -102,6 +103,6 @@ def insert_allocations(
         for (provider, resource_class), amount in one.amounts.items()
     ]
     if rows:
-        tx.execute(_INSERTED, rows)
+        _INSERTED.send(tx, rows)
         providers_of = {provider for one in wanted for provider, _ in one.amounts}
         note(tx, USAGE_OF, {provider_ids[provider] for provider in providers_of})

@@ -20,6 +20,7 @@ from sqlalchemy import (
 
 from trueup.model.allocations import Consumer, ConsumerAllocations, ConsumerRef
 from trueup.placement.store.engine.database import ChangedMeanwhile, Transaction
+from trueup.placement.store.engine.statements import FixedStatement, inserting
 from trueup.placement.store.packed_rows import packed
 from trueup.placement.store.tables import consumer_types, consumers, projects, users
 
@@ -52,10 +53,9 @@ _PARTS = (
     consumers.c.generation,
     _name_of(consumer_types.c.name, consumers.c.consumer_type_id),
 )
-# PERF: making a statement costs more than sending it, so those of each claim are made once.
-_INSERTED = insert(consumers)
+_INSERTED = inserting(consumers, "uuid", "project_id", "user_id", "consumer_type_id", "generation")
 _OF_GENERATION = (consumers.c.id == bindparam("key"), consumers.c.generation == bindparam("known"))
-_UPDATED = (
+_UPDATED = FixedStatement(
     update(consumers)
     .where(*_OF_GENERATION)
     .values(
@@ -66,8 +66,8 @@ _UPDATED = (
         generation=consumers.c.generation + 1,
     )
 )
-_DELETED = delete(consumers).where(*_OF_GENERATION)
-_DELETED_BY_UUID = delete(consumers).where(consumers.c.uuid == bindparam("key"))
+_DELETED = FixedStatement(delete(consumers).where(*_OF_GENERATION))
+_DELETED_BY_UUID = FixedStatement(delete(consumers).where(consumers.c.uuid == bindparam("key")))
 
 
 def columns(*others: ColumnElement[Any]) -> Select[Any]:
@@ -103,19 +103,29 @@ def save(
     for consumer, one in sorted(present, key=itemgetter(0)):
         values = {"key": consumer.id, "known": consumer.generation}
         if one.amounts:
-            written = tx.execute(_UPDATED, values | _owned(one, owner_ids))
+            found = _UPDATED.send(tx, values | _owned(one, owner_ids)).row_count
         else:
-            written = tx.execute(_DELETED, values)
-        if written.rowcount == 0:
+            found = _DELETED.send(tx, values).row_count
+        if found == 0:
             raise ChangedMeanwhile
-    new = [one for one in wanted if one.amounts and one.consumer_uuid not in known]
+    new = [
+        {
+            "uuid": one.consumer_uuid,
+            "project_id": owner_ids[PROJECT, one.project_id],
+            "user_id": owner_ids[USER, one.user_id],
+            "consumer_type_id": owner_ids[TYPE, one.type] if one.type else None,
+            "generation": 1,
+        }
+        for one in wanted
+        if one.amounts and one.consumer_uuid not in known
+    ]
     if new:
-        tx.execute(_INSERTED, [_new_row(one, owner_ids) for one in new])
+        _INSERTED.send(tx, new)
 
 
 def delete_consumer(tx: Transaction, uuid: str) -> None:
     """Delete a consumer, if it has a row."""
-    tx.execute(_DELETED_BY_UUID, {"key": uuid})
+    _DELETED_BY_UUID.send(tx, {"key": uuid})
 
 
 def _owned(one: ConsumerAllocations, owner_ids: Mapping[Owner, int]) -> dict[str, int | None]:
@@ -123,16 +133,6 @@ def _owned(one: ConsumerAllocations, owner_ids: Mapping[Owner, int]) -> dict[str
         "project": owner_ids[PROJECT, one.project_id],
         "user": owner_ids[USER, one.user_id],
         "type": owner_ids[TYPE, one.type] if one.type else None,
-    }
-
-
-def _new_row(one: ConsumerAllocations, owner_ids: Mapping[Owner, int]) -> dict[str, Any]:
-    return {
-        "uuid": one.consumer_uuid,
-        "project_id": owner_ids[PROJECT, one.project_id],
-        "user_id": owner_ids[USER, one.user_id],
-        "consumer_type_id": owner_ids[TYPE, one.type] if one.type else None,
-        "generation": 1,
     }
 
 

@@ -5,12 +5,10 @@ from collections.abc import Collection, Iterable, Mapping
 from typing import Any
 
 from sqlalchemy import (
-    BindParameter,
     Select,
     bindparam,
     delete,
     func,
-    insert,
     select,
     update,
 )
@@ -20,13 +18,13 @@ from trueup.model.inventories import Inventory, InventoryWithUsage
 from trueup.model.providers import AnyProvider
 from trueup.placement.store.engine.changes import PROVIDER, note
 from trueup.placement.store.engine.database import Transaction
+from trueup.placement.store.engine.statements import FixedStatement, ListStatement, inserting
 from trueup.placement.store.tables import allocations, inventories, resource_classes
 
 AMOUNTS = ("total", "reserved", "min_unit", "max_unit", "step_size", "allocation_ratio")
 """The columns of an inventory that are fields of an Inventory, in their order."""
 
 
-# PERF: building a statement costs more than sending it, so frequent ones are built once.
 # After the provider, the columns are the fields of an Inventory, in their order.
 _COLUMNS: Select[Any] = select(
     inventories.c.resource_provider_id,
@@ -35,8 +33,6 @@ _COLUMNS: Select[Any] = select(
     func.coalesce(inventories.c.updated_at, inventories.c.created_at).label("modified_at"),
 ).join(resource_classes, inventories.c.resource_class_id == resource_classes.c.id)
 
-_providers: BindParameter[Any] = bindparam("providers", expanding=True)
-_classes: BindParameter[Any] = bindparam("classes", expanding=True)
 USED = (
     select(func.coalesce(func.sum(allocations.c.used), 0))
     .where(
@@ -47,35 +43,41 @@ USED = (
     .scalar_subquery()
 )
 """How much of an inventory is allocated: a part of queries for inventories."""
-_ALL_WITH_USAGE = (
-    select(
-        inventories.c.resource_provider_id,
-        resource_classes.c.id,
-        USED.label("used"),
-        resource_classes.c.name,
-        *(inventories.c[name] for name in AMOUNTS),
-    )
-    .join(resource_classes, inventories.c.resource_class_id == resource_classes.c.id)
-    .where(inventories.c.resource_provider_id.in_(_providers))
+_with_usage = select(
+    inventories.c.resource_provider_id,
+    resource_classes.c.id,
+    USED.label("used"),
+    resource_classes.c.name,
+    *(inventories.c[name] for name in AMOUNTS),
+).join(resource_classes, inventories.c.resource_class_id == resource_classes.c.id)
+_WITH_USAGE = ListStatement(
+    "providers", lambda ids: _with_usage.where(inventories.c.resource_provider_id.in_(ids))
 )
-_WITH_USAGE = _ALL_WITH_USAGE.where(resource_classes.c.name.in_(bindparam("names", expanding=True)))
 _of_provider = inventories.c.resource_provider_id == bindparam("provider")
 _OF_PROVIDER = _COLUMNS.where(_of_provider).order_by(inventories.c.id)
-_USED_CLASSES = (
-    select(resource_classes.c.name)
-    .join(allocations, allocations.c.resource_class_id == resource_classes.c.id)
-    .where(
-        allocations.c.resource_provider_id == bindparam("provider"),
-        allocations.c.resource_class_id.in_(_classes),
-    )
-    .group_by(resource_classes.c.id, resource_classes.c.name)
-    .order_by(resource_classes.c.id)
+_USED_CLASSES = ListStatement(
+    "classes",
+    lambda ids: (
+        select(resource_classes.c.name)
+        .join(allocations, allocations.c.resource_class_id == resource_classes.c.id)
+        .where(
+            allocations.c.resource_provider_id == bindparam("provider"),
+            allocations.c.resource_class_id.in_(ids),
+        )
+        .group_by(resource_classes.c.id, resource_classes.c.name)
+        .order_by(resource_classes.c.id)
+    ),
 )
-_INSERTED = insert(inventories)
-_UPDATED = update(inventories).where(
-    _of_provider, inventories.c.resource_class_id == bindparam("class_id")
+_INSERTED = inserting(inventories, "resource_provider_id", "resource_class_id", *AMOUNTS)
+_UPDATED = FixedStatement(
+    update(inventories)
+    .where(_of_provider, inventories.c.resource_class_id == bindparam("class_id"))
+    .values({name: bindparam(name) for name in AMOUNTS})
 )
-_DELETED = delete(inventories).where(_of_provider, inventories.c.resource_class_id.in_(_classes))
+_DELETED = ListStatement(
+    "classes",
+    lambda ids: delete(inventories).where(_of_provider, inventories.c.resource_class_id.in_(ids)),
+)
 
 
 def of_provider(tx: Transaction, provider: AnyProvider) -> dict[str, Inventory]:
@@ -94,12 +96,11 @@ def with_usage(
     SAFETY: the caller has locked the providers, otherwise the usage may change at any time.
     """
     uuids = {provider.id: provider.uuid for provider in providers}
-    if not uuids or (names is not None and not names):
-        return {}, {}
     present, class_ids = {}, {}
-    query = _ALL_WITH_USAGE if names is None else _WITH_USAGE
-    rows = tx.execute(query, {"providers": list(uuids), "names": list(names or ())})
+    rows = _WITH_USAGE.send(tx, {"providers": list(uuids)}).rows
     for provider_id, class_id, used, name, *amounts in rows:
+        if names is not None and name not in names:
+            continue
         inventory = Inventory(name, *amounts)
         present[uuids[provider_id], name] = InventoryWithUsage(inventory, int(used))
         class_ids[name] = class_id
@@ -108,10 +109,8 @@ def with_usage(
 
 def used_classes(tx: Transaction, provider: AnyProvider, class_ids: Collection[int]) -> list[str]:
     """Those of these classes that consumers have allocations of on the provider."""
-    if not class_ids:
-        return []
     values = {"provider": provider.id, "classes": list(class_ids)}
-    return list(tx.scalars(_USED_CLASSES, values))
+    return [name for (name,) in _USED_CLASSES.send(tx, values).rows]
 
 
 def insert_inventories(
@@ -127,7 +126,7 @@ def insert_inventories(
         for inventory in wanted
     ]
     if rows:
-        tx.execute(_INSERTED, rows)
+        _INSERTED.send(tx, rows)
         note(tx, PROVIDER, [provider.id])
 
 
@@ -140,14 +139,14 @@ def update_inventories(
         for inventory in wanted
     ]
     if rows:
-        tx.execute(_UPDATED, rows)
+        _UPDATED.send(tx, rows)
         note(tx, PROVIDER, [provider.id])
 
 
 def delete_inventories(tx: Transaction, provider: AnyProvider, class_ids: Collection[int]) -> None:
     """Delete the inventories of these classes from the provider."""
     if class_ids:
-        tx.execute(_DELETED, {"provider": provider.id, "classes": list(class_ids)})
+        _DELETED.send(tx, {"provider": provider.id, "classes": list(class_ids)})
         note(tx, PROVIDER, [provider.id])
 
 

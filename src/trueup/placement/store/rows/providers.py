@@ -11,6 +11,7 @@ from trueup.model.providers import Provider, ProviderRef
 from trueup.placement.store.engine import lock_rows
 from trueup.placement.store.engine.changes import PROVIDER, USAGE_OF, note
 from trueup.placement.store.engine.database import Transaction
+from trueup.placement.store.engine.statements import FixedStatement, ListStatement
 from trueup.placement.store.packed_rows import packed, parts_of, time_of
 from trueup.placement.store.tables import (
     allocations,
@@ -40,9 +41,8 @@ _parent_uuid = (
 )
 
 
-# PERF: building a statement costs more than sending it, so frequent ones are built once.
+# PERF: one column, for with PyMySQL each costs as much as a tenth of a small query.
 _COLUMNS: Select[Any] = select(
-    providers.c.name,
     packed(
         providers.c.id,
         providers.c.uuid,
@@ -52,41 +52,42 @@ _COLUMNS: Select[Any] = select(
         # A provider without a root is one, once `online_data_migrations` ran.
         func.coalesce(providers.c.root_provider_id, providers.c.id),
         func.coalesce(providers.c.updated_at, providers.c.created_at),
+        providers.c.name,
+    )
+)
+_TREE = FixedStatement(_COLUMNS.where(providers.c.root_provider_id == bindparam("root")))
+_ONE = FixedStatement(_COLUMNS.where(providers.c.uuid == bindparam("uuid")))
+_FEW = select(providers.c.id, providers.c.uuid, providers.c.generation)
+_KNOWN = FixedStatement(_FEW.where(providers.c.uuid == bindparam("uuid")))
+
+
+def _locked(columns: Select[Any]) -> ListStatement:
+    return ListStatement(
+        "uuids",
+        lambda uuids: (
+            columns.where(providers.c.uuid.in_(uuids)).order_by(providers.c.id).with_for_update()
+        ),
+    )
+
+
+_LOCKED, _LOCKED_KNOWN = _locked(_COLUMNS), _locked(_FEW)
+_ROOT_IDS = ListStatement(
+    "uuids",
+    lambda uuids: select(func.coalesce(providers.c.root_provider_id, providers.c.id)).where(
+        providers.c.uuid.in_(uuids)
     ),
 )
-_TREE = _COLUMNS.where(providers.c.root_provider_id == bindparam("root"))
-_ONE = _COLUMNS.where(providers.c.uuid == bindparam("uuid"))
-# PERF: with PyMySQL, each column costs as much as a tenth of a small query.
-_FEW = select(providers.c.id, providers.c.uuid, providers.c.generation)
-_KNOWN = _FEW.where(providers.c.uuid == bindparam("uuid"))
-_LOCKED = (
-    _COLUMNS.where(providers.c.uuid.in_(bindparam("uuids", expanding=True)))
-    .order_by(providers.c.id)
-    .with_for_update()
-)
-_LOCKED_KNOWN = (
-    _FEW.where(providers.c.uuid.in_(bindparam("uuids", expanding=True)))
-    .order_by(providers.c.id)
-    .with_for_update()
-)
-# PERF: for one of them; SQLAlchemy writes a list into the statement anew each time.
-_LOCKED_ONE_KNOWN = _KNOWN.with_for_update()
-_ROOT_IDS = select(func.coalesce(providers.c.root_provider_id, providers.c.id)).where(
-    providers.c.uuid.in_(bindparam("uuids", expanding=True))
-)
-_BUMPED = (
-    update(providers)
-    .where(providers.c.id.in_(bindparam("ids", expanding=True)))
-    .values(generation=providers.c.generation + bindparam("by"))
-)
-_BUMPED_ONE = (
-    update(providers)
-    .where(providers.c.id == bindparam("only"))
-    .values(generation=providers.c.generation + bindparam("by"))
+_BUMPED = ListStatement(
+    "ids",
+    lambda ids: (
+        update(providers)
+        .where(providers.c.id.in_(ids))
+        .values(generation=providers.c.generation + bindparam("by"))
+    ),
 )
 _raised = update(providers).values(generation=providers.c.generation + 1)
-_BUMPED_BY_UUIDS = _raised.where(providers.c.uuid.in_(bindparam("uuids", expanding=True)))
-_BUMPED_BY_UUID = _raised.where(providers.c.uuid == bindparam("only"))
+_BUMPED_BY_UUID = FixedStatement(_raised.where(providers.c.uuid == bindparam("only")))
+_BUMPED_BY_UUIDS = ListStatement("uuids", lambda uuids: _raised.where(providers.c.uuid.in_(uuids)))
 
 
 def of_uuid(tx: Transaction, uuid: str) -> Provider | None:
@@ -97,8 +98,8 @@ def of_uuid(tx: Transaction, uuid: str) -> Provider | None:
 
 def find_ref(tx: Transaction, uuid: str) -> ProviderRef | None:
     """Identity and generation of the provider with this UUID, if there is one."""
-    row = tx.execute(_KNOWN, {"uuid": uuid}).first()
-    return ProviderRef(*row) if row else None
+    rows = _KNOWN.send(tx, {"uuid": uuid}).rows
+    return ProviderRef(*rows[0]) if rows else None
 
 
 def lock(tx: Transaction, uuids: Collection[str]) -> dict[str, Provider]:
@@ -108,21 +109,13 @@ def lock(tx: Transaction, uuids: Collection[str]) -> dict[str, Provider]:
     it reads anything else of them, and in the order of their ids, so that no two transactions
     wait for each other.
     """
-    if not uuids:
-        return {}
     found = _read(tx, _LOCKED, {"uuids": list(uuids)})
     return _by_given_uuid(uuids, found)
 
 
 def lock_refs(tx: Transaction, uuids: Collection[str]) -> dict[str, ProviderRef]:
     """The same, with identity and generation only."""
-    if not uuids:
-        return {}
-    if len(uuids) == 1:
-        rows = tx.execute(_LOCKED_ONE_KNOWN, {"uuid": next(iter(uuids))})
-    else:
-        rows = tx.execute(_LOCKED_KNOWN, {"uuids": list(uuids)})
-    found = [ProviderRef(*row) for row in rows]
+    found = [ProviderRef(*row) for row in _LOCKED_KNOWN.send(tx, {"uuids": list(uuids)}).rows]
     if all(one.uuid in uuids for one in found):
         return {one.uuid: one for one in found}
     return _by_given_uuid(uuids, found)
@@ -148,7 +141,7 @@ def keep_trees(tx: Transaction, uuids: Collection[str]) -> None:
     SAFETY: this comes before the providers are locked and their trees are read.
     """
     kept: set[int] = set()
-    while roots := set(tx.scalars(_ROOT_IDS, {"uuids": list(uuids)})) - kept:
+    while roots := {key for (key,) in _ROOT_IDS.send(tx, {"uuids": list(uuids)}).rows} - kept:
         lock_rows.take(tx, lock_rows.TREE, roots)
         # Until then they may have been moved to other trees.
         kept |= roots
@@ -211,10 +204,7 @@ def bump_generations(tx: Transaction, ids: Collection[int], by: int = 1) -> None
     This is noted as a change of usage, because an index reads usage and generations together.
     """
     if ids:
-        if len(ids) == 1:
-            tx.execute(_BUMPED_ONE, {"only": next(iter(ids)), "by": by})
-        else:
-            tx.execute(_BUMPED, {"ids": sorted(ids), "by": by})
+        _BUMPED.send(tx, {"ids": sorted(ids), "by": by})
         note(tx, USAGE_OF, ids)
 
 
@@ -225,11 +215,11 @@ def bump_generations_of(tx: Transaction, uuids: Collection[str]) -> None:
     them; that notes the generation too.
     """
     if len(uuids) == 1:
-        tx.execute(_BUMPED_BY_UUID, {"only": next(iter(uuids))})
+        _BUMPED_BY_UUID.send(tx, {"only": next(iter(uuids))})
     elif uuids:
         # SAFETY: an UPDATE takes its locks in any order.
         lock_refs(tx, uuids)
-        tx.execute(_BUMPED_BY_UUIDS, {"uuids": list(uuids)})
+        _BUMPED_BY_UUIDS.send(tx, {"uuids": list(uuids)})
 
 
 def has_children(tx: Transaction, provider: Provider) -> bool:
@@ -256,13 +246,15 @@ def delete_provider(tx: Transaction, provider: Provider) -> None:
     tx.execute(delete(providers).where(providers.c.id == provider.id))
 
 
-def _read(tx: Transaction, query: Select[Any], values: Mapping[str, Any]) -> list[Provider]:
+def _read(
+    tx: Transaction, query: FixedStatement | ListStatement, values: Mapping[str, Any]
+) -> list[Provider]:
     """The providers that a query made from `_COLUMNS` finds."""
-    return [_provider(name, parts_of(text)) for name, text in tx.execute(query, values)]
+    return [_provider(parts_of(text, 8)) for (text,) in query.send(tx, values).rows]
 
 
-def _provider(name: str, parts: Sequence[str]) -> Provider:
-    key, uuid, generation, root_uuid, parent_uuid, root_id, modified_at = parts
+def _provider(parts: Sequence[str]) -> Provider:
+    key, uuid, generation, root_uuid, parent_uuid, root_id, modified_at, name = parts
     return Provider(
         int(key),
         uuid,

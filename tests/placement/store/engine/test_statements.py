@@ -1,0 +1,195 @@
+# SPDX-License-Identifier: Apache-2.0
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import closing
+from typing import Any
+
+import pytest
+from sqlalchemy import bindparam, delete, event, func, insert, select, update
+from sqlalchemy.exc import DBAPIError, IntegrityError
+
+from trueup.placement.store import schema
+from trueup.placement.store.engine.database import Database, Transaction
+from trueup.placement.store.engine.statements import (
+    FixedStatement,
+    ListStatement,
+    filled,
+    inserting,
+    places,
+)
+from trueup.placement.store.tables import consumers, projects
+
+NAMES = ("one", "two", "three's %s", "four\n")
+
+
+@pytest.fixture
+def database(database_url: str) -> Iterator[Database]:
+    with closing(Database(database_url)) as database:
+        schema.create_tables(database)
+        with database.transaction() as tx:
+            tx.execute(insert(projects), [{"external_id": name} for name in NAMES])
+        yield database
+
+
+def names(database: Database) -> list[str]:
+    with database.reading() as tx:
+        return list(tx.scalars(select(projects.c.external_id).order_by(projects.c.id)))
+
+
+# What SQLAlchemy itself makes of a statement is the oracle.
+
+
+@pytest.mark.parametrize(
+    ("query", "values"),
+    [
+        (select(projects.c.id, projects.c.external_id), {}),
+        (select(projects.c.external_id).where(projects.c.external_id == "one"), {}),
+        (select(projects.c.id).where(projects.c.external_id == bindparam("name")), {"name": "two"}),
+        (
+            select(projects.c.id).where(projects.c.external_id == bindparam("name")),
+            {"name": "three's %s"},
+        ),
+        (select(projects.c.id % bindparam("by") + 7), {"by": 3}),
+        (select(func.aggregate_strings(projects.c.external_id, "%;\n")), {}),
+        (select(func.coalesce(bindparam("given", type_=projects.c.id.type), 7)), {"given": None}),
+        (select(projects.c.id).where(projects.c.id < 0), {}),
+    ],
+)
+def test_the_rows_are_those_that_sqlalchemy_reads(
+    database: Database, query: Any, values: dict[str, Any]
+) -> None:
+    fixed = FixedStatement(query)
+    with database.reading() as tx:
+        expected = [tuple(row) for row in tx.execute(query, values)]
+    for snapshot in (False, True):
+        with database.reading(snapshot=snapshot) as tx:
+            assert [tuple(row) for row in fixed.send(tx, values).rows] == expected
+
+
+def test_what_is_written_is_counted_and_has_its_times(database: Database) -> None:
+    added = inserting(consumers, "uuid", "project_id", "user_id", "generation")
+    raised = FixedStatement(
+        update(consumers)
+        .where(consumers.c.project_id == bindparam("project"))
+        .values(generation=consumers.c.generation + 1)
+    )
+    row = {"project_id": 1, "user_id": 1}
+    with database.transaction() as tx:
+        added.send(tx, {"uuid": "a", "generation": 5, **row})
+        added.send(tx, [{"uuid": "b", "generation": 6, **row}])
+        added.send(tx, [{"uuid": uuid, "generation": 7, **row} for uuid in "cd"])
+        assert raised.send(tx, {"project": 1}).row_count == 4
+        assert raised.send(tx, {"project": 2}).row_count == 0
+    with database.reading() as tx:
+        found = tx.execute(select(consumers).order_by(consumers.c.uuid)).all()
+        assert [(one.uuid, one.generation) for one in found] == [
+            *(("a", 6), ("b", 7), ("c", 8), ("d", 8)),
+        ]
+        assert all(one.created_at and one.updated_at for one in found)
+
+
+@pytest.mark.parametrize("count", range(6))
+def test_a_list_may_have_any_length(database: Database, count: int) -> None:
+    wanted = [*NAMES, "nobody"][:count]
+    name = projects.c.external_id
+    found = ListStatement("names", lambda names: select(name).where(name.in_(names)))
+    gone = ListStatement("names", lambda names: delete(projects).where(name.in_(names)))
+    with database.transaction() as tx:
+        rows = found.send(tx, {"names": wanted}).rows
+        assert {one for (one,) in rows} == {*wanted} - {"nobody"}
+        assert gone.send(tx, {"names": wanted}).row_count == len(rows)
+    assert names(database) == [one for one in NAMES if one not in wanted]
+
+
+@pytest.mark.parametrize("values", [[], [1], [1, 2], [1, 2, 3], list(range(1000)), [0] * 1025])
+def test_the_places_of_a_list_are_few_kinds(values: Sequence[int]) -> None:
+    given = filled("n", values)
+    assert list(given) == [place.key for place in places("n", len(given))]
+    assert {*given.values()} == ({*values} or {None})
+    assert len(given) in {1, 2, 4, 1024, 1025}
+
+
+def test_an_error_is_the_one_that_sqlalchemy_raises(database: Database) -> None:
+    added = inserting(projects, "external_id")
+
+    def add(send: Callable[[Transaction, Any], object]) -> None:
+        with database.transaction() as tx:
+            send(tx, {"external_id": "new"})
+            send(tx, {"external_id": "one"})
+
+    with pytest.raises(IntegrityError) as ours:
+        add(added.send)
+    with pytest.raises(IntegrityError) as theirs:
+        add(lambda tx, values: tx.execute(insert(projects), values))
+    assert ours.value.statement == theirs.value.statement
+    assert type(ours.value.orig) is type(theirs.value.orig)
+    assert not ours.value.connection_invalidated
+    assert names(database) == list(NAMES)
+
+
+@pytest.mark.parametrize(
+    ("kind", "key", "kill"),
+    [
+        ("mariadb", func.connection_id(), "KILL %s"),
+        ("mysqldb", func.connection_id(), "KILL %s"),
+        ("postgresql", func.pg_backend_pid(), "SELECT pg_terminate_backend(%s)"),
+    ],
+    ids=("mariadb", "mysqldb", "postgresql"),
+)
+def test_a_lost_connection_is_given_up(
+    fresh_database: Callable[[str], str], kind: str, key: Any, kill: str
+) -> None:
+    """Also those that are idle: after a restart of the server all of them are lost."""
+    mine = FixedStatement(select(key))
+
+    def key_of(tx: Transaction) -> int:
+        return int(mine.send(tx).rows[0][0])
+
+    with closing(Database(fresh_database(kind))) as database:
+        with database.transaction() as one, database.transaction() as other:
+            before = {key_of(one), key_of(other)}
+
+        def lose() -> None:
+            with database.transaction() as tx, database.transaction() as killer:
+                killer.exec_driver_sql(kill, (key_of(tx),))
+                mine.send(tx)
+
+        with pytest.raises(DBAPIError) as raised:
+            lose()
+        assert raised.value.connection_invalidated
+        with database.transaction() as tx:
+            assert key_of(tx) not in before
+
+
+def test_listeners_are_told_what_is_sent(database: Database) -> None:
+    told: list[tuple[str, bool]] = []
+
+    @event.listens_for(database.engine, "before_cursor_execute")
+    def note(_tx: Any, _cursor: Any, sql: str, _values: Any, _context: Any, is_many: bool) -> None:
+        told.append((sql.split()[0], is_many))
+
+    with database.transaction() as tx:
+        FixedStatement(select(projects.c.id)).send(tx)
+        inserting(projects, "external_id").send(tx, [{"external_id": name} for name in "ab"])
+        ListStatement("ids", lambda ids: select(projects).where(projects.c.id.in_(ids))).send(
+            tx, {"ids": []}
+        )
+    assert [one for one in told if one[0] != "BEGIN"] == [("SELECT", False), ("INSERT", True)]
+
+
+def test_no_transaction_stays_open(database: Database) -> None:
+    counted = FixedStatement(select(func.count()).select_from(projects))
+    # A connection that nobody began a transaction on.
+    with database.engine.connect() as connection:
+        counted.send(connection)
+        assert connection.in_transaction()
+    with database.transaction() as tx:
+        tx.execute(insert(projects).values(external_id="later"))
+    with database.engine.connect() as connection:
+        assert counted.send(connection).rows[0][0] == len(NAMES) + 1
+
+
+def test_what_sqlalchemy_has_to_convert_is_refused() -> None:
+    times = FixedStatement(select(projects.c.created_at))
+    refused = pytest.raises(TypeError, match=r"convert the values of projects\.created_at")
+    with closing(Database("sqlite://")) as database, database.reading() as tx, refused:
+        times.send(tx)
