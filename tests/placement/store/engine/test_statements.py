@@ -87,15 +87,15 @@ def test_what_is_written_is_counted_and_has_its_times(database: Database) -> Non
         assert all(one.created_at and one.updated_at for one in found)
 
 
-@pytest.mark.parametrize("count", range(6))
+@pytest.mark.parametrize("count", [*range(6), 1025])
 def test_a_list_may_have_any_length(database: Database, count: int) -> None:
-    wanted = [*NAMES, "nobody"][:count]
+    wanted = [*NAMES, *(f"nobody {number}" for number in range(1025))][:count]
     name = projects.c.external_id
     found = ListStatement("names", lambda names: select(name).where(name.in_(names)))
     gone = ListStatement("names", lambda names: delete(projects).where(name.in_(names)))
     with database.transaction() as tx:
         rows = found.send(tx, {"names": wanted}).rows
-        assert {one for (one,) in rows} == {*wanted} - {"nobody"}
+        assert {one for (one,) in rows} == {*wanted} & {*NAMES}
         assert gone.send(tx, {"names": wanted}).row_count == len(rows)
     assert names(database) == [one for one in NAMES if one not in wanted]
 
