@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import closing
 from pathlib import Path
 
 import pymysql
 import pytest
-from sqlalchemy import insert, select
+from sqlalchemy import insert, select, text
 from sqlalchemy.exc import IntegrityError, OperationalError
 
 from trueup.model.errors import ConcurrentUpdate
@@ -56,6 +56,20 @@ def test_a_snapshot_sees_one_moment(database: Database) -> None:
         add(database, "later")
         assert tx.scalars(select(projects.c.external_id)).all() == []
     assert names(database) == ["later"]
+
+
+def test_a_snapshot_leaves_prepared_statements(fresh_database: Callable[[str], str]) -> None:
+    """psycopg prepares what it sends often. Without that, PostgreSQL plans it each time."""
+    prepared = text("SELECT count(*) FROM pg_prepared_statements")
+    options = DatabaseOptions(pool_size=1, overflow=0)
+    with closing(Database(fresh_database("postgresql"), options)) as database:
+        for _ in range(10):
+            with database.transaction() as tx:
+                tx.scalar(text("SELECT 'often'"))
+        with database.reading(snapshot=True) as tx:
+            before = tx.scalar(prepared)
+        with database.reading() as tx:
+            assert tx.scalar(prepared) == before > 0
 
 
 def test_after_a_duplicate_key_the_transaction_runs_again(database: Database) -> None:
