@@ -35,6 +35,8 @@ class _Kept(NamedTuple):
     """The changes that the view has."""
     clock: int
     """The sum of the vector's numbers."""
+    own_writes: int
+    """How much this process had published before the view was read."""
 
 
 class Index:
@@ -71,6 +73,9 @@ class Index:
             return self._kept.view
 
     def _is_current(self, kept: _Kept) -> bool:
+        if kept.own_writes != self._database.published_count:
+            # PERF: this process knows that something changed, without asking.
+            return False
         try:
             with self._database.reading() as tx:
                 return store.changes.clock(tx) == kept.clock
@@ -91,8 +96,13 @@ class Index:
 
     def _read(self, kept: _Kept | None) -> _Kept:
         began, kind = time.perf_counter(), LOAD if kept is None else REFRESH
+        # SAFETY: counted before the snapshot, which then has all of them.
+        own_writes = self._database.published_count
         with self._database.reading(snapshot=True) as tx:
-            kept = _loaded(tx, stays=self._owns_process) if kept is None else _followed(tx, kept)
+            if kept is None:
+                kept = _loaded(tx, own_writes, stays=self._owns_process)
+            else:
+                kept = _followed(tx, kept, own_writes)
         self._note_read(kind, began)
         self._database.meter.view_shows(len(kept.view.forest), len(kept.view.skipped))
         self._log_skipped(kept.view)
@@ -109,7 +119,7 @@ class Index:
             return
         try:
             with self._database.reading(snapshot=True) as tx:
-                kept = _followed(tx, kept)
+                kept = _followed(tx, kept, kept.own_writes)
                 view, self._residue = with_foreign_writes(tx, kept.view, self._residue)
         except DatabaseError as error:
             if own_tables.is_missing(error):
@@ -131,14 +141,14 @@ class Index:
         self._logged |= view.skipped
 
 
-def _followed(tx: Transaction, kept: _Kept) -> _Kept:
+def _followed(tx: Transaction, kept: _Kept, own_writes: int) -> _Kept:
     """The view with what was published up to this snapshot."""
     vector = store.changes.vector(tx)
     view = refresh(tx, kept.view, store.changes.since(tx, kept.vector, vector))
-    return _Kept(view, vector, sum(vector.values()))
+    return _Kept(view, vector, sum(vector.values()), own_writes)
 
 
-def _loaded(tx: Transaction, *, stays: bool) -> _Kept:
+def _loaded(tx: Transaction, own_writes: int, *, stays: bool) -> _Kept:
     """The view of this snapshot.
 
     PERF: a view is hundreds of thousands of objects. Garbage collection over them takes a third of
@@ -157,4 +167,4 @@ def _loaded(tx: Transaction, *, stays: bool) -> _Kept:
     if stays:
         gc.collect()
         gc.freeze()
-    return _Kept(view, vector, sum(vector.values()))
+    return _Kept(view, vector, sum(vector.values()), own_writes)

@@ -21,17 +21,16 @@ def replace(
     """
     provider = locked_provider(tx, uuid)
     refuse_stale_provider(provider, expected)
-    present = store.aggregates.of_provider(tx, provider)
-    wanted = set(store.aggregates.ids_of(tx, [a for a in aggregates if a not in present]))
-    kept = {present[a] for a in aggregates if a in present}
+    known = store.aggregates.known(tx, provider, aggregates)
+    members = set(known.members.values())
+    wanted = {*known.named.values(), *store.aggregates.add_missing(tx, aggregates, known.named)}
 
-    left = set(present.values()) - kept - wanted
     if expected is UNCHECKED:
         # SAFETY: nothing else of it is written that would tell another node of a cluster, where
         # it may be deleted at the same time.
         store.lock_rows.take(tx, store.lock_rows.PROVIDER, [provider.id])
-    store.aggregates.delete_memberships(tx, provider, left)
-    store.aggregates.insert_memberships(tx, provider, sorted(wanted - set(present.values())))
+    store.aggregates.delete_memberships(tx, provider, members - wanted)
+    store.aggregates.insert_memberships(tx, provider, sorted(wanted - members))
     if expected is UNCHECKED:
         return provider.generation
     store.providers.bump_generations(tx, [provider.id])

@@ -78,14 +78,15 @@ def replace_all_within(tx: Transaction, provider: AnyProvider, wanted: Iterable[
     """The same as a part of a larger transaction, which bumps the generation itself."""
     by_class = {inventory.resource_class: inventory for inventory in wanted}
     inventories, present = store.inventories.with_usage(tx, [provider])
-    class_ids = _class_ids(tx, by_class)
+    # A class stays as long as somebody has an inventory of it.
+    new_classes = [name for name in by_class if name not in present]
+    class_ids = {**present, **_class_ids(tx, new_classes)}
     gone = [present[name] for name in present if name not in by_class]
 
     _refuse_used(tx, provider, gone)
 
     store.inventories.delete_inventories(tx, provider, gone)
-    new = [one for name, one in by_class.items() if name not in present]
-    _add(tx, provider, new, class_ids)
+    _add(tx, provider, [by_class[name] for name in new_classes], class_ids)
     changed = [one for name, one in by_class.items() if name in present]
     _warn_of_overcommit(provider, changed, _used(inventories))
     store.inventories.update_inventories(tx, provider, changed, class_ids)

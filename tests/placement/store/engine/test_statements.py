@@ -4,7 +4,7 @@ from contextlib import closing
 from typing import Any
 
 import pytest
-from sqlalchemy import bindparam, delete, event, func, insert, select, update
+from sqlalchemy import Update, bindparam, case, delete, event, func, insert, select, update
 from sqlalchemy.exc import DBAPIError, IntegrityError
 
 from trueup.placement.store import schema
@@ -12,11 +12,13 @@ from trueup.placement.store.engine.database import Database, Transaction
 from trueup.placement.store.engine.statements import (
     FixedStatement,
     ListStatement,
+    RowsStatement,
     filled,
     inserting,
+    place,
     places,
 )
-from trueup.placement.store.tables import consumers, projects
+from trueup.placement.store.tables import consumers, projects, users
 
 NAMES = ("one", "two", "three's %s", "four\n")
 
@@ -74,7 +76,8 @@ def test_what_is_written_is_counted_and_has_its_times(database: Database) -> Non
     )
     row = {"project_id": 1, "user_id": 1}
     with database.transaction() as tx:
-        added.send(tx, {"uuid": "a", "generation": 5, **row})
+        added.send(tx, [])
+        added.send(tx, [{"uuid": "a", "generation": 5, **row}])
         added.send(tx, [{"uuid": "b", "generation": 6, **row}])
         added.send(tx, [{"uuid": uuid, "generation": 7, **row} for uuid in "cd"])
         assert raised.send(tx, {"project": 1}).row_count == 4
@@ -100,6 +103,34 @@ def test_a_list_may_have_any_length(database: Database, count: int) -> None:
     assert names(database) == [one for one in NAMES if one not in wanted]
 
 
+@pytest.mark.parametrize("count", [0, 1, 2, 3, 64, 65, 200])
+def test_there_may_be_any_number_of_rows(database: Database, count: int) -> None:
+    added = inserting(users, "external_id")
+    external_id = users.c.external_id
+
+    def rename(count: int) -> Update:
+        pairs = [(place(users.c.id, number), place(external_id, number)) for number in range(count)]
+        new_name = case(*pairs, value=users.c.id)
+        return (
+            update(users)
+            .where(users.c.id.in_([key for key, _ in pairs]))
+            .values(external_id=new_name)
+        )
+
+    with database.transaction() as tx:
+        added.send(tx, [{"external_id": f"old {number}"} for number in range(count)])
+        found = tx.execute(select(users.c.id, external_id, users.c.created_at)).all()
+        assert sorted(row.external_id for row in found) == sorted(
+            f"old {number}" for number in range(count)
+        )
+        assert all(row.created_at for row in found)
+        new = {row.id: row.external_id.replace("old", "new") for row in found}
+        renamed = [{"id": key, "external_id": name} for key, name in new.items()]
+        RowsStatement(rename).send(tx, renamed)
+    with database.reading() as tx:
+        assert dict(tx.execute(select(users.c.id, external_id)).tuples().all()) == new
+
+
 @pytest.mark.parametrize("values", [[], [1], [1, 2], [1, 2, 3], list(range(1000)), [0] * 1025])
 def test_the_places_of_a_list_are_few_kinds(values: Sequence[int]) -> None:
     given = filled("n", values)
@@ -109,7 +140,7 @@ def test_the_places_of_a_list_are_few_kinds(values: Sequence[int]) -> None:
 
 
 def test_an_error_is_the_one_that_sqlalchemy_raises(database: Database) -> None:
-    added = inserting(projects, "external_id")
+    added = FixedStatement(insert(projects).values(external_id=bindparam("external_id")))
 
     def add(send: Callable[[Transaction, Any], object]) -> None:
         with database.transaction() as tx:
@@ -170,10 +201,13 @@ def test_listeners_are_told_what_is_sent(database: Database) -> None:
     with database.transaction() as tx:
         FixedStatement(select(projects.c.id)).send(tx)
         inserting(projects, "external_id").send(tx, [{"external_id": name} for name in "ab"])
+        tx.execute(insert(projects), [{"external_id": name} for name in "cd"])
         ListStatement("ids", lambda ids: select(projects).where(projects.c.id.in_(ids))).send(
             tx, {"ids": []}
         )
-    assert [one for one in told if one[0] != "BEGIN"] == [("SELECT", False), ("INSERT", True)]
+    assert [one for one in told if one[0] != "BEGIN"] == [
+        *(("SELECT", False), ("INSERT", False), ("INSERT", True)),
+    ]
 
 
 def test_no_transaction_stays_open(database: Database) -> None:

@@ -152,7 +152,7 @@ def publish(tx: Connection, noted: Collection[str], writer: Writer) -> None:
     writer.is_new = _UPDATED.send(tx, {"key": writer.key, "now": now, **row}).row_count == 0
     if writer.is_new:
         new = {"writer": writer.key, "first": writer.first, "touched_at": now}
-        _INSERTED.send(tx, {**new, **row})
+        _INSERTED.send(tx, [{**new, **row}])
 
 
 def clock(tx: Connection) -> int:
@@ -219,10 +219,12 @@ def _words(row: _Published, known: int) -> set[str]:
     if known < row.reaches:
         return {ALL_USAGE if known >= row.shaped else EVERYTHING}
     words: set[str] = set()
-    for entry in row.recent.split(";")[:-1]:
+    # The latest is last.
+    for entry in reversed(row.recent.split(";")[:-1]):
         number, _, said = entry.partition(":")
-        if row.first + int(number) > known:
-            words.update(said.split(" "))
+        if row.first + int(number) <= known:
+            break
+        words.update(said.split(" "))
     return words
 
 

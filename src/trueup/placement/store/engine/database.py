@@ -72,6 +72,8 @@ class Database:
         """For whoever serves requests in several threads."""
         self.meter = IGNORED
         """Counts conflicts, statements and connections."""
+        self.published_count = 0
+        """Grows with what this process publishes. A hint: other processes publish, too."""
         # SAFETY: by process, for two of them must not number their changes in one row.
         self._idle_writers: dict[int, list[changes.Writer]] = {}
 
@@ -98,6 +100,7 @@ class Database:
                     yield connection
                     changes.publish(connection, noted, writer)
             keeps_writer = True
+            self.published_count += bool(noted)
         except DBAPIError as error:
             # SAFETY: after a lost connection the server may still execute what was sent.
             keeps_writer = not error.connection_invalidated

@@ -14,6 +14,7 @@ from weakref import WeakKeyDictionary
 
 from sqlalchemy import (
     BindParameter,
+    Column,
     Connection,
     Dialect,
     Executable,
@@ -33,6 +34,7 @@ AUTOCOMMIT = "trueup_autocommit"
 
 _NO_VALUES: Values = {}
 _FILLED_LENGTH_MAX = 1024
+_ROWS_MAX = 64
 
 
 class Sent(NamedTuple):
@@ -57,20 +59,13 @@ class FixedStatement:
         # Each engine has a dialect of its own: that of MySQL differs from that of MariaDB.
         self._texts: WeakKeyDictionary[Dialect, _Text] = WeakKeyDictionary()
 
-    def send(self, tx: Connection, values: Values | Sequence[Values] = _NO_VALUES) -> Sent:
-        """Execute it with these values, or once with each of several; then it has no result.
-
-        Raises what `Connection.execute` raises.
-        """
+    def send(self, tx: Connection, values: Values = _NO_VALUES) -> Sent:
+        """Execute it with these values. Raises what `Connection.execute` raises."""
         dialect = tx.dialect
         text = self._texts.get(dialect)
         if text is None:
             text = self._texts[dialect] = _Text(self._statement, dialect)
-        if isinstance(values, Mapping):
-            values = [values]
-        is_many = len(values) > 1
-        given: Any = [text.given(one) for one in values]
-        given = given if is_many else given[0]
+        given = text.given(values)
         if not tx.in_transaction() and AUTOCOMMIT not in tx.get_execution_options():
             # SAFETY: a driver begins a transaction by itself, and nobody would end that one.
             tx.begin()
@@ -79,10 +74,10 @@ class FixedStatement:
             cursor = tx.connection.cursor()
             # Whoever listens to SQLAlchemy's events is told of this too: metrics and traces.
             for listen in told.before_cursor_execute:
-                listen(tx, cursor, text.sql, given, None, is_many)
-            (dialect.do_executemany if is_many else dialect.do_execute)(cursor, text.sql, given)
+                listen(tx, cursor, text.sql, given, None, False)
+            dialect.do_execute(cursor, text.sql, given)
             for listen in told.after_cursor_execute:
-                listen(tx, cursor, text.sql, given, None, is_many)
+                listen(tx, cursor, text.sql, given, None, False)
             sent = Sent(cursor.fetchall() if cursor.description else (), cursor.rowcount)
         except BaseException as error:
             # This makes SQLAlchemy's error of it, and gives up a connection that was lost.
@@ -124,9 +119,46 @@ class ListStatement:
         return FixedStatement(self._make(places(self._name, length)))
 
 
-def inserting(table: Table, *columns: str) -> FixedStatement:
+class RowsStatement:
+    """A statement with the values of several rows, such as the INSERT of them.
+
+    `make` gets how many rows there are. The value of a row is at `place(column, number of row)`.
+
+    PERF: one statement for several rows takes half of the processor time of psycopg, and three
+    quarters of that of PyMySQL, that executing one several times takes.
+    """
+
+    def __init__(self, make: Callable[[int], Executable]):
+        self._make = make
+        self._of_count = lru_cache(maxsize=_ROWS_MAX)(self._new)
+
+    def send(self, tx: Connection, rows: Sequence[Values]) -> None:
+        """Execute it with these rows, in parts if they are many. Raises as `FixedStatement`."""
+        for first in range(0, len(rows), _ROWS_MAX):
+            part = rows[first : first + _ROWS_MAX]
+            values = {
+                f"{name}_{number}": value
+                for number, row in enumerate(part)
+                for name, value in row.items()
+            }
+            self._of_count(len(part)).send(tx, values)
+
+    def _new(self, count: int) -> FixedStatement:
+        return FixedStatement(self._make(count))
+
+
+def inserting(table: Table, *columns: str) -> RowsStatement:
     """The INSERT of rows with these columns; times are added."""
-    return FixedStatement(insert(table).values({name: bindparam(name) for name in columns}))
+    return RowsStatement(
+        lambda count: insert(table).values(
+            [{name: place(table.c[name], number) for name in columns} for number in range(count)]
+        )
+    )
+
+
+def place(column: Column[Any], number: int) -> BindParameter[Any]:
+    """The place of the value of a column in a statement with several rows."""
+    return bindparam(f"{column.name}_{number}", type_=column.type)
 
 
 def places(name: str, count: int) -> list[BindParameter[Any]]:

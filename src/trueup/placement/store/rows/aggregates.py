@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Which providers are members of which aggregates."""
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
+from typing import NamedTuple
 
-from sqlalchemy import bindparam, delete, insert, select
+from sqlalchemy import bindparam, delete, insert, literal, select
 
 from trueup.model.providers import AnyProvider
 from trueup.placement.store.engine.changes import PROVIDER, note
@@ -12,15 +13,16 @@ from trueup.placement.store.engine.statements import FixedStatement, ListStateme
 from trueup.placement.store.tables import aggregates, provider_aggregates
 
 _of_provider = provider_aggregates.c.resource_provider_id == bindparam("provider")
-_OF_PROVIDER = FixedStatement(
-    select(aggregates.c.uuid, aggregates.c.id)
+_members = (
+    select(aggregates.c.uuid, aggregates.c.id, literal(1).label("is_member"))
     .join(provider_aggregates, provider_aggregates.c.aggregate_id == aggregates.c.id)
     .where(_of_provider)
-    .order_by(aggregates.c.id)
 )
-_NAMED = ListStatement(
-    "uuids",
-    lambda uuids: select(aggregates.c.uuid, aggregates.c.id).where(aggregates.c.uuid.in_(uuids)),
+_of_all = select(aggregates.c.uuid, aggregates.c.id, literal(0))
+_MEMBERS = FixedStatement(_members)
+_NAMED = ListStatement("uuids", lambda uuids: _of_all.where(aggregates.c.uuid.in_(uuids)))
+_MEMBERS_AND_NAMED = ListStatement(
+    "uuids", lambda uuids: _members.union_all(_of_all.where(aggregates.c.uuid.in_(uuids)))
 )
 _INSERTED = inserting(provider_aggregates, "resource_provider_id", "aggregate_id")
 _DELETED = ListStatement(
@@ -31,24 +33,39 @@ _DELETED = ListStatement(
 )
 
 
-def of_provider(tx: Transaction, provider: AnyProvider) -> dict[str, int]:
-    """The UUIDs of the aggregates of a provider, with their ids."""
-    return dict(_OF_PROVIDER.send(tx, {"provider": provider.id}).rows)
+class KnownAggregates(NamedTuple):
+    """What a change of the aggregates of a provider has to know: ids by UUID."""
+
+    members: Mapping[str, int]
+    """The aggregates that the provider is a member of."""
+    named: Mapping[str, int]
+    """Those that the change names, and that exist."""
 
 
-def ids_of(tx: Transaction, uuids: Collection[str]) -> list[int]:
-    """The ids of these aggregates; those that nobody named before are added."""
-    values = {"uuids": list(uuids)}
-    rows = _NAMED.send(tx, values).rows
-    found = {uuid.lower() for uuid, _ in rows}
-    missing = [uuid for uuid in uuids if uuid.lower() not in found]
+def known(tx: Transaction, provider: AnyProvider, uuids: Collection[str]) -> KnownAggregates:
+    """The aggregates of a provider, and those with these UUIDs."""
+    values = {"provider": provider.id}
+    if uuids:
+        rows = _MEMBERS_AND_NAMED.send(tx, {**values, "uuids": list(uuids)}).rows
+    else:
+        rows = _MEMBERS.send(tx, values).rows
+    return KnownAggregates(
+        {uuid: key for uuid, key, is_member in rows if is_member},
+        {uuid: key for uuid, key, is_member in rows if not is_member},
+    )
+
+
+def add_missing(
+    tx: Transaction, uuids: Collection[str], named: Mapping[str, int]
+) -> Collection[int]:
+    """Add those of these aggregates that are not `named`; their ids."""
+    # MariaDB takes the two cases of a UUID for one and the same.
+    folded = str.lower if tx.dialect.name == "mysql" else str
+    found = {folded(uuid) for uuid in named}
+    missing = list({folded(uuid): uuid for uuid in uuids if folded(uuid) not in found}.values())
     if missing:
-        if tx.dialect.name == "mysql":
-            # MariaDB takes the two cases of a UUID for one and the same.
-            missing = list({uuid.lower(): uuid for uuid in missing}.values())
         tx.execute(insert(aggregates), [{"uuid": uuid} for uuid in missing])
-        rows = _NAMED.send(tx, values).rows
-    return [key for _, key in rows]
+    return [key for _, key, _ in _NAMED.send(tx, {"uuids": missing}).rows]
 
 
 def insert_memberships(tx: Transaction, provider: AnyProvider, ids: Collection[int]) -> None:

@@ -5,8 +5,12 @@ from collections.abc import Collection, Iterable, Mapping
 from typing import Any
 
 from sqlalchemy import (
+    Case,
+    Column,
     Select,
+    Update,
     bindparam,
+    case,
     delete,
     func,
     select,
@@ -18,7 +22,7 @@ from trueup.model.inventories import Inventory, InventoryWithUsage
 from trueup.model.providers import AnyProvider
 from trueup.placement.store.engine.changes import PROVIDER, note
 from trueup.placement.store.engine.database import Transaction
-from trueup.placement.store.engine.statements import FixedStatement, ListStatement, inserting
+from trueup.placement.store.engine.statements import ListStatement, RowsStatement, inserting, place
 from trueup.placement.store.tables import allocations, inventories, resource_classes
 
 AMOUNTS = ("total", "reserved", "min_unit", "max_unit", "step_size", "allocation_ratio")
@@ -69,11 +73,27 @@ _USED_CLASSES = ListStatement(
     ),
 )
 _INSERTED = inserting(inventories, "resource_provider_id", "resource_class_id", *AMOUNTS)
-_UPDATED = FixedStatement(
-    update(inventories)
-    .where(_of_provider, inventories.c.resource_class_id == bindparam("class_id"))
-    .values({name: bindparam(name) for name in AMOUNTS})
-)
+
+
+def _update(count: int) -> Update:
+    """That of the amounts of several inventories of one provider."""
+    class_id = inventories.c.resource_class_id
+    ids = [place(class_id, number) for number in range(count)]
+
+    def amount(column: Column[Any]) -> Case[Any]:
+        """The value of the row that has the class."""
+        values = [place(column, number) for number in range(count)]
+        return case(*zip(ids, values, strict=True), value=class_id)
+
+    of_provider = inventories.c.resource_provider_id == place(inventories.c.resource_provider_id, 0)
+    return (
+        update(inventories)
+        .where(of_provider, class_id.in_(ids))
+        .values({name: amount(inventories.c[name]) for name in AMOUNTS})
+    )
+
+
+_UPDATED = RowsStatement(_update)
 _DELETED = ListStatement(
     "classes",
     lambda ids: delete(inventories).where(_of_provider, inventories.c.resource_class_id.in_(ids)),
@@ -117,14 +137,7 @@ def insert_inventories(
     tx: Transaction, provider: AnyProvider, wanted: Iterable[Inventory], ids: Mapping[str, int]
 ) -> None:
     """Add inventories of classes of which the provider has none."""
-    rows = [
-        _amounts(inventory)
-        | {
-            "resource_provider_id": provider.id,
-            "resource_class_id": ids[inventory.resource_class],
-        }
-        for inventory in wanted
-    ]
+    rows = [_row(provider, inventory, ids) for inventory in wanted]
     if rows:
         _INSERTED.send(tx, rows)
         note(tx, PROVIDER, [provider.id])
@@ -134,10 +147,7 @@ def update_inventories(
     tx: Transaction, provider: AnyProvider, wanted: Iterable[Inventory], ids: Mapping[str, int]
 ) -> None:
     """Change the amounts of existing inventories of the provider."""
-    rows = [
-        _amounts(inventory) | {"provider": provider.id, "class_id": ids[inventory.resource_class]}
-        for inventory in wanted
-    ]
+    rows = [_row(provider, inventory, ids) for inventory in wanted]
     if rows:
         _UPDATED.send(tx, rows)
         note(tx, PROVIDER, [provider.id])
@@ -150,5 +160,7 @@ def delete_inventories(tx: Transaction, provider: AnyProvider, class_ids: Collec
         note(tx, PROVIDER, [provider.id])
 
 
-def _amounts(inventory: Inventory) -> dict[str, Any]:
-    return {name: getattr(inventory, name) for name in AMOUNTS}
+def _row(provider: AnyProvider, inventory: Inventory, ids: Mapping[str, int]) -> dict[str, Any]:
+    amounts = {name: getattr(inventory, name) for name in AMOUNTS}
+    class_id = ids[inventory.resource_class]
+    return {"resource_provider_id": provider.id, "resource_class_id": class_id, **amounts}
