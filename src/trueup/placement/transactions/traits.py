@@ -47,18 +47,17 @@ def replace(
     Raises ProviderNotFound, StaleProvider or TraitsNotFound. Without a change the generation stays.
     """
     provider = locked_provider(tx, uuid)
-    known = store.class_and_trait_names.traits_named(tx, names)
-    present = store.traits.ids_of_provider(tx, provider)
+    known = store.traits.known(tx, provider, set(names))
 
     refuse_stale_provider(provider, expected)
-    unknown = [name for name in dict.fromkeys(names) if name not in known]
+    unknown = [name for name in dict.fromkeys(names) if name not in known.named]
     if unknown:
         raise TraitsNotFound(tuple(unknown))
 
-    wanted = {word.id for word in known.values()}
-    if wanted == present:
-        return provider.generation, list(known.values())
-    store.traits.delete_traits(tx, provider, present - wanted)
-    store.traits.insert_traits(tx, provider, sorted(wanted - present))
+    wanted = {word.id for word in known.named.values()}
+    if wanted == known.present:
+        return provider.generation, list(known.named.values())
+    store.traits.delete_traits(tx, provider, known.present - wanted)
+    store.traits.insert_traits(tx, provider, sorted(wanted - known.present))
     store.providers.bump_generations(tx, [provider.id])
-    return provider.generation + 1, list(known.values())
+    return provider.generation + 1, list(known.named.values())

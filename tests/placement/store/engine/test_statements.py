@@ -128,7 +128,7 @@ def test_there_may_be_any_number_of_rows(database: Database, count: int) -> None
         renamed = [{"id": key, "external_id": name} for key, name in new.items()]
         RowsStatement(rename).send(tx, renamed)
     with database.reading() as tx:
-        assert dict(tx.execute(select(users.c.id, external_id)).tuples().all()) == new
+        assert {row.id: row.external_id for row in tx.execute(select(users))} == new
 
 
 @pytest.mark.parametrize("values", [[], [1], [1, 2], [1, 2, 3], list(range(1000)), [0] * 1025])
@@ -151,7 +151,11 @@ def test_an_error_is_the_one_that_sqlalchemy_raises(database: Database) -> None:
         add(added.send)
     with pytest.raises(IntegrityError) as theirs:
         add(lambda tx, values: tx.execute(insert(projects), values))
-    assert ours.value.statement == theirs.value.statement
+    # psycopg gets numbered places from us, and named ones from SQLAlchemy.
+    assert (
+        str(ours.value.statement).split("VALUES")[0]
+        == (str(theirs.value.statement).split("VALUES")[0])
+    )
     assert type(ours.value.orig) is type(theirs.value.orig)
     assert not ours.value.connection_invalidated
     assert names(database) == list(NAMES)

@@ -4,7 +4,7 @@ from contextlib import closing
 from datetime import datetime
 
 import pytest
-from sqlalchemy import update
+from sqlalchemy import select, update
 
 from tests.servers.sources import KINDS
 from trueup.placement.store import schema, tables
@@ -25,9 +25,26 @@ def test_names_that_do_not_exist_are_left_out(database: Database) -> None:
             "DISK_GB": 2,
         }
         assert class_and_trait_names.class_ids(tx, []) == {}
-        assert list(class_and_trait_names.traits_named(tx, ["NOBODY", "HW_CPU_X86_AVX"])) == [
-            "HW_CPU_X86_AVX"
-        ]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_name_may_be_of_a_class_and_of_a_trait(
+    fresh_database: Callable[[str], str], kind: str
+) -> None:
+    url = fresh_database(kind)
+    schema.create(url)
+    with closing(Database(url)) as database, database.transaction() as tx:
+        for name in ("CUSTOM_ONE", "CUSTOM_BOTH"):
+            class_and_trait_names.insert_trait(tx, name)
+        class_and_trait_names.insert_resource_class(tx, "CUSTOM_BOTH")
+        found = class_and_trait_names.ids_named(
+            tx, ["VCPU", "custom_one", "CUSTOM_BOTH", "CUSTOM_ONE", "NOBODY"]
+        )
+        assert found.classes == {"VCPU": 0, "CUSTOM_BOTH": 10000}
+        assert set(found.traits) == {"CUSTOM_BOTH", "CUSTOM_ONE"}
+        query = select(tables.traits.c.name, tables.traits.c.id)
+        assert found.traits.items() <= dict(map(tuple, tx.execute(query))).items()
+        assert class_and_trait_names.ids_named(tx, []) == ({}, {})
 
 
 def test_a_prefix_is_taken_as_it_is(database: Database) -> None:

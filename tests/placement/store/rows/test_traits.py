@@ -29,8 +29,8 @@ def names(tx: Transaction, number: int) -> list[str]:
 
 
 def ids(tx: Transaction, *wanted: str) -> list[int]:
-    known = class_and_trait_names.traits_named(tx, wanted)
-    return [known[name].id for name in wanted]
+    known = class_and_trait_names.ids_named(tx, wanted).traits
+    return [known[name] for name in wanted]
 
 
 def test_traits_come_in_the_order_of_their_ids(tx: Transaction) -> None:
@@ -48,6 +48,21 @@ def test_traits_come_and_go_one_by_one(tx: Transaction) -> None:
     traits.insert_traits(tx, two, [avx, fast])
     traits.delete_traits(tx, one, [avx, fast])
     assert (names(tx, 1), set(names(tx, 2))) == ([SSE], {AVX, "CUSTOM_FAST"})
+
+
+def test_the_traits_of_a_provider_and_those_that_are_named(tx: Transaction) -> None:
+    one, two, (avx, sse, fast) = provider(tx, 1), provider(tx, 2), ids(tx, AVX, SSE, "CUSTOM_FAST")
+    known = traits.known(tx, one, {"CUSTOM_FAST", AVX, SSE, "NOBODY", "custom_fast"})
+    assert known.present == {fast}
+    assert {name: row.id for name, row in known.named.items()} == {
+        AVX: avx,
+        SSE: sse,
+        "CUSTOM_FAST": fast,
+    }
+    assert list(known.named) == sorted(known.named, key=lambda name: known.named[name].id)
+    assert all(row.modified_at for row in known.named.values())
+    assert traits.known(tx, one, set()) == (known.present, {})
+    assert traits.known(tx, two, {"NOBODY"}) == (set(), {})
 
 
 def test_an_empty_change_does_nothing(tx: Transaction) -> None:

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The list of providers, filtered: one query for all conditions together."""
 
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 from functools import lru_cache
 from typing import Any, NamedTuple
@@ -106,8 +106,9 @@ def list_providers(tx: Transaction, filters: ProviderFilters) -> Listing:
         if member is None:
             return Listing()
         values["root"] = member.root_id
-    lists = tuple(_add_lists(values, _lists(tx, filters)))
-    _add_resources(tx, values, filters)
+    ids = class_and_trait_names.ids_named(tx, _names(filters))
+    lists = tuple(_add_lists(values, _lists(filters, ids.traits)))
+    _add_resources(values, filters, ids.classes)
     shape = _Shape(
         has_name="name" in values,
         has_uuid="uuid" in values,
@@ -151,30 +152,37 @@ def _add_lists(values: dict[str, Any], lists: Iterable[_List]) -> Iterator[_List
         yield _ListShape(kind, is_wanted, len(given))
 
 
-def _lists(tx: Transaction, filters: ProviderFilters) -> Iterator[_List]:
+def _names(filters: ProviderFilters) -> set[str]:
+    """The names of all classes and traits in these filters."""
+    classes = {name for name, _ in filters.resources}
+    return classes.union(filters.forbidden, *filters.required)
+
+
+def _lists(filters: ProviderFilters, trait_ids: Mapping[str, int]) -> Iterator[_List]:
     """The lists of these filters. Raises TraitNotFound."""
     names = [*(name for any_of in filters.required for name in sorted(any_of))]
     names += sorted(filters.forbidden)
-    known = class_and_trait_names.traits_named(tx, names)
     for name in names:
-        if name not in known:
+        if name not in trait_ids:
             raise TraitNotFound(name)
     for any_of in filters.required:
-        yield _List(_TRAITS, True, [known[name].id for name in any_of])
+        yield _List(_TRAITS, True, [trait_ids[name] for name in any_of])
     if filters.forbidden:
-        yield _List(_TRAITS, False, [known[name].id for name in filters.forbidden])
+        yield _List(_TRAITS, False, [trait_ids[name] for name in filters.forbidden])
     for any_of in filters.member_of:
         yield _List(_AGGREGATES, True, list(any_of))
     if filters.forbidden_aggregates:
         yield _List(_AGGREGATES, False, list(filters.forbidden_aggregates))
 
 
-def _add_resources(tx: Transaction, values: dict[str, Any], filters: ProviderFilters) -> None:
-    ids = class_and_trait_names.class_ids(tx, [name for name, _ in filters.resources])
+def _add_resources(
+    values: dict[str, Any], filters: ProviderFilters, class_ids: Mapping[str, int]
+) -> None:
+    """Add the values of the amounts that are asked for. Raises ResourceClassNotFound."""
     for number, (name, amount) in enumerate(filters.resources):
-        if name not in ids:
+        if name not in class_ids:
             raise ResourceClassNotFound(name)
-        values[f"class{number}"], values[f"amount{number}"] = ids[name], amount
+        values[f"class{number}"], values[f"amount{number}"] = class_ids[name], amount
 
 
 # PERF: to build the statement took twice as long as everything else that the service does for a

@@ -5,7 +5,7 @@ Nothing is cached between transactions, because other processes create and delet
 that a transaction needs take one statement.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, NamedTuple
@@ -86,11 +86,16 @@ def _kept_ids_of(names: Sequence[BindParameter[str]]) -> Select[Any]:
 
 _ALL_CLASSES = FixedStatement(_listed(resource_classes))
 _ALL_TRAITS = FixedStatement(_listed(traits))
-_NAMED_TRAITS = ListStatement(
+
+
+def _ids_and_names(table: Table, names: Sequence[BindParameter[str]]) -> Any:
+    query = select(joined(table.c.id, table.c.name)).where(table.c.name.in_(names))
+    return query.scalar_subquery()
+
+
+_NAMED = ListStatement(
     "names",
-    lambda names: select(
-        joined(traits.c.id, func.coalesce(traits.c.updated_at, traits.c.created_at), traits.c.name)
-    ).where(traits.c.name.in_(names)),
+    lambda names: select(_ids_and_names(resource_classes, names), _ids_and_names(traits, names)),
 )
 _CLASS_IDS = ListStatement("names", _ids_of)
 _KEPT_CLASS_IDS = ListStatement("names", _kept_ids_of)
@@ -106,6 +111,26 @@ def class_ids(tx: Transaction, names: Iterable[str], *, keep: bool = False) -> d
     found = {name: id_ for name, id_, *_ in query.send(tx, {"names": wanted}).rows}
     # MariaDB compares names without regard to case; the ledger does not.
     return {name: found[name] for name in wanted if name in found}
+
+
+class NamedIds(NamedTuple):
+    """The ids of those names that exist."""
+
+    classes: Mapping[str, int]
+    traits: Mapping[str, int]
+
+
+def ids_named(tx: Transaction, names: Collection[str]) -> NamedIds:
+    """The ids of the resource classes and of the traits that have these names."""
+    if not names:
+        return NamedIds({}, {})
+    ((classes, traits),) = _NAMED.send(tx, {"names": list(names)}).rows
+    return NamedIds(_ids_in(classes, names), _ids_in(traits, names))
+
+
+def _ids_in(text: str | None, names: Collection[str]) -> dict[str, int]:
+    # MariaDB compares names without regard to case; the ledger does not.
+    return {name: int(key) for key, name in rows_of([text], 2) if name in names}
 
 
 def resource_class(tx: Transaction, name: str) -> NamedRow | None:
@@ -159,18 +184,6 @@ def trait(tx: Transaction, name: str) -> NamedRow | None:
     """The trait of this name, if there is one."""
     query = _words(traits).where(traits.c.name == name)
     return next((word for word in _read(tx, query) if word.name == name), None)
-
-
-def traits_named(tx: Transaction, names: Iterable[str]) -> dict[str, NamedRow]:
-    """Those of these traits that exist, in the order of their ids."""
-    wanted = set(names)
-    found = _NAMED_TRAITS.send(tx, {"names": list(wanted)}).rows
-    rows = rows_of([text for (text,) in found], 3)
-    return {
-        name: NamedRow(int(id_), name, time_of(modified_at))
-        for id_, modified_at, name in rows
-        if name in wanted
-    }
 
 
 def list_traits(

@@ -1,18 +1,32 @@
 # SPDX-License-Identifier: Apache-2.0
 """Which providers have which traits."""
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
+from typing import NamedTuple
 
-from sqlalchemy import bindparam, delete, select
+from sqlalchemy import String, bindparam, cast, delete, func, null, select
 
 from trueup.model.providers import AnyProvider
 from trueup.placement.store.engine.changes import PROVIDER, note
 from trueup.placement.store.engine.database import Transaction
 from trueup.placement.store.engine.statements import FixedStatement, ListStatement, inserting
-from trueup.placement.store.tables import provider_traits
+from trueup.placement.store.packed_rows import joined, rows_of, time_of
+from trueup.placement.store.rows.class_and_trait_names import NamedRow
+from trueup.placement.store.tables import provider_traits, traits
 
 _of_provider = provider_traits.c.resource_provider_id == bindparam("provider")
-_IDS = FixedStatement(select(provider_traits.c.trait_id).where(_of_provider))
+_ids = select(func.aggregate_strings(cast(provider_traits.c.trait_id, String(20)), ",")).where(
+    _of_provider
+)
+_modified_at = func.coalesce(traits.c.updated_at, traits.c.created_at)
+_named = select(joined(traits.c.id, _modified_at, traits.c.name))
+_PRESENT = FixedStatement(select(_ids.scalar_subquery(), null()))
+_PRESENT_AND_NAMED = ListStatement(
+    "names",
+    lambda names: select(
+        _ids.scalar_subquery(), _named.where(traits.c.name.in_(names)).scalar_subquery()
+    ),
+)
 _INSERTED = inserting(provider_traits, "resource_provider_id", "trait_id")
 _DELETED = ListStatement(
     "ids",
@@ -20,9 +34,26 @@ _DELETED = ListStatement(
 )
 
 
-def ids_of_provider(tx: Transaction, provider: AnyProvider) -> set[int]:
-    """The ids of the traits of a provider."""
-    return {key for (key,) in _IDS.send(tx, {"provider": provider.id}).rows}
+class KnownTraits(NamedTuple):
+    """What a change of the traits of a provider has to know."""
+
+    present: frozenset[int]
+    """The ids of the traits that the provider has."""
+    named: Mapping[str, NamedRow]
+    """Those traits that the change names, and that exist, in the order of their ids."""
+
+
+def known(tx: Transaction, provider: AnyProvider, names: Collection[str]) -> KnownTraits:
+    """The traits of a provider, and those with these names."""
+    statement = _PRESENT_AND_NAMED if names else _PRESENT
+    ((ids, text),) = statement.send(tx, {"provider": provider.id, "names": list(names)}).rows
+    named = {
+        name: NamedRow(int(key), name, time_of(modified_at))
+        for key, modified_at, name in rows_of([text], 3)
+        # MariaDB compares names without regard to case; the ledger does not.
+        if name in names
+    }
+    return KnownTraits(frozenset(map(int, ids.split(","))) if ids else frozenset(), named)
 
 
 def insert_traits(tx: Transaction, provider: AnyProvider, trait_ids: Collection[int]) -> None:
