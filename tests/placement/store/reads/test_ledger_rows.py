@@ -52,6 +52,26 @@ def test_the_rows_contain_the_whole_ledger(client: Client) -> None:
     assert (provider, found.aggregate_uuids) == (one, {aggregate: UUID(50)})
 
 
+def test_the_usage_of_all_is_that_of_each(serve: Callable[..., Client], database_url: str) -> None:
+    """A generation of NULL, which only hands can write, counts as 0."""
+    schema.create(database_url)
+    client = serve(database_url)
+    for number in (1, 2, 3):
+        client.make_provider(number, inventories={"VCPU": 8, "DISK_GB": 8})
+    client.claim(100, {1: {"VCPU": 1}, 2: {"VCPU": 2, "DISK_GB": 3}})
+    with client.application.database.transaction() as tx:
+        unset = update(tables.providers).where(tables.providers.c.uuid == UUID(3))
+        tx.execute(unset.values(generation=None))
+    with client.application.database.reading(snapshot=True) as tx:
+        together = ledger_rows.usage(tx)
+        ids = [key for key, _ in together.generations]
+        each = [ledger_rows.usage(tx, [key]) for key in ids]
+    assert sorted(together.generations) == sorted(one.generations[0] for one in each)
+    assert sorted(generation for _, generation in together.generations) == [0, 2, 2]
+    assert sorted(together.used) == sorted(row for one in each for row in one.used)
+    assert sorted(row.used for row in together.used) == [1, 2, 3]
+
+
 def test_of_some_providers_there_is_the_same(client: Client) -> None:
     for number in (1, 2):
         client.make_provider(

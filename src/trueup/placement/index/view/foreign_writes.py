@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """Find what other services wrote: they do not publish their changes as ours do.
 
-First a few sums are compared, which is cheap. Only if they differ, all columns that others may
-have changed are read and compared row by row.
+First a few sums are compared, which is cheap. Only what they show to differ is then read: all rows
+of that kind.
 """
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Any
 
 import numpy as np
@@ -32,9 +32,11 @@ def with_foreign_writes(tx: Transaction, view: View, residue: Residue) -> tuple[
     names = store.ledger_rows.names(tx)
     same_names = (names.class_ids, names.trait_ids) == (view.class_ids, view.trait_ids)
     ledger = store.fingerprint.fingerprint(tx)
-    if same_names and _minus(ledger, fingerprint_of(view)) == residue:
+    found = _minus(ledger, fingerprint_of(view))
+    differing = {name for (name, _), _ in found.items() ^ residue.items()}
+    if same_names and not differing:
         return view, residue
-    view = refresh(tx, view, changes_against(tx, view, names=not same_names))
+    view = refresh(tx, view, changes_against(tx, view, differing, names=not same_names))
     return view, _minus(ledger, fingerprint_of(view))
 
 
@@ -69,20 +71,41 @@ def fingerprint_of(view: View) -> Fingerprint:
     return {key: total for key, total in sums.items() if total}
 
 
-def changes_against(tx: Transaction, view: View, *, names: bool) -> Changed:
-    """What to read again so that the view equals the ledger, whoever wrote there."""
-    rows = store.ledger_rows.all_providers(tx)
+def changes_against(
+    tx: Transaction, view: View, differing: Collection[str], *, names: bool
+) -> Changed:
+    """What to read again so that the view equals the ledger, whoever wrote there.
+
+    `differing` are the names of the sums that are not those of the view.
+
+    PERF: what does not differ is not read. The requests of this process share its processor, and
+    usage takes three quarters of the time that all takes.
+    """
+    providers: set[int] = set()
+    if not set(differing).isdisjoint(sums_of_ledger.PROVIDER_SUMS):
+        providers |= _changed_providers(tx, view)
+    if not set(differing).isdisjoint(sums_of_ledger.MEMBER_SUMS):
+        providers |= _changed_members(tx, view)
+    all_usage = not set(differing).isdisjoint(sums_of_ledger.USED_SUMS)
+    return Changed(providers=frozenset(providers), names=names, all_usage=all_usage)
+
+
+def _changed_providers(tx: Transaction, view: View) -> set[int]:
     known = dict(zip(view.forest.rows(), _generations(view), strict=True))
+    rows = store.ledger_rows.all_providers(tx)
     stored = {row._replace(generation=0): row.generation for row in rows}
-    providers = {row.id for row, _ in known.items() ^ stored.items()}
+    return {row.id for row, _ in known.items() ^ stored.items()}
+
+
+def _changed_members(tx: Transaction, view: View) -> set[int]:
+    """The ids of the providers that joined or left an aggregate."""
     pairs = {
         (provider, aggregate)
         for uuid, positions in view.providers_by_aggregate.items()
         for aggregate in [view.aggregate_ids[uuid]]
         for provider in view.forest.ids[positions].tolist()
     }
-    providers |= {provider for provider, _ in pairs ^ set(store.ledger_rows.all_members(tx))}
-    return Changed(providers=frozenset(providers), names=names, all_usage=True)
+    return {provider for provider, _ in pairs ^ set(store.ledger_rows.all_members(tx))}
 
 
 def _generations(view: View) -> list[Any]:

@@ -21,8 +21,8 @@ Fingerprint = Mapping[tuple[str, int], int]
 """Sums by their name, and a resource class or 0; without those that are 0."""
 
 PROVIDER_SUMS = ("providers", "generations", "weighted generations", "roots", "parents")
-USED, WEIGHTED_USED = "used", "weighted used"
-MEMBERS, WEIGHTED_MEMBERS = "members", "weighted members"
+USED_SUMS = USED, WEIGHTED_USED = ("used", "weighted used")
+MEMBER_SUMS = MEMBERS, WEIGHTED_MEMBERS = ("members", "weighted members")
 
 
 def _weight(column: ColumnElement[int]) -> ColumnElement[int]:

@@ -179,7 +179,9 @@ def _used_by_class(used: Select[Any]) -> Select[Any]:
 
 _some = allocations.c.resource_provider_id.in_(bindparam("ids", expanding=True))
 _USED = _Query(_used_by_class(_used), _used_by_class(_used.where(_some)))
-_GENERATIONS = select(providers.c.id, providers.c.generation)
+_GENERATIONS = select(*_listed(providers.c.id, func.coalesce(providers.c.generation, 0))).group_by(
+    providers.c.id // _PROVIDERS_IN_ROW
+)
 _USAGE_OF = ListStatement(
     "ids",
     lambda ids: (
@@ -267,11 +269,14 @@ def all_members(tx: Transaction) -> list[tuple[int, int]]:
 def usage(tx: Transaction, ids: Collection[int] | None = None) -> Usage:
     """What is used of these providers, or of all."""
     if ids is None:
-        generations = [(row[0], row[1]) for row in tx.execute(_GENERATIONS)]
+        numbers = [
+            one for total, listed in tx.execute(_GENERATIONS) for one in _numbers(listed, total)
+        ]
+        generations = list(zip(numbers[::2], numbers[1::2], strict=True))
         return Usage(generations, _used_rows(tx, None))
     found = _USAGE_OF.send(tx, {"ids": list(ids)}).rows
     return Usage(
-        list({row[0]: row[1] for row in found}.items()),
+        list({row[0]: row[1] or 0 for row in found}.items()),
         [UsageRow(row[0], row[2], row[3]) for row in found if row[2] is not None],
     )
 
