@@ -78,7 +78,7 @@ def replace_all_within(tx: Transaction, provider: AnyProvider, wanted: Iterable[
     """The same as a part of a larger transaction, which bumps the generation itself."""
     by_class = {inventory.resource_class: inventory for inventory in wanted}
     inventories, present = store.inventories.with_usage(tx, [provider])
-    # A class stays as long as somebody has an inventory of it.
+    # Nobody can delete a class of which the provider has an inventory, so those are not read again.
     new_classes = [name for name in by_class if name not in present]
     class_ids = {**present, **_class_ids(tx, new_classes)}
     gone = [present[name] for name in present if name not in by_class]

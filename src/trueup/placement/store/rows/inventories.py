@@ -76,7 +76,7 @@ _INSERTED = inserting(inventories, "resource_provider_id", "resource_class_id", 
 
 
 def _update(count: int) -> Update:
-    """That of the amounts of several inventories of one provider."""
+    """The UPDATE of the amounts of several inventories of one provider."""
     class_id = inventories.c.resource_class_id
     ids = [place(class_id, number) for number in range(count)]
 
