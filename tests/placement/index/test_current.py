@@ -228,17 +228,39 @@ def test_threads_wait_while_the_first_one_loads(
     assert all(view is loads[0] for view in views)
 
 
+def selected_from(database: Database) -> list[str]:
+    """The columns of each query from now on."""
+    queries: list[str] = []
+
+    def note(_connection: Any, _cursor: Any, statement: str, *_rest: Any) -> None:
+        if statement.startswith("SELECT"):
+            queries.append(statement.partition("FROM")[0])
+
+    event.listen(database.engine, "before_cursor_execute", note)
+    return queries
+
+
 def test_nothing_is_read_again_when_nothing_changed(small: tuple[Client, Index]) -> None:
     client, index = small
     view = index.view()
-    statements: list[str] = []
-
-    def note(_connection: Any, _cursor: Any, statement: str, *_rest: Any) -> None:
-        statements.append(statement)
-
-    event.listen(client.application.database.engine, "before_cursor_execute", note)
+    queries = selected_from(client.application.database)
     assert index.view() is view
-    assert [one for one in statements if not one.startswith("BEGIN")] == statements[-1:]
+    assert len(queries) == 1
+    assert "sum(trueup_changes.sequence)" in queries[0]
+
+
+def test_after_a_write_of_its_own_a_process_does_not_ask_whether_there_was_one(
+    small: tuple[Client, Index],
+) -> None:
+    client, index = small
+    client.claim(100, {1: {"VCPU": 3}})
+    queries = selected_from(client.application.database)
+    assert used(index) == 3
+    assert not [one for one in queries if "sum(trueup_changes" in one]
+    # That is over when the write is in the view.
+    queries.clear()
+    assert used(index) == 3
+    assert len(queries) == 1
 
 
 def test_what_did_not_change_is_shared(small: tuple[Client, Index]) -> None:
