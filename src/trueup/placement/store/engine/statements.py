@@ -9,6 +9,7 @@ are built for one request, and those with columns that SQLAlchemy has to convert
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
+from operator import methodcaller
 from typing import Any, NamedTuple
 from weakref import WeakKeyDictionary
 
@@ -36,6 +37,7 @@ AUTOCOMMIT = "trueup_autocommit"
 _NO_VALUES: Values = {}
 _FILLED_LENGTH_MAX = 1024
 _ROWS_MAX = 64
+_CURSOR_OF: Callable[[PoolProxiedConnection], Any] = methodcaller("cursor")
 
 
 class Sent(NamedTuple):
@@ -201,7 +203,7 @@ class _Text:
         if dialect.driver == "psycopg":
             dialect, self.cursor_of = _of_psycopg(dialect)
         else:
-            self.cursor_of = _default_cursor
+            self.cursor_of = _CURSOR_OF
         compiled = statement.compile(dialect=dialect)
         # With the constants that SQLAlchemy otherwise writes into the text each time.
         expanded = compiled.construct_expanded_state(compiled.params)
@@ -230,10 +232,6 @@ class _Text:
         for name, convert in self._converted:
             made[name] = convert(made[name])
         return made if self._order is None else tuple([made[name] for name in self._order])
-
-
-def _default_cursor(connection: PoolProxiedConnection) -> Any:
-    return connection.cursor()
 
 
 def _of_psycopg(
