@@ -15,6 +15,7 @@ from sqlalchemy import delete, event, insert, update
 
 from tests.placement.client import UUID, Client
 from tests.placement.index.views import true_view
+from tests.placement.index.watching import selected_from, stopped_search
 from trueup.placement import store
 from trueup.placement.index import current
 from trueup.placement.index.current import Index
@@ -228,18 +229,6 @@ def test_threads_wait_while_the_first_one_loads(
     assert all(view is loads[0] for view in views)
 
 
-def selected_from(database: Database) -> list[str]:
-    """The columns of each query from now on."""
-    queries: list[str] = []
-
-    def note(_connection: Any, _cursor: Any, statement: str, *_rest: Any) -> None:
-        if statement.startswith("SELECT"):
-            queries.append(statement.partition("FROM")[0])
-
-    event.listen(database.engine, "before_cursor_execute", note)
-    return queries
-
-
 def test_nothing_is_read_again_when_nothing_changed(small: tuple[Client, Index]) -> None:
     client, index = small
     view = index.view()
@@ -315,14 +304,7 @@ def test_foreign_writes_are_looked_for_after_a_pause_and_beside_the_requests(
     clock.seconds += 1
     assert used(index) == 0
 
-    searching, released = threading.Event(), threading.Event()
-
-    def stop(_connection: Any, _cursor: Any, statement: str, *_rest: Any) -> None:
-        if "coalesce(sum(resource_providers.generation" in statement:
-            searching.set()
-            assert released.wait(30)
-
-    event.listen(client.application.database.engine, "before_cursor_execute", stop)
+    searching, released = stopped_search(client.application.database)
     clock.seconds += 2
     assert used(index) == 0
     assert searching.wait(30)
@@ -343,14 +325,7 @@ def test_what_requests_read_meanwhile_is_not_lost_to_a_search(
     index.view()
     with client.application.database.transaction() as tx:
         allocate(tx, 101, 2)
-    searching, released = threading.Event(), threading.Event()
-
-    def stop(_connection: Any, _cursor: Any, statement: str, *_rest: Any) -> None:
-        if "coalesce(sum(resource_providers.generation" in statement:
-            searching.set()
-            assert released.wait(30)
-
-    event.listen(client.application.database.engine, "before_cursor_execute", stop)
+    searching, released = stopped_search(client.application.database)
     clock.seconds += 2
     index.view()
     assert searching.wait(30)
