@@ -2,9 +2,9 @@
 """Which providers are members of which aggregates."""
 
 from collections.abc import Collection, Mapping
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
-from sqlalchemy import bindparam, delete, insert, literal, select
+from sqlalchemy import Select, bindparam, delete, insert, literal, select
 
 from trueup.model.providers import AnyProvider
 from trueup.placement.store.engine.changes import PROVIDER, note
@@ -18,12 +18,16 @@ _members = (
     .join(provider_aggregates, provider_aggregates.c.aggregate_id == aggregates.c.id)
     .where(_of_provider)
 )
-_of_all = select(aggregates.c.uuid, aggregates.c.id, literal(0))
+
+
+def _named(uuids: Any) -> Select[Any]:
+    found = select(aggregates.c.uuid, aggregates.c.id, literal(0))
+    return found.where(aggregates.c.uuid.in_(uuids))
+
+
 _MEMBERS = FixedStatement(_members)
-_NAMED = ListStatement("uuids", lambda uuids: _of_all.where(aggregates.c.uuid.in_(uuids)))
-_MEMBERS_AND_NAMED = ListStatement(
-    "uuids", lambda uuids: _members.union_all(_of_all.where(aggregates.c.uuid.in_(uuids)))
-)
+_NAMED = ListStatement("uuids", _named)
+_MEMBERS_AND_NAMED = ListStatement("uuids", lambda uuids: _members.union_all(_named(uuids)))
 _INSERTED = inserting(provider_aggregates, "resource_provider_id", "aggregate_id")
 _DELETED = ListStatement(
     "ids",
