@@ -12,6 +12,7 @@ full. It is more regular than real clouds: it has no drift, and few kinds of hos
 import random
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import os_resource_classes
 import os_traits
@@ -20,7 +21,7 @@ SHAPES = ("flat", "nested", "sharing")
 
 Holding = Mapping[str, Mapping[str, int]]
 """UUID of a provider to resource class to amount."""
-Row = tuple[object, ...]
+Row = tuple[Any, ...]
 
 COLUMNS: Mapping[str, tuple[str, ...]] = {
     "resource_classes": ("id", "name"),

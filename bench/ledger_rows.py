@@ -12,11 +12,11 @@ from collections.abc import Iterable, Sequence
 
 from bench.cloud import Cloud
 from trueup.placement.store.reads.ledger_rows import (
+    InventoryRow,
     LedgerRows,
     Names,
     ProviderRow,
-    StockRow,
-    UsedRow,
+    UsageRow,
 )
 
 _CLASSES = {"VCPU": 0, "MEMORY_MB": 1, "DISK_GB": 2, "PGPU": 3, "IPV4_ADDRESS": 4}
@@ -46,10 +46,10 @@ def rows_of(cloud: Cloud) -> LedgerRows:
             for key, uuid, _, generation, root, parent in rows["resource_providers"]
         ],
         inventories=[
-            StockRow(provider, kind, total, reserved, ratio, least, most, step)
+            InventoryRow(provider, kind, total, reserved, ratio, least, most, step)
             for _, provider, kind, total, reserved, least, most, step, ratio in rows["inventories"]
         ],
-        used=[UsedRow(*place, amount) for place, amount in used.items()],
+        used=[UsageRow(*place, amount) for place, amount in used.items()],
         trait_sets={provider: kinds.setdefault(kind, kind) for provider, kind in sets.items()},
         aggregate_pairs=rows["resource_provider_aggregates"],
         aggregate_uuids=dict(rows["placement_aggregates"]),
@@ -78,7 +78,7 @@ def multishare(hosts: int, stores: int = 10) -> LedgerRows:
 class _Draft:
     def __init__(self) -> None:
         self._providers: list[ProviderRow] = []
-        self._stocks: list[StockRow] = []
+        self._inventories: list[InventoryRow] = []
         self._sharing: list[int] = []
 
     def add(self, totals: dict[str, int], parent: int | None = None, shares: bool = False) -> int:
@@ -87,7 +87,7 @@ class _Draft:
         # No deeper than a child of a root.
         self._providers.append(ProviderRow(key, uuid, parent or key, parent))
         for name, total in totals.items():
-            self._stocks.append(StockRow(key, _CLASSES[name], total, 0, 1.0, 1, total, 1))
+            self._inventories.append(InventoryRow(key, _CLASSES[name], total, 0, 1.0, 1, total, 1))
         if shares:
             self._sharing.append(key)
         return key
@@ -97,7 +97,7 @@ class _Draft:
         return LedgerRows(
             names=Names(_CLASSES, _TRAITS),
             providers=self._providers,
-            inventories=self._stocks,
+            inventories=self._inventories,
             trait_sets=dict.fromkeys(self._sharing, tuple(kind)),
             aggregate_pairs=[(member, 1) for member in members],
             aggregate_uuids={1: _EVERYBODY},

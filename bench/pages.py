@@ -82,8 +82,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def facts_of(drawn: cloud.Cloud, instances: int) -> Facts:
     """The facts that reading a flat cloud would give, with so many instances, some with drift."""
-    classes = dict(drawn.rows["resource_classes"])
-    projects = dict(drawn.rows["projects"])
+    classes: dict[int, str] = dict(drawn.rows["resource_classes"])
+    projects: dict[int, str] = dict(drawn.rows["projects"])
     owners = {row[1]: projects[row[2]] for row in drawn.rows["consumers"][:instances]}
     inventories: dict[Any, dict[str, Inventory]] = defaultdict(dict)
     for _, host, kind, *numbers, ratio in drawn.rows["inventories"]:

@@ -43,18 +43,6 @@ _POOLS = "resources=DISK_GB:10,IPV4_ADDRESS:1&limit=1000"
 _Cloud = tuple[LedgerRows, dict[str, str]]
 
 
-class _Asked:
-    """The part of a request that the parser of queries uses."""
-
-    version = _VERSION
-
-    def __init__(self, query: str):
-        self._pairs = parse_qsl(query)
-
-    def query(self) -> Sequence[tuple[str, str]]:
-        return self._pairs
-
-
 def main(arguments: Sequence[str] | None = None) -> int:
     options = _options(arguments)
     say(f"{options.hosts} hosts: milliseconds of CPU, candidates, trees that they use, bytes\n")
@@ -126,16 +114,19 @@ def _measure(query: str, view: View) -> str:
     best, began, cache = float("inf"), time.monotonic(), SummaryCache()
     for _ in range(_ROUNDS):
         start = time.process_time()
-        asked = wire.parse(_Asked(query))
+        asked = wire.parse(parse_qsl(query), _VERSION)
         found = find_candidates(asked, view, GenerationOptions())
         text = render(found, asked, _VERSION, cache)
         best = min(best, time.process_time() - start)
         if time.monotonic() - began > _ENOUGH_SECONDS:
             break
     roots = {
-        int(view.forest.roots[place]) for choice in found.allocation_requests for place in choice
+        int(view.forest.roots[view.forest.by_uuid[uuid]])
+        for columns in found.columns(0, found.count)
+        for column in columns.uuids
+        for uuid in column
     }
-    return f"{best * 1000:9.2f} {len(found.allocation_requests):7} {len(roots):6} {len(text):10}"
+    return f"{best * 1000:9.2f} {found.count:7} {len(roots):6} {len(text):10}"
 
 
 def _options(arguments: Sequence[str] | None) -> argparse.Namespace:

@@ -12,7 +12,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -41,7 +41,7 @@ class ServerProgram:
     log: Path
     account: str | None = None
     stop_signal: signal.Signals = signal.SIGTERM
-    environment: dict[str, str] | None = None
+    environment: Mapping[str, str] | None = None
 
 
 @contextlib.contextmanager

@@ -57,13 +57,25 @@ class Limit(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
+class CandidateColumns:
+    """Candidates in which the same slots have the same provider."""
+
+    indexes: Sequence[int]
+    """Which candidates of the answer these are."""
+    first_slots: tuple[int, ...]
+    """For each slot: the first slot that has the same provider."""
+    uuids: Sequence[Sequence[str]]
+    """For each slot: the provider of each candidate."""
+
+
+@dataclass(frozen=True, slots=True)
 class Candidates:
     """All candidates that were found, and the providers of the trees that they use."""
 
     summaries: ProviderSummaries
     request_slots: tuple[RequestSlot, ...] = ()
-    allocation_requests: Sequence[tuple[int, ...]] = ()
-    """For each candidate: the provider of each slot, as an index into `uuids`."""
-    uuids: Sequence[str] = ()
+    count: int = 0
+    columns: Callable[[int, int], Iterable[CandidateColumns]] = lambda first, last: ()
+    """Makes the columns of the candidates from one index to before another."""
     limited_by: Limit | None = None
     """The limit that the number of candidates reached; perhaps there are more."""

@@ -7,16 +7,27 @@ from typing import Any
 from trueup.model.candidates import Candidates
 
 
+def choices(found: Candidates) -> list[tuple[str, ...]]:
+    """The provider of each slot, for each candidate, in the order of the answer."""
+    made: dict[int, tuple[str, ...]] = {}
+    for columns in found.columns(0, found.count):
+        for index, row in zip(columns.indexes, zip(*columns.uuids, strict=True), strict=True):
+            assert columns.first_slots == tuple(map(row.index, row))
+            made[index] = row
+    assert len(made) == found.count
+    return [made[index] for index in range(found.count)]
+
+
 def candidates(found: Candidates) -> list[tuple]:
     """Amounts by provider and class, and who satisfied which group."""
     answers = []
-    for choice in found.allocation_requests:
+    for choice in choices(found):
         amounts: Counter[tuple[str, str]] = Counter()
         mappings: dict[str, set[str]] = {}
-        for place, (suffix, resources) in zip(choice, found.request_slots, strict=True):
-            mappings.setdefault(suffix, set()).add(found.uuids[place])
+        for uuid, (suffix, resources) in zip(choice, found.request_slots, strict=True):
+            mappings.setdefault(suffix, set()).add(uuid)
             for name, amount in resources:
-                amounts[found.uuids[place], name] += amount
+                amounts[uuid, name] += amount
         satisfied = frozenset((suffix, frozenset(names)) for suffix, names in mappings.items())
         answers.append((frozenset(amounts.items()), satisfied))
     return answers

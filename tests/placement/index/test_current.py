@@ -93,6 +93,10 @@ def test_every_write_is_in_the_next_view(service: Client, other: Index) -> None:
     service.put(groups, [UUID(51)], version="1.18")
     service.put("/traits/CUSTOM_RED")
     assert differences(other.view(), true_view(service)) == []
+    # Without a change of the aggregates the generation grows all the same.
+    body = {"aggregates": [UUID(51)], "resource_provider_generation": 2}
+    assert service.put(groups, body).status == 200
+    assert differences(other.view(), true_view(service)) == []
     body = {"name": "moved", "parent_provider_uuid": None}
     assert service.put(f"/resource_providers/{UUID(2)}", body).status == 200
     service.delete("/traits/CUSTOM_RED")

@@ -23,3 +23,17 @@ def test_an_aggregate_that_several_writers_name_first_is_created_once(
         assert set(pool.map(join, range(1, 7))) == {200}
     found = client.get(f"/resource_providers?member_of={UUID(50)}").json["resource_providers"]
     assert len(found) == 6
+
+
+def test_a_stale_generation_changes_nothing(
+    serve: Callable[..., Client], database_url: str
+) -> None:
+    schema.create(database_url)
+    client = serve(database_url)
+    client.make_provider(1, aggregates=(50,))
+    path = f"/resource_providers/{UUID(1)}/aggregates"
+    for stale in (0, 2):
+        body = {"aggregates": [UUID(51)], "resource_provider_generation": stale}
+        assert client.put(path, body).status == 409
+    kept = {"aggregates": [UUID(50)], "resource_provider_generation": 1}
+    assert client.get(path).json == kept

@@ -1,15 +1,19 @@
 # SPDX-License-Identifier: Apache-2.0
 """The text is what a serializer would make of the same answer."""
 
+import itertools
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from typing import Any
 
 import orjson
 
 from trueup.model.candidates import (
+    CandidateColumns,
     Candidates,
     InventoryUsage,
     ProviderSummaries,
+    RequestSlot,
     SummaryColumns,
 )
 from trueup.model.requests import CandidateRequest, RequestGroup
@@ -41,9 +45,22 @@ def answer(found: Candidates, version: V = V.ANY_TRAITS) -> dict[str, Any]:
     return orjson.loads(render(found, ASKED, version, SummaryCache()))
 
 
-def candidates(version: V, *requests: tuple[int, ...]) -> list[Any]:
-    found = Candidates(summarized(), SLOTS, requests, ("a", "b", "c"))
-    return answer(found, version)["allocation_requests"]
+def offered(slots: Sequence[RequestSlot], *requests: Sequence[str]) -> Candidates:
+    """An answer with the providers of each slot, for each candidate; alike ones are neighbours."""
+
+    def columns(first: int, last: int) -> Iterator[CandidateColumns]:
+        for first_slots, rows in itertools.groupby(
+            enumerate(requests[first:last]), lambda one: tuple(map(one[1].index, one[1]))
+        ):
+            indexes, alike = zip(*rows, strict=True)
+            yield CandidateColumns(indexes, first_slots, list(zip(*alike, strict=True)))
+
+    return Candidates(summarized(), tuple(slots), len(requests), columns)
+
+
+def candidates(version: V, *requests: str) -> list[Any]:
+    """Candidates with one letter for the provider of each slot."""
+    return answer(offered(SLOTS, *requests), version)["allocation_requests"]
 
 
 def test_an_answer_without_candidates_is_complete() -> None:
@@ -51,7 +68,7 @@ def test_an_answer_without_candidates_is_complete() -> None:
 
 
 def test_amounts_on_one_provider_add_up() -> None:
-    (found,) = candidates(V.MAPPINGS, (0, 0, 0, 1))
+    (found,) = candidates(V.MAPPINGS, "aaab")
     assert found == {
         "allocations": {"a": {"resources": {"VCPU": 5, "DISK_GB": 2, "PGPU": 1}}},
         "mappings": {"": ["a"], "_A": ["a"], "_NODE": ["b"]},
@@ -59,7 +76,7 @@ def test_amounts_on_one_provider_add_up() -> None:
 
 
 def test_each_way_to_share_providers_has_its_own_template() -> None:
-    apart, joined = candidates(V.MAPPINGS, (0, 1, 2, 2), (2, 1, 1, 0))
+    apart, joined = candidates(V.MAPPINGS, "abcc", "cbba")
     assert apart == {
         "allocations": {
             "a": {"resources": {"VCPU": 1}},
@@ -78,7 +95,7 @@ def test_each_way_to_share_providers_has_its_own_template() -> None:
 
 
 def test_allocations_were_a_list_once() -> None:
-    (found,) = candidates(V.CANDIDATES, (0, 1, 1, 1))
+    (found,) = candidates(V.CANDIDATES, "abbb")
     assert found == {
         "allocations": [
             {"resource_provider": {"uuid": "a"}, "resources": {"VCPU": 1}},
@@ -91,9 +108,10 @@ def test_allocations_were_a_list_once() -> None:
 
 
 def test_many_candidates_are_all_there() -> None:
-    found = candidates(V.MAPPINGS, *[(0, 1, 2, 2)] * 10_000)
-    assert len(found) == 10_000
-    assert all(one == found[0] for one in found)
+    found = candidates(V.MAPPINGS, *["abcc"] * 10_000, "cbba")
+    assert len(found) == 10_001
+    assert all(one == found[0] for one in found[:-1])
+    assert found[-1]["mappings"] == {"": ["c", "b"], "_A": ["b"], "_NODE": ["a"]}
 
 
 def summaries(version: V) -> dict[str, Any]:
@@ -137,7 +155,8 @@ def test_no_name_can_break_the_text() -> None:
     odd = 'a"b\\%s%'
     usage = InventoryUsage(odd, [1], [0])
     some = SummaryColumns((0,), (odd,), (odd,), (odd,), ((odd,),), (usage,))
-    found = answer(Candidates(summarized(some), ((odd, ((odd, 1),)),), [(0,)], (odd,)))
+    candidates = offered([(odd, ((odd, 1),))], [odd])
+    found = answer(replace(candidates, summaries=summarized(some)))
     assert found == {
         "allocation_requests": [
             {"allocations": {odd: {"resources": {odd: 1}}}, "mappings": {odd: [odd]}}

@@ -5,7 +5,7 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from trueup.placement.api.wire.columns import encoded, joined
+from trueup.placement.api.wire.columns import encoded, joined, of_each
 
 values = (
     st.none() | st.integers(-(2**53), 2**53) | st.text(st.characters(exclude_categories=["Cs"]))
@@ -22,7 +22,9 @@ def test_objects_of_columns_are_json(rows: list[tuple[Any, Any]]) -> None:
     firsts, seconds = encoded([first for first, _ in rows]), encoded([second for _, second in rows])
     pieces = [b'{"a":', firsts, b',"b":[', seconds, b"]}"]
     made = joined(pieces, len(rows), b'{"all":[', b"]}")
-    assert json.loads(made) == {"all": [{"a": first, "b": [second]} for first, second in rows]}
+    objects = [{"a": first, "b": [second]} for first, second in rows]
+    assert json.loads(made) == {"all": objects}
+    assert [json.loads(text) for text in of_each(pieces, len(rows))] == objects
 
 
 def test_objects_may_be_all_alike() -> None:

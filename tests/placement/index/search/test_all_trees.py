@@ -1,12 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-import itertools
-
 from tests.placement.index.clouds import SHARES, Host, group, view_of
 from tests.placement.index.search.problems import problem_of
 from trueup.model.requests import CandidateRequest
 from trueup.placement.index.search.all_trees import (
     GenerationOptions,
     candidates_of_all_trees,
+    one_by_one,
     single_slot,
 )
 from trueup.placement.index.search.match import match_request
@@ -28,11 +27,16 @@ def found(
     slots = match_request(request, view)
     if len(slots) == 1:
         return [(position,) for position in single_slot(slots[0], view, options).tolist()]
-    candidates = candidates_of_all_trees(problem_of(request, view), view, options)
-    return list(itertools.islice(candidates, most))
+    problem = problem_of(request, view)
+    columns = candidates_of_all_trees(problem, view, options, most)
+    rows = list(zip(*(column.tolist() for column in columns), strict=True))
+    if not options.randomize:
+        others = one_by_one(problem, view, options, most)
+        assert rows == list(zip(*(column.tolist() for column in others), strict=True))
+    return rows
 
 
-def test_candidates_are_made_when_they_are_asked_for() -> None:
+def test_no_more_candidates_are_made_than_are_asked_for() -> None:
     """There are 30! of them."""
     cloud = [Host("host"), *(Host(f"gpu{n}", {"PGPU": 1}, "host") for n in range(30))]
     request = CandidateRequest(tuple(group(str(number), PGPU=1) for number in range(30)))

@@ -8,13 +8,14 @@ from dataclasses import replace
 
 import pytest
 
-from tests.placement.index.answers import candidates, spelled, summaries
+from tests.placement.index.answers import candidates, choices, spelled, summaries
 from tests.placement.index.clouds import SHARES, Host, ask, group, view_of
 from tests.placement.index.forests import draw_forest, draw_request
 from tests.placement.index.naive import naive_candidates
 from trueup.model.candidates import Candidates
 from trueup.model.errors import ResourceClassNotFound, TraitNotFound
 from trueup.model.requests import CandidateRequest
+from trueup.placement.index.search import all_trees
 from trueup.placement.index.search.all_trees import GenerationOptions
 from trueup.placement.index.search.candidates import ALLOCATIONS_MAX, find_candidates
 from trueup.placement.index.search.partial_candidate import PartialCandidate
@@ -23,7 +24,7 @@ EXAMPLES = os.environ.get("TRUEUP_EXAMPLES")
 
 
 def is_nothing(found: Candidates) -> bool:
-    return not found.allocation_requests and not summaries(found)
+    return not found.count and not summaries(found)
 
 
 def questions() -> Iterator[tuple[str, list[Host], CandidateRequest]]:
@@ -36,7 +37,12 @@ def questions() -> Iterator[tuple[str, list[Host], CandidateRequest]]:
         yield f"seed {seed}: {request} of {cloud}", cloud, request
 
 
-def test_invariant_4_search_finds_what_the_definition_says() -> None:
+@pytest.mark.parametrize("few", [0, 10**9], ids=["in columns", "one by one"])
+def test_invariant_4_search_finds_what_the_definition_says(
+    few: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """In both ways: candidates that are more than a few are found in columns."""
+    monkeypatch.setattr(all_trees, "_FEW", few)
     answered = 0
     for question, cloud, request in questions():
         expected = naive_candidates(cloud, request)
@@ -81,7 +87,7 @@ def test_candidates_of_sharing_providers_alone_are_offered_once() -> None:
 def test_the_limit_stops_the_search_and_keeps_the_summaries_small() -> None:
     cloud = [Host(f"host{number}", {"VCPU": 8}) for number in range(50)]
     found = ask(cloud, group(VCPU=1), limit=3)
-    assert len(found.allocation_requests) == 3
+    assert found.count == 3
     assert len(summaries(found)) == 3
 
 
@@ -156,7 +162,7 @@ def test_invariant_5_cost_follows_the_answer(
     gpus = [Host(f"gpu{number}", {"PGPU": 1}, "host") for number in range(devices)]
     asked = [group(f"_{number}", PGPU=1) for number in range(groups)]
     found = ask([Host("host"), *gpus], *asked, limit=limit, isolate=isolate)
-    assert len(found.allocation_requests) == limit
+    assert found.count == limit
     assert len(tries) <= groups * (groups + 1) // 2 + limit * 2 * groups
 
 
@@ -164,17 +170,15 @@ def test_invariant_5_trees_that_are_not_wanted_are_not_searched(tries: list[int]
     cloud = [Host(f"host{number}") for number in range(300)]
     cloud += [Host(f"host{n}_gpu{m}", {"PGPU": 1}, f"host{n}") for n in range(300) for m in (1, 2)]
     found = ask(cloud, group("_A", PGPU=1), group("_B", PGPU=1), limit=5)
-    assert len(found.allocation_requests) == 5
-    assert (
-        len({found.uuids[choice[0]].partition("_")[0] for choice in found.allocation_requests}) == 5
-    )
+    assert found.count == 5
+    assert len({choice[0].partition("_")[0] for choice in choices(found)}) == 5
     assert len(tries) == 5 * 3
 
 
 def test_an_answer_has_a_maximum_of_allocations() -> None:
     gpus = [Host(f"gpu{number}", {"PGPU": 1}, "host") for number in range(90)]
     found = ask([Host("host"), *gpus], *[group(f"_{number}", PGPU=1) for number in range(64)])
-    assert len(found.allocation_requests) == ALLOCATIONS_MAX // 64
+    assert found.count == ALLOCATIONS_MAX // 64
 
 
 def test_many_groups_on_many_devices_cost_what_they_answer() -> None:
@@ -182,7 +186,7 @@ def test_many_groups_on_many_devices_cost_what_they_answer() -> None:
     devices = [Host(f"gpu{number}", {"PGPU": 1}, "host") for number in range(12)]
     asked = [group(str(number), PGPU=1) for number in range(12)]
     found = ask([Host("host"), *devices], *asked, limit=10)
-    assert len(found.allocation_requests) == 10
+    assert found.count == 10
     too_many = [*asked, group("12", PGPU=1)]
     assert is_nothing(ask([Host("host"), *devices], *too_many, limit=10))
 

@@ -53,8 +53,9 @@ def test_one_provider_stands_for_its_whole_tree() -> None:
 
 def test_providers_of_slots_without_resources_are_not_used() -> None:
     slots = [Slot(suffix, held, Offers(NO_PROVIDERS, NO_PROVIDERS)) for suffix, held in PARTS]
-    assert providers_used([(HOST, NUMA), (OTHER, NUMA)], slots).tolist() == [NUMA]
-    assert providers_used([], slots).tolist() == []
+    columns = (np.array([HOST, OTHER]), np.array([NUMA, NUMA]))
+    assert providers_used(columns, slots, VIEW).tolist() == [NUMA]
+    assert providers_used((NO_PROVIDERS, NO_PROVIDERS), slots, VIEW).tolist() == []
 
 
 PARTS = (("_NODE", ()), ("_GPU", (("PGPU", 1),)))

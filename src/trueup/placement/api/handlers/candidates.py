@@ -25,5 +25,5 @@ def list_candidates(request: Request) -> Answer:
         candidates_max=settings.candidates_max,
     )
     found = find_candidates(asked, request.index.view(), options)
-    request.database.meter.candidates_found(len(found.allocation_requests), found.limited_by)
+    request.database.meter.candidates_found(found.count, found.limited_by)
     return request.answer(render(found, asked, request.version, _SUMMARIES), utc_now())

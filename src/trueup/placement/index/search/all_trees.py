@@ -8,12 +8,17 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from trueup.placement.index.search.checks import Columns
+from trueup.placement.index.search.in_columns import candidates_in_columns
 from trueup.placement.index.search.match import Slot
 from trueup.placement.index.search.one_tree import SearchBudget, candidates_of_tree
 from trueup.placement.index.search.partial_candidate import Candidate, SearchProblem
 from trueup.placement.index.search.prune import PrunedTrees
 from trueup.placement.index.view.columns import View
 from trueup.placement.index.view.forest import Positions
+
+_FEW = 16
+"""PERF: to find so few candidates one by one takes less time than the arrays for all trees."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,11 +38,34 @@ class GenerationOptions:
 
 
 def candidates_of_all_trees(
-    problem: SearchProblem, view: View, options: GenerationOptions
-) -> Iterator[Candidate]:
-    """All candidates of a request with several slots, each once, made when they are asked for."""
+    problem: SearchProblem, view: View, options: GenerationOptions, most: int
+) -> Columns:
+    """The first `most` candidates of a request with several slots, each once."""
+    columns = None
+    if most > _FEW and options.takes_turns and _uses_trees(problem, view):
+        columns = candidates_in_columns(problem, most, randomize=options.randomize)
+    if columns is None:
+        columns = one_by_one(problem, view, options, most)
+    return columns
+
+
+def one_by_one(
+    problem: SearchProblem, view: View, options: GenerationOptions, most: int
+) -> Columns:
+    """The same, found one after another."""
     trees = _each_tree(problem, view, options)
-    return round_robin(trees) if options.takes_turns else itertools.chain.from_iterable(trees)
+    each = round_robin(trees) if options.takes_turns else itertools.chain.from_iterable(trees)
+    found = list(itertools.islice(each, most))
+    # Without candidates there are columns, too.
+    return tuple(np.array(found, dtype=np.int64).reshape(-1, len(problem.trees.slots)).T)
+
+
+def _uses_trees(problem: SearchProblem, view: View) -> bool:
+    """Whether each candidate has a provider that no other tree has."""
+    if not view.shared_with:
+        return True
+    is_sharing = view.mask_of([view.sharing])
+    return any(not is_sharing[offers.positions].any() for offers in problem.trees.firsts)
 
 
 def single_slot(slot: Slot, view: View, options: GenerationOptions) -> Positions:

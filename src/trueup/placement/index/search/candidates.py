@@ -1,23 +1,24 @@
 # SPDX-License-Identifier: Apache-2.0
 """find_candidates: a request and a view of the ledger in, candidates out."""
 
-import itertools
-import random
 from collections.abc import Sequence
+from functools import partial
 
 import numpy as np
 
 from trueup.model.candidates import Candidates, Limit
 from trueup.model.requests import CandidateRequest
+from trueup.placement.index.search.alike import columns_of
 from trueup.placement.index.search.all_trees import (
     GenerationOptions,
     candidates_of_all_trees,
     single_slot,
     trees_with_candidates,
 )
+from trueup.placement.index.search.checks import Columns
 from trueup.placement.index.search.constraints import constrain
 from trueup.placement.index.search.match import NoCandidates, Slot, match_request
-from trueup.placement.index.search.partial_candidate import Candidate, prepare
+from trueup.placement.index.search.partial_candidate import prepare
 from trueup.placement.index.search.prune import prune
 from trueup.placement.index.search.summaries import providers_used, summaries_of
 from trueup.placement.index.view.columns import NO_PROVIDERS, View
@@ -43,15 +44,18 @@ def find_candidates(
         slots, found = _find(request, matched, view, options, most)
     except NoCandidates:
         return Candidates(summaries=summaries_of(NO_PROVIDERS, view))
+    count = len(found[0])
     if options.randomize:
-        random.shuffle(found)
+        order = np.random.default_rng().permutation(count)
+        found = tuple(column[order] for column in found)
     one_per_tree = view.forest.has_trees and not request.nested
+    used = providers_used(found, slots, view)
     return Candidates(
         request_slots=tuple((slot.suffix, slot.resources) for slot in slots),
-        allocation_requests=found,
-        uuids=view.forest.uuids,
-        limited_by=limit if len(found) >= most else None,
-        summaries=summaries_of(providers_used(found, slots), view, whole_trees=not one_per_tree),
+        count=count,
+        columns=partial(columns_of, found, view),
+        limited_by=limit if count >= most else None,
+        summaries=summaries_of(used, view, whole_trees=not one_per_tree),
     )
 
 
@@ -77,15 +81,13 @@ def _find(
     view: View,
     options: GenerationOptions,
     most: int,
-) -> tuple[Sequence[Slot], list[Candidate]]:
-    """The slots in the order of each candidate, and the candidates. Raises NoCandidates."""
+) -> tuple[Sequence[Slot], Columns]:
+    """The slots in the order of the columns, and the candidates. Raises NoCandidates."""
     if len(slots) == 1:
-        positions = single_slot(slots[0], view, options)[:most]
-        return slots, [(position,) for position in positions.tolist()]
+        return slots, (single_slot(slots[0], view, options)[:most],)
     slots, constraints = constrain(slots, request, view.forest.has_trees)
     problem = prepare(prune(slots, constraints, view), constraints, view.forest)
-    candidates = candidates_of_all_trees(problem, view, options)
-    return slots, list(itertools.islice(candidates, most))
+    return slots, candidates_of_all_trees(problem, view, options, most)
 
 
 def _limit(

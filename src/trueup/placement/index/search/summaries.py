@@ -1,15 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """The providers that an answer describes, and the columns of their descriptions."""
 
-import itertools
 from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
 
 import numpy as np
 
 from trueup.model.candidates import InventoryUsage, ProviderSummaries, SummaryColumns
+from trueup.placement.index.search.checks import Columns
 from trueup.placement.index.search.match import Slot
-from trueup.placement.index.search.partial_candidate import Candidate
 from trueup.placement.index.view.columns import InventoryColumns, Mask, View
 from trueup.placement.index.view.forest import NO_PARENT, Positions
 
@@ -17,12 +16,10 @@ _CLASSES_PER_NUMBERING = 32
 """After so many classes, sets of classes are numbered again: an integer has 63 bits."""
 
 
-def providers_used(candidates: Sequence[Candidate], slots: Sequence[Slot]) -> Positions:
+def providers_used(candidates: Columns, slots: Sequence[Slot], view: View) -> Positions:
     """The providers of allocations, without those of slots that have no resources. Sorted."""
-    columns = list(zip(*candidates, strict=True))
-    allocating = [column for column, slot in zip(columns, slots, strict=False) if slot.resources]
-    found = set(itertools.chain.from_iterable(allocating))
-    return np.fromiter(sorted(found), dtype=np.int64, count=len(found))
+    columns = zip(candidates, slots, strict=True)
+    return np.flatnonzero(view.mask_of(column for column, slot in columns if slot.resources))
 
 
 def summaries_of(used: Positions, view: View, whole_trees: bool = True) -> ProviderSummaries:
