@@ -33,6 +33,7 @@ SLOW = frozenset(
         "reconcile/changes/test_allocations.py",
         "reconcile/changes/test_placement_targets.py",
         "reconcile/collect/test_selected.py",
+        "reconcile/collect/test_selected_reading.py",
         "reconcile/test_plan_file.py",
         "reconcile/watch/test_monitoring.py",
         "test_halves.py",

@@ -19,6 +19,7 @@ OLD_DEVICE = "71111111-2222-4333-8444-555555555555"
 NEW_DEVICE = "72222222-3333-4444-8555-666666666666"
 REQUEST = "73333333-4444-4555-8666-777777777777"
 ADDRESS = "0000:81:00.0"
+DEVICE_TRAITS = ("OWNER_NOVA", "COMPUTE_MANAGED_PCI_DEVICE")
 DEVICE_CLASS = "CUSTOM_PCI_10DE_1EB8"
 # Placement's policy wants the service role for a reshape.
 HEADERS = {
@@ -35,7 +36,7 @@ def rename_host(cloud: RecordedCloud, cell: str, host: str, name: str, instance:
     [old] = ledger.tree(host)[:1]
     ledger.call("PUT", f"/resource_classes/{DEVICE_CLASS}")
     stock = {DEVICE_CLASS: {"total": 1}}
-    ledger.make(f"{host}_{ADDRESS}", OLD_DEVICE, old["uuid"], stock)
+    ledger.make(f"{host}_{ADDRESS}", OLD_DEVICE, old["uuid"], stock, DEVICE_TRAITS)
     ledger.hold_more(instance, {OLD_DEVICE: {DEVICE_CLASS: 1}})
     _rename_node(cloud, cell, host, name)
     _assign_device(cloud, cell, instance)

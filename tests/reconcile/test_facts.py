@@ -9,6 +9,7 @@ import pytest
 from tests.reconcile.planning import facts_of
 from tests.scenarios.drafting import NOW, uuid_of
 from trueup.reconcile.facts import (
+    HOST_BELOW,
     ComputeService,
     Coverage,
     Inventory,
@@ -154,7 +155,7 @@ def test_lookups_keep_every_row_of_a_place():
     assert len(facts.nodes_by_uuid[uuid_of("twin")]) == 2
     assert len(twice.nodes_by_place[uuid_of("cell1"), "h1", "h1"]) == 2
     assert [one.name for one in facts.providers_by_name["h2"]] == ["h2"]
-    assert facts.services_by_host[uuid_of("cell1"), "h1"].host == "h1"
+    assert facts.service_of(uuid_of("cell1"), "H1").host == "h1"
 
 
 def test_grouped_keeps_the_order_given():
@@ -222,6 +223,8 @@ TREE = "cell1\n  host h1 VCPU=8\n  host h2 VCPU=8\nprovider agent of h1 VCPU=1\n
         ("provider nic of gone root=h1 VCPU=1", "a parent in its tree is not listed", "nic h1"),
         ("provider nic of nic root=h1 VCPU=1", "its parents form a circle", "nic h1"),
         ("provider pool of gone root=gone VCPU=1 sharing", "", ""),
+        ("provider h2 of h1 VCPU=1", HOST_BELOW, "h1"),
+        ("provider h2 of agent root=h1 VCPU=1", HOST_BELOW, "h1"),
     ],
 )
 def test_a_tree_is_broken_where_parents_do_not_lead_to_its_root(words, what, roots):

@@ -136,7 +136,7 @@ def _api_rows(cloud: Cloud, nova: NovaDatabases) -> Rows:
 
 def _cell_rows(cell: Cell) -> Rows:
     rows = cell.replica or cell.copy()
-    numbered = list(enumerate(rows.servers.values(), 1))
+    numbered = list(enumerate(rows.servers.values(), 1000))
     present = [(number, row) for number, row in numbered if not row.archived]
     moves = rows.migrations.values()
     return {
@@ -187,7 +187,8 @@ def _server(number: int, row: ServerRow) -> Mapping[str, Any]:
         "created_at": row.created_at,
         "updated_at": row.updated_at,
         "deleted_at": row.deleted_at,
-        "deleted": row.deleted,
+        # By hand it is 1.
+        "deleted": number if row.deleted > 1 else row.deleted,
         "uuid": row.uuid,
         "display_name": row.name,
         "hostname": row.name,

@@ -105,6 +105,7 @@ def instance_of(row: ServerRow, cell: str) -> Instance:
         updated_at=row.updated_at,
         deleted_at=row.deleted_at,
         archived=row.archived,
+        deleted_by_hand=row.deleted == 1,
         volume_backed=row.volume_backed and alive,
         flavor=_flavor(row.flavor) if alive else None,
         old_flavor=_flavor(row.old_flavor) if alive and row.old_flavor else None,

@@ -70,7 +70,11 @@ def _child(cloud: Cloud, host: Host) -> None:
     """A PCI device was removed, and its provider stays."""
     uuid = uuid_of(f"device of {host.name}")
     cloud.providers[uuid] = ProviderRow(
-        uuid, f"{host.name}_0000:81:00.0", {"CUSTOM_GPU": 1}, host.root
+        uuid,
+        f"{host.name}_0000:81:00.0",
+        {"CUSTOM_GPU": 1},
+        host.root,
+        frozenset({"OWNER_NOVA", "COMPUTE_MANAGED_PCI_DEVICE"}),
     )
 
 

@@ -164,7 +164,7 @@ RULES: Mapping[type, Mapping[str, Rule]] = {
         "aggregates": _each(_uuid),
     },
     # Its words name a provider, a table or a class.
-    kinds.LedgerFault: {"subject": _place, "what": _removed},
+    kinds.LedgerFault: {"subject": _place, "what": _removed, "consumers": _each(_uuid)},
     kinds.Allocations: {"amounts": _AMOUNTS, **_OWNER},
     kinds.Owner: _OWNER,
     kinds.Holding: {"allocations": _fact},
@@ -199,7 +199,7 @@ RULES: Mapping[type, Mapping[str, Rule]] = {
     kinds.Port: {
         "id": _uuid, "device": _uuid, "project": _uuid, "host": _place,
         "request_groups": _FACTS, "same_subtree": _each(_uuid),
-        "allocation": _keyed(_uuid, _uuid), "profile": _address_only,
+        "allocation": _keyed(_uuid, _uuid), "profile": _address_only, "device_profile": _name,
     },
     kinds.Domain: {
         "uuid": _uuid, "host": _place, "name": _name, "project": _uuid, "flavor": _name,

@@ -1,19 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Of what is selected every way gives the same facts, and no way reads the rest of the cloud."""
+"""Of what is selected every way of reading gives the same facts."""
 
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import closing, contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from itertools import product
-from pathlib import Path
 from typing import Any
 
 import pytest
-from keystoneauth1 import adapter, session, token_endpoint
 
 from tests.reconcile.small import Small
 from tests.reconcile.test_collect import quiet
-from trueup import lab
 from trueup.lab.nova.databases import sqlite_url
 from trueup.reconcile.audit import audit
 from trueup.reconcile.collect import collect
@@ -21,10 +18,8 @@ from trueup.reconcile.collect.selection import EVERYTHING, Selection, SelectionU
 from trueup.reconcile.facts import Coverage, Domain, Facts, Port, PortRequestGroup
 from trueup.reconcile.options import AuditOptions
 from trueup.reconcile.sources.cloud import Cloud
-from trueup.reconcile.sources.connect import from_nova_conf
-from trueup.reconcile.sources.database import Session
 from trueup.reconcile.sources.libvirt import HostDomains
-from trueup.reconcile.sources.placement.client import Placement
+from trueup.reconcile.sources.notes import NOTHING_NOTED, Noted
 from trueup.reconcile.sources.placement.contract import LedgerLookup
 from trueup.reconcile.sources.placement.database import PlacementDatabase
 from trueup.reconcile.sources.placement.loaded import LoadedLedger
@@ -45,6 +40,9 @@ class Way:
 
     def lookup(self, requests: int, hosts: int, progress: Callable) -> LedgerLookup:
         return self.asked
+
+    def noted(self) -> Noted:
+        return NOTHING_NOTED
 
 
 class Ports:
@@ -254,102 +252,6 @@ def test_the_guest_of_a_deleted_instance_is_asked_for(small):
             assert uuid in {row.subject.uuid for row in found.unchecked}
             about = {row.defect for row in found.findings if row.subject.uuid == uuid}
             assert about == {"ghost-domain"}
-
-
-HOSTS, INSTANCES = 40, 120
-
-
-@dataclass
-class Counting:
-    """An adapter that notes what is asked of Placement."""
-
-    real: adapter.Adapter
-    paths: list[str] = field(default_factory=list)
-
-    def request(self, path: str, method: str, **options: Any) -> Any:
-        self.paths.append(path)
-        return self.real.request(path, method, **options)
-
-
-@pytest.fixture(scope="module")
-def large(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Cloud, Counting]]:
-    """A cloud of many hosts, and what is asked of its Placement."""
-    folder = tmp_path_factory.mktemp("large") / "cloud"
-    with lab.small_cloud(folder, seed=3, hosts=HOSTS, instances=INSTANCES) as made:
-        connected = session.Session(auth=token_endpoint.Token(made.placement_url, "admin"))
-        counting = Counting(adapter.Adapter(connected, service_type="placement"))
-        cloud = from_nova_conf(made.nova_conf)
-        yield replace(cloud, placement=Placement(counting)), counting
-        cloud.close()
-
-
-@pytest.fixture
-def whole(large: tuple[Cloud, Counting]) -> Facts:
-    facts = collect(large[0], quiet)
-    large[1].paths.clear()
-    return facts
-
-
-def asked_about(paths: list[str], facts: Facts) -> set[str]:
-    """The providers that some request names."""
-    return {uuid for uuid in facts.providers for path in paths if uuid in path}
-
-
-def test_of_placement_only_the_trees_that_matter_are_read(large, whole):
-    cloud, counting = large
-    for node in whole.compute_nodes[:5]:
-        counting.paths.clear()
-        part = collect(cloud, quiet, only(hosts=node.host))
-        near = {node.uuid} | {uuid for held in part.consumers.values() for uuid in held}
-        near |= part.providers.keys()
-        assert asked_about(counting.paths, whole) <= near
-        assert len(near) < HOSTS / 4
-        people = len(part.consumers) + len(part.alive)
-        assert len(counting.paths) <= 8 + 3 * len(near) + people
-        assert len(counting.paths) == len(set(counting.paths)), "nothing is asked twice"
-
-
-def test_an_instance_takes_a_few_requests_however_many_hosts_there_are(large, whole):
-    cloud, counting = large
-    uuid = next(uuid for uuid, held in whole.consumers.items() if uuid in whole.alive)
-    part = collect(cloud, quiet, only(instances=uuid))
-    assert part.consumers.keys() == {uuid}
-    assert len(counting.paths) <= 6
-
-
-def test_what_takes_more_requests_by_parts_is_read_as_a_whole(large, whole):
-    """Two cells: half of all hosts, and what is on them."""
-    cloud, counting = large
-    part = collect(cloud, quiet, only(cells="cell1"))
-    assert bare(part) == bare(chosen(whole, only(cells="cell1")))
-    assert len(counting.paths) <= 2, "the service exports its ledger in one answer"
-
-
-def test_of_databases_only_the_rows_that_matter_are_read(large, whole, monkeypatch, request):
-    cloud, _ = large
-    counts: list[int] = []
-    plain = Session.rows
-
-    def counted(self: Session, query: Any) -> Any:
-        rows = plain(self, query)
-        counts.append(len(rows))
-        return rows
-
-    monkeypatch.setattr(Session, "rows", counted)
-    [folder] = {Path(cell.url.removeprefix("sqlite:///")).parent for cell in cloud.nova.cells()}
-    database = PlacementDatabase(sqlite_url(folder / "placement.sqlite"))
-    request.addfinalizer(database.close)
-    cloud = replace(cloud, placement=Way(database))
-    host = whole.compute_nodes[0].host
-    counts.clear()
-    part = collect(cloud, quiet, only(hosts=host))
-    assert bare(part) == bare(chosen(whole, only(hosts=host)))
-    # Nodes, services, mappings and providers of all hosts (a broken tree may be anywhere), their
-    # aggregates; the classes Placement knows.
-    of_hosts = 4 * HOSTS + sum(len(one.hosts) for one in whole.host_aggregates)
-    of_people = 14 * (len(part.consumers) + len(part.instances))
-    assert sum(counts) <= of_hosts + of_people + 60
-    assert len(part.instance_mappings) == len(part.alive.keys() | part.deleted.keys())
 
 
 def test_a_cell_that_falls_silent_on_the_way_is_not_asked_again(small):

@@ -242,3 +242,14 @@ def test_a_selection_reads_only_what_it_needs(small: Small):
     for answer in part.coverage.sources:
         assert answer.rows <= rows[answer.source]
     assert sum(answer.rows for answer in part.coverage.sources) < sum(rows.values())
+
+
+def test_usage_that_may_be_its_own_is_read_where_an_instance_holds_nothing(small: Small):
+    """Its consumer has no row: Placement lists nothing of it, and counts its rows as usage."""
+    whole = collect(small.cloud, quiet)
+    uuid = next(one for one in sorted(whole.alive) if whole.consumers.get(one))
+    one = Selection(instances=frozenset([uuid]))
+    assert not collect(small.cloud, quiet, one).ledger_faults
+    small.sql("placement", "DELETE FROM consumers WHERE uuid = ?", uuid)
+    faults = collect(small.cloud, quiet, one).ledger_faults
+    assert {row.subject for row in faults} == whole.consumers[uuid].keys()

@@ -85,6 +85,13 @@ def pages(monkeypatch, rows_in_page, *pages_):
     return replies
 
 
+def test_a_port_with_a_device_profile_has_a_device_of_cyborgs(monkeypatch):
+    direct = PLAIN | {"id": "p1", "device_profile": "smart-nic"}
+    with answering(pages(monkeypatch, 1000, [direct, PLAIN])) as url:
+        [port] = Neutron(adapter_of(url)).ports()
+    assert (port.id, port.device_profile) == ("p1", "smart-nic")
+
+
 def asking(name: str) -> dict:
     request = {"required": [], "resources": BANDWIDTH}
     return PLAIN | {"id": name, "resource_request": request}

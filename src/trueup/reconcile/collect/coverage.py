@@ -161,11 +161,12 @@ def facts_of(cloud: Cloud, collected: Collected) -> Facts:
     nova, registry, contents = cloud.nova, collected.registry, collected.cells.contents
     nodes = tuple(chain.from_iterable(one.compute_nodes for one in contents))
     services = tuple(chain.from_iterable(one.services for one in contents))
+    not_read = Noted(unsupported=(*collected.unsupported, *_not_read(collected)))
     of_placement = _answered(
         PLACEMENT,
         collected.read_via,
         len(collected.providers),
-        Noted(unsupported=(*collected.unsupported, *_not_read(collected))),
+        cloud.placement.noted().and_also(not_read),
     )
     of_registry = _answered(nova.registry_source, nova.read_via, registry.rows, registry.noted)
     optional = (_with_ports(one, cloud, collected) for one in collected.optional)

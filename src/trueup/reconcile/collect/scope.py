@@ -48,6 +48,11 @@ def with_partners(facts: Facts, uuids: Iterable[str]) -> frozenset[str]:
         known = more
 
 
+def holds_nothing(facts: Facts, uuids: Iterable[str]) -> bool:
+    """Whether one of these instances holds nothing: usage that is not listed may be its own."""
+    return bool((frozenset(uuids) & facts.alive.keys()) - facts.consumers.keys())
+
+
 def nodes_of(facts: Facts, hosts: frozenset[str]) -> tuple[ComputeNode, ...]:
     """The compute nodes of these hosts."""
     return tuple(row for row in facts.compute_nodes if row.host in hosts)

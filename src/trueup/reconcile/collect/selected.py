@@ -20,6 +20,7 @@ from trueup.reconcile.collect.coverage import (
     ports_of,
 )
 from trueup.reconcile.collect.scope import (
+    holds_nothing,
     hosts_left,
     hosts_of,
     hosts_of_moves,
@@ -38,6 +39,7 @@ from trueup.reconcile.collect.trees import whole_trees
 from trueup.reconcile.facts import Amounts, ComputeNode, Coverage, Facts, Provider, Unsupported
 from trueup.reconcile.sources.cloud import Cloud
 from trueup.reconcile.sources.nova.contract import InstanceFilter, InstanceIds
+from trueup.reconcile.sources.placement.api import API
 from trueup.reconcile.sources.placement.contract import LedgerLookup
 
 # What is read of a tree over the API: providers, and their inventories, consumers and usages.
@@ -88,6 +90,7 @@ def collect_selected(cloud: Cloud, progress: Progress, selection: Selection) -> 
     # If consumers are selected, no provider is judged.
     of_places = not selection.uuids | selection.projects
     consumers = _of_providers(known.consumers, providers)
+    looked = of_places or _faults_matter(ledger, replace(partial, consumers=consumers), candidates)
     collected = Collected(
         taken_at=taken_at,
         cells=cells,
@@ -96,7 +99,7 @@ def collect_selected(cloud: Cloud, progress: Progress, selection: Selection) -> 
         consumers=consumers,
         owners=ledger.owners(consumers),
         read_via=ledger.read_via,
-        ledger_faults=ledger.faults(providers) if of_places else (),
+        ledger_faults=ledger.faults(providers) if looked else (),
         ledger_writes=ledger.written(providers),
         ports=ports,
         domains=hypervisors.domains,
@@ -105,6 +108,14 @@ def collect_selected(cloud: Cloud, progress: Progress, selection: Selection) -> 
         unsupported=(_NOT_OF_PROJECTS,) if selection.projects else (),
     )
     return chosen(facts_of(cloud, collected), selection)
+
+
+def _faults_matter(ledger: LedgerLookup, partial: Facts, candidates: frozenset[str]) -> bool:
+    """Whether allocations that Placement does not list may be of a candidate.
+
+    PERF: over the API they take requests for each provider, and do not show whose they are.
+    """
+    return ledger.read_via != API or holds_nothing(partial, candidates)
 
 
 def _find(

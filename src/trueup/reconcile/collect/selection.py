@@ -5,10 +5,11 @@ Among several names of one kind, one has to match; if several kinds are given, e
 A selection never changes a verdict: every cell is asked about the instances that are selected.
 """
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 
 from trueup.reconcile.collect.scope import (
+    holds_nothing,
     hosts_left,
     hosts_of,
     hosts_of_moves,
@@ -17,7 +18,7 @@ from trueup.reconcile.collect.scope import (
     roots_of_nodes,
     with_partners,
 )
-from trueup.reconcile.facts import Amounts, ComputeNode, Facts, Instance, within_trees
+from trueup.reconcile.facts import Amounts, ComputeNode, Facts, Instance, LedgerFault, within_trees
 
 NOBODY: frozenset[str] = frozenset()
 
@@ -80,9 +81,10 @@ def chosen(facts: Facts, selection: Selection) -> Facts:
     near = hosts | hosts_of_moves(facts, kept) | selection.hypervisors
     judged = _judged(facts, selection)
     asked = near | hosts_left(facts, kept)
+    providers = within_trees(facts.providers, _roots(facts, selection, kept, near))
     return replace(
         facts,
-        providers=within_trees(facts.providers, _roots(facts, selection, kept, near)),
+        providers=providers,
         consumers={uuid: held for uuid, held in facts.consumers.items() if uuid in kept},
         holdings={uuid: held for uuid, held in facts.holdings.items() if uuid in kept},
         owners={uuid: owner for uuid, owner in facts.owners.items() if uuid in kept},
@@ -101,8 +103,19 @@ def chosen(facts: Facts, selection: Selection) -> Facts:
         hypervisors_asked=_asked_of(facts, asked),
         hosts_in_scope=hosts,
         providers_in_scope=judged,
-        ledger_faults=tuple(row for row in facts.ledger_faults if row.subject in judged),
+        ledger_faults=tuple(_faults_of(facts, judged, kept, providers)),
     )
+
+
+def _faults_of(
+    facts: Facts, judged: frozenset[str], kept: frozenset[str], providers: Container[str]
+) -> Iterator[LedgerFault]:
+    """The faults of what is judged, and those that may be of these consumers."""
+    may_be_theirs = holds_nothing(facts, kept)
+    for row in facts.ledger_faults:
+        near = row.subject in providers and not row.consumers and may_be_theirs
+        if row.subject in judged or near or not kept.isdisjoint(row.consumers):
+            yield row
 
 
 def _asked_of(facts: Facts, hosts: frozenset[str]) -> frozenset[str] | None:

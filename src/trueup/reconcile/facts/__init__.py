@@ -6,6 +6,7 @@ Frozen values, one file for each kind of thing; nothing here reads or writes any
 
 from trueup.reconcile.facts.coverage import (
     DOMAINS_OF,
+    INSTANCE_MAPPINGS,
     LIBVIRT,
     NEUTRON,
     OLD_FLAVORS,
@@ -53,6 +54,7 @@ from trueup.reconcile.facts.providers import (
     NODE_TRAIT,
     ONE_USE_TRAIT,
     OWNER_TRAIT,
+    PCI_TRAIT,
     PORT_CLASSES,
     PORT_TRAITS,
     Allocations,
@@ -61,14 +63,18 @@ from trueup.reconcile.facts.providers import (
     Inventory,
     Owner,
     Provider,
+    pci_address,
     within_trees,
 )
 from trueup.reconcile.facts.records import InstanceRecord
+from trueup.reconcile.facts.trees import HOST_BELOW
 
 __all__ = [
     "DISABLED_TRAIT",
     "DOMAINS_OF",
     "FINAL_MIGRATION_STATUSES",
+    "HOST_BELOW",
+    "INSTANCE_MAPPINGS",
     "JUDGED_TRAITS",
     "LIBVIRT",
     "NEUTRON",
@@ -77,6 +83,7 @@ __all__ = [
     "ONE_USE_TRAIT",
     "OWNERS",
     "OWNER_TRAIT",
+    "PCI_TRAIT",
     "PLACEMENT",
     "PORT_CLASSES",
     "PORT_TRAITS",
@@ -120,6 +127,7 @@ __all__ = [
     "grouped",
     "last_change",
     "outside_trees",
+    "pci_address",
     "within_trees",
     "without_ports",
 ]

@@ -222,8 +222,8 @@ class Facts:
 
     @cached_property
     def broken(self) -> tuple[BrokenTree, ...]:
-        """The providers whose parents do not lead to their root."""
-        return tuple(broken_trees(self.providers))
+        """The providers whose parents do not lead to their root, and hosts that are not roots."""
+        return tuple(broken_trees(self.providers, self.nodes_by_uuid))
 
     @cached_property
     def broken_roots(self) -> Mapping[str, BrokenTree]:
@@ -282,8 +282,13 @@ class Facts:
         return max((row.down_after for row in self.services), default=SERVICE_DOWN_AFTER)
 
     @cached_property
-    def services_by_host(self) -> Mapping[tuple[str, str], ComputeService]:
-        return {(row.cell, row.host): row for row in self.services}
+    def _services_by_host(self) -> Mapping[tuple[str, str], ComputeService]:
+        """Compute services by (cell, host); as Nova on MySQL does, without case."""
+        return {(row.cell, row.host.casefold()): row for row in self.services}
+
+    def service_of(self, cell: str, host: str) -> ComputeService | None:
+        """The compute service of a host."""
+        return self._services_by_host.get((cell, host.casefold()))
 
     @cached_property
     def ports_by_device(self) -> Mapping[str, tuple[Port, ...]]:

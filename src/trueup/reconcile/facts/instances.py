@@ -53,9 +53,9 @@ class NumaCell:
 
 @dataclass(frozen=True, slots=True)
 class NumaTopology:
-    """`instance_extra.numa_topology`."""
+    """`instance_extra.numa_topology`; `cells` is None if it cannot be understood."""
 
-    cells: tuple[NumaCell, ...]
+    cells: tuple[NumaCell, ...] | None
     emulator_threads_policy: str | None = None
 
 
@@ -74,8 +74,10 @@ class Instance:
 
     `flavor` is None if it was not read (deleted instances) or cannot be understood; `old_flavor`
     and `new_flavor` are set during a resize. `image_properties` have no prefix `image_`; they are
-    None if the source does not give them. `archived` says that the row is in `shadow_instances`.
-    `pci_requests` is None if they cannot be understood. `ports_hold` says that a port of the
+    None if the source does not give them. `archived` says that the row is in `shadow_instances`,
+    `deleted_by_hand` that its `deleted` is not its id: Nova does not list such a row as deleted.
+    `pci_requests` is None if they cannot be understood. `volume_backed` is None if the source does
+    not show whether the root disk is a volume. `ports_hold` says that a port of the
     instance may hold resources: Nova's network cache says so, or cannot be understood.
     """
 
@@ -93,7 +95,7 @@ class Instance:
     updated_at: datetime | None
     deleted_at: datetime | None = None
     flavor: Flavor | None = None
-    volume_backed: bool = False
+    volume_backed: bool | None = False
     created_at: datetime | None = None
     power_state: int | None = None
     image: str | None = None
@@ -105,6 +107,7 @@ class Instance:
     assigned_resources: tuple[AssignedResource, ...] = ()
     archived: bool = False
     ports_hold: bool = False
+    deleted_by_hand: bool = False
 
     @property
     def soft_deleted(self) -> bool:

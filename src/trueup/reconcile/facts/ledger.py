@@ -15,7 +15,8 @@ class LedgerFault:
     listed allocation holds: its consumer has no row, or several rows are of one consumer. `tree`: a
     provider whose root or parent is not what the others say. `dangling`: `amount` rows of a table
     that belong to a provider that does not exist. `subject` is the provider's uuid, or the table
-    and the number that its rows refer to. `what` says it in words.
+    and the number that its rows refer to. `what` says it in words. `consumers` are those whose
+    allocations the rows are; only the database shows them.
     """
 
     kind: FaultKind
@@ -23,3 +24,4 @@ class LedgerFault:
     what: str
     resource_class: str = ""
     amount: int = 0
+    consumers: tuple[str, ...] = ()

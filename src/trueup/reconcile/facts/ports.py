@@ -34,6 +34,7 @@ class Port:
     `allocation` is the binding profile's: provider uuid by request group. In the older format,
     where a port has one group without a name, both are known by the port's own id.
     `profile` is the whole binding profile as Neutron gives it, `revision` the revision number.
+    A port with a `device_profile` has a device that Cyborg allocates.
     """
 
     id: str
@@ -48,6 +49,7 @@ class Port:
     allocation: Mapping[str, str] | None = None
     profile: Mapping[str, Any] = field(default_factory=dict)
     revision: int | None = None
+    device_profile: str = ""
 
     @property
     def of_instance(self) -> bool:

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """What Placement says: providers, and what consumers hold of them."""
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from math import isfinite
@@ -8,10 +9,11 @@ from math import isfinite
 # provider uuid → resource class → amount
 Amounts = Mapping[str, Mapping[str, int]]
 # The traits by which providers are judged: Nova made it, it is a compute node's, its compute
-# service is disabled, its device is for one use only.
+# service is disabled, it is a PCI device of Nova's, its device is for one use only.
 OWNER_TRAIT, NODE_TRAIT = "OWNER_NOVA", "COMPUTE_NODE"
-DISABLED_TRAIT, ONE_USE_TRAIT = "COMPUTE_STATUS_DISABLED", "HW_PCI_ONE_TIME_USE"
-JUDGED_TRAITS = (OWNER_TRAIT, NODE_TRAIT, DISABLED_TRAIT, ONE_USE_TRAIT)
+DISABLED_TRAIT = "COMPUTE_STATUS_DISABLED"
+PCI_TRAIT, ONE_USE_TRAIT = "COMPUTE_MANAGED_PCI_DEVICE", "HW_PCI_ONE_TIME_USE"
+JUDGED_TRAITS = (OWNER_TRAIT, NODE_TRAIT, DISABLED_TRAIT, PCI_TRAIT, ONE_USE_TRAIT)
 # What Neutron's agents mark their providers with, and ports require: physical networks and kinds
 # of ports. Every trait that begins so is read.
 PORT_TRAITS = ("CUSTOM_PHYSNET_", "CUSTOM_VNIC_TYPE_")
@@ -19,6 +21,8 @@ PORT_TRAITS = ("CUSTOM_PHYSNET_", "CUSTOM_VNIC_TYPE_")
 PORT_CLASSES = "NET_"
 # The `max_unit` of an inventory that was made without one.
 UNLIMITED = 0x7FFFFFFF
+
+_PCI_ADDRESS = re.compile(r"[0-9A-F]{4}:[0-9A-F]{2}:[0-9A-F]{2}\.[0-7]", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,6 +70,19 @@ class Provider:
     shares_with: frozenset[str] = frozenset()
     traits: frozenset[str] | None = None
     aggregates: frozenset[str] | None = None
+
+
+def pci_address(child: Provider, root: Provider) -> str | None:
+    """The address of the PCI device that Nova made this child for, in capital letters.
+
+    Nova calls it HOST_ADDRESS, and marks it with a trait; Cyborg calls its children so, too. Where
+    traits were not read, the name decides.
+    """
+    start, address = child.name[: len(root.name) + 1], child.name[len(root.name) + 1 :]
+    is_marked = child.traits is None or PCI_TRAIT in child.traits
+    if not is_marked or start != f"{root.name}_":
+        return None
+    return address.upper() if _PCI_ADDRESS.fullmatch(address) else None
 
 
 def within_trees(providers: Mapping[str, Provider], roots: frozenset[str]) -> dict[str, Provider]:

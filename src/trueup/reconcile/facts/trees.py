@@ -1,17 +1,19 @@
 # SPDX-License-Identifier: Apache-2.0
 """Trees of providers: where parents and roots contradict each other. Pure."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Container, Iterator, Mapping
 from dataclasses import dataclass
 
 from trueup.reconcile.facts.providers import Provider
 
+HOST_BELOW = "it is that of a compute node, and below another provider"
+
 
 @dataclass(frozen=True, slots=True)
 class BrokenTree:
-    """A provider whose parents do not lead to its root; `roots` are those of all trees concerned.
+    """A provider whose parents do not lead to its root, or a host's own that is not a root.
 
-    `what` is the reason in words.
+    `roots` are those of all trees concerned. `what` is the reason in words.
     """
 
     provider: Provider
@@ -22,20 +24,28 @@ class BrokenTree:
         return f"{self.provider.name}: {self.what}"
 
 
-def broken_trees(providers: Mapping[str, Provider]) -> Iterator[BrokenTree]:
-    """The providers whose parents do not lead to their root, in the order given."""
+def broken_trees(
+    providers: Mapping[str, Provider], of_hosts: Container[str]
+) -> Iterator[BrokenTree]:
+    """The providers whose parents do not lead to their root, and hosts that are not roots.
+
+    They are in the order given. `of_hosts` has the uuids of all compute nodes: Nova makes the
+    provider of each of them a root, those of bare metal nodes too.
+    """
     for row in providers.values():
         above = providers.get(row.parent or "")
         # PERF: nearly all providers are roots, or are right below theirs.
         if row.parent is None and row.root == row.uuid:
             continue
-        if above is not None and above.parent is None and row.root == above.uuid == above.root:
+        of_host = row.uuid in of_hosts
+        if not of_host and above and above.parent is None and row.root == above.uuid == above.root:
             continue
         if row.sharing and row.root not in providers:
             # For a selection, pools are read without the rest of their trees.
             continue
         path = tuple(_path(row, providers))
-        if what := _broken(row, path):
+        what = _broken(row, path) or (HOST_BELOW if of_host else "")
+        if what:
             roots = frozenset(step.root for step in path) | {path[-1].uuid}
             yield BrokenTree(row, what, roots)
 

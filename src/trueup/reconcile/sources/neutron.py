@@ -26,6 +26,7 @@ FIELDS = (
     "binding:vif_type",
     "binding:profile",
     "resource_request",
+    "device_profile",
     "revision_number",
 )
 Counted = Callable[[int], None]
@@ -47,7 +48,7 @@ class Neutron:
     def ports(
         self, counted: Counted = lambda _: None, devices: Iterable[str] | None = None
     ) -> tuple[Port, ...]:
-        """The ports of instances that request resources or have an allocation.
+        """The ports of instances that request resources or a device, or have an allocation.
 
         With `devices`, only the ports of these instances. Raises Unreachable without
         administrator's rights, because Neutron then omits the requests.
@@ -59,7 +60,7 @@ class Neutron:
                     NEUTRON, "it does not show port bindings: use an administrator's credentials"
                 )
             port = parse_port(row)
-            if port.request_groups or port.allocation:
+            if port.request_groups or port.allocation or port.device_profile:
                 found.append(port)
             if seen % PORTS_IN_PAGE == 0:
                 counted(seen)
@@ -149,6 +150,7 @@ def parse_port(row: Mapping[str, Any]) -> Port:
             allocation=allocation_in(profile, row["id"]),
             profile=profile,
             revision=row.get("revision_number"),
+            device_profile=row.get("device_profile") or "",
         )
 
 

@@ -5,7 +5,6 @@ How they were recorded, and how to record them again, is said in tests/clouds/an
 """
 
 import copy
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -13,16 +12,11 @@ from keystoneauth1 import session
 
 from tests.clouds import answers
 from tests.reconcile.sources.broken_server import Reply, adapter_of, answering
-from trueup.reconcile.collect import collect
-from trueup.reconcile.collect.selection import Selection, chosen
-from trueup.reconcile.facts import Flavor, Provider
-from trueup.reconcile.sources.cloud import Cloud
+from trueup.reconcile.facts import Flavor
 from trueup.reconcile.sources.errors import AccessDenied, Unreachable
 from trueup.reconcile.sources.nova import api as nova_api
 from trueup.reconcile.sources.nova.api import ANSWERING_CELLS, DOWN_CELLS, NovaApi
-from trueup.reconcile.sources.nova.contract import CellContents, InstanceFilter
-from trueup.reconcile.sources.placement.contract import Ledger
-from trueup.reconcile.sources.placement.loaded import LoadedLedger
+from trueup.reconcile.sources.nova.contract import InstanceFilter
 from trueup.reconcile.steps import InstanceState
 
 GONE, GONE_THERE = "815de3c2-9295-4060-942b-e8a23f66f8c3", "e37ad87a-8751-4e95-aa8d-0f1c6aa0782f"
@@ -341,60 +335,3 @@ def test_a_nova_that_is_no_good_or_hides_from_us(reply, error):
     replies = ROOT | dict.fromkeys(paths, none) | {FIRST: reply}
     with answering(replies) as url, pytest.raises(error):
         NovaApi(adapter_of(url)).contents(ANSWERING_CELLS)
-
-
-def with_filters(recorded: answers.Answers) -> answers.Answers:
-    """The recorded cloud as Nova would also list it: by host, by project, server by server."""
-    rows = recorded[f"{FIRST} 2.98"][1]["servers"]
-    deleted = f"{FIRST}&deleted=True"
-    gone = recorded[f"{deleted}&uuid={GONE}&limit=1000 2.98"][1]["servers"]
-    answered: answers.Answers = {}
-    for parameter, field in (("host", "OS-EXT-SRV-ATTR:host"), ("project_id", "tenant_id")):
-        for value in {str(row[field]) for row in (*rows, *gone)}:
-            chosen = f"&{parameter}={value}&limit=1000 2.98"
-            living, dead = ([row for row in some if row[field] == value] for some in (rows, gone))
-            answered[f"{FIRST}{chosen}"] = (200, {"servers": living})
-            answered[f"{deleted}&status=SOFT_DELETED{chosen}"] = (200, {"servers": []})
-            answered[f"{deleted}{chosen}"] = (200, {"servers": dead})
-    none = (200, {"migrations": []})
-    for row in (*rows, *gone):
-        answered[f"GET /servers/{row['id']} 2.98"] = (200, {"server": row})
-        answered[f"GET /os-migrations?instance_uuid={row['id']}&limit=1000 2.98"] = none
-    return answered | recorded
-
-
-def ledger_of(whole: CellContents) -> Ledger:
-    """What they hold: living servers on their hosts, one that is gone, and a move's source."""
-    roots = {row.host: row.uuid for row in whole.compute_nodes}
-    providers = {uuid: Provider(uuid, host, 1, uuid, {}) for host, uuid in roots.items()}
-    held = {row.uuid: {roots[row.host]: {"VCPU": 1}} for row in whole.instances if row.host}
-    held |= {uuid: {roots["devstack1"]: {"VCPU": 1}} for uuid in (GONE, MOVE)}
-    return Ledger(providers, held, "API")
-
-
-@pytest.mark.parametrize("kind", ["hosts", "projects", "instances", "consumers", "providers"])
-def test_a_selection_over_the_api_has_what_the_whole_cloud_has_of_it(recorded, kind):
-    with answers.replayed(with_filters(recorded)) as adapter:
-        nova = NovaApi(adapter)
-        ledger = ledger_of(nova.contents(ANSWERING_CELLS))
-        placement = SimpleNamespace(
-            ledger=lambda progress: ledger,
-            lookup=lambda *_: LoadedLedger(ledger),
-            with_aggregates=lambda whole, _: whole,
-        )
-        cloud = Cloud(nova=nova, placement=placement)
-        whole = collect(cloud, lambda *_: None)
-        names = {
-            "hosts": {row.host for row in whole.compute_nodes},
-            "projects": {row.project for row in whole.instances},
-            "instances": set(whole.alive),
-            "consumers": {GONE, MOVE},
-            "providers": set(whole.providers),
-        }[kind]
-        for name in names:
-            selection = Selection(**{kind: frozenset({name})})
-            part, expected = collect(cloud, lambda *_: None, selection), chosen(whole, selection)
-            for attribute in ("consumers", "providers", "alive", "deleted", "hosts_in_scope"):
-                assert getattr(part, attribute) == getattr(expected, attribute), (name, attribute)
-            assert set(part.migrations) == set(expected.migrations), name
-            assert part.coverage.complete

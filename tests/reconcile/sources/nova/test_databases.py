@@ -243,3 +243,80 @@ def test_a_service_is_down_after_the_time_that_nova_conf_says(small, seconds, up
     [cell1] = [cell for cell in cloud.nova.cells() if cell.name == "cell1"]
     [service, *_] = [row for row in cloud.nova.hosts(cell1).services if not row.forced_down]
     assert service.is_up(seen + timedelta(seconds=120)) is up
+
+
+LOST = "its database is empty, though Nova maps {} to it: it may have been restored or recreated"
+
+
+def emptied(small, *tables: str) -> NovaDatabases:
+    """The small cloud's databases, after all rows of these tables of cell2 are gone."""
+    for table in tables:
+        small.sql("nova_cell2", f"DELETE FROM {table}")
+    return small.cloud.nova
+
+
+def mapped_to_cell2(small) -> tuple[int, int]:
+    """How many hosts, and how many instances that are not to be deleted."""
+    cell = "WHERE cell_id = (SELECT id FROM cell_mappings WHERE name = 'cell2')"
+    queries = (
+        f"SELECT id FROM host_mappings {cell}",
+        f"SELECT id FROM instance_mappings {cell} AND queued_for_delete = 0",
+    )
+    hosts, instances = (len(small.sql("nova_api", query)) for query in queries)
+    return hosts, instances
+
+
+def answers(nova: NovaDatabases, name: str) -> list[str]:
+    """Why a cell does not answer, asked for everything and for its hosts."""
+    [cell] = [one for one in nova.cells() if one.name == name]
+    silences = []
+    for question in (nova.contents, nova.hosts):
+        try:
+            question(cell)
+        except Unreachable as silence:
+            silences.append(silence.reason)
+    return silences
+
+
+def test_a_cell_that_lost_all_its_rows_does_not_answer(small):
+    hosts, instances = mapped_to_cell2(small)
+    assert min(hosts, instances) > 1
+    nova = emptied(small, "instances", "shadow_instances", "compute_nodes", "services")
+    assert answers(nova, "cell2") == [LOST.format(f"{hosts} hosts and {instances} instances")] * 2
+    small.sql("nova_api", "UPDATE instance_mappings SET queued_for_delete = 1")
+    assert answers(nova, "cell2") == [LOST.format(f"{hosts} hosts")] * 2
+    assert answers(nova, "cell1") == []
+
+
+def test_a_cell_that_nothing_is_mapped_to_may_be_empty(small):
+    nova = emptied(small, "instances", "shadow_instances", "compute_nodes", "services")
+    small.sql("nova_api", "DELETE FROM host_mappings")
+    small.sql("nova_api", "UPDATE instance_mappings SET queued_for_delete = NULL")
+    assert answers(nova, "cell2") == []
+
+
+@pytest.mark.parametrize("kept", ["instances", "compute_nodes"])
+def test_a_cell_with_deleted_rows_is_not_empty(small, kept):
+    small.sql("nova_cell2", f"UPDATE {kept} SET deleted = id")
+    gone = {"instances", "shadow_instances", "compute_nodes", "services"} - {kept}
+    assert answers(emptied(small, *gone), "cell2") == []
+
+
+def test_a_new_cell_of_bare_metal_has_services_before_it_has_nodes(small):
+    """`nova-manage cell_v2 discover_hosts --by-service` maps them."""
+    nova = emptied(small, "instances", "shadow_instances", "compute_nodes")
+    hosts, instances = mapped_to_cell2(small)
+    assert answers(nova, "cell2") == [LOST.format(f"{hosts} hosts and {instances} instances")] * 2
+    small.sql("nova_api", "DELETE FROM instance_mappings")
+    assert answers(nova, "cell2") == []
+
+
+def test_of_a_cell_without_hosts_all_instances_may_be_archived(small):
+    nova = emptied(small, "instances", "compute_nodes", "services")
+    hosts, instances = mapped_to_cell2(small)
+    assert small.sql("nova_cell2", "SELECT id FROM shadow_instances")
+    assert answers(nova, "cell2") == [LOST.format(f"{hosts} hosts and {instances} instances")] * 2
+    small.sql("nova_api", "DELETE FROM host_mappings")
+    assert answers(nova, "cell2") == []
+    emptied(small, "shadow_instances")
+    assert answers(nova, "cell2") == [LOST.format(f"{instances} instances")] * 2

@@ -22,7 +22,15 @@ def test_an_empty_image_is_a_volume_and_its_properties_are_not_told():
 
 def test_before_image_properties_were_told_they_are_not_known():
     assert server(image={"id": "an-image"}).image_properties is None
-    assert not server(image={"id": "an-image"}).volume_backed
+
+
+@pytest.mark.parametrize(
+    ("attached", "known"), [([], False), ([{"id": "a-volume"}], None), (None, None)]
+)
+def test_of_a_server_with_an_image_an_attached_volume_may_be_the_root_disk(attached, known):
+    """A server keeps its image if that is a snapshot of a server that started from a volume."""
+    row = server(**{"image": {"id": "an-image"}, "os-extended-volumes:volumes_attached": attached})
+    assert row.volume_backed is known
 
 
 def test_a_flavor_whose_extra_specs_are_hidden_is_not_known():

@@ -8,7 +8,7 @@ import pytest
 
 from tests.reconcile.sources.rows import row, row_of
 from trueup.reconcile.expected import flavor_groups
-from trueup.reconcile.facts import Instance
+from trueup.reconcile.facts import Instance, NumaTopology
 from trueup.reconcile.sources.notes import Notes
 from trueup.reconcile.sources.nova import instance_rows, tables
 from trueup.reconcile.sources.nova.instance_rows import Beside
@@ -83,9 +83,12 @@ def test_an_instance_with_nothing_but_nulls_can_be_read():
     assert (row.hidden, row.flavor, row.updated_at) == (False, None, None)
 
 
-@pytest.mark.parametrize(("value", "deleted"), [(0, False), (1, True), (4711, True)])
-def test_deleted_by_nova_is_its_id_and_by_hand_is_1(value, deleted):
-    assert instance(deleted=value).deleted is deleted
+@pytest.mark.parametrize(
+    ("value", "deleted", "by_hand"), [(0, False, False), (1, True, True), (4711, True, False)]
+)
+def test_deleted_by_nova_is_its_id_and_by_hand_is_1(value, deleted, by_hand):
+    row = instance(id=4711, deleted=value)
+    assert (row.deleted, row.deleted_by_hand) == (deleted, by_hand)
 
 
 @pytest.mark.parametrize(
@@ -176,6 +179,13 @@ def numa_text(version: str, **cell: object) -> str:
 def test_dedicated_processors_up_to_ussuri_and_later(text, shared, dedicated):
     """Versions of InstanceNUMACell: 1.4 up to nova 21, 1.6 since nova 22."""
     topology = instance(numa_topology=text).numa_topology
-    assert topology is not None
     [cell] = topology.cells
     assert (cell.processors, cell.pinned) == (shared, dedicated)
+
+
+@pytest.mark.parametrize(
+    "text", ["{broken", "null", "[]", "7", "{}", '{"nova_object.data": {"cells": null}}']
+)
+def test_a_numa_topology_that_cannot_be_read_is_not_none(text):
+    assert instance(numa_topology=text).numa_topology == NumaTopology(None)
+    assert instance(numa_topology=None).numa_topology is None

@@ -5,7 +5,7 @@ import pytest
 
 from tests.reconcile.sources.broken_server import VERSIONS, Reply, answering, client
 from tests.servers.processes import free_port
-from trueup.reconcile.facts import JUDGED_TRAITS
+from trueup.reconcile.facts import JUDGED_TRAITS, Holding
 from trueup.reconcile.sources.errors import AccessDenied, MicroversionTooOld, Unreachable
 
 ROOT = {"GET /": Reply(200, VERSIONS)}
@@ -151,6 +151,59 @@ def test_a_holding_of_another_shape_is_not_placement_either(body):
     replies = ROOT | {"GET /allocations/c": Reply(200, body)}
     with answering(replies) as url, pytest.raises(Unreachable):
         client(url).holding("c")
+
+
+NO_USAGES = Reply(200, {"usages": {}, "resource_provider_generation": 1})
+OWN = Reply(500, {"errors": [{"request_id": "req-1"}]}, {"x-openstack-request-id": "req-1"})
+NOBODY = f"{PROVIDERS}?uuid=00000000-0000-0000-0000-000000000000"
+HOLDS_NOTHING = {"GET /allocations/fine": Reply(200, {"allocations": {}})}
+
+
+def test_an_error_for_one_consumer_concerns_that_one():
+    replies = ROOT | HOLDS_NOTHING | {"GET /allocations/broken": OWN, NOBODY: NONE}
+    with answering(replies) as url:
+        read, unread = client(url).readable_holdings(["fine", "broken"])
+    assert read == {"fine": Holding(None, None)}
+    assert unread == {"broken": "Placement answers HTTP 500 for it"}
+
+
+@pytest.mark.parametrize(
+    "reply", [OWN, Reply(404, {"errors": [{"request_id": "req-1", "detail": "No such class."}]})]
+)
+@pytest.mark.parametrize("part", ["inventories", "allocations"])
+def test_a_provider_that_placement_cannot_show_is_named_with_another_way_to_read(part, reply):
+    """It is there, so that 404 for a part of it does not mean that it was deleted."""
+    replies = ROOT | {
+        PROVIDERS: Reply(200, {"resource_providers": [provider("p")]}),
+        "GET /resource_providers/p": Reply(200, provider("p")),
+        SHARING: NONE,
+        "GET /resource_providers/p/inventories": Reply(200, {"inventories": {}}),
+        "GET /resource_providers/p/allocations": Reply(200, {"allocations": {}}),
+        "GET /resource_providers/p/usages": NO_USAGES,
+        f"GET /resource_providers/p/{part}": reply,
+    }
+    with answering(replies) as url, pytest.raises(Unreachable) as silent:
+        client(url).ledger(lambda *_: None)
+    assert f"HTTP {reply.status} for /resource_providers/p/{part}" in silent.value.reason
+    assert "--placement-database" in silent.value.reason
+
+
+def test_what_a_consumer_holds_is_not_nothing_because_placement_cannot_show_it():
+    with answering(ROOT) as url, pytest.raises(Unreachable) as silent:
+        client(url).lookup(1, 9, lambda *_: None).held(["c"])
+    assert "HTTP 404 for /allocations/c" in silent.value.reason
+
+
+@pytest.mark.parametrize(
+    "replies",
+    [
+        {"GET /allocations/broken": OWN, NOBODY: OWN},
+        {"GET /allocations/broken": Reply(502, "<html>Bad gateway</html>"), NOBODY: NONE},
+    ],
+)
+def test_a_placement_that_answers_nothing_right_or_a_proxy_is_silence(replies):
+    with answering(ROOT | replies) as url, pytest.raises(Unreachable):
+        client(url).readable_holdings(["broken"])
 
 
 DETAIL = {"status": 500, "title": "Oh", "detail": "It  broke\n down."}

@@ -135,10 +135,10 @@ def test_rows_that_are_wrong_by_themselves_are_told(small, harm):
     with closing(PlacementDatabase(small)) as database:
         assert database.faults(()) == ()
         damage.execute(small, harm.format(**named))
-        found = {
-            (one.kind, one.subject, one.resource_class, one.amount) for one in database.faults(())
-        }
-        assert database.ledger().faults == database.faults(())
+        faults = database.faults(())
+        found = {(one.kind, one.subject, one.resource_class, one.amount) for one in faults}
+        assert {one.consumers for one in faults} == {(UUID(12),) if "{consumer}" in harm else ()}
+        assert database.ledger().faults == faults
     assert found == {
         (kind, subject.format(**named), name, amount)
         for kind, subject, name, amount in FAULTS[harm]

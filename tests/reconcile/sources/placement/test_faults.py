@@ -49,16 +49,18 @@ def test_of_several_rows_of_one_consumer_and_class_the_newest_is_listed():
         ("consumerless", "DISK_GB", 7),
         ("consumerless", "VCPU", 6),
     ]
+    assert {one.consumers for one in repeated(rows, {1: "u1"}, {})} == {("c",)}
     assert list(repeated(rows, {2: "u2"}, {0: "VCPU", 1: "DISK_GB"})) == []
 
 
 def test_allocations_without_a_consumer_are_summed():
     rows = [
-        SimpleNamespace(resource_provider_id=1, resource_class_id=0, used=used) for used in (2, 3)
+        SimpleNamespace(consumer_id=who, resource_provider_id=at, resource_class_id=0, used=used)
+        for who, at, used in (("b", 1, 2), ("a", 1, 2), ("a", 1, 1), ("c", 9, 4))
     ]
-    rows.append(SimpleNamespace(resource_provider_id=9, resource_class_id=0, used=4))
     [fault] = consumerless(rows, {1: "u1"}, {0: "VCPU"})
     assert (fault.subject, fault.resource_class, fault.amount) == ("u1", "VCPU", 5)
+    assert fault.consumers == ("a", "b")
 
 
 def test_rows_of_a_provider_that_does_not_exist_are_counted():
@@ -68,6 +70,8 @@ def test_rows_of_a_provider_that_does_not_exist_are_counted():
 
 
 def test_rows_of_a_resource_class_that_does_not_exist_are_counted():
-    [fault] = dangling("allocations", "resource class", [SimpleNamespace(number=7)])
-    assert (fault.subject, fault.amount) == ("allocations resource class 7", 1)
+    rows = [SimpleNamespace(number=7, consumer_id=who) for who in ("b", "a", "a")]
+    [fault] = dangling("allocations", "resource class", rows)
+    assert (fault.subject, fault.amount) == ("allocations resource class 7", 3)
+    assert fault.consumers == ("a", "b")
     assert fault.what.startswith("rows of allocations refer to resource class number 7,")

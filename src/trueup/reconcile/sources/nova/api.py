@@ -15,7 +15,7 @@ from urllib.parse import quote
 
 from keystoneauth1.adapter import Adapter
 
-from trueup.reconcile.facts import OLD_FLAVORS, ComputeNode, Instance, Migration, Unsupported
+from trueup.reconcile.facts import ComputeNode, Instance, Migration
 from trueup.reconcile.sources.errors import Unreachable
 from trueup.reconcile.sources.http import document_of, send_request, well_formed
 from trueup.reconcile.sources.notes import Noted
@@ -48,22 +48,6 @@ ANSWER_SECONDS = 3 * 60 + 10
 
 ANSWERING_CELLS = NovaCell(API_CELL, NOVA_API, url="")
 DOWN_CELLS = NovaCell(DOWN_CELL, "cells that are down", url="")
-_UNSUPPORTED = tuple(
-    Unsupported(what, "Nova's API does not have it")
-    for what in (
-        "archived rows",
-        "build requests",
-        OLD_FLAVORS,
-        "hidden instances",
-        "host mappings",
-        "instance mappings",
-        "migrations of deleted instances",
-        "NUMA topologies",
-        "PCI devices",
-        "request specs",
-        "second rows of an instance in another cell",
-    )
-)
 _ALIVE = "/servers/detail?all_tenants=1"
 _DELETED = f"{_ALIVE}&deleted=True"
 Parsed = TypeVar("Parsed")
@@ -109,7 +93,7 @@ class NovaApi:
     def registry(self, cells: Iterable[NovaCell], uuids: Iterable[str] | None = None) -> Registry:
         """Host aggregates, and the kinds of facts that the API does not have."""
         rows = self._parsed(self._get("/os-aggregates"), "aggregates", documents.host_aggregate)
-        return Registry(host_aggregates=tuple(rows), noted=Noted(unsupported=_UNSUPPORTED))
+        return Registry(host_aggregates=tuple(rows), noted=Noted(unsupported=documents.NOT_SHOWN))
 
     def contents(self, cell: NovaCell, counted: CountInstances = lambda _: None) -> CellContents:
         """All servers that are not deleted, their migrations, and all hosts.

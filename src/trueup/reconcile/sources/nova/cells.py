@@ -76,6 +76,11 @@ class CellReading:
             noted=self._noted(),
         )
 
+    def has_rows(self, *asked: TableClause) -> bool:
+        """Whether any of these tables has a row, deleted or not."""
+        known = (table for table in asked if self._columns.has(table))
+        return any(self._session.rows(queries.one_row(table)) for table in known)
+
     def hardware(self) -> dict[str, Hardware]:
         """What each of its compute nodes has, by uuid; those of deleted rows are left out."""
         rows = self._rows(queries.every(self._columns, tables.hardware), tables.hardware)
@@ -95,9 +100,14 @@ class CellReading:
         )
 
     def compute_nodes(self, uuid: str, name: str) -> tuple[ComputeNode, ...]:
-        """The compute nodes with this uuid or, if given, with this name; also deleted ones."""
+        """The compute nodes with this uuid or, if given, with this name; also deleted ones.
+
+        PERF: without a name, a living one is looked for by an index first, and returned alone.
+        """
         table = tables.compute_nodes
-        rows = self._rows(queries.nodes_called(self._columns, uuid, name), table)
+        rows = list(self._rows(queries.nodes_with(self._columns, uuid), table))
+        if name or all(row.deleted for row in rows):
+            rows = list(self._rows(queries.nodes_called(self._columns, uuid, name), table))
         return self._read(host_rows.compute_node, table, rows)
 
     def _compute_service(self, reader: Reader, row: Row, cell: str) -> ComputeService:

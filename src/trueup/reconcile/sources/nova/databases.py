@@ -8,9 +8,10 @@ from typing import TypeVar
 from urllib.parse import urlsplit
 
 from msgspec.structs import replace
-from sqlalchemy import select
+from sqlalchemy import TableClause, select
 
 from trueup.reconcile.facts import SERVICE_DOWN_AFTER, ComputeNode, Migration
+from trueup.reconcile.findings import counted as in_words
 from trueup.reconcile.host_defaults import Hardware
 from trueup.reconcile.sources.columns import Columns
 from trueup.reconcile.sources.database import ANSWER_SECONDS, Database, Row, Session
@@ -25,7 +26,7 @@ from trueup.reconcile.sources.nova.contract import (
     NovaCell,
     Registry,
 )
-from trueup.reconcile.sources.nova.registry import read_mappings, read_registry
+from trueup.reconcile.sources.nova.registry import read_mapped, read_mappings, read_registry
 from trueup.reconcile.steps import InstanceState, instance_state
 
 API_DATABASE = "Nova's API database"
@@ -99,11 +100,11 @@ class NovaDatabases:
 
     def contents(self, cell: NovaCell, counted: CountInstances = lambda _: None) -> CellContents:
         """Everything in a cell that is not deleted, read in one transaction."""
-        return self._ask_cell(cell, lambda reading: reading.contents(counted))
+        return self._not_lost(cell, self._ask_cell(cell, lambda reading: reading.contents(counted)))
 
     def hosts(self, cell: NovaCell) -> CellContents:
         """A cell's compute nodes and services."""
-        return self._ask_cell(cell, lambda reading: reading.hosts())
+        return self._not_lost(cell, self._ask_cell(cell, lambda reading: reading.hosts()))
 
     def hardware(self, cell: NovaCell) -> dict[str, Hardware]:
         """What each compute node of a cell has, by uuid."""
@@ -184,6 +185,31 @@ class NovaDatabases:
     def close(self) -> None:
         for database in self._databases.values():
             database.close()
+
+    def _not_lost(self, cell: NovaCell, found: CellContents) -> CellContents:
+        """The same contents. Raises Unreachable if hosts or instances of the cell are lost.
+
+        SAFETY: an empty answer proves nothing. An instance that looks deleted may be alive in a
+        cell whose database was lost and made again. But a new cell has no mappings yet, or has
+        nova-computes of bare metal, which are mapped before they have nodes; and of a cell without
+        hosts, all instances may be archived while some of their mappings stayed.
+        """
+        if found.compute_nodes or self._has_rows(cell, tables.compute_nodes, tables.instances):
+            return found
+        hosts, instances = self._ask_registry(lambda session: read_mapped(session, cell.number))
+        lost = hosts and not found.services
+        if not lost and (not instances or self._has_rows(cell, tables.shadow_instances)):
+            return found
+        numbers = (("host", hosts), ("instance", instances))
+        mapped = " and ".join(in_words(number, noun) for noun, number in numbers if number)
+        raise Unreachable(
+            cell.name,
+            f"its database is empty, though Nova maps {mapped} to it: it may have been restored or "
+            "recreated",
+        )
+
+    def _has_rows(self, cell: NovaCell, *asked: TableClause) -> bool:
+        return self._ask_cell(cell, lambda reading: reading.has_rows(*asked))
 
     def _ask_registry(self, fetch: Callable[[Session], Fetched]) -> Fetched:
         return self._database(API_DATABASE, self._api_url).ask(fetch)

@@ -6,12 +6,15 @@ from datetime import UTC, datetime
 from typing import Any
 
 from trueup.reconcile.facts import (
+    INSTANCE_MAPPINGS,
+    OLD_FLAVORS,
     ComputeNode,
     ComputeService,
     Flavor,
     HostAggregate,
     Instance,
     Migration,
+    Unsupported,
 )
 
 Document = Mapping[str, Any]
@@ -19,6 +22,23 @@ Document = Mapping[str, Any]
 # The status of a server or service whose cell does not answer.
 UNKNOWN = "UNKNOWN"
 _DELETED = ("DELETED", "deleted")
+# What only the databases have.
+NOT_SHOWN = tuple(
+    Unsupported(what, "Nova's API does not have it")
+    for what in (
+        "archived rows",
+        "build requests",
+        OLD_FLAVORS,
+        "hidden instances",
+        "host mappings",
+        INSTANCE_MAPPINGS,
+        "migrations of deleted instances",
+        "NUMA topologies",
+        "PCI devices",
+        "request specs",
+        "second rows of an instance in another cell",
+    )
+)
 
 
 def instance(row: Document, cell: str) -> Instance:
@@ -47,7 +67,7 @@ def instance(row: Document, cell: str) -> Instance:
         updated_at=moment(row.get("updated")),
         deleted_at=moment(row.get("OS-SRV-USG:terminated_at")),
         flavor=flavor,
-        volume_backed=not image,
+        volume_backed=_volume_backed(row, image),
         created_at=moment(row.get("created")),
         power_state=row.get("OS-EXT-STS:power_state"),
         image=image.get("id"),
@@ -126,6 +146,18 @@ def _flavor(row: Document) -> Flavor | None:
         swap_mb=int(row["swap"]),
         extra_specs=row["extra_specs"],
     )
+
+
+def _volume_backed(row: Document, image: Document) -> bool | None:
+    """Whether the root disk is a volume; None if that is not shown.
+
+    Nova keeps the image of a server that started from a volume if the image is a snapshot of one,
+    or if the request named both. The API shows which volumes are attached, but not as what.
+    """
+    if not image:
+        return True
+    attached = row.get("os-extended-volumes:volumes_attached")
+    return False if attached == [] else None
 
 
 def _image_properties(image: Document) -> Mapping[str, str] | None:

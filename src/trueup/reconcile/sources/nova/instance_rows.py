@@ -95,6 +95,7 @@ class InstanceRows:
             assigned_resources=self._assigned(row),
             archived=archived,
             ports_hold=_ports_with_allocation(row.network_info),
+            deleted_by_hand=row.deleted not in (None, 0, row.id),
         )
 
     def _flavors(self, row: Row) -> Flavors:
@@ -124,7 +125,7 @@ class InstanceRows:
             return NumaTopology(cells, fields.get("emulator_threads_policy"))
         except _UNREADABLE as error:
             self._extra.note(row, "numa_topology", f"not a NUMA topology: {error}")
-            return None
+            return NumaTopology(None)
 
     def _assigned(self, row: Row) -> tuple[AssignedResource, ...]:
         if not row.resources:

@@ -27,9 +27,36 @@ def every(columns: Columns, table: TableClause) -> Select[Any]:
     return select(*columns.of(table))
 
 
+def one_row(table: TableClause) -> Select[Any]:
+    """A row of a table, if it has any."""
+    return select(table.c.id).limit(1)
+
+
+def hosts_mapped(cell: int) -> Select[Any]:
+    """How many hosts are mapped to the cell with this id."""
+    mappings = tables.host_mappings
+    return select(func.count().label("number")).where(mappings.c.cell_id == cell)
+
+
+def instances_mapped(cell: int) -> Select[Any]:
+    """How many instances are mapped to the cell with this id, and were never to be deleted.
+
+    Mappings of before Rocky that nobody completed (NULL) may be of instances long gone.
+    """
+    mappings = tables.instance_mappings
+    kept = mappings.c.queued_for_delete.is_(false())
+    return select(func.count().label("number")).where(mappings.c.cell_id == cell, kept)
+
+
 def of_host(columns: Columns, table: TableClause, host: str) -> Select[Any]:
     """The rows of one host, deleted or not."""
     return every(columns, table).where(table.c.host == host)
+
+
+def nodes_with(columns: Columns, uuid: str) -> Select[Any]:
+    """The compute nodes with this uuid as it is written here, deleted or not. PERF: by an index."""
+    nodes = tables.compute_nodes
+    return every(columns, nodes).where(nodes.c.uuid == uuid)
 
 
 def nodes_called(columns: Columns, uuid: str, name: str) -> Select[Any]:

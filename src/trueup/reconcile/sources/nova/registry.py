@@ -10,7 +10,7 @@ from trueup.reconcile.facts import InstanceMapping, RequestSpec
 from trueup.reconcile.sources.columns import Columns
 from trueup.reconcile.sources.database import Row, Session
 from trueup.reconcile.sources.notes import Notes
-from trueup.reconcile.sources.nova import host_rows, specs, tables
+from trueup.reconcile.sources.nova import host_rows, queries, specs, tables
 from trueup.reconcile.sources.nova.contract import Registry
 from trueup.reconcile.sources.reading import Read, Reader
 
@@ -31,6 +31,20 @@ def read_mappings(
 ) -> tuple[InstanceMapping, ...]:
     """The instance mappings of these instances. `cells` maps ids of cell mappings to UUIDs."""
     return _Reading(session, source, uuids).mappings(cells)
+
+
+def read_mapped(session: Session, cell: int) -> tuple[int, int]:
+    """How many hosts and how many instances are mapped to the cell with this id."""
+    queued = tables.instance_mappings.c.queued_for_delete.name
+    asked = (
+        (tables.host_mappings, queries.hosts_mapped(cell), "cell_id"),
+        (tables.instance_mappings, queries.instances_mapped(cell), queued),
+    )
+    hosts, instances = (
+        session.rows(query)[0].number if column in session.columns(table) else 0
+        for table, query, column in asked
+    )
+    return hosts, instances
 
 
 class _Reading:

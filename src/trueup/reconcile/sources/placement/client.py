@@ -5,6 +5,7 @@ It writes over the API, of Trueup's service as of upstream's. It reads the whole
 database if one is configured, else from the export if the service offers it, else over the API.
 """
 
+import re
 from collections.abc import Iterable, Mapping
 from contextlib import closing
 from dataclasses import replace
@@ -21,9 +22,17 @@ from trueup.reconcile.facts import (
     Inventory,
     LedgerFault,
     Provider,
+    Unread,
 )
 from trueup.reconcile.sources.errors import MicroversionTooOld, Unreachable
-from trueup.reconcile.sources.http import document_of, send_request, well_formed
+from trueup.reconcile.sources.http import (
+    detail,
+    document_of,
+    is_own_error,
+    send_request,
+    well_formed,
+)
+from trueup.reconcile.sources.notes import UNREAD_NAMED_MAX, Noted
 from trueup.reconcile.sources.placement import documents, export
 from trueup.reconcile.sources.placement.api import API, PARALLEL_REQUESTS, LedgerApi
 from trueup.reconcile.sources.placement.contract import (
@@ -44,7 +53,17 @@ NEEDED = 28
 # Consumer types came with 1.38; nothing newer is used.
 NEWEST_USED = 38
 EXPORT_CHUNK_BYTES = 1 << 18
-BAD_REQUEST = 400
+OK, BAD_REQUEST, NOT_FOUND, SERVER_ERROR = 200, 400, 404, 500
+# The newest microversion that says of nothing when it was changed last.
+UNDATED = 14
+# What that microversion does not have, or answers in another shape.
+_DATED_ONLY = ("required=", "/aggregates")
+_GENERATION = "resource_provider_generation"
+# A part of a provider, as its inventories.
+_PART = re.compile(r"(/resource_providers/[^/?]+)/.+")
+
+# The uuid of no provider: a request for it reads the database, and lists nothing.
+_NOBODY = "00000000-0000-0000-0000-000000000000"
 
 _Content = tuple[dict[str, Inventory], Amounts, tuple[LedgerFault, ...]]
 
@@ -59,10 +78,17 @@ class Placement:
         self._adapter = adapter
         self._database = database
         self._newest: int | None = None
+        # By the path of the request that showed each.
+        self._undated: dict[str, Unread] = {}
 
     def reading(self, database: LedgerDatabase) -> "Placement":
         """The same service, with its ledger read from this database."""
         return Placement(self._adapter, database)
+
+    def noted(self) -> Noted:
+        """The rows that were read so far, except for their timestamps."""
+        undated = tuple(self._undated.values())
+        return Noted(undated[:UNREAD_NAMED_MAX], len(undated))
 
     def newest_minor(self) -> int:
         """The newest microversion that both sides support. Raises MicroversionTooOld."""
@@ -196,7 +222,32 @@ class Placement:
 
     def holding(self, consumer: str) -> Holding:
         """What this consumer holds now."""
-        return documents.holding(self._get(f"/allocations/{consumer}"))
+        return documents.holding(self._json("GET", f"/allocations/{consumer}"))
+
+    def readable_holdings(
+        self, consumers: Iterable[str]
+    ) -> tuple[dict[str, Holding], dict[str, str]]:
+        """What each of these consumers holds, and why that cannot be told of the others.
+
+        Upstream's service answers HTTP 500 or 404 for a consumer with a row that it cannot read.
+        That concerns this consumer alone, as long as Placement answers other requests.
+        """
+        wanted = tuple(consumers)
+        with threads(PARALLEL_REQUESTS) as pool:
+            found = dict(zip(wanted, pool.map(self._readable, wanted), strict=True))
+        unread = {one: row for one, row in found.items() if isinstance(row, str)}
+        if unread:
+            # SAFETY: a Placement that reads nothing right is silent; this raises then.
+            self._providers(f"/resource_providers?uuid={_NOBODY}")
+        return {one: row for one, row in found.items() if not isinstance(row, str)}, unread
+
+    def _readable(self, consumer: str) -> Holding | str:
+        """What a consumer holds, or the error with which Placement itself answers."""
+        response = self._request("GET", f"/allocations/{consumer}")
+        shown = response.status_code < SERVER_ERROR and response.status_code != NOT_FOUND
+        if not shown and is_own_error(response):
+            return f"Placement answers HTTP {response.status_code} for it"
+        return documents.holding(document_of(PLACEMENT, response))
 
     def provider_generation(self, uuid: str) -> int | None:
         """The provider's generation now; None if there is no such provider."""
@@ -224,7 +275,7 @@ class Placement:
 
     def _providers(self, path: str) -> list[Provider]:
         """The providers that a path lists, without inventories."""
-        return documents.providers(self._get(path))
+        return documents.providers(self._document(path, self._request("GET", path)))
 
     def _content(self, uuid: str) -> _Content | None:
         """A provider's inventories, allocations and faults; None if it was deleted meanwhile."""
@@ -240,10 +291,53 @@ class Placement:
     def _found(self, path: str) -> Any:
         """The document at a path, or None when there is none."""
         response = self._request("GET", path)
-        return None if response.status_code == 404 else document_of(PLACEMENT, response)
+        if response.status_code != NOT_FOUND:
+            return self._document(path, response)
+        part = _PART.fullmatch(path)
+        # SAFETY: upstream's service answers 404 also where a row names a resource class that does
+        # not exist. Then nothing is known, which is not the same as that nothing is there.
+        if path.startswith("/allocations/") or (part and self._found(part[1]) is not None):
+            raise _not_shown(path, response)
+        return None
 
-    def _get(self, path: str) -> Any:
-        return self._json("GET", path)
+    def _document(self, path: str, response: Any) -> Any:
+        """The document of this response; if Placement cannot date its rows, without the dates."""
+        if response.status_code != SERVER_ERROR or not is_own_error(response):
+            return document_of(PLACEMENT, response)
+        document = self._without_dates(path)
+        if document is None:
+            raise _not_shown(path, response)
+        reason = f"HTTP {SERVER_ERROR}: {detail(response)}; read without them"
+        self._undated[path] = Unread("GET", path, "timestamps", reason)
+        return document
+
+    def _without_dates(self, path: str) -> Any:
+        """The document at a path that Placement cannot show with dates; None: nor without them.
+
+        PARITY: if some rows have no timestamps, as an INSERT by hand leaves them, upstream's
+        service answers HTTP 500, for it compares all. It does so from 1.15 on, and for inventories
+        always; one inventory is compared with none.
+        """
+        provider, _, part = path.rpartition("/")
+        if part == "inventories":
+            return self._one_by_one(provider)
+        if any(part in path for part in _DATED_ONLY):
+            return None
+        undated = self._request("GET", path, minor=UNDATED)
+        return document_of(PLACEMENT, undated) if undated.status_code == OK else None
+
+    def _one_by_one(self, provider: str) -> Any:
+        """All inventories of a provider, by its path; None if there are none, or they change."""
+        usages = self._found(f"{provider}/usages")
+        if usages is None:
+            return None
+        # Usages are of every class of which there is an inventory.
+        rows = {
+            name: self._found(f"{provider}/inventories/{name}") for name in documents.usages(usages)
+        }
+        generations = {documents.generation(one) for one in (usages, *rows.values())}
+        whole = rows and len(generations) == 1
+        return {"inventories": rows, _GENERATION: generations.pop()} if whole else None
 
     def _json(self, method: str, path: str, **options: Any) -> Any:
         return document_of(PLACEMENT, self._request(method, path, **options))
@@ -257,3 +351,11 @@ class Placement:
 def _at_once(ledger: Ledger, progress: ProviderProgress) -> Ledger:
     progress(len(ledger.providers), len(ledger.providers))
     return ledger
+
+
+def _not_shown(path: str, response: Any) -> Unreachable:
+    return Unreachable(
+        PLACEMENT,
+        f"HTTP {response.status_code} for {path}: {detail(response)}; one of its rows may be "
+        "broken, and with --placement-database the ledger is read without this request",
+    )

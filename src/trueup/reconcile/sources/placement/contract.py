@@ -17,9 +17,8 @@ ProviderProgress = Callable[[int, int], None]
 class Ledger:
     """All providers, and the amounts that each consumer holds.
 
-    `read_via` is `API`, `export` or `database`; only a database shows all `faults`, and an
-    export shows none. `owners` has the
-    owner of each consumer; None: they were not read. `written` says when an allocation of each
+    `read_via` is `API`, `export` or `database`; only a database shows all `faults`. `owners` has
+    the owner of each consumer; None: they were not read. `written` says when an allocation of each
     provider was last written; only a database says it.
     """
 

@@ -60,7 +60,8 @@ def usages(document: Any) -> dict[str, int]:
 def generation(document: Any) -> int:
     """The generation of the provider that a document is about."""
     with well_formed(PLACEMENT):
-        return int(document["resource_provider_generation"])
+        # PARITY: NULL in the database, which nobody but a hand writes, counts as 0.
+        return int(document["resource_provider_generation"] or 0)
 
 
 def traits(document: Any) -> frozenset[str]:

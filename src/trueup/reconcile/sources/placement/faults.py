@@ -1,25 +1,27 @@
 # SPDX-License-Identifier: Apache-2.0
 """Rows of Placement's database that are wrong by themselves. Pure: rows in, faults out."""
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 
-from trueup.reconcile.facts import LedgerFault
+from trueup.reconcile.facts import LedgerFault, grouped
 from trueup.reconcile.sources.database import Row
+
+_Stock = tuple[str, str]  # provider uuid, resource class
 
 
 def consumerless(
     rows: Iterable[Row], uuids: Mapping[int, str], classes: Mapping[int, str]
 ) -> Iterator[LedgerFault]:
     """Allocations without a consumer, summed by provider and class. `uuids` are the providers'."""
-    total: Counter[tuple[str, str]] = Counter()
+    total: Counter[_Stock] = Counter()
+    holders: dict[_Stock, set[str]] = defaultdict(set)
     for row in rows:
         if uuid := uuids.get(row.resource_provider_id):
             name = classes.get(row.resource_class_id, str(row.resource_class_id))
             total[uuid, name] += row.used
-    for (uuid, name), amount in sorted(total.items()):
-        what = "allocations whose consumer has no row"
-        yield LedgerFault("consumerless", uuid, what, name, amount)
+            holders[uuid, name].add(row.consumer_id)
+    yield from _unlisted("allocations whose consumer has no row", total, holders)
 
 
 def repeated(
@@ -29,7 +31,8 @@ def repeated(
 
     Placement's requests show the last of them, and its usages count all.
     """
-    total: Counter[tuple[str, str]] = Counter()
+    total: Counter[_Stock] = Counter()
+    holders: dict[_Stock, set[str]] = defaultdict(set)
     held: dict[tuple[str, str, str], int] = {}
     for row in sorted(rows, key=lambda one: one.id):
         if uuid := uuids.get(row.resource_provider_id):
@@ -37,9 +40,17 @@ def repeated(
             key = (row.consumer_id, uuid, name)
             total[uuid, name] += held.get(key, 0)
             held[key] = row.used
+            holders[uuid, name].add(row.consumer_id)
+    what = "allocations of one consumer in several rows, of which Placement lists one"
+    yield from _unlisted(what, total, holders)
+
+
+def _unlisted(
+    what: str, total: Mapping[_Stock, int], holders: Mapping[_Stock, set[str]]
+) -> Iterator[LedgerFault]:
     for (uuid, name), amount in sorted(total.items()):
-        what = "allocations of one consumer in several rows, of which Placement lists one"
-        yield LedgerFault("consumerless", uuid, what, name, amount)
+        consumers = tuple(sorted(holders[uuid, name]))
+        yield LedgerFault("consumerless", uuid, what, name, amount, consumers)
 
 
 def broken_trees(rows: Iterable[Row]) -> Iterator[LedgerFault]:
@@ -53,11 +64,12 @@ def broken_trees(rows: Iterable[Row]) -> Iterator[LedgerFault]:
 def dangling(table: str, kind: str, rows: Iterable[Row]) -> Iterator[LedgerFault]:
     """Rows of a table that refer to providers or resource classes (`kind`) that do not exist, by
     the number of what they refer to."""
-    counts = Counter(str(row.number) for row in rows)
-    for number, count in sorted(counts.items()):
+    by_number = grouped((str(row.number), getattr(row, "consumer_id", "")) for row in rows)
+    for number, holders in sorted(by_number.items()):
         what = f"rows of {table} refer to {kind} number {number}, which does not exist"
         subject = f"{table} {number}" if kind == "provider" else f"{table} {kind} {number}"
-        yield LedgerFault("dangling", subject, what, amount=count)
+        consumers = tuple(sorted(set(filter(None, holders))))
+        yield LedgerFault("dangling", subject, what, amount=len(holders), consumers=consumers)
 
 
 def _broken(row: Row, every: Mapping[int, Row]) -> str:

@@ -96,16 +96,21 @@ REPEATED_ALLOCATIONS = (
     )
     .join(consumers, consumers.c.uuid == allocations.c.consumer_id)
 )
+_whose = {allocations.name: (allocations.c.consumer_id,)}
 # By table and kind: rows that refer to a provider, or to a resource class, that does not exist.
 DANGLING_ROWS = {
     **{
-        (one.name, "provider"): select(one.c.resource_provider_id.label("number"))
+        (one.name, "provider"): select(
+            one.c.resource_provider_id.label("number"), *_whose.get(one.name, ())
+        )
         .outerjoin_from(one, providers, providers.c.id == one.c.resource_provider_id)
         .where(providers.c.id.is_(None))
         for one in (allocations, inventories, provider_traits, provider_aggregates)
     },
     **{
-        (one.name, "resource class"): select(one.c.resource_class_id.label("number"))
+        (one.name, "resource class"): select(
+            one.c.resource_class_id.label("number"), *_whose.get(one.name, ())
+        )
         .outerjoin_from(one, resource_classes, resource_classes.c.id == one.c.resource_class_id)
         .where(resource_classes.c.id.is_(None))
         for one in (allocations, inventories)
