@@ -50,6 +50,13 @@ def test_silence_and_what_cannot_be_checked_make_an_audit_incomplete(text, incom
     assert audited(text).incomplete is incomplete
 
 
+def test_a_provider_that_went_while_its_consumers_were_read_has_its_uuid_for_a_name():
+    """As between the requests for allocations and for the provider, over Placement's API."""
+    facts = facts_of("cell1\n  host h1 VCPU=8\nholds stranger h1 VCPU=1\n")
+    [stranger] = audit(replace(facts, providers={}), AuditOptions()).left_alone
+    assert (stranger.subject.uuid, stranger.where) == (uuid_of("stranger"), uuid_of("h1"))
+
+
 def test_a_host_that_cannot_be_told_says_how_many_instances_were_not_checked():
     [unchecked] = audited(
         "cell1\n  host h1 without-provider\n  server web on h1\n  server db on h1\n"

@@ -9,7 +9,7 @@ from msgspec import structs
 
 from tests.reconcile.planning import facts_of
 from tests.scenarios.drafting import NOW, uuid_of
-from trueup.reconcile.facts import Facts
+from trueup.reconcile.facts import INSTANCE_MAPPINGS, Facts, Unsupported
 from trueup.reconcile.residence import (
     InMotion,
     NoHost,
@@ -18,7 +18,6 @@ from trueup.reconcile.residence import (
     Unconfirmed,
     Undetermined,
     residence,
-    source_is_up,
 )
 
 HOSTS = "cell1\n  host h1 VCPU=8\n  host h2 VCPU=8 up\n"
@@ -194,15 +193,16 @@ def test_names_are_exchanged_only_where_one_compute_node_has_the_name(namesakes,
     assert isinstance(place, Undetermined) is doubted
 
 
-@pytest.mark.parametrize(("host", "up"), [("h1", False), ("h2", True), ("unknown", False)])
-def test_a_source_is_up_when_its_compute_service_reports(host, up):
-    facts = facts_of(f"{HOSTS}  server web on h3\n  evacuation of web from {host} done\n")
-    [move] = facts.migrations
-    assert source_is_up(move, facts) is up
-
-
-def test_a_source_is_up_also_without_its_compute_node():
-    facts = facts_of(f"{HOSTS}  server web on h3\n  evacuation of web from h2 done\n")
-    [move] = facts.migrations
-    assert source_is_up(move, replace(facts, compute_nodes=()))
-    assert not source_is_up(move, replace(facts, services=()))
+def test_without_a_mapping_a_silent_cell_may_have_the_instance_too():
+    """Unless mappings are not read, as over Nova's API, or only another source is silent."""
+    text = f"{HOSTS}  server web on h1\ncell2 silent\nmap web none\n"
+    facts = facts_of(text)
+    assert residence_of(facts) == Undetermined(
+        "no instance mapping says which cell it is in, and cell2 did not answer"
+    )
+    placement, *cells = facts.coverage.sources
+    unread = replace(placement, unsupported=(Unsupported(INSTANCE_MAPPINGS, "an API"),))
+    coverage = replace(facts.coverage, sources=(unread, *cells))
+    assert isinstance(residence_of(replace(facts, coverage=coverage)), Placed)
+    assert isinstance(residence_of(facts_of(text.replace("map web none\n", ""))), Placed)
+    assert isinstance(residence_of(facts_of(text.replace("cell2", "neutron"))), Placed)

@@ -40,3 +40,12 @@ def test_it_is_not_certain_whose_a_device_is_that_only_a_migration_holds_here():
         "it is not known why a migration of it holds CUSTOM_FPGA"
     )
     assert should("holds live-migration-of-web card2 CUSTOM_FPGA=1\n") == HOST
+
+
+def test_what_it_lacks_may_be_what_it_holds_of_a_pool_that_does_not_share_with_its_host():
+    pool = "provider pool MEMORY_MB=9 FPGA=9 sharing\nholds web pool {}=1\n"
+    lacking = "holds web h1 VCPU=2\n" + pool
+    assert should(lacking.format("MEMORY_MB")) == Unknown(
+        "it holds MEMORY_MB of pool, which does not share with its host"
+    )
+    assert should(lacking.format("FPGA")) == HOST | {uuid_of("pool"): {"FPGA": 1}}

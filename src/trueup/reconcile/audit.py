@@ -170,5 +170,5 @@ def _strangers(facts: Facts, covered: Collection[str]) -> Iterator[LeftAlone]:
             reason = f"it is instance {written}, written in another form"
         else:
             reason = "no instance in any cell that answered has its uuid; its owner is not known"
-        names = (facts.providers[uuid].name for uuid in facts.consumers[consumer])
+        names = (facts.provider_names.get(uuid, uuid) for uuid in facts.consumers[consumer])
         yield LeftAlone(Subject("consumer", consumer), ", ".join(sorted(names)), reason)

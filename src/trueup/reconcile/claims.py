@@ -20,6 +20,7 @@ from trueup.reconcile.expected import (
     agrees,
     difference,
     expected,
+    expected_before_resize,
     expected_on,
     share_agrees,
 )
@@ -32,7 +33,10 @@ from trueup.reconcile.facts import (
     Migration,
     Provider,
     grouped,
+    outside_trees,
 )
+from trueup.reconcile.findings import amounts_in_words
+from trueup.reconcile.hosts_of_moves import left_by, root_of
 from trueup.reconcile.residence import (
     InMotion,
     NoHost,
@@ -42,6 +46,7 @@ from trueup.reconcile.residence import (
     residence,
 )
 from trueup.reconcile.unconfirmed import (
+    in_broken_tree,
     not_on_target,
     on_unknown_host,
     unknown_claims,
@@ -213,11 +218,6 @@ def evacuated_from(claim: OnHost, facts: Facts) -> Mapping[str, Migration]:
     return {root: named[root] for root in sorted(elsewhere(claim, facts)) if root in named}
 
 
-def left_by(row: Migration, facts: Facts) -> str | None:
-    """The root provider of the host that a migration starts from."""
-    return root_of(row.cell, *_source(row), facts)
-
-
 def moved_between(claim: OnHost, facts: Facts) -> Mapping[str, Migration]:
     """The roots of other hosts that it holds and a move names, with the newest such move."""
     named = {
@@ -234,15 +234,6 @@ def _source(row: Migration) -> tuple[str | None, str | None]:
 
 def _target(row: Migration) -> tuple[str | None, str | None]:
     return row.target_host, row.target_node
-
-
-def root_of(cell: str, host: str | None, node: str | None, facts: Facts) -> str | None:
-    """The root provider of a host: by its compute node, or by name when that row is deleted."""
-    nodes = facts.nodes_by_place.get((cell, host or "", node or ""), ())
-    if len(nodes) == 1 and (provider := facts.providers.get(nodes[0].uuid)):
-        return provider.root
-    namesakes = facts.providers_by_name.get(node or "", ())
-    return namesakes[0].root if not nodes and len(namesakes) == 1 else None
 
 
 def _judged(_: Facts) -> dict[str, Claim]:
@@ -282,8 +273,36 @@ def _claim(instance: Instance, facts: Facts) -> Claim:
             # PERF: nearly all instances hold exactly this, and then no other type fits: all that
             # is wanted is of this host, and of providers that share with it.
             exact = not record.moves and record.own == wanted.known and not wanted.open
-            kind = Right if exact else _kind(OnHost(instance, record, provider, wanted), facts)
-            return kind(instance, record, provider, wanted)
+            if exact:
+                return Right(instance, record, provider, wanted)
+            claim = OnHost(instance, record, provider, wanted)
+            if reason := _of_two_flavors(claim, facts):
+                return NotCertain(instance, reason, of_instance=True)
+            return _kind(claim, facts)(instance, record, provider, wanted)
+
+
+def _of_two_flavors(claim: OnHost, facts: Facts) -> str:
+    """Why it is not certain which flavor it has; empty if it is.
+
+    Nova forgets the old flavor when a resize is confirmed or reverted, and not when somebody writes
+    that it was. SAFETY: its own claim on its own host may confirm the flavor, and nothing else may.
+    Where Nova died just before it forgot the old one, that claim is right.
+    """
+    instance, root = claim.instance, claim.provider.root
+    before = expected_before_resize(root, instance, facts)
+    if before is None or before.parts == claim.wanted.parts:
+        return ""
+    here = outside_trees(claim.held, elsewhere(claim, facts), facts)
+    differs = [one for one in Share if before.of(one).parts != claim.wanted.of(one).parts]
+    if all(share_agrees(share, here, claim.wanted) for share in differs):
+        return ""
+    names = facts.provider_names
+    own, old = (amounts_in_words(one.known, names) for one in (claim.wanted, before))
+    return (
+        f"holds {amounts_in_words(claim.held, names) or 'nothing'}; Nova notes two flavors of it, "
+        "as during a resize, and no move of it waits for confirmation, so it is not certain which "
+        f"of them it has: the new one asks for {own}, the old one for {old}"
+    )
 
 
 def _in_broken_tree(record: InstanceRecord, facts: Facts) -> str:
@@ -303,7 +322,8 @@ def _unconfirmed(
     SAFETY: if one of them has wrong amounts, the other may not be lost but merged into it. If a
     host has no provider, that is reported for the whole host.
     """
-    if reason := not_on_target(instance, migration) or on_unknown_host(migration, facts):
+    reason = not_on_target(instance, migration) or on_unknown_host(migration, facts)
+    if reason := reason or in_broken_tree(migration, facts) or _in_broken_tree(record, facts):
         return NotCertain(instance, reason, of_instance=True)
     words = f"its {migration.kind} is {migration.status}"
     if not migration.uuid:

@@ -63,7 +63,7 @@ def judged_hosts(facts: Facts) -> Iterator[tuple[ComputeNode, Provider]]:
     """The compute nodes that are judged and alone have their uuid, with their providers.
 
     Those whose identity was exchanged with another one's are left out, and those whose provider
-    has another one as its root: that tree is broken.
+    has another one as its root: that tree is broken, which is a finding.
     """
     for node in judged_nodes(facts):
         provider = facts.providers.get(node.uuid)
@@ -90,7 +90,7 @@ def newly_made(node: ComputeNode, facts: Facts, options: AuditOptions) -> str | 
 
 def service_of(node: ComputeNode, facts: Facts) -> ComputeService | None:
     """The compute service of a node's host."""
-    return facts.services_by_host.get((node.cell, node.host))
+    return facts.service_of(node.cell, node.host)
 
 
 def is_up(node: ComputeNode, facts: Facts) -> bool:

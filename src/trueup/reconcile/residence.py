@@ -11,8 +11,9 @@ from datetime import timedelta
 import msgspec
 
 from trueup.reconcile.facts import (
+    INSTANCE_MAPPINGS,
     ComputeNode,
-    ComputeService,
+    Coverage,
     Facts,
     Instance,
     InstanceRecord,
@@ -148,6 +149,8 @@ def contradiction(record: InstanceRecord, facts: Facts) -> str | None:
         named = facts.cells.get(mapping.cell or "", "no cell")
         row_in = ", ".join(_names(cells, facts))
         return f"its row is in {row_in}, but its instance mapping names {named}"
+    if living and mapping is None and (gap := facts.once(_unknown_cells)):
+        return f"no instance mapping says which cell it is in, and {gap}"
     deleted = {row.cell for row in record.rows if row.deleted and not row.archived}
     if living and deleted & cells:
         # Nova's API shows a server from the cell that its mapping names, and lists all cells.
@@ -208,7 +211,19 @@ def _is_plain(record: InstanceRecord, facts: Facts) -> bool:
         facts.misspelled or any(row.cell != cell for row in record.migrations)
     ):
         return False
-    return record.mapping is None or record.mapping.cell == cell
+    if record.mapping is None:
+        return not facts.once(_unknown_cells)
+    return record.mapping.cell == cell
+
+
+def _unknown_cells(facts: Facts) -> str:
+    """Why not all is known of some cell, if instance mappings were read; empty if it is.
+
+    SAFETY: without a mapping, a row that is read may be a stale copy of one in such a cell.
+    """
+    names = frozenset(facts.cells.values())
+    sources = tuple(row for row in facts.coverage.sources if row.source in names)
+    return Coverage(sources).gap if facts.has(INSTANCE_MAPPINGS) else ""
 
 
 def _names(cells: Iterable[str], facts: Facts) -> list[str]:
@@ -258,26 +273,6 @@ def exchanged(node: ComputeNode, provider: Provider, facts: Facts) -> ComputeNod
     namesakes = facts.providers_by_name.get(node.node, ())
     others = [one for row in namesakes for one in facts.nodes_by_uuid.get(row.uuid, ())]
     return others[0] if others else None
-
-
-def source_service(move: Migration, facts: Facts) -> ComputeService | None:
-    """The compute service of the host that a migration starts from, also if its node is gone."""
-    return facts.services_by_host.get((move.cell, move.source_host or ""))
-
-
-def source_is_up(move: Migration, facts: Facts) -> bool:
-    """Whether the compute service of the host that a migration starts from reports."""
-    service = source_service(move, facts)
-    return service is not None and service.is_up(facts.taken_at)
-
-
-def uncleaned(record: InstanceRecord) -> tuple[Migration, ...]:
-    """The evacuations of an instance whose source has not cleaned up: it may still run the guest.
-
-    Only a source that has come back and has cleaned up sets `completed`.
-    """
-    moves = (row for row in record.migrations if row.kind == "evacuation")
-    return tuple(row for row in moves if row.status == "done")
 
 
 def _of_host(reason: str) -> Undetermined:

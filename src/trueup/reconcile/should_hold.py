@@ -3,12 +3,12 @@
 
 from trueup.reconcile.claims import OnHost, elsewhere, is_doubled
 from trueup.reconcile.expected import (
-    PINNED_OTHERWISE,
     Share,
     Unknown,
+    emulator_not_counted,
     held_of,
-    is_pinned_otherwise,
     open_reasons,
+    pinned_otherwise,
     share_agrees,
 )
 from trueup.reconcile.facts import Amounts, Facts, outside_trees
@@ -37,8 +37,10 @@ def should_hold(claim: OnHost, facts: Facts) -> Amounts | Unknown:
         )
         if not certain and wanted.open:
             return Unknown(open_reasons(wanted, facts.provider_names))
-        if not certain and share is Share.HOST and is_pinned_otherwise(claim.instance, wanted):
-            return Unknown(PINNED_OTHERWISE)
+        if not certain and share is Share.HOST and (why := _processors_in_doubt(claim, kept)):
+            return Unknown(why)
+        if not certain and (why := _held_elsewhere(wanted.known, kept, strange, facts)):
+            return Unknown(why)
         for uuid, held in (kept if certain else wanted.known).items():
             total.setdefault(uuid, {}).update(held)
     for uuid, held in _unasked(mine, claim).items():
@@ -48,6 +50,32 @@ def should_hold(claim: OnHost, facts: Facts) -> Amounts | Unknown:
     # SAFETY: what other defects would add is not put off until the instance holds nothing.
     wanted = claim.wanted
     return Unknown(open_reasons(wanted, facts.provider_names)) if wanted.open else wanted.known
+
+
+def _processors_in_doubt(claim: OnHost, held: Amounts) -> str:
+    """Why it is not certain which processors it should hold on its host; or ""."""
+    wanted = claim.wanted.of(Share.HOST)
+    return pinned_otherwise(claim.instance, wanted) or emulator_not_counted(
+        claim.instance, held, wanted
+    )
+
+
+def _held_elsewhere(wanted: Amounts, held: Amounts, strange: Amounts, facts: Facts) -> str:
+    """Why a part that it lacks may be one that it holds of a strange provider; or "".
+
+    So it is when a host has left the aggregate of a pool on which the instance has its disk.
+    """
+    lacking = {
+        name
+        for uuid, row in wanted.items()
+        for name, amount in row.items()
+        if held.get(uuid, {}).get(name, 0) < amount
+    }
+    for uuid, row in sorted(strange.items()):
+        if names := sorted(lacking & row.keys()):
+            pool = facts.provider_names.get(uuid, uuid)
+            return f"it holds {', '.join(names)} of {pool}, which does not share with its host"
+    return ""
 
 
 def _devices_of_moves(claim: OnHost, facts: Facts) -> list[str]:

@@ -87,6 +87,20 @@ def on_unknown_host(migration: Migration, facts: Facts) -> str:
     return ""
 
 
+def in_broken_tree(migration: Migration, facts: Facts) -> str:
+    """Why it is not certain what either host of the move gives; empty if it is."""
+    cell = migration.cell
+    for host, node in (
+        (migration.source_host, migration.source_node),
+        (migration.target_host, migration.target_node),
+    ):
+        for row in facts.nodes_by_place.get((cell, host or "", node or ""), ()):
+            provider = facts.providers.get(row.uuid)
+            if provider and (broken := facts.broken_roots.get(provider.root)):
+                return f"the tree of {host}, a host of its {migration.kind}, is broken: {broken}"
+    return ""
+
+
 def _in_words(amounts: Amounts, names: Mapping[str, str]) -> str:
     return amounts_in_words(amounts, names) or "nothing"
 

@@ -2,7 +2,12 @@
 import pytest
 
 from tests.reconcile.expected.asking import flavor, instance
-from trueup.reconcile.expected.cpus import dedicated_cpus, is_pinned_otherwise, is_true
+from trueup.reconcile.expected.cpus import (
+    dedicated_cpus,
+    emulator_not_counted,
+    is_true,
+    pinned_otherwise,
+)
 from trueup.reconcile.expected.parts import ExpectedAllocation, Known, Unknown
 from trueup.reconcile.facts import NumaCell, NumaTopology
 
@@ -81,25 +86,50 @@ def test_everything_else_is_false(word):
 
 
 @pytest.mark.parametrize(
-    ("pinned", "specs", "image", "wanted", "otherwise"),
+    ("pinned", "specs", "image", "wanted", "why"),
     [
-        ((0, 1), {}, {}, "VCPU", True),
-        ((0, 1), {"hw:cpu_policy": "shared"}, {}, "VCPU", True),
-        ((), {}, {}, "VCPU", False),
-        ((0, 1), PINNED, {}, "VCPU", False),
-        ((0, 1), {}, {"hw_cpu_policy": "dedicated"}, "VCPU", False),
-        ((0, 1), {"resources:PCPU": "2"}, {}, "PCPU", False),
+        ((0, 1), {}, {}, "VCPU", "pins processors"),
+        ((0, 1), {"hw:cpu_policy": "shared"}, {}, "VCPU", "pins processors"),
+        ((), {}, {}, "VCPU", ""),
+        ((0, 1), PINNED, {}, "VCPU", ""),
+        ((0, 1), {}, {"hw_cpu_policy": "dedicated"}, "VCPU", ""),
+        ((0, 1), {"resources:PCPU": "2"}, {}, "PCPU", ""),
+        (None, {}, {}, "VCPU", "could not be read"),
+        (None, PINNED, {}, "VCPU", ""),
+        (None, {"resources:PCPU": "2"}, {}, "PCPU", ""),
     ],
 )
-def test_a_guest_with_dedicated_processors_that_nothing_asks_for(
-    pinned, specs, image, wanted, otherwise
-):
+def test_a_guest_with_dedicated_processors_that_nothing_asks_for(pinned, specs, image, wanted, why):
     """Asked for on a host without PCPU, dedicated processors are VCPU: nothing is strange then."""
-    topology = NumaTopology((NumaCell(0, (), pinned, 256),))
+    topology = NumaTopology(None if pinned is None else (NumaCell(0, (), pinned, 256),))
     web = instance(flavor=flavor(specs), image_properties=image, numa_topology=topology)
     allocation = ExpectedAllocation("web", (Known("flavor", {wanted: 2}, "root"),))
-    assert is_pinned_otherwise(web, allocation) is otherwise
+    reason = pinned_otherwise(web, allocation)
+    assert why in reason if why else not reason
 
 
 def test_without_a_numa_topology_no_guest_is_pinned():
-    assert not is_pinned_otherwise(instance(), ExpectedAllocation("web", ()))
+    assert not pinned_otherwise(instance(), ExpectedAllocation("web", ()))
+
+
+@pytest.mark.parametrize(
+    ("specs", "held", "wanted", "not_counted"),
+    [
+        ({"hw:emulator_threads_policy": "isolate"}, {"PCPU": 4}, {"PCPU": 5}, True),
+        ({"hw:emulator_threads_policy": "isolate"}, {"PCPU": 3}, {"PCPU": 5}, False),
+        ({"hw:emulator_threads_policy": "isolate"}, {"PCPU": 6}, {"PCPU": 5}, False),
+        ({"hw:emulator_threads_policy": "isolate"}, {"VCPU": 4}, {"PCPU": 5}, False),
+        # Its host has no PCPU.
+        ({"hw:emulator_threads_policy": "isolate"}, {"PCPU": 4}, {"VCPU": 4}, False),
+        # Not the emulator threads, but the flavor's override asks for one more.
+        ({}, {"PCPU": 4}, {"PCPU": 5}, False),
+    ],
+)
+def test_a_processor_for_emulator_threads_that_nova_did_not_count(specs, held, wanted, not_counted):
+    web = instance(flavor=flavor(PINNED | specs, vcpus=4))
+    allocation = ExpectedAllocation("web", (Known("flavor", wanted, "root"),))
+    assert bool(emulator_not_counted(web, {"root": held}, allocation)) is not_counted
+
+
+def test_without_a_flavor_nothing_is_said_of_emulator_threads():
+    assert not emulator_not_counted(instance(flavor=None), {}, ExpectedAllocation("web", ()))

@@ -7,7 +7,7 @@ from tests.reconcile.expected.asking import CELL, PLAIN, ROOT, facts, instance, 
 from trueup.reconcile.expected import Ambiguous, Known, Share, Unknown
 from trueup.reconcile.expected.devices import device_parts
 from trueup.reconcile.expected.host_providers import host_providers_of
-from trueup.reconcile.facts import PciDevice, PciRequest
+from trueup.reconcile.facts import PCI_TRAIT, PciDevice, PciRequest
 
 # The number of h1's compute node, which `asking.facts` gives.
 NODE = 0
@@ -71,10 +71,32 @@ def test_without_assigned_devices_any_provider_of_the_class_is_possible():
     assert parts((request(),), (FIRST,)) == [Known("PCI alias gpu", {GPU: 1}, "first")]
 
 
-def test_a_device_without_a_provider_has_no_possible_provider():
-    assert parts((request(),), (FIRST,), [device("0000:99:00.0")]) == [
-        Ambiguous("PCI alias gpu", {GPU: 1}, ())
-    ]
+def test_a_device_without_a_provider_is_not_in_placement():
+    assert parts((request(),), (FIRST,), [device("0000:99:00.0")]) == []
+
+
+def test_an_assigned_device_is_of_the_class_of_its_provider():
+    """Nova's compute looks at its own configuration of the device, not at the alias."""
+    for specs in ((PRODUCT,), ({"resource_class": "a100"},), ()):
+        asked = PciRequest("r1", 1, alias="gpu", specs=specs)
+        other = provider("first", "CUSTOM_FAST_GPU", name="h1_0000:81:00.0")
+        assert parts((asked,), (other,), [device("0000:81:00.0")]) == [
+            Known("PCI alias gpu", {"CUSTOM_FAST_GPU": 1}, "first")
+        ]
+
+
+@pytest.mark.parametrize(
+    "name", ["h1_amd_sev", "h1_pci_0000_84_00_0", "h1_0000:81:00", "x_0000:81:00.0"]
+)
+def test_children_of_other_names_are_no_pci_devices(name):
+    assert parts((request(),), (replace(FIRST, name=name),), [device("0000:81:00.0")]) == []
+
+
+def test_children_that_another_service_named_alike_are_no_pci_devices():
+    marked, unmarked = frozenset({PCI_TRAIT}), frozenset({"OWNER_CYBORG"})
+    given = [device("0000:81:00.0")]
+    assert parts((request(),), (replace(FIRST, traits=unmarked),), given) == []
+    assert len(parts((request(),), (replace(FIRST, traits=marked),), given)) == 1
 
 
 def test_on_hosts_without_devices_in_placement_nothing_is_held():

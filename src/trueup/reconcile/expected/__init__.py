@@ -9,9 +9,9 @@ from trueup.reconcile.expected.comparison import (
     difference,
     share_agrees,
 )
-from trueup.reconcile.expected.cpus import PINNED_OTHERWISE, is_pinned_otherwise
+from trueup.reconcile.expected.cpus import emulator_not_counted, pinned_otherwise
 from trueup.reconcile.expected.groups import UNSUFFIXED, Group, flavor_groups
-from trueup.reconcile.expected.instances import expected, expected_on
+from trueup.reconcile.expected.instances import expected, expected_before_resize, expected_on
 from trueup.reconcile.expected.parts import (
     Ambiguous,
     ExpectedAllocation,
@@ -28,7 +28,6 @@ from trueup.reconcile.expected.parts import (
 from trueup.reconcile.expected.ports import RequestedGroup, requested_groups_on
 
 __all__ = [
-    "PINNED_OTHERWISE",
     "UNSUFFIXED",
     "Ambiguous",
     "Difference",
@@ -44,13 +43,15 @@ __all__ = [
     "candidate_query",
     "covers",
     "difference",
+    "emulator_not_counted",
     "expected",
+    "expected_before_resize",
     "expected_on",
     "flavor_groups",
     "held_of",
-    "is_pinned_otherwise",
     "open_reason",
     "open_reasons",
+    "pinned_otherwise",
     "requested_groups_on",
     "share_agrees",
     "share_of",

@@ -4,13 +4,18 @@
 from collections.abc import Mapping
 
 from trueup.reconcile.expected.parts import ExpectedAllocation, Unknown
-from trueup.reconcile.facts import Flavor, Instance
+from trueup.reconcile.facts import Amounts, Flavor, Instance
 
 _POLICIES = ("dedicated", "mixed", "shared")
 # PARITY: the image's policy may not contradict the flavor's, except that a flavor with dedicated
 # CPUs overrides any image (nova.virt.hardware, get_cpu_policy_constraint).
 _CONTRADICTIONS = {("mixed", "dedicated"), ("shared", "mixed"), ("shared", "dedicated")}
-PINNED_OTHERWISE = "its NUMA topology pins processors, and neither flavor nor image asks for that"
+_PINNED = "its NUMA topology pins processors, and neither flavor nor image asks for that"
+_UNREADABLE = "its NUMA topology could not be read, and may pin processors"
+_EMULATOR_NOT_COUNTED = (
+    "it holds no processor for its isolated emulator threads: Nova did not count it before Train, "
+    "and does so when it moves the instance"
+)
 _TRUE = frozenset({"1", "t", "true", "on", "y", "yes"})
 
 
@@ -42,18 +47,36 @@ def dedicated_cpus(flavor: Flavor, image: Mapping[str, str]) -> Mapping[str, int
     return {"VCPU": flavor.vcpus - len(pinned), "PCPU": len(pinned) + isolated}
 
 
-def is_pinned_otherwise(instance: Instance, wanted: ExpectedAllocation) -> bool:
-    """Whether its guest has dedicated processors, and neither flavor nor image asks for them.
+def pinned_otherwise(instance: Instance, wanted: ExpectedAllocation) -> str:
+    """Why its guest has, or may have, dedicated processors that neither flavor nor image asks for.
 
-    SAFETY: the guest has them, whatever flavor and image say now.
+    Empty if it has none. SAFETY: the guest has them, whatever flavor and image say now.
     """
     topology = instance.numa_topology
-    if topology is None or not any(cell.pinned for cell in topology.cells):
-        return False
-    if any("PCPU" in held for held in wanted.known.values()):
-        return False
-    asked = instance.flavor and dedicated_cpus(instance.flavor, instance.image_properties or {})
-    return not asked
+    if topology is None or any("PCPU" in held for held in wanted.known.values()):
+        return ""
+    if instance.flavor and dedicated_cpus(instance.flavor, instance.image_properties or {}):
+        return ""
+    if topology.cells is None:
+        return _UNREADABLE
+    return _PINNED if any(cell.pinned for cell in topology.cells) else ""
+
+
+def emulator_not_counted(instance: Instance, held: Amounts, wanted: ExpectedAllocation) -> str:
+    """Why it may rightly lack the PCPU of its isolated emulator threads; empty if it lacks others.
+
+    PARITY: Train's nova-compute made PCPU of the VCPU of such an instance, one for one, and nothing
+    in Nova corrects that (nova.virt.libvirt.driver, _update_provider_tree_for_pcpu).
+    """
+    flavor = instance.flavor
+    if flavor is None or _pcpu(held) != flavor.vcpus or _pcpu(wanted.known) != flavor.vcpus + 1:
+        return ""
+    asked = dedicated_cpus(flavor, instance.image_properties or {})
+    return _EMULATOR_NOT_COUNTED if asked == {"PCPU": flavor.vcpus + 1} else ""
+
+
+def _pcpu(amounts: Amounts) -> int:
+    return sum(held.get("PCPU", 0) for held in amounts.values())
 
 
 def _policy(flavor: Flavor, image: Mapping[str, str]) -> str | Unknown | None:

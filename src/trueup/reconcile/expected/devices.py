@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """PCI devices: what a PCI alias requests, on hosts whose devices are in Placement.
 
-Nova makes a provider for each device or physical function, named after the root provider and the
-address. A port's device is not in Placement.
+Nova makes a provider for each device or physical function that it has in Placement. A port's device
+is not in Placement.
 """
 
 from collections.abc import Iterator
@@ -10,8 +10,8 @@ from itertools import chain
 
 from trueup.model.names import custom_resource_class, is_resource_class
 from trueup.reconcile.expected.host_providers import HostProviders, on_one_of
-from trueup.reconcile.expected.parts import ExpectedPart, Share, Unknown
-from trueup.reconcile.facts import Facts, Instance, PciDevice, PciRequest
+from trueup.reconcile.expected.parts import ExpectedPart, Known, Share, Unknown
+from trueup.reconcile.facts import Facts, Instance, PciDevice, PciRequest, Provider, pci_address
 
 # Kinds of devices without a provider of their own: they use that of their physical function.
 _VIRTUAL = ("type-VF", "vdpa")
@@ -41,21 +41,35 @@ def devices_on(root: str, facts: Facts) -> tuple[PciDevice, ...]:
 
 
 def _of_request(
-    request: PciRequest, devices: list[PciDevice], by_address: dict[str, str], host: HostProviders
+    request: PciRequest,
+    devices: list[PciDevice],
+    by_address: dict[str, Provider],
+    host: HostProviders,
 ) -> Iterator[ExpectedPart]:
     source = f"PCI alias {request.alias}"
     name = _resource_class(request)
-    if name is None:
-        yield Unknown(f"{source} does not name the resource class of its devices", _SHARES)
-        return
-    amounts = {name: 1}
-    inside = {row.uuid for row in host.tree}
+    inside = {row.uuid: row for row in host.tree}
     for device in devices:
-        noted = device.provider if device.provider in inside else None
-        provider = noted or by_address.get(_address(device))
-        yield on_one_of(source, amounts, (provider,) if provider else ())
+        provider = inside.get(device.provider or "") or by_address.get(_address(device))
+        # Without a provider, the device is not in Placement.
+        if provider is not None:
+            yield _of_device(source, provider, name)
     for _ in range(request.count - len(devices)):
-        yield on_one_of(source, amounts, host.having(name))
+        if name:
+            yield on_one_of(source, {name: 1}, host.having(name))
+        else:
+            yield Unknown(_unnamed(source), _SHARES)
+
+
+def _of_device(source: str, provider: Provider, requested: str | None) -> Known | Unknown:
+    """One of what the provider has. PARITY: the alias may name another class; Nova's compute does
+    not look at that one, unless the scheduler claims devices, too."""
+    name = next(iter(provider.inventories)) if len(provider.inventories) == 1 else requested
+    return Known(source, {name: 1}, provider.uuid) if name else Unknown(_unnamed(source), _SHARES)
+
+
+def _unnamed(source: str) -> str:
+    return f"{source} does not name the resource class of its devices"
 
 
 def _resource_class(request: PciRequest) -> str | None:
@@ -71,14 +85,12 @@ def _resource_class(request: PciRequest) -> str | None:
     return None
 
 
-def _providers_by_address(host: HostProviders) -> dict[str, str]:
-    names = {row.uuid: row.name for row in host.tree}
-    prefix = f"{names.get(host.root, '')}_"
-    return {
-        row.name.removeprefix(prefix).upper(): row.uuid
-        for row in host.tree
-        if row.uuid != host.root and row.name.startswith(prefix)
-    }
+def _providers_by_address(host: HostProviders) -> dict[str, Provider]:
+    root = next((row for row in host.tree if row.uuid == host.root), None)
+    if root is None:
+        return {}
+    found = ((pci_address(row, root), row) for row in host.tree)
+    return {address: row for address, row in found if address}
 
 
 def _address(device: PciDevice) -> str:

@@ -5,6 +5,13 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from trueup.reconcile.expected.devices import device_parts
+from trueup.reconcile.expected.doubts import (
+    REFUSED_REBUILD,
+    ROOT_DISK,
+    may_be_of_refused_rebuild,
+    may_have_dedicated,
+    root_is_volume,
+)
 from trueup.reconcile.expected.groups import Group, flavor_groups
 from trueup.reconcile.expected.host_providers import HostProviders, host_providers_of, parts_of
 from trueup.reconcile.expected.parts import (
@@ -57,6 +64,15 @@ def expected_on(root: str, instance: Instance, facts: Facts) -> ExpectedAllocati
     return _on(root, instance.uuid, instance.flavor, instance, facts)
 
 
+def expected_before_resize(
+    root: str, instance: Instance, facts: Facts
+) -> ExpectedAllocation | None:
+    """The same by the flavor that it had before a resize; None if Nova does not note it."""
+    if instance.old_flavor is None:
+        return None
+    return _on(root, instance.uuid, instance.old_flavor, instance, facts)
+
+
 def _claims(migration: Migration, instance: Instance) -> tuple[FlavorClaim, FlavorClaim]:
     """The claims of an instance and of its migration.
 
@@ -106,22 +122,36 @@ def _on(
         own, other = "its flavor could not be read", "its flavor before the resize is not known"
         parts: list[ExpectedPart] = [Unknown(own if consumer == instance.uuid else other)]
     else:
-        parts = _flavor_parts(flavor, instance, host, facts)
+        parts = _flavor_parts(consumer, flavor, instance, host, facts)
     parts += device_parts(instance, host, facts)
     parts += _port_parts(consumer, instance, host, facts)
     return ExpectedAllocation(consumer, tuple(parts))
 
 
 def _flavor_parts(
-    flavor: Flavor, instance: Instance, host: HostProviders, facts: Facts
+    consumer: str, flavor: Flavor, instance: Instance, host: HostProviders, facts: Facts
 ) -> list[ExpectedPart]:
     image = instance.image_properties
-    if image is None and (host.having("PCPU") or host.having("MEM_ENCRYPTION_CONTEXT")):
+    doubtful = not host.pinning and may_have_dedicated(consumer, flavor, instance, facts)
+    pinning = host.pinning or doubtful
+    encrypts = bool(host.having("MEM_ENCRYPTION_CONTEXT"))
+    if image is None and (doubtful or host.having("PCPU") or encrypts):
         return [Unknown("its image properties could not be read")]
-    groups = _groups(flavor, image or {}, instance.volume_backed, host.pinning, facts)
+    held = facts.consumers.get(consumer, {})
+    by_volume = instance.volume_backed
+    if by_volume is None:
+        by_volume = root_is_volume(
+            held, *(_groups(flavor, image or {}, one, pinning, facts) for one in (True, False))
+        )
+    # What it holds in any case, if the root disk is in doubt.
+    groups = _groups(flavor, image or {}, by_volume is not False, pinning, facts)
     if isinstance(groups, Unknown):
         return [groups]
     parts = parts_of(groups, host, "flavor")
+    if by_volume is None:
+        parts.append(ROOT_DISK)
+    if may_be_of_refused_rebuild(held, flavor, image or {}, instance, encrypts):
+        parts.append(REFUSED_REBUILD)
     if profile := flavor.extra_specs.get("accel:device_profile"):
         parts.append(NotOurs(f"device profile {profile}", {}, "Cyborg"))
     return parts
@@ -155,6 +185,9 @@ def _port_parts(
         return
     settled = instance.uuid not in facts.moving
     for port in ports_of(instance, facts):
+        if port.device_profile:
+            yield NotOurs(f"port {port.id}: device profile {port.device_profile}", {}, "Cyborg")
+            continue
         if settled and not port.bound_on(instance.host):
             unbound = f"port {port.id} is not bound on {instance.host}"
             yield Unknown(unbound, frozenset({Share.PORTS}))
