@@ -35,6 +35,21 @@ def test_a_ledger_that_cannot_be_copied_is_said(small, plan_file):
     assert "refuses allocations " in ran.err
 
 
+def test_a_class_without_an_inventory_cannot_be_given_back(small, nova_conf, tmp_path):
+    """It is said with the plan, before anything is written."""
+    consumer, path = small.consumer("orphaned-allocation"), tmp_path / "plan.json"
+    small.sql("placement", "DELETE FROM inventories WHERE resource_class_id = 2")
+    planned = trueup("plan", "--interval", 0.01, "--out", path)
+    number = 1 + [step.consumers for step in load(path).steps].index((consumer,))
+    [words] = [row for row in planned.err.splitlines() if row.startswith(f"Step {number} cannot ")]
+    assert f"{consumer} holds DISK_GB=" in words
+    assert words.endswith("which has no inventory of it, and Placement takes no such amount.")
+    assert trueup("apply", path).code in (0, 4)
+    undone = trueup("undo", load(path).id, "-f", "json")
+    [refused] = [row for row in undone.json() if row["Subject"] == consumer]
+    assert refused["Result"] == "refused"
+
+
 @pytest.mark.parametrize("amount", [0, -3])
 def test_a_ledger_with_an_amount_below_one_is_rehearsed_as_it_is(
     small, nova_conf, tmp_path, amount

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.runbooks.emptying import DeadHost, child, dead_host, providers
+from tests.cli.runbooks.emptying import DEVICE_TRAITS, DeadHost, child, dead_host, providers
 from tests.cli.runbooks.merging import NEW_NAME, renamed
 from tests.cli.runbooks.rekeying import HOST, NEW, held_on, with_another_uuid
 from tests.cli.running import Ran, trueup
@@ -111,7 +111,7 @@ def retired(site: Small, host: DeadHost, held: dict) -> None:
 @BOTH
 def test_a_retirement_that_was_killed_is_completed_once(site, rounds, record_property):
     host = dead_host(site)
-    child(site, host.provider, f"{host.node}_0000:81:00.0", "OWNER_NOVA")
+    child(site, host.provider, f"{host.node}_0000:81:00.0", *DEVICE_TRAITS)
     held = site.holding(host.evacuated)["allocations"]
     going = rounds(["retire", host.name, "--interval", "0.01", "--apply"])
     killed = 0
@@ -129,7 +129,7 @@ def test_a_retirement_that_was_killed_is_completed_once(site, rounds, record_pro
 @BOTH
 def test_a_retirement_that_was_killed_before_the_service_was_deleted_is_undone(site, rounds):
     host = dead_host(site)
-    child(site, host.provider, f"{host.node}_0000:81:00.0", "OWNER_NOVA")
+    child(site, host.provider, f"{host.node}_0000:81:00.0", *DEVICE_TRAITS)
     before = site.ledger()
     going = rounds(["retire", host.name, "--interval", "0.01", "--apply"])
     undone = 0

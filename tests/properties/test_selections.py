@@ -16,6 +16,7 @@ from trueup.reconcile.facts import Facts, Instance
 from trueup.reconcile.options import AuditOptions
 from trueup.reconcile.sources.cloud import Cloud
 from trueup.reconcile.sources.errors import Unreachable
+from trueup.reconcile.sources.notes import NOTHING_NOTED, Noted
 from trueup.reconcile.sources.nova.contract import (
     CellContents,
     InstanceFilter,
@@ -97,6 +98,9 @@ class DraftedPlacement:
 
     def lookup(self, *_: object) -> LedgerLookup:
         return LoadedLedger(Ledger(self.facts.providers, self.facts.consumers, "API"))
+
+    def noted(self) -> Noted:
+        return NOTHING_NOTED
 
 
 def names(*those: str) -> st.SearchStrategy[frozenset[str]]:

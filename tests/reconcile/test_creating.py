@@ -15,6 +15,8 @@ from tests.reconcile.small import Small
 from trueup.reconcile.apply import apply
 from trueup.reconcile.plan import Plan
 from trueup.reconcile.sources.errors import AccessDenied, Unreachable
+from trueup.reconcile.sources.nova.contract import NovaCell
+from trueup.reconcile.sources.nova.databases import NovaDatabases
 from trueup.reconcile.sources.placement.client import Placement
 from trueup.reconcile.undo import inverse
 
@@ -89,6 +91,33 @@ def test_invariant_7_an_instance_that_moved_is_refused_and_the_others_are_writte
     assert {one.result for one in outcomes.values()} == {"done"}
     assert writes == ["POST /allocations"], "nothing is written for the one that moved"
     assert small.cloud.placement.holding(moved).allocations is None
+
+
+def test_invariant_7_a_host_with_another_compute_node_is_refused_and_the_others_are_written(small):
+    """It was made again since the plan: the provider that would be written is no longer its own."""
+    plan = lost(small)
+    state = plan.steps[1].guards[0]
+    another = "61111111-2222-4333-8444-555555555555"
+    for cell in ("nova_cell1", "nova_cell2"):
+        small.sql(cell, "UPDATE compute_nodes SET uuid = ? WHERE host = ?", another, state.host)
+    refused = {step.consumers[0] for step in plan.steps if step.guards[0].host == state.host}
+    outcomes = small.apply(plan)
+    assert 0 < len(refused) < len(outcomes)
+    for consumer, outcome in outcomes.items():
+        assert ("is gone" in outcome.reason) is (consumer in refused)
+        assert outcome.result == ("refused" if consumer in refused else "done")
+
+
+def test_a_compute_node_is_read_once_for_all_steps(small, monkeypatch):
+    plan, asked, read = lost(small), [], NovaDatabases.compute_nodes
+
+    def noted(nova: NovaDatabases, cell: NovaCell, uuid: str, name: str = "") -> Any:
+        asked.append(uuid)
+        return read(nova, cell, uuid, name)
+
+    monkeypatch.setattr(NovaDatabases, "compute_nodes", noted)
+    assert {one.result for one in small.apply(plan).values()} == {"done"}
+    assert len(asked) == len(set(asked)) < len(plan.steps)
 
 
 def test_a_consumer_that_somebody_else_filled_meanwhile_keeps_what_it_holds(on_both):

@@ -77,6 +77,18 @@ def test_a_service_that_came_back_is_named(small, seconds_ago, forced_down, up):
     assert reasons(ServiceDown(cell_of(small), "another"), small.cloud) == []
 
 
+@pytest.mark.parametrize("gone", ["DELETE FROM services", "UPDATE services SET deleted = id"])
+def test_a_compute_node_without_a_service_is_not_known_to_be_down(small, gone):
+    cell, host = f"nova_{small.planted[WRONG].cell}", host_of(small)
+    guard = ServiceDown(cell_of(small), host.upper())
+    small.sql(cell, gone)
+    assert reasons(guard, small.cloud) == [
+        f"{host.upper()} has a compute node and no compute service: it may be up"
+    ]
+    small.sql(cell, "UPDATE compute_nodes SET deleted = id")
+    assert reasons(guard, small.cloud) == []
+
+
 def test_a_cell_whose_services_do_not_report_is_no_fresh_evidence(small):
     guard = CellFresh(cell_of(small), 60)
     reported(small, 1)
@@ -224,6 +236,16 @@ def test_a_compute_node_or_service_that_came_back_is_named(small):
     small.sql(f"nova_{where}", "UPDATE compute_nodes SET deleted = id WHERE uuid = ?", uuid)
     small.sql(f"nova_{where}", "UPDATE services SET deleted = id WHERE host = ?", host)
     assert reasons(guard, small.cloud) == []
+
+
+def test_a_namesake_matters_only_where_a_name_is_given(small):
+    """A host that was made again has a new compute node, and may have kept its name."""
+    (uuid, name), cell = a_node(small), cell_of(small)
+    former = MIGRATION
+    assert reasons(NodeGone(former, "", cell, ""), small.cloud) == []
+    assert len(reasons(NodeGone(former, name, cell, ""), small.cloud)) == 1
+    again = f"{small.planted[WRONG].cell} has the compute node {uuid} again"
+    assert reasons(NodeGone(uuid, "", cell, ""), small.cloud) == [again]
 
 
 def test_the_guard_of_one_node_does_not_read_all_hosts_of_a_cell(small, monkeypatch):

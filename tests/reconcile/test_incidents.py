@@ -12,7 +12,7 @@ from tests.cli.running import trueup
 from tests.clouds import damage
 from tests.clouds.cloud import RecordedCloud
 from tests.clouds.neutron import recorded_neutron
-from tests.reconcile.test_recorded_clouds import DB1, audit, plan
+from tests.reconcile.test_recorded_clouds import DB1, WEB1, audit, plan
 
 # The provider of the bandwidth of devstack1.
 NIC = "f94dacca-2dc0-42d5-933e-63d17c2f75cb"
@@ -103,3 +103,68 @@ def test_an_owner_and_amounts_that_are_both_wrong_are_both_told(
     assert len(plan(cloud, path).json()) == 1
     assert trueup("apply", *conf, path).code == 0
     assert found(cloud) == (set(), 0)
+
+
+def test_a_consumer_that_placement_cannot_show_does_not_stop_a_plan_for_others(
+    recorded_cloud, tmp_path
+):
+    """A row without timestamps, made by hand: upstream answers HTTP 500 for its consumer."""
+    cloud = recorded_cloud("healthy", "upstream")
+    planted(
+        cloud,
+        "INSERT INTO allocations (resource_provider_id, consumer_id, resource_class_id, used) "
+        f"VALUES (({DEVSTACK2}), '{WEB1}', 0, 2)",
+        f"DELETE FROM allocations WHERE consumer_id = '{DB1}'",
+        f"DELETE FROM consumers WHERE uuid = '{DB1}'",
+    )
+    ran = plan(cloud, tmp_path / "plan.json", "--placement-database", cloud.placement_database_url)
+    assert [row["Subject"] for row in ran.json()] == [DB1]
+    assert f"No step for doubled-allocation:{WEB1}" in ran.err
+    assert "Placement answers HTTP 500 for it" in ran.err
+
+
+UNDATED = {
+    "allocations": "INSERT INTO allocations (resource_provider_id, consumer_id, resource_class_id,"
+    f" used) VALUES (({DEVSTACK2}), '{WEB1}', 0, 2)",
+    "inventories": "UPDATE inventories SET created_at = NULL, updated_at = NULL"
+    f" WHERE resource_provider_id = ({DEVSTACK2}) AND resource_class_id = 0",
+    "providers": "INSERT INTO resource_providers (uuid, name, generation)"
+    " VALUES ('99999999-0000-4000-8000-000000000000', 'by hand', 0)",
+}
+
+
+@pytest.mark.parametrize("options", [(), ("--host", "devstack2")])
+@pytest.mark.parametrize("rows", UNDATED)
+def test_rows_without_timestamps_are_read_over_the_api_of_upstream(recorded_cloud, rows, options):
+    """Upstream's service answers HTTP 500, for it compares them with those of others."""
+    cloud = recorded_cloud("healthy", "upstream")
+    planted(
+        cloud,
+        UNDATED[rows],
+        "UPDATE resource_providers SET root_provider_id = id WHERE root_provider_id IS NULL",
+    )
+    ran = audit(cloud, *options)
+    subjects = [row["Subject"] for row in ran.json() if row["Verdict"] == "finding"]
+    assert subjects == ([WEB1] if rows == "allocations" else [])
+    assert ran.code == (3 if subjects else 0)
+    assert "timestamps: HTTP 500" in ran.err
+
+
+@pytest.mark.parametrize("options", [(), ("--host", "devstack2")])
+@pytest.mark.parametrize("table", ["allocations", "inventories"])
+def test_what_upstream_cannot_show_is_not_taken_for_deleted(recorded_cloud, table, options):
+    """For a row whose resource class does not exist, its service answers 404."""
+    cloud = recorded_cloud("healthy", "upstream")
+    planted(
+        cloud,
+        f"UPDATE {table} SET resource_class_id = 9999"
+        f" WHERE resource_provider_id = ({DEVSTACK2}) AND resource_class_id = 0",
+    )
+    ran = audit(cloud, *options)
+    assert (ran.code, ran.out) == (5, "")
+    assert "HTTP 404 for /resource_providers/" in ran.err
+    assert "--placement-database" in ran.err
+    read = audit(cloud, "--placement-database", cloud.placement_database_url, *options)
+    found_there = [row["Defect"] for row in read.json() if row["Verdict"] == "finding"]
+    assert "dangling-rows" in found_there or options
+    assert "missing-provider" not in found_there

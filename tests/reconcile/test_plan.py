@@ -82,6 +82,16 @@ def test_a_consumer_whose_holding_was_not_read_gets_no_step():
     assert set(reasons(plan).values()) == {"what it holds was not read again"}
 
 
+def test_a_consumer_that_cannot_be_read_concerns_no_other():
+    facts, old = facts_of(BROKEN), uuid_of("old")
+    rest = {one: row for one, row in facts.holdings.items() if one != old}
+    plan = make_plan(confirmed_by(facts), rest, unread={old: "Placement answers HTTP 500 for it"})
+    assert len(plan.steps) == len(plan.findings) == 2
+    assert reasons(plan) == {
+        old: f"what {old} holds could not be read again: Placement answers HTTP 500 for it"
+    }
+
+
 def test_remedies_that_conflict_are_refused_by_name():
     """Two defects that speak of one consumer: the step of the first is kept."""
     facts = facts_of(BROKEN)

@@ -51,10 +51,9 @@ def audit(cloud: RecordedCloud, *options: str) -> Ran:
     return trueup("audit", "--nova-conf", cloud.nova_conf, *ROWS, *options)
 
 
-def plan(cloud: RecordedCloud, path: Path) -> Ran:
-    return trueup(
-        "plan", "--nova-conf", cloud.nova_conf, "--interval", "0.01", "--out", path, "-f", "json"
-    )
+def plan(cloud: RecordedCloud, path: Path, *options: str) -> Ran:
+    rows = ("--interval", "0.01", "--out", path, "-f", "json")
+    return trueup("plan", "--nova-conf", cloud.nova_conf, *rows, *options)
 
 
 @BOTH

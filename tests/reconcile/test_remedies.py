@@ -8,6 +8,7 @@ import pytest
 from tests.reconcile.observing import plan_of
 from tests.reconcile.planning import facts_of, planned
 from tests.scenarios.drafting import uuid_of
+from trueup.reconcile.place_guards import NodeIs
 from trueup.reconcile.steps import CellFresh, DomainIs, Guard, MigrationState, ServiceDown
 
 HOSTS = """
@@ -22,6 +23,7 @@ holds web h1 VCPU=2 MEMORY_MB=256
 holds web h2 VCPU=2 MEMORY_MB=256
 """
 CELL, FRESH = uuid_of("cell1"), CellFresh(uuid_of("cell1"), 60)
+HERE = NodeIs(CELL, "h2", uuid_of("h2"))
 STILL_DONE = MigrationState(CELL, uuid_of("web"), uuid_of("evacuation-of-web"), "done")
 
 
@@ -32,17 +34,25 @@ def guards_of(text: str) -> tuple[Guard, ...]:
 
 
 def test_its_cell_has_to_stay_fresh():
-    assert guards_of("  server web on h1 VCPU=2 MEMORY_MB=256\n") == (FRESH,)
+    assert FRESH in guards_of("  server web on h1 VCPU=2 MEMORY_MB=256\n")
+
+
+def test_its_host_has_to_have_the_compute_node_whose_provider_is_written():
+    missing = guards_of("  server web on h1 VCPU=2 MEMORY_MB=256\n")
+    assert missing == (FRESH, NodeIs(CELL, "h1", uuid_of("h1")))
+    deleted = "  server web on h1 deleted=3600\nholds web h1 VCPU=2 MEMORY_MB=256\n"
+    assert not any(isinstance(one, NodeIs) for one in guards_of(deleted)), "nothing is left"
 
 
 def test_the_host_that_it_was_evacuated_from_has_to_stay_down():
-    assert guards_of(EVACUATED) == (FRESH, ServiceDown(CELL, "h1"), STILL_DONE)
+    assert guards_of(EVACUATED) == (FRESH, HERE, ServiceDown(CELL, "h1"), STILL_DONE)
 
 
 def test_a_hypervisor_that_was_asked_has_to_say_the_same_again():
     asked = f"{EVACUATED}guest web on h1 shut off\nguest web on h2 running\n"
     assert guards_of(asked) == (
         FRESH,
+        HERE,
         ServiceDown(CELL, "h1"),
         DomainIs("h1", uuid_of("web"), "shut off"),
         STILL_DONE,
@@ -79,6 +89,7 @@ def test_a_migration_whose_claim_is_released_has_to_keep_its_status():
     )
     assert guards == (
         FRESH,
+        NodeIs(CELL, "h1", uuid_of("h1")),
         MigrationState(CELL, uuid_of("web"), uuid_of("resize-of-web"), "error"),
     )
 
@@ -89,4 +100,5 @@ def test_an_allocation_is_moved_only_while_the_guest_is_not_where_it_was():
         "holds web h2 VCPU=2 MEMORY_MB=256\n"
         "guest web on h1 running\n"
     )
-    assert guards == (FRESH, DomainIs("h2", uuid_of("web"), None))
+    here = NodeIs(CELL, "h1", uuid_of("h1"))
+    assert guards == (FRESH, here, DomainIs("h2", uuid_of("web"), None))

@@ -6,10 +6,12 @@ from dataclasses import replace
 from tests.reconcile.observing import plan_of
 from tests.reconcile.planning import facts_of, planned
 from tests.scenarios.drafting import uuid_of
+from trueup.reconcile.place_guards import NodeIs
 from trueup.reconcile.steps import CellFresh, DomainIs, Guard, MigrationState
 
 CELL = uuid_of("cell1")
 FRESH = CellFresh(CELL, 60)
+NODE = NodeIs(CELL, "h1", uuid_of("h1"))
 WEB = """
 cell1
   host h1 VCPU=8 MEMORY_MB=8192
@@ -29,9 +31,10 @@ def guards_of(text: str) -> tuple[Guard, ...]:
 def test_a_host_is_released_only_while_its_hypervisor_does_not_run_the_guest():
     assert guards_of(f"{TWICE}guest web on h1 running\n") == (
         FRESH,
+        NODE,
         DomainIs("h2", uuid_of("web"), None),
     )
-    assert guards_of(TWICE) == (FRESH,)
+    assert guards_of(TWICE) == (FRESH, NODE)
 
 
 def test_a_claim_of_another_owner_is_written_as_it_is_with_its_type():
@@ -45,7 +48,7 @@ def test_a_claim_of_another_owner_is_written_as_it_is_with_its_type():
         [after] = change.after.by_consumer.values()
         assert after == replace(typed.allocations, user="a-user")
         assert change.version == {uuid_of("web"): 1}
-        assert step.guards[1:] == (FRESH,)
+        assert step.guards[1:] == (FRESH, NODE)
 
 
 def test_an_owner_that_somebody_else_has_corrected_meanwhile_is_no_step():
@@ -63,4 +66,4 @@ def test_an_owner_that_somebody_else_has_corrected_meanwhile_is_no_step():
 def test_a_move_that_explains_what_is_held_has_to_keep_its_status():
     move = "  live-migration of web from h1 to h2 failed\n"
     status = MigrationState(CELL, uuid_of("web"), uuid_of("live-migration-of-web"), "failed")
-    assert guards_of(move + TWICE) == (FRESH, status)
+    assert guards_of(move + TWICE) == (FRESH, NODE, status)

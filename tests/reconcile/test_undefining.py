@@ -11,7 +11,12 @@ from trueup.reconcile.domain_definition import DomainIs
 from trueup.reconcile.facts import DomainRecord, Facts
 from trueup.reconcile.findings import Declined, Finding, Severity, Subject
 from trueup.reconcile.steps import InstanceState
-from trueup.reconcile.undefining import after_undefining, undefined_by, undefining_steps
+from trueup.reconcile.undefining import (
+    after_undefining,
+    left_to_nova,
+    undefined_by,
+    undefining_steps,
+)
 
 GHOST = """
 cell1
@@ -59,6 +64,30 @@ def test_whatever_would_be_lost_is_a_reason_to_decline(facts, reason):
     declined = steps_for(facts)
     assert isinstance(declined, Declined)
     assert declined.reason.startswith(reason)
+
+
+@pytest.mark.parametrize(
+    ("word", "guest", "whose"),
+    [
+        ("", "guest old on h1 shut off", "nova-compute's"),
+        ("archived", "guest old on h1 shut off", "the plan's"),
+        ("by-hand", "guest old on h1 shut off", "the plan's"),
+        ("", "guest old on h1 shut off foreign", "the plan's"),
+        ("", "hypervisor h1", "the plan's"),
+    ],
+)
+def test_nova_compute_cleans_up_after_the_rows_that_it_sees(word, guest, whose):
+    text = GHOST.format(state="shut off", deleted=f"3600 {word}")
+    facts = facts_of(text.replace("guest old on h1 shut off", guest))
+    reason = left_to_nova(facts.deleted[OLD], facts)
+    assert bool(reason) is (whose == "nova-compute's")
+
+
+@pytest.mark.parametrize("host", ["h1", "H1"])
+def test_where_nova_compute_is_up_it_has_had_its_chance(host):
+    text = GHOST.format(state="shut off", deleted="3600").replace("h1", host)
+    facts = facts_of(text.replace(f"host {host} VCPU=8", f"host {host} up VCPU=8"))
+    assert left_to_nova(facts.deleted[OLD], facts) == ""
 
 
 def test_only_what_is_named_and_there_is_lost():

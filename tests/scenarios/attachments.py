@@ -5,6 +5,7 @@ neutron                                         Neutron was asked; or `neutron s
 port p1 of web NET_BW=100 type=direct           a port that requests this of one provider
 port p2 of web NET_BW=100 traits=A,B host=h2    with traits, and bound on another host
 port p3 of web NET_BW=100 named=nic older       its profile names a provider, in the older format
+port p4 of web device-profile=smart-nic         Cyborg allocates its device
 port p4 of web NET_BW=100 vif=binding_failed    or `unrevised`: Neutron gives no revision number
 assigned 0000:81:00.1 on h1 for web port=p1 interface=ens1
 assigned 0000:82:00.0 on h1 for web class=CUSTOM_GPU provider=gpu
@@ -62,6 +63,7 @@ class Attachments:
                 allocation={group: named} if named else None,
                 profile={"allocation": allocation} if allocation else {},
                 revision=None if "unrevised" in said else 7,
+                device_profile=said.get("device-profile", ""),
             )
         )
         self.status = self.status or SourceStatus(NEUTRON, True, 1)

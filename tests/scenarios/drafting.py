@@ -201,23 +201,21 @@ class Draft:
         status: str,
         source: str,
         target: str | None = None,
-        row_in: str = "",
+        **fields: object,
     ) -> None:
-        """`row_in`: the cell whose row it is, if that is not the cell of its instance."""
+        """`fields`: what its row has that does not follow from its instance and these names."""
         instance = next(row for row in self.instances if row.uuid == uuid_of(name))
         if status == "finished":
             target = target or instance.host
         self.migrations.append(
             Migration(
                 uuid=self.consumer(f"{kind}-of-{name}"),
-                cell=uuid_of(row_in) if row_in else instance.cell,
                 instance=uuid_of(name),
                 kind=kind,
                 status=status,
-                source_host=source,
-                source_node=source,
                 target_host=target,
                 target_node=target,
+                **({"cell": instance.cell, "source_host": source, "source_node": source} | fields),
             )
         )
 

@@ -8,13 +8,17 @@ cell1
   host h4 seen=5 VCPU=8                         forced down, and reported so many seconds ago
   server web on h1 VCPU=2 MEMORY_MB=256         an instance and its flavor's plain amounts
   server vol on h1 volume swap=512 VCPU=2 …     its root disk is a volume; a swap disk, in MiB
+  server api on h1 volume=unknown VCPU=2 …      whether it is one is not shown
   server rt on h1 numa-pinned VCPU=2 …          its NUMA topology pins two processors
+  server rt on h1 numa-unreadable VCPU=2 …      its NUMA topology cannot be read
   server web on h1 old-VCPU=1 VCPU=2 …          its flavor before a resize, which had fewer
   server sap on h1 pinned VCPU=2 MEMORY_MB=256  its image asks for dedicated processors
   server old on h1 deleted=3600 VCPU=...        deleted so many seconds ago; or `deleted=unknown`
+  server old on h1 deleted=3600 by-hand         its `deleted` is not its id; or `archived`
   evacuation of web from h1 done                and other kinds of migrations
   resize of web from h1 to h2 finished
   resize of web from h1 to h2 row-in=cell2 finished   its row is in another cell than its instance
+  evacuation of web from h1 node=none done      Nova does not say from which node; or `from none`
   forget-service h1                             its nova-compute has no row in services
 cell2 silent                                    did not answer
 cell3 last-report=1200                          its newest service report is so old
@@ -41,6 +45,7 @@ host node1 hypervisor=ironic reserved=1         a bare metal node; so much is re
 host node1 compute=c1 hypervisor=ironic         it is one of the nodes of the nova-compute on c1
 device h1 0000:81:00.0                          a PCI device
 ledger-fault tree h1 its root is not known      what is wrong in Placement's own rows
+ledger-fault consumerless h1 VCPU=2 holder=web … whose rows they are, which only a database shows
 wrote h1 after=1200                             Placement wrote an allocation of it so many seconds
                                                 after what our clock says
 disabled cell1
@@ -60,6 +65,7 @@ from typing import Any
 from tests.reconcile.observing import confirmed_by, held_by
 from tests.scenarios.drafting import NOW, Draft, flavor
 from tests.scenarios.names import uuid_of
+from tests.scenarios.words import amounts_in, details_in
 from trueup.reconcile.facts import (
     Allocations,
     DomainRecord,
@@ -89,7 +95,7 @@ def read_cloud(text: str) -> Draft:
             continue
         if not line.startswith(" ") and words[0].startswith("cell"):
             cell = words[0]
-            reported = dict(_details(words)).get("last-report", "0")
+            reported = dict(details_in(words)).get("last-report", "0")
             silent = "it is down" if "silent" in words else ""
             draft.cell(cell, silent, last_report=int(reported))
         else:
@@ -181,22 +187,10 @@ def _bindings(step: Step) -> Iterator[str]:
             yield f"port {change.target.port}: " + " -> ".join(words).replace("'", "")
 
 
-def _amounts(words: list[str]) -> dict[str, int]:
-    pairs = (word.split("=") for word in words if "=" in word and word.split("=")[0].isupper())
-    return {name: int(amount) for name, amount in pairs}
-
-
-def _details(words: list[str]) -> Iterator[tuple[str, str]]:
-    for word in words:
-        name, _, value = word.partition("=")
-        if not name.isupper():
-            yield name, value
-
-
 def _host(draft: Draft, cell: str, words: list[str]) -> None:
-    details = dict(_details(words[1:]))
+    details = dict(details_in(words[1:]))
     if "without-provider" not in details:
-        draft.provider(words[0], _amounts(words), **_marks(details))
+        draft.provider(words[0], amounts_in(words), **_marks(details))
         draft.reserve(words[0], int(details.get("reserved", "0")))
     other = details.get("uuid")
     seen = int(details["seen"]) if "seen" in details else None
@@ -218,7 +212,7 @@ def _marks(details: Mapping[str, str]) -> dict[str, object]:
 
 
 def _server(draft: Draft, cell: str, words: list[str]) -> None:
-    amounts, details = _amounts(words), dict(_details(words[1:]))
+    amounts, details = amounts_in(words), dict(details_in(words[1:]))
     host = words[2] if "on" in details else None
     fields: dict[str, Any] = {
         _SERVER_WORDS[name]: value for name, value in details.items() if name in _SERVER_WORDS
@@ -233,14 +227,17 @@ def _server(draft: Draft, cell: str, words: list[str]) -> None:
     if "numa-pinned" in details:
         pinned = NumaCell(0, (), (0, 1), fields["flavor"].memory_mb)
         fields["numa_topology"] = NumaTopology((pinned,))
+    if "numa-unreadable" in details:
+        fields["numa_topology"] = NumaTopology(None)
     if "volume" in details:
-        fields["volume_backed"] = True
+        fields["volume_backed"] = None if details["volume"] == "unknown" else True
     if "pinned" in details:
         fields["image_properties"] = {"hw_cpu_policy": "dedicated"}
     if "deleted" in details:
         fields |= {"deleted": True, "vm_state": "deleted"}
         if details["deleted"] != "unknown":
             fields["deleted_at"] = NOW - timedelta(seconds=int(details["deleted"]))
+        fields |= {"deleted_by_hand": "by-hand" in details, "archived": "archived" in details}
     draft.server(words[0], cell, host, hidden="hidden" in details, **fields)
 
 
@@ -248,33 +245,46 @@ def _migration(kind: str):
     def add(draft: Draft, cell: str, words: list[str]) -> None:
         name, source, status = words[1], words[3], words[-1]
         target = words[5] if "to" in words else None
-        draft.move(name, kind, status, source, target, dict(_details(words)).get("row-in", ""))
+        fields = _odd_fields(source, dict(details_in(words)))
+        draft.move(name, kind, status, source, target, **fields)
 
     return add
 
 
+def _odd_fields(source: str, details: Mapping[str, str]) -> dict[str, str | None]:
+    """What the row of a migration has that rows of its instance and its source do not have."""
+    fields: dict[str, str | None] = {}
+    if "row-in" in details:
+        fields["cell"] = uuid_of(details["row-in"])
+    if source == "none":
+        fields["source_host"] = None
+    if "none" in (source, details.get("node")):
+        fields["source_node"] = None
+    return fields
+
+
 def _provider(draft: Draft, cell: str, words: list[str]) -> None:
-    parent, details = words[2] if "of" in words else "", dict(_details(words))
+    parent, details = words[2] if "of" in words else "", dict(details_in(words))
     root = details.get("root", "")
-    draft.provider(words[0], _amounts(words), parent, "sharing" in words, root, **_marks(details))
-    draft.reserve(words[0], int(dict(_details(words)).get("reserved", "0")))
+    draft.provider(words[0], amounts_in(words), parent, "sharing" in words, root, **_marks(details))
+    draft.reserve(words[0], int(dict(details_in(words)).get("reserved", "0")))
 
 
 def _holds(draft: Draft, cell: str, words: list[str]) -> None:
-    draft.holds(words[0], words[1], _amounts(words))
+    draft.holds(words[0], words[1], amounts_in(words))
 
 
 def _owned(draft: Draft, cell: str, words: list[str]) -> None:
-    draft.owned(words[0], dict(_details(words[1:])))
+    draft.owned(words[0], dict(details_in(words[1:])))
 
 
 def _build(draft: Draft, cell: str, words: list[str]) -> None:
-    age = dict(_details(words)).get("age")
+    age = dict(details_in(words)).get("age")
     draft.builds[uuid_of(words[0])] = NOW - timedelta(seconds=int(age)) if age else None
 
 
 def _wrote(draft: Draft, cell: str, words: list[str]) -> None:
-    draft.wrote(words[0], int(dict(_details(words))["after"]))
+    draft.wrote(words[0], int(dict(details_in(words))["after"]))
 
 
 def _forget(draft: Draft, cell: str, words: list[str]) -> None:
@@ -307,11 +317,13 @@ def _device(draft: Draft, cell: str, words: list[str]) -> None:
 
 def _ledger_fault(draft: Draft, cell: str, words: list[str]) -> None:
     kind, subject, *rest = words
-    amounts = [*_amounts(rest).items()]
+    amounts = [*amounts_in(rest).items()]
     name, amount = amounts[0] if amounts else ("", 0)
     what = " ".join(word for word in rest if "=" not in word)
     uuid = subject if kind == "dangling" else uuid_of(subject)
-    draft.ledger_faults.append(LedgerFault(kind, uuid, what, name, amount))
+    holder = dict(details_in(rest)).get("holder")
+    consumers = (uuid_of(holder),) if holder else ()
+    draft.ledger_faults.append(LedgerFault(kind, uuid, what, name, amount, consumers))
 
 
 def _disabled(draft: Draft, cell: str, words: list[str]) -> None:
@@ -327,7 +339,7 @@ def _map(draft: Draft, cell: str, words: list[str]) -> None:
 
 
 def _guest(draft: Draft, cell: str, words: list[str]) -> None:
-    said = dict(_details(words))
+    said = dict(details_in(words))
     devices = tuple(said["devices"].split(",")) if "devices" in said else ()
     state = " ".join(w for w in words[3:] if "=" not in w and w != "foreign")
     draft.guest(words[0], words[2], state, devices, ours="foreign" not in words)
@@ -338,11 +350,11 @@ def _neutron(draft: Draft, cell: str, words: list[str]) -> None:
 
 
 def _port(draft: Draft, cell: str, words: list[str]) -> None:
-    draft.attached.port(words[0], words[2], _amounts(words), dict(_details(words[3:])))
+    draft.attached.port(words[0], words[2], amounts_in(words), dict(details_in(words[3:])))
 
 
 def _assigned(draft: Draft, cell: str, words: list[str]) -> None:
-    draft.attached.device(words[0], words[2], words[4], dict(_details(words[5:])))
+    draft.attached.device(words[0], words[2], words[4], dict(details_in(words[5:])))
 
 
 def _chosen(draft: Draft, cell: str, words: list[str]) -> None:

@@ -92,7 +92,7 @@ class ApplyCommand(CloudVerb):
         observer = Observer(cloud, default_options(), report)
         interval = timedelta(seconds=arguments.replan)
         planned = plan_again(observer, outcomes, interval, lambda left: wait(left, report))
-        tell_plan(planned.plan)
+        tell_plan(planned)
         if not planned.plan.steps:
             return []
         refuse_too_large(planned.plan, arguments.limit)

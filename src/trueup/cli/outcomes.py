@@ -14,7 +14,7 @@ from trueup.reconcile.findings import counted
 from trueup.reconcile.journal import Journal, StepOutcome
 from trueup.reconcile.pace import Pace
 from trueup.reconcile.plan import Plan
-from trueup.reconcile.runs import INTERVAL_SECONDS, OpenStep, Run
+from trueup.reconcile.runs import INTERVAL_SECONDS, OpenStep, Planned, Run
 from trueup.reconcile.sources.cloud import Cloud
 
 # A plan that is older is refused, or made anew.
@@ -192,13 +192,14 @@ def confirm(arguments: argparse.Namespace, question: str) -> None:
     _ask(arguments, question)
 
 
-def tell_plan(plan: Plan) -> None:
+def tell_plan(planned: Planned) -> None:
     """How many steps there are for how many findings, and what was declined, with the reason."""
+    plan, providers = planned.plan, planned.second.facts.providers
     say(f"{counted(len(plan.steps), 'step')} for {counted(len(plan.findings), 'finding')}.")
     for one in plan.declined:
         say(f"No step for {one.finding.id}: {one.reason}.")
     for number, step in enumerate(plan.steps, 1):
-        if reason := not_restorable(step):
+        if reason := not_restorable(step, providers):
             say(f"Step {number} cannot be taken back: {reason}.")
 
 

@@ -14,7 +14,6 @@ from trueup.reconcile.audit_file import load
 from trueup.reconcile.files import refuse_unwritable
 from trueup.reconcile.findings import counted
 from trueup.reconcile.observation import FirstObservationMissing, refuse_interval
-from trueup.reconcile.plan import Plan
 from trueup.reconcile.plan_file import save
 from trueup.reconcile.report.tables import PLAN_COLUMNS, Columns, Table, plan_table
 from trueup.reconcile.runs import Observer, Planned, plan, plan_of_facts
@@ -57,7 +56,7 @@ class PlanCommand(FactsVerb):
             save(planned.plan, arguments.out)
         _warn_of_short(interval, planned)
         _tell_unconfirmed(planned)
-        _announce(planned.plan, arguments.out)
+        _announce(planned, arguments.out)
         self.exit_code = verdict(planned.second.audit, bool(planned.plan.steps))
         return plan_table(planned.plan, planned.second.facts.provider_names)
 
@@ -107,8 +106,9 @@ def _tell_unconfirmed(planned: Planned) -> None:
         )
 
 
-def _announce(plan: Plan, path: Path | None) -> None:
-    tell_plan(plan)
+def _announce(planned: Planned, path: Path | None) -> None:
+    plan = planned.plan
+    tell_plan(planned)
     if not plan.steps:
         return
     if len(plan.subjects) > plan.limit:

@@ -72,7 +72,8 @@ def _of_place(guard: PlaceGuard, cloud: Cloud) -> Iterator[str]:
 def unbroken(steps: Sequence[Step], cloud: Cloud) -> tuple[Step, ...]:
     """The steps of which every guard holds. Raises Unreachable and AccessDenied.
 
-    PERF: the instances of a cell are read in one query, and the age of a cell once.
+    PERF: the instances of a cell are read in one query; the age of a cell and each compute node,
+    which many steps may have in common, once.
     """
     guards = [guard for step in steps for guard in step.guards]
     instances = [guard for guard in guards if isinstance(guard, InstanceState)]
@@ -80,17 +81,17 @@ def unbroken(steps: Sequence[Step], cloud: Cloud) -> tuple[Step, ...]:
         cell: cloud.nova.instance_states(cell, [one.uuid for one in instances if one.cell == cell])
         for cell in {one.cell for one in instances}
     }
-    fresh = {
-        guard: not any(_cell(guard, cloud))
-        for guard in {one for one in guards if isinstance(one, CellFresh)}
+    shared = {
+        guard: not any(broken(guard, cloud))
+        for guard in {one for one in guards if isinstance(one, CellFresh | NodeIs)}
     }
 
     def holds(guard: Guard) -> bool:
         match guard:
             case InstanceState(cell, uuid):
                 return not any(_differences(guard, states[cell].get(uuid)))
-            case CellFresh():
-                return fresh[guard]
+            case CellFresh() | NodeIs():
+                return shared[guard]
         return not any(broken(guard, cloud))
 
     return tuple(step for step in steps if all(map(holds, step.guards)))
@@ -136,9 +137,18 @@ def _migration(guard: MigrationState, cloud: Cloud) -> Iterator[str]:
 
 
 def _service(guard: ServiceDown, cloud: Cloud) -> Iterator[str]:
-    services = _services(guard.cell, guard.host, cloud)
+    services = [row for row in _services(guard.cell, guard.host, cloud) if not row.deleted]
     if any(row.is_up(now()) for row in services):
         yield f"the nova-compute of {guard.host} was down, it is up"
+    elif not services and _has_node(guard, cloud):
+        # SAFETY: its row may have been deleted by hand, and it may be up.
+        yield f"{guard.host} has a compute node and no compute service: it may be up"
+
+
+def _has_node(guard: ServiceDown, cloud: Cloud) -> bool:
+    cell, host = _cell_of(guard.cell, cloud), guard.host.casefold()
+    nodes = cloud.nova.hosts(cell).compute_nodes if cell else ()
+    return any(not row.deleted and row.host.casefold() == host for row in nodes)
 
 
 def _cell(guard: CellFresh, cloud: Cloud) -> Iterator[str]:
@@ -205,7 +215,7 @@ def _node_gone(guard: NodeGone, cloud: Cloud) -> Iterator[str]:
         nodes = cloud.nova.compute_nodes(cell, guard.node, guard.name)
         living = [row for row in nodes if not row.deleted]
         if any(row.uuid == guard.node or row.node == guard.name for row in living):
-            yield f"{cell.name} has the compute node {guard.name} again"
+            yield f"{cell.name} has the compute node {guard.name or guard.node} again"
         here = bool(guard.host) and cell.uuid == guard.cell
         if here and any(not row.deleted for row in _services(cell.uuid, guard.host, cloud)):
             yield f"{cell.name} has a compute service of {guard.host} again"

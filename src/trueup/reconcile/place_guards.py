@@ -30,7 +30,8 @@ class NodeIs(msgspec.Struct, frozen=True, tag="compute-node"):
 class NodeGone(msgspec.Struct, frozen=True, tag="node-gone"):
     """Guard: no cell has a compute node with this uuid or name, and the host has no service.
 
-    An empty `host`: whether the host has a service does not matter.
+    An empty `host`: whether the host has a service does not matter. An empty `name`: neither does a
+    namesake, as where the host has another compute node now, which may have the same name.
     """
 
     node: str

@@ -28,6 +28,8 @@ _REMEDIES = {defect.NAME: defect.remedy for defect in DEFECTS}
 # The steps for a finding, or why there are none; None: this plan is not about it.
 Remedy = Callable[[Finding, Facts], tuple[Step, ...] | Declined | None]
 
+_NOTHING_UNREAD: Mapping[str, str] = {}
+
 
 def remedy_of_defect(finding: Finding, facts: Facts) -> tuple[Step, ...] | Declined:
     """What the defect of a finding proposes for it."""
@@ -125,11 +127,13 @@ def make_plan(
     holdings: Mapping[str, Holding],
     domain_records: Iterable[DomainRecord] = (),
     remedy_of: Remedy = remedy_of_defect,
+    unread: Mapping[str, str] = _NOTHING_UNREAD,
 ) -> Plan:
     """Ask the remedy of each finding; what it declines is in the plan as well, with the reason.
 
     `holdings` are what `consumers_of` the findings hold, `domain_records` the definitions of the
-    domains that `domains_wanted` names; both are read after the second observation.
+    domains that `domains_wanted` names; both are read after the second observation. `unread` says
+    why what a consumer holds could not be read.
     """
     facts = replace(confirmed.second.facts, holdings=holdings, domain_records=tuple(domain_records))
     planned: dict[str, Finding] = {}
@@ -137,7 +141,7 @@ def make_plan(
     declined: list[NotPlanned] = []
     steps: list[Step] = []
     for finding in confirmed.findings:
-        remedy = _remedied(finding, facts, planned, remedy_of)
+        remedy = _remedied(finding, facts, planned, remedy_of, unread)
         if remedy is None:
             continue
         if isinstance(remedy, Declined):
@@ -168,9 +172,16 @@ def make_plan(
 
 
 def _remedied(
-    finding: Finding, facts: Facts, planned: Mapping[str, Finding], remedy_of: Remedy
+    finding: Finding,
+    facts: Facts,
+    planned: Mapping[str, Finding],
+    remedy_of: Remedy,
+    unread: Mapping[str, str],
 ) -> tuple[Step, ...] | Declined | None:
     consumers = consumers_of([finding])
+    for one in consumers:
+        if one in unread:
+            return Declined(f"what {one} holds could not be read again: {unread[one]}")
     if not facts.holdings.keys() >= set(consumers):
         return Declined("what it holds was not read again")
     steps = remedy_of(finding, facts)

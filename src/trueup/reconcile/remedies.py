@@ -24,10 +24,14 @@ from trueup.reconcile.facts import (
     ComputeNode,
     Facts,
     Instance,
+    LedgerFault,
+    Migration,
     Provider,
+    canonical_uuid,
     grouped,
 )
 from trueup.reconcile.findings import Declined, Finding
+from trueup.reconcile.hosts_of_moves import source_hosts
 from trueup.reconcile.place_guards import NodeIs
 from trueup.reconcile.steps import (
     AllocationsOf,
@@ -52,6 +56,10 @@ _UNGUARDED = Declined(
 )
 
 
+# The defects that report allocations that Placement does not list, by the kind of fault.
+_TOLD_BY = {"consumerless": "consumerless-allocation", "dangling": "dangling-rows"}
+
+
 def guarded_step(
     after: Mapping[str, Allocations | None],
     facts: Facts,
@@ -61,8 +69,9 @@ def guarded_step(
 ) -> tuple[Step, ...] | Declined:
     """The step that leaves these consumers with `after`.
 
-    Its guards are the state of the instance, that its cell is not behind, the status of each
-    migration whose claim is released, and `guards`, which are what else the finding rests on.
+    Its guards are the state of the instance, that its cell is not behind, the compute node of its
+    host if it is left with something, the status of each migration whose claim is released, and
+    `guards`, which are what else the finding rests on.
     Binding profiles of the instance's ports that would be wrong afterwards are written with it;
     where one of them cannot be written, neither is the claim.
     """
@@ -71,15 +80,48 @@ def guarded_step(
         for row in facts.migrations_of.get(instance.uuid, ())
         if row.uuid in after
     )
-    if reason := _not_allowed(after.values(), facts):
+    if reason := _unlisted_rows(after, facts) or _not_allowed(after.values(), facts):
         return Declined(reason)
-    every = (*_settled(instance, facts), *moves, *guards)
+    here = _host_is(after.get(instance.uuid), instance, facts)
+    every = (*_settled(instance, facts), *here, *moves, *guards)
     step = allocations_step(after, facts, (finding.id,), every)
     wrong = _wrong_bindings(after.get(instance.uuid), instance, facts)
     if unguarded(wrong):
         return _UNGUARDED
     bindings = binding_changes(wrong)
     return (step_of((*step.changes, *bindings), every, step.because) if bindings else step,)
+
+
+def _unlisted_rows(after: Mapping[str, Allocations | None], facts: Facts) -> str:
+    """Which of these consumers may have rows that Placement does not list; or "".
+
+    SAFETY: a write for a consumer deletes all its rows, and an undo restores what was listed. Where
+    it is not shown whose such usage is, it may be that of one who holds nothing.
+    """
+    known = facts.once(_unlisted_by_consumer)
+    of_nobody = [row for row in facts.ledger_faults if row.resource_class and not row.consumers]
+    for one, allocations in after.items():
+        if fault := known.get(one):
+            return _in_the_way("are", fault, facts)
+        amounts = allocations.amounts if allocations and one not in facts.consumers else {}
+        for fault in of_nobody:
+            if fault.resource_class in amounts.get(fault.subject, {}):
+                return _in_the_way("may be", fault, facts)
+    return ""
+
+
+def _unlisted_by_consumer(facts: Facts) -> Mapping[str, LedgerFault]:
+    """The faults of allocations that the database shows, by consumer."""
+    return {canonical_uuid(one): row for row in facts.ledger_faults for one in row.consumers}
+
+
+def _in_the_way(verb: str, fault: LedgerFault, facts: Facts) -> str:
+    where = facts.provider_names.get(fault.subject, fault.subject)
+    return (
+        f"Placement has allocations that it does not list ({where}), and that {verb} its own: a "
+        f"step would delete them. Repair them first, as {_TOLD_BY[fault.kind]} says; then audit "
+        "again"
+    )
 
 
 def _not_allowed(after: Iterable[Allocations | None], facts: Facts) -> str:
@@ -125,19 +167,33 @@ def _settled(instance: Instance, facts: Facts) -> tuple[Guard, ...]:
     return (state, *fresh(instance.cell, facts))
 
 
+def _host_is(after: Allocations | None, instance: Instance, facts: Facts) -> Iterator[Guard]:
+    """Guard: its host has the compute node whose provider it is left with resources of."""
+    if after is not None:
+        yield from (NodeIs(one.cell, one.host, one.uuid) for one in _nodes_of(instance, facts))
+
+
+def _nodes_of(instance: Instance, facts: Facts) -> tuple[ComputeNode, ...]:
+    place = (instance.cell, instance.host or "", instance.node or "")
+    return facts.nodes_by_place.get(place, ())
+
+
 def _wrong_bindings(
     after: Allocations | None, instance: Instance, facts: Facts
 ) -> tuple[WrongBinding, ...]:
-    nodes = facts.nodes_by_place.get((instance.cell, instance.host or "", instance.node or ""), ())
+    nodes = _nodes_of(instance, facts)
     if after is None or len(nodes) != 1:
         return ()
     return tuple(wrong_bindings(nodes[0].uuid, instance, after.amounts, facts))
 
 
-def abandoned_host(cell: str, host: str, instance: Instance, facts: Facts) -> Iterator[Guard]:
-    """Guards: the host is still down, and its hypervisor has the guest only as it had it."""
-    yield ServiceDown(cell, host)
-    yield from no_guest(host, instance, facts)
+def abandoned_host(move: Migration, instance: Instance, facts: Facts) -> Iterator[Guard]:
+    """Guards: the source of an evacuation is still down, and its hypervisor has the guest only as
+    it had it.
+    """
+    for host in source_hosts(move, facts):
+        yield ServiceDown(host.cell, host.service.host if host.service else host.name)
+        yield from no_guest(host.name, instance, facts)
 
 
 def no_guest(host: str, instance: Instance, facts: Facts) -> Iterator[Guard]:

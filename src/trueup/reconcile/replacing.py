@@ -4,12 +4,13 @@
 Pure. The verdict and the remedy rest on the same value, `should_hold`.
 """
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections import Counter
+from collections.abc import Container, Iterable, Iterator, Mapping
 from dataclasses import replace
 
-from trueup.reconcile.claims import OnHost, elsewhere, left_by
-from trueup.reconcile.expected import Unknown
-from trueup.reconcile.facts import Facts, Migration
+from trueup.reconcile.claims import OnHost, elsewhere
+from trueup.reconcile.expected import Ambiguous, Known, Share, Unknown, held_of
+from trueup.reconcile.facts import Facts, Migration, outside_trees
 from trueup.reconcile.findings import (
     Declined,
     Evidence,
@@ -22,8 +23,8 @@ from trueup.reconcile.findings import (
     holding,
     instance_evidence,
 )
+from trueup.reconcile.hosts_of_moves import first_that_may_run, left_by
 from trueup.reconcile.remedies import abandoned_host, guarded_step, no_guest
-from trueup.reconcile.residence import source_is_up
 from trueup.reconcile.should_hold import should_hold
 from trueup.reconcile.steps import Guard, MigrationState, Step
 
@@ -61,10 +62,9 @@ def replaced(
     held = facts.holdings[uuid].allocations
     if held is None or isinstance(right, Unknown):
         return Declined("what it should hold is not known")
-    roots = uncleaned_sources(claim, facts)
     every = (
         *guests_on(elsewhere(claim, facts), claim, facts),
-        *sources_down(roots, claim, facts),
+        *sources_down((), claim, facts),
         *guards,
     )
     after = {uuid: replace(held, amounts=right)}
@@ -86,12 +86,18 @@ def with_owner(claim: OnHost, finding: Finding, facts: Facts) -> tuple[Step, ...
 
 def obstacle(claim: OnHost, facts: Facts) -> str:
     """Why it is not known what the instance should hold, or why nothing may be released; or ""."""
+    if _is_spread(claim, facts):
+        # SAFETY: it has one claim, not two, and may have got it when all of it was of one host.
+        return (
+            "together that is what it should hold: a provider may have been moved from the tree of "
+            "its host to the other"
+        )
     right = should_hold(claim, facts)
     if isinstance(right, Unknown):
         return right.reason
-    if source := running_source(uncleaned_sources(claim, facts), claim, facts):
+    if reason := running_source((), claim, facts):
         # SAFETY: it may still run the guest, and its nova-compute writes when it cleans up.
-        return f"it was evacuated from {source}, which is up and has not cleaned up"
+        return reason
     if right == claim.held:
         return "it is not known why it holds resources of another provider"
     known = facts.nodes_by_uuid.keys() | {row.uuid for row in facts.deleted_compute_nodes}
@@ -103,6 +109,19 @@ def obstacle(claim: OnHost, facts: Facts) -> str:
     return facts.coverage.gap
 
 
+def _is_spread(claim: OnHost, facts: Facts) -> bool:
+    """Whether it holds of several hosts, its own among them, just what it should hold of one."""
+    held = held_of(Share.HOST, claim.held)
+    here = outside_trees(held, elsewhere(claim, facts), facts)
+    parts = claim.wanted.of(Share.HOST).parts
+    asked = (part.amounts for part in parts if isinstance(part, Known | Ambiguous))
+    return bool(here) and here != held and _sum(held.values()) == _sum(asked)
+
+
+def _sum(rows: Iterable[Mapping[str, int]]) -> Counter[str]:
+    return sum(map(Counter, rows), Counter[str]())
+
+
 def guests_on(roots: Iterable[str], claim: OnHost, facts: Facts) -> Iterator[Guard]:
     """Guards: the hosts whose resources are released do not run the guest at the write."""
     for root in sorted(roots):
@@ -110,40 +129,41 @@ def guests_on(roots: Iterable[str], claim: OnHost, facts: Facts) -> Iterator[Gua
             yield from no_guest(node.host, claim.instance, facts)
 
 
-def running_source(roots: Iterable[str], claim: OnHost, facts: Facts) -> str:
-    """The name of one of these hosts that is up and may still run the guest; empty: none is.
+def running_source(
+    roots: Container[str], claim: OnHost, facts: Facts, *, others: bool = True
+) -> str:
+    """Why a host that it was evacuated from may still run the guest; empty: none may.
 
-    Those are the hosts that it was evacuated from and that have not cleaned up.
+    Those are the hosts with these roots from which an evacuation was tried, and all that have not
+    cleaned up. Without `others`, these count only if it is not known which host it is.
     """
-    sources = _abandoned(roots, claim, facts)
-    up = [root for root in sorted(sources) if source_is_up(sources[root], facts)]
-    return facts.provider_names.get(up[0], up[0]) if up else ""
+    return first_that_may_run(_abandoned(roots, claim, facts, others), claim.record, facts)
 
 
-def uncleaned_sources(claim: OnHost, facts: Facts) -> frozenset[str]:
-    """The roots of the hosts that it was evacuated from and that have not cleaned up.
-
-    It may hold nothing of them.
-    """
-    moves = (row for row in claim.record.migrations if row.kind == "evacuation")
-    roots = {left_by(row, facts) for row in moves if row.status == "done"}
-    return frozenset(root for root in roots if root and root != claim.provider.root)
+def sources_down(
+    roots: Container[str], claim: OnHost, facts: Facts, *, others: bool = True
+) -> Iterator[Guard]:
+    """Guards: the same hosts are down at the write."""
+    for row in _abandoned(roots, claim, facts, others):
+        yield from abandoned_host(row, claim.instance, facts)
 
 
-def sources_down(roots: Iterable[str], claim: OnHost, facts: Facts) -> Iterator[Guard]:
-    """Guards: those of these hosts that may still run the guest are down at the write."""
-    for row in _abandoned(sorted(roots), claim, facts).values():
-        yield from abandoned_host(row.cell, row.source_host or "", claim.instance, facts)
-
-
-def _abandoned(roots: Iterable[str], claim: OnHost, facts: Facts) -> dict[str, Migration]:
-    """Those of these hosts that it was evacuated from, or that this was tried from.
+def _abandoned(
+    roots: Container[str], claim: OnHost, facts: Facts, others: bool
+) -> tuple[Migration, ...]:
+    """The evacuations from these hosts, the newest of each; not those from its own host.
 
     Only a source that has come back and has cleaned up sets the evacuation to `completed`.
     """
-    moves = (row for row in claim.record.migrations if row.kind == "evacuation")
-    named = {left_by(row, facts): row for row in moves if row.status != "completed"}
-    return {root: named[root] for root in roots if root in named}
+    named: dict[tuple[str | None, ...], Migration] = {}
+    for row in claim.record.migrations:
+        if row.kind != "evacuation" or row.status == "completed":
+            continue
+        root = left_by(row, facts)
+        other = others and row.status == "done" and root != claim.provider.root
+        if root is None or root in roots or other:
+            named[row.cell, row.source_host, row.source_node] = row
+    return tuple(named.values())
 
 
 def same_status(moves: Iterable[Migration]) -> Iterator[Guard]:

@@ -137,17 +137,18 @@ def plan(
     while first.findings and (left := first.taken_at + interval - now()) > timedelta():
         wait(left.total_seconds())
     confirmed = Confirmed(first, observer.observe(), interval)
-    holdings = _holdings(confirmed, observer.cloud)
+    holdings, unread = _holdings(confirmed, observer.cloud)
     records = _domain_records(confirmed, observer.cloud.hypervisors)
-    made = make_plan(confirmed, holdings, records, remedy_of)
+    made = make_plan(confirmed, holdings, records, remedy_of, unread)
     second = confirmed.second
     # PERF: other facts would be judged again.
     facts = replace(second.facts, domain_records=records) if records else second.facts
     return Planned(made, replace(second, facts=facts))
 
 
-def _holdings(confirmed: Confirmed, cloud: Cloud) -> dict[str, Holding]:
-    """What the consumers of these findings hold, with their generations.
+def _holdings(confirmed: Confirmed, cloud: Cloud) -> tuple[dict[str, Holding], dict[str, str]]:
+    """What the consumers of these findings hold, with their generations; and why not, of those for
+    which Placement answers with an error.
 
     PERF: one that holds nothing has no generation, and is not asked for again. If it is given
     something now, Placement refuses the write that expects no generation.
@@ -155,7 +156,8 @@ def _holdings(confirmed: Confirmed, cloud: Cloud) -> dict[str, Holding]:
     held = confirmed.second.facts.consumers
     consumers = consumers_of(confirmed.findings)
     nothing = dict.fromkeys(consumers, Holding(None, None))
-    return nothing | cloud.placement.holdings(one for one in consumers if held.get(one))
+    read, unread = cloud.placement.readable_holdings(one for one in consumers if held.get(one))
+    return {one: row for one, row in (nothing | read).items() if one not in unread}, unread
 
 
 def _domain_records(

@@ -1,6 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Steps that remove the definitions of the domains of deleted instances. Pure.
 
+A plan has them only where nova-compute does not do this by itself (`left_to_nova`). `trueup ghosts`
+has them also there, because an operator asks for it.
+
 Disks are always kept. The order is the hypervisor first, then the ledger: if a run stops in
 between, Placement counts too much for a while, and never gives away what a domain that is still
 defined could use when somebody starts it.
@@ -53,6 +56,33 @@ def undefining_steps(
         change = Change(target, state, None, {record.domain: state.digest})
         steps.append(step_of((change,), _guards(domain, instance, facts), (finding.id,)))
     return tuple(steps)
+
+
+def left_to_nova(instance: Instance, facts: Facts) -> str:
+    """Why nova-compute, and not a plan, removes the domain of a deleted instance; or "".
+
+    SAFETY: nova-compute finds such an instance by its domain, and then also disconnects its volumes
+    and deletes its disks. Once the domain is gone it never does. It does not see rows that are
+    archived, or that somebody deleted by hand (`_cleanup_running_deleted_instances`). Where it is
+    up and the domain is there all the same, it does not do so: it looks at its start.
+    """
+    ours = {one.host for one in facts.domains_of.get(instance.uuid, ()) if one.ours}
+    hosts = sorted(host for host in ours if not _nova_compute_is_up(host, instance, facts))
+    rows = facts.record(instance.uuid).rows
+    if not hosts or all(row.archived or row.deleted_by_hand for row in rows):
+        return ""
+    named = " and ".join(hosts)
+    return (
+        f"its domain is still defined on {named}, and nova-compute there is down: at its start it "
+        "removes the domain with its ports, volumes and disks. If "
+        "running_deleted_instance_action is not 'reap' there, or it will not start again, use "
+        "'trueup ghosts'"
+    )
+
+
+def _nova_compute_is_up(host: str, instance: Instance, facts: Facts) -> bool:
+    service = facts.service_of(instance.cell, host)
+    return service is not None and service.is_up(facts.taken_at)
 
 
 def unseen(instance: Instance, facts: Facts) -> str:

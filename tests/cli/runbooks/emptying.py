@@ -36,6 +36,10 @@ def dead_host(small: Small) -> DeadHost:
     return DeadHost(node["host"], cell, node["name"], planted.provider_uuid, planted.consumer_uuid)
 
 
+# Of the provider that Nova makes for a PCI device.
+DEVICE_TRAITS = ("OWNER_NOVA", "COMPUTE_MANAGED_PCI_DEVICE")
+
+
 def child(small: Small, parent: str, name: str, *traits: str, resource: str = "VGPU") -> str:
     """The uuid of a new provider with an inventory, below another one."""
     uuid = str(uuid4())

@@ -27,8 +27,22 @@ def renamed(small: Small) -> Renamed:
     moves = "UPDATE migrations SET {0}_node = ? WHERE {0}_compute = ?"
     for side in ("source", "dest"):
         small.sql(CELL, moves.format(side), NEW_NAME, HOST)
-    stock = small.call("GET", f"{PROVIDER.format(old.old)}/inventories").json()["inventories"]
-    body = {"name": NEW_NAME, "uuid": NEW}
+    return Renamed(old, _new_provider(small, old.old, NEW_NAME))
+
+
+def made_again(small: Small) -> Rekeyed:
+    """Nova has a new node by the same name, and Placement its provider; the old has NEW_NAME."""
+    old = with_another_uuid(small)
+    body = {"name": NEW_NAME, "parent_provider_uuid": None}
+    assert small.call("PUT", PROVIDER.format(old.old), body).status_code == 200
+    _new_provider(small, old.old, old.name)
+    return old
+
+
+def _new_provider(small: Small, old: str, name: str) -> dict:
+    """Make NEW with this name, and with the inventories of the old provider."""
+    stock = small.call("GET", f"{PROVIDER.format(old)}/inventories").json()["inventories"]
+    body = {"name": name, "uuid": NEW}
     assert small.call("POST", "/resource_providers", body).status_code == 200
     for generation, (part, content) in enumerate(
         {"inventories": stock, "traits": ["COMPUTE_NODE", "OWNER_NOVA"]}.items()
@@ -36,4 +50,4 @@ def renamed(small: Small) -> Renamed:
         body = {"resource_provider_generation": generation, part: content}
         answer = small.call("PUT", f"{PROVIDER.format(NEW)}/{part}", body)
         assert answer.status_code == 200, answer.text
-    return Renamed(old, stock)
+    return stock

@@ -3,7 +3,7 @@
 
 from dataclasses import dataclass
 
-from tests.cli.runbooks.emptying import child
+from tests.cli.runbooks.emptying import DEVICE_TRAITS, child
 from tests.reconcile.small import Small
 
 HOST, CELL = "compute-01", "nova_cell1"
@@ -36,7 +36,7 @@ def with_another_uuid(small: Small, deleted_row: bool = True) -> Rekeyed:
     bridge = child(
         small, agent, f"{name}:Open vSwitch agent:br-ex", resource="NET_BW_EGR_KILOBIT_PER_SEC"
     )
-    device = child(small, old, f"{name}_0000:81:00.0", "OWNER_NOVA")
+    device = child(small, old, f"{name}_0000:81:00.0", *DEVICE_TRAITS)
     [row] = small.sql(
         CELL,
         "SELECT uuid FROM instances WHERE host = ? AND deleted = 0 AND vm_state = 'active'"

@@ -2,7 +2,7 @@
 """`trueup merge`: a host was renamed, and Placement counts it twice."""
 
 from tests.cli.runbooks.emptying import providers
-from tests.cli.runbooks.merging import NEW_NAME, renamed
+from tests.cli.runbooks.merging import NEW_NAME, made_again, renamed
 from tests.cli.runbooks.rekeying import HOST, NEW, held_on
 from tests.cli.runbooks.test_rekey import parents
 from tests.cli.running import Ran, trueup
@@ -29,6 +29,19 @@ def test_the_old_provider_becomes_a_part_of_the_new_one_and_back(site, state):
     assert "has done it" in again.err
     [journal] = runs(state)
     undone = trueup("undo", journal.run, "--limit", 100)
+    assert undone.code == 0, undone.out + undone.err
+    assert site.ledger() == before
+
+
+def test_a_host_made_again_with_its_name_becomes_one(site, state):
+    """The living compute node that has the old one's name is the one that it becomes a part of."""
+    host = made_again(site)
+    before, held = site.ledger(), held_on(site, host.old)
+    ran = merge(NEW_NAME, host.name, "--apply", "--limit", 100, "-f", "json")
+    assert ran.code == 0, ran.out + ran.err
+    assert host.old not in providers(site)
+    assert held_on(site, NEW) == held
+    undone = trueup("undo", runs(state)[0].run, "--limit", 100)
     assert undone.code == 0, undone.out + undone.err
     assert site.ledger() == before
 

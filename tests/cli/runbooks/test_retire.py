@@ -4,7 +4,7 @@
 from typing import Any
 from uuid import uuid4
 
-from tests.cli.runbooks.emptying import DeadHost, child, dead_host, give, providers
+from tests.cli.runbooks.emptying import DEVICE_TRAITS, DeadHost, child, dead_host, give, providers
 from tests.cli.running import Ran, trueup
 from tests.clouds.nova_services import NovaServices
 from tests.reconcile.small import Small
@@ -38,7 +38,7 @@ def test_a_host_is_retired_with_its_children_and_what_is_left_on_them(site):
     host = dead_host(site)
     agent = child(site, host.provider, f"{host.node}:Open vSwitch agent")
     bridge = child(site, agent, f"{host.node}:Open vSwitch agent:br-ex")
-    gpu = child(site, host.provider, f"{host.node}_0000:81:00.0", "OWNER_NOVA")
+    gpu = child(site, host.provider, f"{host.node}_0000:81:00.0", *DEVICE_TRAITS)
     held, before = site.holding(host.evacuated)["allocations"], site.rows()
     ran = retire(host.name, "--apply", "-f", "json")
     assert ran.code == 3, ran.out + ran.err
@@ -115,7 +115,7 @@ def test_a_provider_that_somebody_deleted_is_made_first(site):
 def test_what_nova_left_behind_is_deleted_afterwards(site):
     """The service is gone, and its provider is still there: Nova swallowed Placement's refusal."""
     host = dead_host(site)
-    gpu = child(site, host.provider, f"{host.node}_0000:81:00.0", "OWNER_NOVA")
+    gpu = child(site, host.provider, f"{host.node}_0000:81:00.0", *DEVICE_TRAITS)
     for table in ("services", "compute_nodes"):
         site.sql(host.cell, f"UPDATE {table} SET deleted = id WHERE host = ?", host.name)
     site.sql("nova_api", "DELETE FROM host_mappings WHERE host = ?", host.name)
@@ -128,7 +128,7 @@ def test_what_nova_left_behind_is_deleted_afterwards(site):
 
 def test_what_was_left_behind_can_be_undone(site, state):
     host = dead_host(site)
-    child(site, host.provider, f"{host.node}_0000:81:00.0", "OWNER_NOVA")
+    child(site, host.provider, f"{host.node}_0000:81:00.0", *DEVICE_TRAITS)
     for table in ("services", "compute_nodes"):
         site.sql(host.cell, f"UPDATE {table} SET deleted = id WHERE host = ?", host.name)
     site.sql("nova_api", "DELETE FROM host_mappings WHERE host = ?", host.name)

@@ -5,7 +5,7 @@ from datetime import timedelta
 
 import pytest
 
-from tests.cli.runbooks.emptying import child, dead_host, providers
+from tests.cli.runbooks.emptying import DEVICE_TRAITS, child, dead_host, providers
 from tests.cli.running import trueup
 from tests.cli.terminal import at_a_terminal
 from trueup.reconcile import changes
@@ -46,7 +46,7 @@ def test_at_a_terminal_it_asks_once(site_on, typed, written):
 def interrupted(site, tmp_path, state) -> str:
     """A run of which the first step was written, and its result was not noted; its host."""
     host, path = dead_host(site), tmp_path / "plan.json"
-    child(site, host.provider, f"{host.node}_0000:81:00.0", "OWNER_NOVA")
+    child(site, host.provider, f"{host.node}_0000:81:00.0", *DEVICE_TRAITS)
     assert trueup("retire", host.name, "--interval", 0.01, "--out", path).code == 3
     plan = load(path)
     with applying(plan, state, Origin("operator", "controller")) as journal:

@@ -37,6 +37,7 @@ from trueup.reconcile.steps import (
     TraitsOf,
     Tree,
     TreeContents,
+    Version,
     step_of,
 )
 from trueup.reconcile.whole_provider import WholeProvider
@@ -248,3 +249,89 @@ def test_a_provider_that_holds_something_is_not_deleted(on_both):
 def test_what_belongs_to_a_provider_that_is_not_there_does_not_exist(small, target):
     found = changes.read(target, small.cloud)
     assert (found.state, found.version) == (None, {NEW: None})
+
+
+PARTS = pytest.mark.parametrize("kind", ["more_inventory", "more_traits", "aggregate"])
+
+
+def use_its_provider(small: Small, change: Change) -> None:
+    """Write to a consumer of the provider, which moves the provider's generation."""
+    provider = change.target.provider
+    found = small.call("GET", f"/resource_providers/{provider}/allocations").json()
+    consumer = AllocationsOf((min(found["allocations"]),))
+    assert changes.write(changed_to(small, consumer, lambda held: held), small.cloud).accepted
+    assert changes.read(change.target, small.cloud).version != change.version
+
+
+@PARTS
+def test_a_part_that_is_as_it_was_is_written_and_taken_back_on_a_busy_host(on_both, tmp_path, kind):
+    """An allocation moves the generation of the provider, and is no write to the part."""
+    change = MADE[kind](on_both)
+    plan = plan_of(on_both, step_of((change,), (), ("a-finding",)))
+    use_its_provider(on_both, change)
+    with applied(plan, on_both.cloud, tmp_path) as run:
+        [(_, outcome)] = run.outcomes
+    assert outcome.result == "done", outcome.reason
+    use_its_provider(on_both, change)
+    with undone(run.name, on_both.cloud, tmp_path) as undo:
+        [(_, outcome)] = undo.outcomes
+    assert outcome.result == "done", outcome.reason
+    assert changes.read(change.target, on_both.cloud).state == change.before
+
+
+@PARTS
+def test_a_part_that_somebody_changed_since_is_not_taken_back(on_both, tmp_path, kind):
+    change = MADE[kind](on_both)
+    with applied(plan_of(on_both, step_of((change,), (), ())), on_both.cloud, tmp_path) as run:
+        list(run.outcomes)
+    by_others = changed_to(on_both, change.target, _ALTERED[kind])
+    assert changes.write(by_others, on_both.cloud).accepted
+    before = on_both.rows()
+    with undone(run.name, on_both.cloud, tmp_path) as undo:
+        [(_, outcome)] = undo.outcomes
+    assert "are not what they were" in outcome.reason
+    assert on_both.rows() == before
+
+
+_ALTERED: dict[str, Callable[[Any], State]] = {
+    "more_inventory": lambda state: Inventories(
+        {name: structs.replace(row, reserved=1) for name, row in state.by_class.items()}
+    ),
+    "more_traits": lambda state: Traits(state.names[:-1]),
+    "aggregate": lambda _: Aggregates((NEW,)),
+}
+
+
+@PARTS
+def test_a_part_that_is_written_between_the_two_requests_is_refused(on_both, monkeypatch, kind):
+    """Its content is read at a generation, and written at that one only."""
+    change = MADE[kind](on_both)
+    use_its_provider(on_both, change)
+    by_others: list[bool] = []
+
+    def beaten(_: object) -> None:
+        now_there = changed_to(on_both, change.target, _ALTERED[kind])
+        by_others.append(changes.write(now_there, on_both.cloud).accepted)
+
+    reply = changes.write(change, on_both.cloud, beaten)
+    assert by_others == [True]
+    assert (reply.accepted, reply.definite, reply.conflict) == (False, True, True)
+    assert changes.read(change.target, on_both.cloud).state == _ALTERED[kind](change.before)
+
+
+@PARTS
+def test_a_killed_write_at_the_moved_generation_is_recognized(on_both, tmp_path, kind):
+    change = MADE[kind](on_both)
+    step = step_of((change,), (), ("a-finding",))
+    plan = plan_of(on_both, step)
+    use_its_provider(on_both, change)
+    with applying(plan, tmp_path, Origin()) as journal:
+        journal.intend(step)
+
+        def intend_at(version: Version) -> None:
+            journal.intend_at(step, (version,))
+
+        assert changes.write(change, on_both.cloud, intend_at).accepted
+    with applied(plan, on_both.cloud, tmp_path) as run:
+        [(_, outcome)] = run.outcomes
+    assert (outcome.result, outcome.contested) == ("done", False)

@@ -53,6 +53,26 @@ def test_a_compute_node_that_names_a_host_without_a_service_loses_no_aggregate()
     assert "names host h1.example, which has no compute service in cell1" in words
 
 
+@pytest.mark.parametrize(
+    ("of_provider", "aggregates", "said"),
+    [
+        ("zone", "aggregate zone H1", "the host aggregate zone has it as H1"),
+        (
+            "zone,rack",
+            "aggregate zone h1\naggregate rack H1",
+            "the host aggregate rack has it as H1",
+        ),
+    ],
+)
+def test_a_host_in_other_letters_may_be_in_the_aggregate(of_provider, aggregates, said):
+    assert reason(aggregate_drift, CLOUD.format(of_provider, aggregates)).startswith(said)
+
+
+def test_other_letters_elsewhere_do_not_matter():
+    cloud = CLOUD.format("rack", "aggregate rack\naggregate zone H1\naggregate own h1 H1")
+    assert [row["name"] for row in found(aggregate_drift, cloud).evidence["wrongly_in"]] == ["rack"]
+
+
 def test_without_the_aggregates_of_the_provider_there_is_no_step():
     """They may not be answered when the plan reads them again."""
     facts = facts_of(CLOUD.format("", "aggregate rack h1"))

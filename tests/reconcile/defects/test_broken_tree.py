@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 from tests.reconcile.defects.asking import declined, found, verdicts
+from tests.scenarios.names import uuid_of
 from trueup.reconcile.defects import broken_tree
 
 CLOUD = """
@@ -19,3 +20,10 @@ def test_what_the_api_shows_and_what_the_database_says_of_one_provider_is_one_fi
 
 def test_no_step_writes_to_the_database_beside_placement():
     assert "trueup-manage db fsck --repair" in declined(broken_tree, CLOUD)
+
+
+def test_what_fsck_leaves_is_taken_out_of_the_tree_over_the_api():
+    below = "cell1\n  host h1 VCPU=8\n  host h2 VCPU=8\nprovider h2 of h1 VCPU=8\n"
+    reason = declined(broken_tree, below)
+    assert f"PUT /resource_providers/{uuid_of('h2')}" in reason
+    assert "fsck" not in reason

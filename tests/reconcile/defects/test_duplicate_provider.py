@@ -26,6 +26,7 @@ def test_each_write_needs_the_old_node_gone_and_the_new_one_there():
     made = steps(duplicate_provider, CLOUD)
     assert {one.node for one in guards(made, NodeGone)} == {uuid_of("h1")}
     assert {one.host for one in guards(made, NodeGone)} == {""}, "the service lives on"
+    assert {one.name for one in guards(made, NodeGone)} == {""}, "the new node may have the name"
     assert {one.node for one in guards(made, NodeIs)} == {uuid_of("h1.example.org")}
     assert all(any(isinstance(one, NodeGone) for one in step.guards) for step in made)
 

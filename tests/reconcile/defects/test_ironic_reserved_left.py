@@ -3,6 +3,7 @@ import pytest
 
 from tests.reconcile.defects.asking import verdicts
 from trueup.reconcile.defects import ironic_reserved_left
+from trueup.reconcile.findings import Finding
 
 CLOUD = """
 cell1
@@ -27,6 +28,16 @@ def test_only_a_free_node_whose_nova_compute_is_down_is_left_reserved(
 ):
     cloud = CLOUD.format(hypervisor, reserved, service, more)
     assert bool(verdicts(ironic_reserved_left, cloud)) is left
+
+
+@pytest.mark.parametrize(
+    ("peer", "left"),
+    [("hypervisor=ironic up", False), ("hypervisor=ironic", True), ("hypervisor=QEMU up", True)],
+)
+def test_a_peer_that_is_up_may_take_the_node_over(peer, left):
+    cloud = CLOUD.format("ironic", 1, "compute=c1", f"  host node2 CUSTOM_GOLD=1 compute=c2 {peer}")
+    told = verdicts(ironic_reserved_left, cloud)
+    assert [isinstance(one, Finding) for one in told] == [left]
 
 
 def test_a_node_with_an_instance_is_reserved_rightly_also_if_it_holds_nothing():

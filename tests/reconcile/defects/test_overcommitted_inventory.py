@@ -41,6 +41,15 @@ def test_what_nova_reserves_because_it_is_in_use_is_not_over(words, over):
     assert bool(verdicts(overcommitted_inventory, CLOUD.format(words, 7))) is over
 
 
+@pytest.mark.parametrize(
+    ("total", "reserved", "over"), [(2, 2, False), (3, 3, False), (2, 1, True), (1, 1, True)]
+)
+def test_a_device_that_an_operator_drains_is_not_over(total, reserved, over):
+    """Two of it are in use; of a provider without a parent, all of it is never reserved rightly."""
+    child = f"provider fpga of h1 FPGA={total} reserved={reserved}\nholds app fpga FPGA=2\n"
+    assert bool(verdicts(overcommitted_inventory, CLOUD.format("", 7) + child)) is over
+
+
 def test_what_instances_hold_is_never_lowered():
     cloud = CLOUD.format("", 9)
     [row] = found(overcommitted_inventory, cloud).evidence["classes"]

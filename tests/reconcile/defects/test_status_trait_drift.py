@@ -12,7 +12,7 @@ from trueup.reconcile.findings import Severity
 from trueup.reconcile.place_guards import ServiceSetting
 from trueup.reconcile.steps import ServiceDown
 
-CLOUD = "cell1\n  host h1 VCPU=8 traits=CUSTOM_A{} {}\n"
+CLOUD = "cell1\n  host h1 VCPU=8 version=38 traits=CUSTOM_A{} {}\n"
 DISABLED = "COMPUTE_STATUS_DISABLED"
 
 

@@ -7,6 +7,7 @@ from typing import get_args
 import pytest
 
 from tests.reconcile.test_steps import CHANGES, GUARDS
+from trueup.reconcile.place_guards import NodeGone
 from trueup.reconcile.report.guards import guard_in_words
 from trueup.reconcile.steps import Guard, InstanceState, VersionIs
 
@@ -33,6 +34,10 @@ def test_the_samples_have_every_kind_of_guard():
 @pytest.mark.parametrize(("guard", "sentence"), zip(GUARDS, SENTENCES, strict=True))
 def test_every_guard_is_a_sentence(guard, sentence):
     assert guard_in_words(guard) == sentence
+
+
+def test_a_node_that_must_be_gone_whatever_is_called_like_it():
+    assert guard_in_words(NodeGone("n", "", "cell", "")) == "no cell has a compute node n"
 
 
 def test_a_deleted_instance_that_was_on_no_host():

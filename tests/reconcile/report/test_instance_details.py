@@ -50,6 +50,7 @@ def test_its_numa_nodes():
         NumaCell(0, (0, 1), (), 512),
         NumaCell(1, (), (2, 3), 256, cpu_policy="dedicated", thread_policy="isolate"),
     )
+    assert told(numa_topology=NumaTopology(None)) == ["Its NUMA topology could not be read."]
     assert told(numa_topology=NumaTopology(cells, emulator_threads_policy="share")) == [
         "Its NUMA node 0 has shared vCPUs 0, 1; 512 MB of memory.",
         "Its NUMA node 1 has dedicated vCPUs 2, 3; 256 MB of memory; CPU policy dedicated; "

@@ -66,4 +66,4 @@ def test_steps_are_in_order_and_rest_on_the_deleted_node():
     for step in merging_of("h1", NEW, RENAMED).plan.steps:
         assert set(step.needs) <= done
         done.add(step.id)
-        assert NodeGone(uuid_of("h1"), "h1", uuid_of("cell1"), "") in step.guards
+        assert NodeGone(uuid_of("h1"), "", uuid_of("cell1"), "") in step.guards

@@ -174,7 +174,7 @@ def _planned(cloud: Cloud, arguments: argparse.Namespace, report: Report) -> Pla
         remedy(choice),
     )
     summarize(planned.second.audit)
-    tell_plan(planned.plan)
+    tell_plan(planned)
     for words in kept(planned.plan, planned.second.facts):
         say(f"Kept {words}")
     for words in attached(planned.plan, planned.second.facts):

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Changes: the targets that a step may change, one file each. Nothing else writes to a cloud."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from enum import Enum
 
 from msgspec.structs import replace
@@ -20,6 +20,7 @@ from trueup.reconcile.changes import (
 )
 from trueup.reconcile.changes.target import Found, Reply, TargetKind
 from trueup.reconcile.domain_definition import DomainDefinition
+from trueup.reconcile.facts import Provider
 from trueup.reconcile.sources.cloud import Cloud
 from trueup.reconcile.steps import (
     AggregatesOf,
@@ -76,6 +77,10 @@ _NOUNS: dict[type[Target], str] = {
 }
 
 
+# Their version is a generation that also moves when other things of the provider are written.
+_COMPARED_BY_CONTENT = (InventoriesOf, TraitsOf, AggregatesOf)
+
+
 class Fate(Enum):
     """What the present state of a target says about a change of it."""
 
@@ -111,14 +116,17 @@ def version_after(change: Change) -> Version | None:
     return _KINDS[type(change.target)].version_after(change)
 
 
-def not_restorable(step: Step) -> str:
+def not_restorable(step: Step, providers: Mapping[str, Provider]) -> str:
     """Why a step could not be taken back, in words: what it changes is not accepted over an API.
 
-    It is empty for nearly every step.
+    It is empty for nearly every step. `providers` are those of the facts that it was made from.
     """
-    held = (held_in(change.before) for change in step.changes)
-    words = (allocations.below_one(one, "holds") for one in held)
-    return next((f"{one} now, and Placement takes no amount below 1" for one in words if one), "")
+    for held in (held_in(change.before) for change in step.changes):
+        if words := allocations.below_one(held, "holds"):
+            return f"{words} now, and Placement takes no amount below 1"
+        if words := allocations.without_inventory(held, providers):
+            return f"{words} now, which has no inventory of it, and Placement takes no such amount"
+    return ""
 
 
 def noun(change: Change) -> str:
@@ -134,7 +142,8 @@ def fate(change: Change, found: Found, sent: Version | None = None) -> Fate:
     SAFETY: if the state is `after` but the version is another one, somebody else wrote it. If it
     counted as ours, an undo would destroy it.
     """
-    if found.state == change.before and found.version == change.version:
+    by_content = isinstance(change.target, _COMPARED_BY_CONTENT)
+    if found.state == change.before and (by_content or found.version == change.version):
         return Fate.UNWRITTEN
     written = change if sent is None else replace(change, version=sent)
     ours = version_after(written) or {}

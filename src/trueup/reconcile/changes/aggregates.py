@@ -19,4 +19,4 @@ def read(target: AggregatesOf, cloud: Cloud) -> Found:
 def write(change: Change, cloud: Cloud) -> Reply:
     """Replace all aggregates."""
     assert isinstance(change.after, Aggregates)
-    return replace_part("aggregates", change, cloud, list(change.after.uuids))
+    return replace_part("aggregates", change, cloud, list(change.after.uuids), read)

@@ -2,12 +2,12 @@
 """Allocations of one or several consumers: written with their generations, in one request."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
 from trueup.reconcile.changes.target import Found, Reply, reply_of
-from trueup.reconcile.facts import Allocations
+from trueup.reconcile.facts import Allocations, Provider
 from trueup.reconcile.sources.cloud import Cloud
 from trueup.reconcile.steps import AllocationsOf, Change, Held, Version, held_in
 
@@ -51,12 +51,29 @@ def below_one(held: Mapping[str, Allocations | None], verb: str = "would hold") 
     """The first amount below 1, in words; only a row that was changed by hand has one."""
     found = (
         f"{consumer} {verb} {name}={amount} of {provider}"
-        for consumer, one in held.items()
-        for provider, row in (one.amounts if one else {}).items()
-        for name, amount in row.items()
+        for consumer, provider, name, amount in _each(held)
         if amount < 1
     )
     return next(found, "")
+
+
+def without_inventory(
+    held: Mapping[str, Allocations | None], providers: Mapping[str, Provider]
+) -> str:
+    """The first amount of a class that its provider has no inventory of, in words."""
+    found = (
+        f"{consumer} holds {name}={amount} of {provider}"
+        for consumer, provider, name, amount in _each(held)
+        if provider in providers and name not in providers[provider].inventories
+    )
+    return next(found, "")
+
+
+def _each(held: Mapping[str, Allocations | None]) -> Iterator[tuple[str, str, str, int]]:
+    for consumer, one in held.items():
+        for provider, row in (one.amounts if one else {}).items():
+            for name, amount in row.items():
+                yield consumer, provider, name, amount
 
 
 def version_after(change: Change) -> Version:

@@ -24,7 +24,7 @@ def read(target: InventoriesOf, cloud: Cloud) -> Found:
 def write(change: Change, cloud: Cloud) -> Reply:
     """Replace all inventories. Placement refuses to remove one that is allocated."""
     assert isinstance(change.after, Inventories)
-    return replace_part("inventories", change, cloud, documents(change.after.by_class))
+    return replace_part("inventories", change, cloud, documents(change.after.by_class), read)
 
 
 def fields_by_class(rows: Mapping[str, Any]) -> dict[str, InventoryFields]:

@@ -1,7 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Inventories, traits and aggregates of a provider: each replaced whole, at its generation."""
+"""Inventories, traits and aggregates of a provider: each replaced whole, at its generation.
+
+The generation moves with each allocation, and with a write to any other part. So a part that is as
+it was counts as unwritten at whatever generation.
+"""
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any, Literal
 
 from trueup.reconcile.changes.target import Found, Reply, generation_after, reply_of
@@ -22,9 +27,19 @@ def read_part(part: Part, provider: str, cloud: Cloud, state: Callable[[Any], St
     return Found(state(row[part]), {provider: row["resource_provider_generation"]})
 
 
-def replace_part(part: Part, change: Change, cloud: Cloud, content: Any) -> Reply:
-    """Replace a part by `content`, as Placement writes it, if the generation still is the same."""
+def replace_part(
+    part: Part, change: Change, cloud: Cloud, content: Any, read: Callable[[Any, Cloud], Found]
+) -> Reply:
+    """Replace a part by `content`, as Placement writes it, if the generation still is the same.
+
+    If it is another one, and the part as `read` now is what it was before, the refusal names the
+    generation that came with it. SAFETY: whoever writes to the part meanwhile moves that one too.
+    """
     ((provider, generation),) = change.version.items()
     body = {"resource_provider_generation": generation, part: content}
     path = f"/resource_providers/{provider}/{part}"
-    return reply_of(cloud.placement.send("PUT", path, body), _OK, generation_after(change))
+    reply = reply_of(cloud.placement.send("PUT", path, body), _OK, generation_after(change))
+    found = read(change.target, cloud) if reply.conflict else None
+    if found is None or found.state != change.before:
+        return reply
+    return replace(reply, named=found.version)

@@ -17,4 +17,4 @@ def read(target: TraitsOf, cloud: Cloud) -> Found:
 def write(change: Change, cloud: Cloud) -> Reply:
     """Replace all traits."""
     assert isinstance(change.after, Traits)
-    return replace_part("traits", change, cloud, list(change.after.names))
+    return replace_part("traits", change, cloud, list(change.after.names), read)

@@ -6,10 +6,10 @@ hosts find nothing, or the wrong hosts. Aggregates that Nova does not have are n
 belong to other services.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-from trueup.reconcile.facts import ComputeNode, Facts, Provider
+from trueup.reconcile.facts import ComputeNode, Facts, Provider, canonical_uuid, grouped
 from trueup.reconcile.findings import (
     Declined,
     Finding,
@@ -63,6 +63,8 @@ def find(facts: Facts, options: AuditOptions) -> Iterator[Verdict]:
         elif found.extra & shared:
             reason = "a sharing provider is in an aggregate that its host is not in: what it shares"
             yield LeftAlone(subject, node.host, f"{reason} would be lost")
+        elif reason := _in_other_letters(node.host, found.extra, facts):
+            yield Unchecked(subject, node.host, reason)
         elif found.extra and service_of(node, facts) is None:
             # SAFETY: aggregates have hosts by name, so a wrong name would empty them in Placement.
             named = f"host {node.host}, which has" if node.host else "no host, so it has"
@@ -83,6 +85,8 @@ def remedy(finding: Finding, facts: Facts) -> tuple[Step, ...] | Declined:
     found = _difference(wanted, provider, of_nova)
     if found is None:
         return Declined("the provider is in the right aggregates now")
+    if words := _written_otherwise(found.missing, facts):
+        return Declined(words)
     after = provider.aggregates - found.extra | found.missing
     change = Change(
         AggregatesOf(provider.uuid),
@@ -94,6 +98,30 @@ def remedy(finding: Finding, facts: Facts) -> tuple[Step, ...] | Declined:
     return (step_of((change,), guards, (finding.id,)),)
 
 
+def _in_other_letters(host: str, aggregates: frozenset[str], facts: Facts) -> str:
+    """Why a host may be in one of these aggregates, though none of them has its name; or "".
+
+    SAFETY: MySQL does not tell capital letters from small ones, and PostgreSQL does. So it depends
+    on Nova's database whether Nova has this host there.
+    """
+    for uuid, aggregate, written in facts.once(_hosts_by_letters).get(host.casefold(), ()):
+        if uuid in aggregates:
+            return (
+                f"the host aggregate {aggregate} has it as {written}: whether Nova finds it there "
+                "depends on its database"
+            )
+    return ""
+
+
+def _hosts_by_letters(facts: Facts) -> dict[str, tuple[tuple[str, str, str], ...]]:
+    """Each aggregate, by uuid and name, with a host of it as written there, by its casefold."""
+    return grouped(
+        (host.casefold(), (one.uuid, one.name, host))
+        for one in facts.host_aggregates
+        for host in one.hosts
+    )
+
+
 def _difference(
     wanted: frozenset[str], provider: Provider, of_nova: frozenset[str]
 ) -> _Difference | None:
@@ -102,6 +130,28 @@ def _difference(
         return None
     found = _Difference(wanted - provider.aggregates, (provider.aggregates & of_nova) - wanted)
     return found if found.missing or found.extra else None
+
+
+def _written_otherwise(missing: Iterable[str], facts: Facts) -> str:
+    """Which missing aggregate Placement has in another form of its uuid, in words; or "".
+
+    PARITY: upstream finds no provider by the right form then, and a write of that form changes
+    nothing where the database compares without case (MariaDB).
+    """
+    forms = facts.once(_other_forms)
+    for uuid in sorted(missing):
+        if written := forms.get(uuid):
+            return (
+                f"Placement has its aggregate {uuid} as {written}, which no request for it finds "
+                "and no write over the API corrects: correct that row of `placement_aggregates`"
+            )
+    return ""
+
+
+def _other_forms(facts: Facts) -> dict[str, str]:
+    """By the canonical form: the aggregates of providers that are written in another."""
+    every = {one for row in facts.providers.values() for one in row.aggregates or ()}
+    return {form: one for one in sorted(every) if (form := canonical_uuid(one)) != one}
 
 
 def _finding(

@@ -1,18 +1,31 @@
 # SPDX-License-Identifier: Apache-2.0
 """Broken tree: a provider's root is not the top of its tree, or its parents do not lead to one.
+Or it is that of a compute node, and not a root.
 
 Drift B.30, Launchpad 1799892, 1803925: upstream's API does not list a provider without a root, and
 candidates of the tree are wrong or missing. Placement's database shows every such provider; its API
 shows those that it lists.
 """
 
-from trueup.reconcile.findings import Severity
+from trueup.reconcile.facts import HOST_BELOW, Facts
+from trueup.reconcile.findings import Declined, Finding, Severity
 from trueup.reconcile.ledger_faults import by_fsck, finder
 
 NAME = "broken-tree"
-TITLE = "Its parents and its root contradict each other"
-REMEDY = "None over Placement's API: its database is repaired"
+TITLE = "Its parents and its root contradict each other, or it is a host's and not a root"
+REMEDY = "None: its database is repaired, or a host's provider is taken out of the other's tree"
 SEVERITIES = (Severity.HIGH,)
 
 find = finder("tree", NAME, Severity.HIGH)
-remedy = by_fsck
+
+
+def remedy(finding: Finding, facts: Facts) -> Declined:
+    """No step. A plan moves no provider: what is held in such a tree is not certain."""
+    uuid = finding.subject.uuid
+    if any(one.what == HOST_BELOW and one.provider.uuid == uuid for one in facts.broken):
+        return Declined(
+            "if the compute node has the right uuid, take the provider out of the tree (PUT "
+            f"/resource_providers/{uuid} with its name, parent_provider_uuid null, microversion "
+            "1.37), and audit again"
+        )
+    return by_fsck(finding, facts)

@@ -1,14 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """Child without owner: a PCI device is gone from Nova's tables, and its provider is still there.
 
-Drift B.24, B.41, Launchpad 2115905, 1872385. Nova names the provider of a device HOST_ADDRESS, with
-the address in capital letters. Providers of other services are not judged.
+Drift B.24, B.41, Launchpad 2115905, 1872385. Providers of other services are not judged.
 """
 
-import re
 from collections.abc import Iterator
 
-from trueup.reconcile.facts import ONE_USE_TRAIT, ComputeNode, Facts, Provider
+from trueup.reconcile.facts import ONE_USE_TRAIT, ComputeNode, Facts, Provider, pci_address
 from trueup.reconcile.findings import (
     Declined,
     Evidence,
@@ -27,8 +25,6 @@ TITLE = "The PCI device that it stands for is gone"
 REMEDY = "None by Trueup: delete the provider when no consumer holds its resources"
 SEVERITIES = (Severity.MEDIUM,)
 
-_ADDRESS = re.compile(r"[0-9A-F]{4}:[0-9A-F]{2}:[0-9A-F]{2}\.[0-7]", re.IGNORECASE)
-
 
 def find(facts: Facts, options: AuditOptions) -> Iterator[Verdict]:
     """Children with the name of a PCI device that the node does not have.
@@ -45,7 +41,7 @@ def find(facts: Facts, options: AuditOptions) -> Iterator[Verdict]:
     }
     for node, root in judged_hosts(facts):
         for child in facts.trees[root.uuid]:
-            address = _address(child, root)
+            address = pci_address(child, root)
             if address and (node.cell, node.number, address) not in devices:
                 yield _judge(child, address, node, facts, options)
 
@@ -56,12 +52,6 @@ def remedy(finding: Finding, facts: Facts) -> tuple[Step, ...] | Declined:
         f"run `openstack resource provider delete {finding.subject.uuid}`; Placement refuses while "
         "an instance holds the device: migrate or delete that instance first"
     )
-
-
-def _address(child: Provider, root: Provider) -> str | None:
-    start, end = child.name[: len(root.name) + 1], child.name[len(root.name) + 1 :]
-    is_of_device = start == f"{root.name}_" and _ADDRESS.fullmatch(end)
-    return end.upper() if is_of_device and child.parent is not None else None
 
 
 def _judge(

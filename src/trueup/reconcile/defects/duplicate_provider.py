@@ -65,6 +65,6 @@ def remedy(finding: Finding, facts: Facts) -> tuple[Step, ...] | Declined:
             f"`openstack resource provider delete {child.uuid}`"
         )
     node = former.node
-    # No host is named: the compute service of this host is alive, with its new compute node.
-    gone = NodeGone(node.uuid, node.node, node.cell, "")
+    # Neither name nor host: the host is alive, and its new compute node may have the same name.
+    gone = NodeGone(node.uuid, "", node.cell, "")
     return removal_steps(root, facts, finding, (gone, *on_host(former.now[0], facts)))

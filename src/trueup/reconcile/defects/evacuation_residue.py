@@ -8,7 +8,7 @@ back, and it may never come back.
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
-from trueup.reconcile.claims import OnEvacuatedHost, claim_of, claims, evacuated_from, left_by
+from trueup.reconcile.claims import OnEvacuatedHost, claim_of, claims, evacuated_from
 from trueup.reconcile.expected import covers, open_reasons
 from trueup.reconcile.facts import Facts, Migration, last_change, outside_trees
 from trueup.reconcile.findings import (
@@ -24,15 +24,10 @@ from trueup.reconcile.findings import (
     instance_evidence,
     service_evidence,
 )
+from trueup.reconcile.hosts_of_moves import left_by, source_hosts, up_source
 from trueup.reconcile.options import AuditOptions
-from trueup.reconcile.remedies import abandoned_host, guarded_step, no_guest
-from trueup.reconcile.replacing import (
-    running_source,
-    same_status,
-    sources_down,
-    uncleaned_sources,
-)
-from trueup.reconcile.residence import source_is_up, source_service
+from trueup.reconcile.remedies import guarded_step, no_guest
+from trueup.reconcile.replacing import running_source, same_status, sources_down
 from trueup.reconcile.steps import Guard, Step
 
 NAME = "evacuation-residue"
@@ -57,16 +52,8 @@ def remedy(finding: Finding, facts: Facts) -> tuple[Step, ...] | Declined:
     if not covers(kept, claim.wanted):
         return Declined("it would hold less afterwards than it should")
     after = {claim.instance.uuid: replace(held, amounts=kept)}
-    guards = (
-        guard
-        for root, row in left.items()
-        if _may_run_it(root, row, facts)
-        for guard in abandoned_host(row.cell, row.source_host or "", claim.instance, facts)
-    )
-    sources = uncleaned_sources(claim, facts) - left.keys()
     every = (
-        *guards,
-        *sources_down(sources, claim, facts),
+        *sources_down(left, claim, facts),
         *_guests_on_targets(left, claim, facts),
         *same_status(left.values()),
     )
@@ -116,14 +103,15 @@ def _obstacle(claim: OnEvacuatedHost, left: Mapping[str, Migration], facts: Fact
     """Why nothing may be released; None if it may."""
     names = facts.provider_names
     for root, evacuation in left.items():
-        if _may_run_it(root, evacuation, facts) and source_is_up(evacuation, facts):
+        up = up_source(evacuation, facts) if _may_run_it(root, evacuation, facts) else ""
+        if up:
             # SAFETY: that host may still run the guest; freeing its capacity would hide it.
             return (
-                f"evacuated from {names.get(root, root)}, whose nova-compute is up but has not "
-                "cleaned up: restart it, or force the service down"
+                f"evacuated from {up}, whose nova-compute is up but has not cleaned up: restart "
+                "it, or force the service down"
             )
-    if source := running_source(uncleaned_sources(claim, facts), claim, facts):
-        return f"it was evacuated from {source} too, which is up and has not cleaned up"
+    if reason := running_source(left, claim, facts):
+        return reason
     if not facts.coverage.complete:
         return f"holds resources of a host it was evacuated from, but {facts.coverage.gap}"
     kept, wanted = outside_trees(claim.held, left, facts), claim.wanted
@@ -141,10 +129,10 @@ def _obstacle(claim: OnEvacuatedHost, left: Mapping[str, Migration], facts: Fact
 
 def _evacuation(row: Migration, root: str, facts: Facts) -> Structure:
     """An evacuation as evidence, with the compute service of the host that it left."""
-    service = source_service(row, facts)
+    services = tuple(one.service for one in source_hosts(row, facts) if one.service)
     return {
         "status": row.status,
         "source_host": row.source_host,
         **({} if root == left_by(row, facts) else {"target_host": row.target_host}),
-        **service_evidence((service,) if service else (), facts.taken_at),
+        **service_evidence(services, facts.taken_at),
     }

@@ -22,7 +22,7 @@ from trueup.reconcile.findings import (
 )
 from trueup.reconcile.options import AuditOptions
 from trueup.reconcile.steps import Step
-from trueup.reconcile.undefining import undefining_steps
+from trueup.reconcile.undefining import left_to_nova, undefining_steps
 
 NAME = "ghost-domain"
 TITLE = "Its instance is deleted, and a hypervisor still has its domain"
@@ -49,8 +49,12 @@ def find(facts: Facts, options: AuditOptions) -> Iterator[Verdict]:
 
 
 def remedy(finding: Finding, facts: Facts) -> tuple[Step, ...] | Declined:
-    """Remove the definition on each host, if no guest runs; disks are kept."""
-    return undefining_steps(finding, facts.deleted[finding.subject.uuid], facts)
+    """Remove the definition on each host, if no guest runs and Nova does not; disks are kept."""
+    instance = facts.deleted[finding.subject.uuid]
+    runs = any(one.active for one in facts.domains_of.get(instance.uuid, ()) if one.ours)
+    if not runs and (reason := left_to_nova(instance, facts)):
+        return Declined(reason)
+    return undefining_steps(finding, instance, facts)
 
 
 def _judge(

@@ -8,7 +8,15 @@ maintenance, and frees it in a later periodic task. While nova-compute is down, 
 from collections.abc import Iterator
 
 from trueup.reconcile.facts import Facts, Provider
-from trueup.reconcile.findings import Declined, Evidence, Finding, Severity, Subject, Verdict
+from trueup.reconcile.findings import (
+    Declined,
+    Evidence,
+    Finding,
+    LeftAlone,
+    Severity,
+    Subject,
+    Verdict,
+)
 from trueup.reconcile.nodes import IRONIC, is_up, judged_hosts, node_evidence
 from trueup.reconcile.options import AuditOptions
 from trueup.reconcile.steps import Step
@@ -22,13 +30,19 @@ SEVERITIES = (Severity.LOW,)
 def find(facts: Facts, options: AuditOptions) -> Iterator[Verdict]:
     """Ironic's nodes that are reserved and unused while their nova-compute is down."""
     nodes = frozenset((row.cell, row.host, row.node) for row in facts.alive.values())
+    every = [row for row in facts.compute_nodes if row.hypervisor == IRONIC]
+    up = {row.cell: row.host for row in every if is_up(row, facts)}
     for node, provider in judged_hosts(facts):
         if node.hypervisor != IRONIC or is_up(node, facts) or not _reserved(provider):
             continue
         if provider.uuid in facts.used or (node.cell, node.host, node.node) in nodes:
             continue
-        evidence: Evidence = {"compute_node": node_evidence(node, facts)}
         subject = Subject("provider", provider.uuid)
+        if peer := up.get(node.cell):
+            reason = f"nova-compute of {peer} is up, and may be taking over this node"
+            yield LeftAlone(subject, node.host, f"{node.node} is reserved; {reason}")
+            continue
+        evidence: Evidence = {"compute_node": node_evidence(node, facts)}
         yield Finding(NAME, subject, node.host, Severity.LOW, evidence)
 
 

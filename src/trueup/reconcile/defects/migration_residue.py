@@ -40,7 +40,6 @@ from trueup.reconcile.replacing import (
     running_source,
     same_status,
     sources_down,
-    uncleaned_sources,
 )
 from trueup.reconcile.should_hold import should_hold
 from trueup.reconcile.steps import Step
@@ -81,8 +80,7 @@ def remedy(finding: Finding, facts: Facts) -> tuple[Step, ...] | Declined:
         **dict.fromkeys(claim.record.moves),
     }
     left = _left(claim, facts)
-    sources = left | uncleaned_sources(claim, facts)
-    guards = (*guests_on(left, claim, facts), *sources_down(sources, claim, facts))
+    guards = (*guests_on(left, claim, facts), *sources_down(left, claim, facts))
     return guarded_step(after, facts, finding, instance, guards)
 
 
@@ -105,13 +103,11 @@ def _judge(claim: HeldByMigration, facts: Facts) -> Verdict:
     record, names, right = claim.record, facts.provider_names, _right(claim, facts)
     where = ", ".join(sorted({_where(held, facts) for held in record.moves.values()}))
     subject = Subject("instance", claim.instance.uuid)
-    sources = _left(claim, facts) | uncleaned_sources(claim, facts)
-    running = running_source(sources, claim, facts)
+    running = running_source(_left(claim, facts), claim, facts)
     if isinstance(right, Unknown) or running or not facts.coverage.complete:
         # SAFETY: a source that is up may run the guest; freeing its capacity would hide that.
-        up = f"it was evacuated from {running}, which is up and may still run it" if running else ""
         doubt = _uncertain(claim, right, facts) if isinstance(right, Unknown) else ""
-        reason = facts.coverage.gap or up or doubt
+        reason = facts.coverage.gap or running or doubt
         return Unchecked(subject, where, f"{_in_words(record, names)}; {reason}")
     since = last_change(record.migrations)
     just_over = since is not None and facts.taken_at - since < timedelta(minutes=1)

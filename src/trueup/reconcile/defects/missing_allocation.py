@@ -9,12 +9,7 @@ processors that the image asks for, nested providers and ports.
 from collections.abc import Iterator
 
 from trueup.reconcile.claims import LostInMove, Missing, claim_of, claims
-from trueup.reconcile.expected import (
-    PINNED_OTHERWISE,
-    ExpectedAllocation,
-    is_pinned_otherwise,
-    open_reasons,
-)
+from trueup.reconcile.expected import ExpectedAllocation, open_reasons, pinned_otherwise
 from trueup.reconcile.facts import Allocations, Facts
 from trueup.reconcile.findings import (
     Declined,
@@ -68,9 +63,9 @@ def _open(claim: Missing | LostInMove, facts: Facts) -> str:
     """Why it is not certain what should be held; empty if it is certain."""
     names = facts.provider_names
     reasons = [open_reasons(one, names) for one in _lacking(claim) if one.open]
-    if isinstance(claim, Missing) and is_pinned_otherwise(claim.instance, claim.wanted):
-        reasons.append(PINNED_OTHERWISE)
-    return "; ".join(reasons)
+    if isinstance(claim, Missing):
+        reasons.append(pinned_otherwise(claim.instance, claim.wanted))
+    return "; ".join(filter(None, reasons))
 
 
 def _judge(claim: Missing, facts: Facts) -> Verdict:

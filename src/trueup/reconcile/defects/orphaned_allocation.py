@@ -21,11 +21,12 @@ from trueup.reconcile.findings import (
     holding,
     instance_evidence,
 )
+from trueup.reconcile.hosts_of_moves import first_that_may_run, uncleaned
 from trueup.reconcile.options import AuditOptions
 from trueup.reconcile.remedies import abandoned_host, guarded_step
-from trueup.reconcile.residence import contradiction, source_is_up, uncleaned
+from trueup.reconcile.residence import contradiction
 from trueup.reconcile.steps import Step
-from trueup.reconcile.undefining import no_domains, unseen
+from trueup.reconcile.undefining import left_to_nova, no_domains, unseen
 
 NAME = "orphaned-allocation"
 TITLE = "Its instance is deleted, and it still holds resources"
@@ -41,6 +42,12 @@ def find(facts: Facts, options: AuditOptions) -> Iterator[Verdict]:
 
 
 def remedy(finding: Finding, facts: Facts) -> tuple[Step, ...] | Declined:
+    """Release all that it and its migrations hold, unless nova-compute still has to clean up."""
+    reason = left_to_nova(facts.deleted[finding.subject.uuid], facts)
+    return Declined(reason) if reason else release(finding, facts)
+
+
+def release(finding: Finding, facts: Facts) -> tuple[Step, ...] | Declined:
     """Release all that it and its migrations hold."""
     instance = facts.deleted[finding.subject.uuid]
     holders = (instance.uuid, *facts.record(instance.uuid).moves)
@@ -52,7 +59,7 @@ def remedy(finding: Finding, facts: Facts) -> tuple[Step, ...] | Declined:
     guards = (
         guard
         for row in uncleaned(facts.record(instance.uuid))
-        for guard in abandoned_host(row.cell, row.source_host or "", instance, facts)
+        for guard in abandoned_host(row, instance, facts)
     )
     every = dict.fromkeys((*no_domains(instance, facts), *guards))
     return guarded_step(after, facts, finding, instance, tuple(every))
@@ -99,9 +106,8 @@ def _why_not(record: InstanceRecord, instance: Instance, facts: Facts) -> str:
     """Why it is not certain that nothing needs what it holds; empty if it is."""
     if reason := contradiction(record, facts) or _unfinished(instance, facts):
         return reason
-    up = [row.source_host for row in uncleaned(record) if source_is_up(row, facts)]
     # SAFETY: that host may still run the guest; freeing its capacity would hide it.
-    return f"it was evacuated from {up[0]}, which is up and has not cleaned up" if up else ""
+    return first_that_may_run(uncleaned(record), record, facts)
 
 
 def _hands_off(instance: Instance, facts: Facts, options: AuditOptions) -> str | None:

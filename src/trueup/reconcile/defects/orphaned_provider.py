@@ -69,7 +69,7 @@ def remedy(finding: Finding, facts: Facts) -> tuple[Step, ...] | Declined:
 def _judge(root: Provider, former: Former, facts: Facts) -> Verdict:
     subject, node = Subject("provider", root.uuid), former.node
     deletion = f"its compute node is deleted in {facts.cells.get(node.cell, node.cell)}"
-    if (node.cell, node.host) in facts.services_by_host:
+    if facts.service_of(node.cell, node.host):
         # SAFETY: a compute service that comes back restores its compute node with this uuid.
         reason = f"the compute service of {node.host} is still there"
         return LeftAlone(subject, root.name, f"{deletion}, but {reason}")

@@ -52,7 +52,7 @@ def _overfull(provider: Provider, facts: Facts) -> Iterator[Structure]:
     is_reserved_in_use = _reserved_in_use(provider, facts)
     for name, inventory in sorted(provider.inventories.items()):
         capacity = inventory.capacity
-        if is_reserved_in_use:
+        if is_reserved_in_use or _drained(provider, inventory):
             capacity = replace(inventory, reserved=0).capacity
         if used.get(name, 0) > capacity:
             yield _row(name, used[name], inventory)
@@ -66,6 +66,14 @@ def _reserved_in_use(provider: Provider, facts: Facts) -> bool:
     nodes = facts.nodes_by_uuid.get(provider.uuid, ())
     bare_metal = any(node.hypervisor == IRONIC for node in nodes)
     return bare_metal or ONE_USE_TRAIT in (provider.traits or ())
+
+
+def _drained(provider: Provider, inventory: Inventory) -> bool:
+    """Whether an operator lets no more be placed on a device, and what is in use stays.
+
+    Cyborg disables a device in this way, and Nova keeps what an operator reserves of PCI devices.
+    """
+    return provider.parent is not None and inventory.reserved == inventory.total
 
 
 def _row(name: str, used: int, inventory: Inventory) -> Structure:

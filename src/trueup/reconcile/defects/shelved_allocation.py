@@ -20,9 +20,9 @@ from trueup.reconcile.findings import (
     holding,
     instance_evidence,
 )
+from trueup.reconcile.hosts_of_moves import first_that_may_run, uncleaned
 from trueup.reconcile.options import AuditOptions
 from trueup.reconcile.remedies import abandoned_host, guarded_step
-from trueup.reconcile.residence import source_is_up, uncleaned
 from trueup.reconcile.steps import Step
 
 NAME = "shelved-allocation"
@@ -49,7 +49,7 @@ def remedy(finding: Finding, facts: Facts) -> tuple[Step, ...] | Declined:
     guards = (
         guard
         for row in uncleaned(claim.record)
-        for guard in abandoned_host(row.cell, row.source_host or "", claim.instance, facts)
+        for guard in abandoned_host(row, claim.instance, facts)
     )
     return guarded_step(after, facts, finding, claim.instance, tuple(guards))
 
@@ -72,15 +72,9 @@ def _judge(claim: HeldWithoutHost, facts: Facts) -> Verdict:
         return Unchecked(
             subject, where, f"is shelved and offloaded and holds {words}; {facts.coverage.gap}"
         )
-    up = [row.source_host for row in uncleaned(claim.record) if source_is_up(row, facts)]
-    if up:
+    if reason := first_that_may_run(uncleaned(record), record, facts):
         # SAFETY: that host may still run the guest; freeing its capacity would hide it.
-        return Unchecked(
-            subject,
-            where,
-            f"is shelved and offloaded and holds {words}; it was evacuated from {up[0]}, which is "
-            "up and has not cleaned up",
-        )
+        return Unchecked(subject, where, f"is shelved and offloaded and holds {words}; {reason}")
     return Finding(
         NAME,
         subject,

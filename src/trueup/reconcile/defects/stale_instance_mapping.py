@@ -11,7 +11,7 @@ Until it is repaired, the claim of the instance is not judged: it is not known w
 from collections.abc import Iterator
 from datetime import timedelta
 
-from trueup.reconcile.facts import Facts, Instance, InstanceRecord
+from trueup.reconcile.facts import INSTANCE_MAPPINGS, Facts, Instance, InstanceRecord
 from trueup.reconcile.findings import Declined, Finding, Severity, Structure, Subject, Verdict
 from trueup.reconcile.options import AuditOptions
 from trueup.reconcile.residence import InMotion, residence
@@ -28,7 +28,7 @@ SEVERITIES = (Severity.HIGH,)
 
 def find(facts: Facts, options: AuditOptions) -> Iterator[Verdict]:
     """Settled instances alive in several cells, in another than is mapped, or not mapped."""
-    if not facts.coverage.complete or not facts.has("instance mappings"):
+    if not facts.coverage.complete or not facts.has(INSTANCE_MAPPINGS):
         # SAFETY: a silent cell may have the row. `residence` reports the instance as not checked.
         return
     # PERF: the whole record is made only of instances whose sources disagree.

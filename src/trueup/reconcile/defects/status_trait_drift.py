@@ -2,12 +2,19 @@
 """Status trait drift: a compute service and the trait of its provider disagree about "disabled".
 
 Drift B.33, Launchpad 1805984. A nova-compute that runs corrects the trait when it next reports;
-nothing corrects it while nova-compute is down.
+nothing corrects it while nova-compute is down. Before Train, nova-compute did not set it.
 """
 
 from collections.abc import Iterator
 
-from trueup.reconcile.facts import DISABLED_TRAIT, ComputeNode, ComputeService, Facts, Provider
+from trueup.reconcile.facts import (
+    DISABLED_TRAIT,
+    NODE_TRAIT,
+    ComputeNode,
+    ComputeService,
+    Facts,
+    Provider,
+)
 from trueup.reconcile.findings import (
     Declined,
     Evidence,
@@ -34,6 +41,9 @@ NAME = "status-trait-drift"
 TITLE = "Its compute service is disabled and its provider does not say so, or the reverse"
 REMEDY = "Set or remove the trait COMPUTE_STATUS_DISABLED as Nova's service record says"
 SEVERITIES = (Severity.MEDIUM, Severity.LOW)
+
+# The service version since which nova-compute sets the trait (Train).
+SETS_IT_SINCE = 38
 
 
 def find(facts: Facts, options: AuditOptions) -> Iterator[Verdict]:
@@ -79,9 +89,20 @@ def remedy(finding: Finding, facts: Facts) -> tuple[Step, ...] | Declined:
 
 def _differs(service: ComputeService, provider: Provider) -> bool:
     """SAFETY: traits that were not read say nothing."""
-    if provider.traits is None:
+    if provider.traits is None or not _sets_it(service, provider.traits):
         return False
     return service.disabled != (DISABLED_TRAIT in provider.traits)
+
+
+def _sets_it(service: ComputeService, traits: frozenset[str]) -> bool:
+    """Whether the nova-compute of a provider with these traits sets the trait.
+
+    Nova's API gives no service version. There, this trait or COMPUTE_NODE (Ussuri) shows it: an
+    older nova-compute sets neither.
+    """
+    if service.version:
+        return service.version >= SETS_IT_SINCE
+    return bool(traits & {NODE_TRAIT, DISABLED_TRAIT})
 
 
 def _of(finding: Finding, facts: Facts) -> tuple[ComputeNode, Provider]:

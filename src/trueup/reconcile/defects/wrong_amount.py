@@ -20,6 +20,9 @@ REMEDY = "Hold what its flavor and image ask for"
 SEVERITIES = (Severity.HIGH,)
 
 
+_ROOT_DISK = {True: "a volume", False: "on its host", None: "not shown by Nova's API"}
+
+
 def find(facts: Facts, options: AuditOptions) -> Iterator[Verdict]:
     """Settled instances that hold a wrong amount of their own host, and nothing of others."""
     for claim in claims(facts, WrongAmount):
@@ -43,6 +46,6 @@ def _asked_for(claim: WrongAmount) -> dict[str, str | None]:
     )
     return {
         "flavor": flavor.name if flavor else None,
-        "root_disk": "a volume" if claim.instance.volume_backed else "on its host",
+        "root_disk": _ROOT_DISK[claim.instance.volume_backed],
         **({"cpu_policy": policy} if policy else {}),
     }

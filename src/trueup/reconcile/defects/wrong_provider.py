@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 
 from trueup.reconcile.claims import Elsewhere, claim_of, claims, elsewhere
-from trueup.reconcile.expected import PINNED_OTHERWISE, is_pinned_otherwise, open_reasons
+from trueup.reconcile.expected import open_reasons, pinned_otherwise
 from trueup.reconcile.facts import Amounts, Facts
 from trueup.reconcile.findings import (
     Declined,
@@ -49,9 +49,9 @@ def remedy(finding: Finding, facts: Facts) -> tuple[Step, ...] | Declined:
     nodes = facts.nodes_by_uuid.get(root, ())
     former = facts.deleted_nodes_by_uuid.get(root, ())[-1:] if not nodes else ()
     guards = (
-        *(NodeGone(one.uuid, one.node, one.cell, "") for one in former),
+        *(NodeGone(one.uuid, "", one.cell, "") for one in former),
         *guests_on([root], claim, facts),
-        *sources_down([root], claim, facts),
+        *sources_down([root], claim, facts, others=False),
     )
     return guarded_step(after, facts, finding, claim.instance, guards)
 
@@ -113,14 +113,14 @@ def _obstacle(claim: Elsewhere, facts: Facts) -> str | None:
             "that provider is of no compute node that any cell knows: if it was that of "
             f"{claim.instance.host}, run `trueup merge {root} {claim.provider.root}`"
         )
-    if running_source([root], claim, facts):
-        return "it was evacuated, and that host is up and may still run it"
+    if reason := running_source(roots, claim, facts, others=False):
+        return reason
     if wanted.open:
         return open_reasons(wanted, facts.provider_names)
     if not wanted.known:
         return "what it should hold is not known"
-    if is_pinned_otherwise(claim.instance, wanted):
-        return PINNED_OTHERWISE
+    if reason := pinned_otherwise(claim.instance, wanted):
+        return reason
     if strange := _classes(claim.held.values()) - _classes(wanted.known.values()):
         # SAFETY: it would be released, and it is not known why the instance holds it.
         return f"on its own host it should hold no {', '.join(sorted(strange))}"

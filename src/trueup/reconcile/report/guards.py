@@ -78,8 +78,9 @@ def _of_place(guard: PlaceGuard) -> str:
         case NodeIs(_, host, node):
             return f"host {host} has compute node {node}"
         case NodeGone(node, name, _, host):
+            namesake = f" or one named {name}" if name else ""
             service = f", and host {host} has no compute service" if host else ""
-            return f"no cell has a compute node {node} or one named {name}{service}"
+            return f"no cell has a compute node {node}{namesake}{service}"
         case HostEmpty(host):
             return f"no instance is on host {host}, and no migration is under way from or to it"
         case AgentsDown(host):

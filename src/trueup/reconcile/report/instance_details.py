@@ -56,7 +56,9 @@ def _disk(device: BlockDevice) -> str:
 
 
 def _numa(topology: NumaTopology) -> Iterator[str]:
-    for cell in topology.cells:
+    if topology.cells is None:
+        yield "Its NUMA topology could not be read."
+    for cell in topology.cells or ():
         yield _numa_cell(cell)
     if topology.emulator_threads_policy:
         yield f"Its emulator threads have the policy {topology.emulator_threads_policy}."

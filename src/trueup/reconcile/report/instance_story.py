@@ -140,7 +140,11 @@ def _should_hold(record: InstanceRecord, facts: Facts) -> Iterator[str]:
 
 
 def _flavor(flavor: Flavor, instance: Instance) -> str:
-    root = "0 (its root disk is a volume)" if instance.volume_backed else str(flavor.root_gb)
+    root = {
+        True: "0 (its root disk is a volume)",
+        False: str(flavor.root_gb),
+        None: f"{flavor.root_gb} (unless its root disk is a volume: Nova's API does not show it)",
+    }[instance.volume_backed]
     swap = (
         f" + {-(-flavor.swap_mb // 1024)} (swap of {flavor.swap_mb} MB)" if flavor.swap_mb else ""
     )

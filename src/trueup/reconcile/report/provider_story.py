@@ -114,7 +114,7 @@ def _nodes(nodes: Iterable[ComputeNode], provider: Provider, facts: Facts) -> It
         found = True
         cell = facts.cells[node.cell]
         yield f"Its root is compute node {node.node} of host {node.host} in {cell}."
-        yield from _service(facts.services_by_host.get((node.cell, node.host)), facts)
+        yield from _service(facts.service_of(node.cell, node.host), facts)
     if not found:
         yield "No cell that answered has a compute node with the uuid of its root."
 
@@ -137,7 +137,7 @@ def _host(name: str, nodes: Iterable[ComputeNode], facts: Facts) -> Iterator[str
         provider = provider_of(node, facts)
         if isinstance(provider, Undetermined):
             yield f"Its provider is not known: {provider.reason}."
-        yield from _service(facts.services_by_host.get((node.cell, node.host)), facts)
+        yield from _service(facts.service_of(node.cell, node.host), facts)
         on_it = (r for r in facts.alive.values() if (r.cell, r.host) == (node.cell, name))
         states = Counter(row.vm_state or "no state" for row in on_it)
         words = ", ".join(f"{number} {state}" for state, number in sorted(states.items()))

@@ -90,7 +90,7 @@ def remedy(chosen: GhostChoice) -> Remedy:
         if chosen.hosts and not row.hosts & chosen.hosts:
             return None
         if finding.defect == orphaned_allocation.NAME:
-            return orphaned_allocation.remedy(finding, facts)
+            return orphaned_allocation.release(finding, facts)
         return _without_domain(finding, facts, chosen)
 
     return remedy_of

@@ -103,8 +103,9 @@ def _gone(old: Provider, facts: Facts) -> Iterator[Guard]:
     """Guard: the compute node of the old provider is still deleted, if there was one."""
     former = without_node(old, facts)
     if isinstance(former, Former):
-        # No host is named: the compute service of this host is alive, with its new compute node.
-        yield NodeGone(former.node.uuid, former.node.node, former.node.cell, "")
+        # Neither name nor host: the host is alive, and its new compute node may have the old one's
+        # name.
+        yield NodeGone(former.node.uuid, "", former.node.cell, "")
 
 
 def _bindings(pair: Pair, facts: Facts) -> Iterator[Change]:
