@@ -169,7 +169,7 @@ def _nova(site: Site, host: str, virtual_host: str) -> Sections:
             "service_down_time": SERVICE_DOWN_SECONDS,
             # An incident has to be found before nova-compute cleans up part of it by itself. What
             # nova-compute reports, it also reports at its start.
-            "update_resources_interval": 600,
+            "update_resources_interval": 7200,
             "sync_power_state_interval": -1,
             "heal_instance_info_cache_interval": -1,
             "running_deleted_instance_action": "noop",

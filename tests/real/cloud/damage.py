@@ -15,10 +15,14 @@ EGRESS, INGRESS = "NET_BW_EGR_KILOBIT_PER_SEC", "NET_BW_IGR_KILOBIT_PER_SEC"
 
 
 def delete_by_sql(cloud: Cloud, server: Server) -> None:
-    """Its row says that it was deleted a day ago; Placement was never told."""
+    """Its row says that it was deleted a day ago; Placement was never told.
+
+    Its files are cleaned, too: nova-compute looks for those of deleted instances every five
+    minutes, and writes the row.
+    """
     cloud.sql(
         cloud.cell_of(server.compute_host),
-        "UPDATE instances SET deleted = id, vm_state = 'deleted',"
+        "UPDATE instances SET deleted = id, vm_state = 'deleted', cleaned = 1,"
         " deleted_at = NOW() - INTERVAL 1 DAY, terminated_at = NOW() - INTERVAL 1 DAY"
         " WHERE uuid = :uuid",
         uuid=server.id,
