@@ -4,16 +4,8 @@ import threading
 
 import pytest
 
+from tests.placement.index.watching import Clock
 from trueup.placement.index.background import BackgroundTask
-
-
-class Clock:
-    """A clock that a test moves."""
-
-    seconds = 100.0
-
-    def __call__(self) -> float:
-        return self.seconds
 
 
 class Work:

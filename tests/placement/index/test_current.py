@@ -15,7 +15,7 @@ from sqlalchemy import delete, event, insert, update
 
 from tests.placement.client import UUID, Client
 from tests.placement.index.views import true_view
-from tests.placement.index.watching import selected_from, stopped_search
+from tests.placement.index.watching import Clock, selected_from, stopped_search
 from trueup.placement import store
 from trueup.placement.index import current
 from trueup.placement.index.current import Index
@@ -28,15 +28,6 @@ from trueup.placement.store.engine.database import Database, in_transaction
 
 CHANGES_IN_ROUND = 500
 ROUNDS = int(os.environ.get("TRUEUP_ROUNDS", "15"))
-
-
-class Clock:
-    """A clock that a test moves."""
-
-    seconds = 0.0
-
-    def __call__(self) -> float:
-        return self.seconds
 
 
 @pytest.fixture
@@ -209,6 +200,26 @@ def test_a_refresh_that_began_before_a_write_is_not_used_after_it(
         assert late.result(30) == 2
 
 
+def test_usage_that_is_written_after_the_news_was_read_is_not_missed(
+    service: Client, other: Index, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It is read without a snapshot, so it may be newer than the news, and is then read again."""
+    service.claim(100, {1: {"VCPU": 1}})
+    real = changes.news
+
+    def overtaken(tx: Any, known: changes.Vector) -> changes.News:
+        found = real(tx, known)
+        monkeypatch.setattr(changes, "news", real)
+        service.claim(101, {1: {"VCPU": 2}})
+        return found
+
+    monkeypatch.setattr(changes, "news", overtaken)
+    # A transaction on SQLite is always a snapshot.
+    assert used(other) == (1 if service.application.database.is_sqlite else 3)
+    assert used(other) == 3
+    assert not differences(other.view(), true_view(service))
+
+
 def test_threads_wait_while_the_first_one_loads(
     client: Client, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -250,6 +261,7 @@ def test_after_a_write_of_its_own_a_process_does_not_ask_whether_there_was_one(
     queries = selected_from(client.application.database)
     assert used(index) == 3
     assert not [one for one in queries if "sum(trueup_changes" in one]
+    assert len(queries) == 2, "what was published, and the usage that it is about"
     # That is over when the write is in the view.
     queries.clear()
     assert used(index) == 3

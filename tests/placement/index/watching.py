@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Watches and stops what an index asks its database."""
+"""Watches and stops what an index asks its database, and the clock that it looks at."""
 
 import threading
 from typing import Any
@@ -7,6 +7,15 @@ from typing import Any
 from sqlalchemy import event
 
 from trueup.placement.store.engine.database import Database
+
+
+class Clock:
+    """A clock that a test moves."""
+
+    seconds = 100.0
+
+    def __call__(self) -> float:
+        return self.seconds
 
 
 def selected_from(database: Database) -> list[str]:

@@ -22,7 +22,7 @@ def load(tx: Transaction) -> View:
 def refresh(tx: Transaction, view: View, changed: Changed) -> View:
     """The view with these changes, read again by as few rows as possible.
 
-    `tx` must be the snapshot in which the changes were read.
+    `tx` must be the snapshot in which the changes were read, unless they take one statement.
     """
     ids = set(changed.providers)
     if changed.everything or len(ids) > _PROVIDERS_READ_BY_ID_MAX:
@@ -44,6 +44,12 @@ def refresh(tx: Transaction, view: View, changed: Changed) -> View:
     if not usage_ids:
         return view
     return with_usage(view, store.ledger_rows.usage(tx, usage_ids), usage_ids)
+
+
+def is_one_statement(changed: Changed) -> bool:
+    """Whether `refresh` reads these changes with one statement, or none: they are few, of usage."""
+    more = changed.providers or changed.names or changed.all_usage or changed.everything
+    return not more and len(changed.usage_of) <= _USAGE_READ_BY_ID_MAX
 
 
 def _lacks_used_names(names: Names, view: View) -> bool:

@@ -55,8 +55,7 @@ def verify(
 
 
 def _refresh(tx: Transaction, refreshed: _Refreshed | None) -> _Refreshed:
-    vector = store.changes.vector(tx)
     if refreshed is None:
-        return _Refreshed(load(tx), vector)
-    changed = store.changes.since(tx, refreshed.vector, vector)
-    return _Refreshed(refresh(tx, refreshed.view, changed), vector)
+        return _Refreshed(load(tx), store.changes.vector(tx))
+    news = store.changes.news(tx, refreshed.vector)
+    return _Refreshed(refresh(tx, refreshed.view, news.changed), news.vector)

@@ -26,10 +26,11 @@ from dataclasses import dataclass, field
 from secrets import randbits
 from typing import Any, NamedTuple
 
-from sqlalchemy import Connection, Select, bindparam, delete, func, select, update
+from sqlalchemy import Connection, Select, bindparam, case, delete, func, select, update
 
 from trueup.placement.store.engine.statements import FixedStatement, ListStatement, inserting
 from trueup.placement.store.own_tables import RECENT_LENGTH_MAX, changes
+from trueup.placement.store.packed_rows import packed, parts_of
 
 NOTED = "trueup_noted"
 """The key in `Connection.info` of the set of what a transaction changed. Only for `note`."""
@@ -61,10 +62,14 @@ _UNUSED = (
     .order_by(changes.c.writer)
     .with_for_update()
 )
-_MOVED = ListStatement(
-    "writers",
-    lambda writers: select(*(changes.c[name] for name in _Published._fields)).where(
-        changes.c.writer.in_(writers)
+_said = packed(changes.c.first, changes.c.reaches, changes.c.shaped, changes.c.recent)
+# A row without news is short: its number is one of those that the reader knows.
+_NEWS = ListStatement(
+    "known",
+    lambda known: select(
+        packed(
+            changes.c.writer, changes.c.sequence, case((changes.c.sequence.not_in(known), _said))
+        )
     ),
 )
 
@@ -90,13 +95,11 @@ class Writer:
 
 
 class _Published(NamedTuple):
-    """The row of a writer."""
+    """The row of a writer. What it says is empty if its number is one that the reader knows."""
 
     writer: int
-    first: int
-    reaches: int
-    shaped: int
-    recent: str
+    sequence: int
+    said: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,6 +114,14 @@ class Changed:
     """Whether resource classes or traits were created, deleted or renamed."""
     all_usage: bool = False
     everything: bool = False
+
+
+class News(NamedTuple):
+    """What a reader finds that knew an earlier vector."""
+
+    vector: Vector
+    changed: Changed
+    """What was published between the two."""
 
 
 def note(tx: Connection, kind: str, ids: Iterable[int] | None = None) -> None:
@@ -165,18 +176,28 @@ def vector(tx: Connection) -> Vector:
     return dict(_VECTOR.send(tx).rows)
 
 
-def since(tx: Connection, known: Vector, now: Vector) -> Changed:
-    """What was published between two vectors; `now` is the vector of this snapshot."""
+def news(tx: Connection, known: Vector) -> News:
+    """What was published after a vector, as one statement finds it."""
+    # Nothing is in an empty list; a reader may know of no writer.
+    found = _NEWS.send(tx, {"known": list(known.values()) or [0]}).rows
+    rows = [
+        _Published(int(writer), int(sequence), said)
+        for (text,) in found
+        for writer, sequence, said in [parts_of(text, 3)]
+    ]
+    vector = {row.writer: row.sequence for row in rows}
+    moved = [row for row in rows if known.get(row.writer) != row.sequence]
+    return News(vector, _changed(known, vector, moved))
+
+
+def _changed(known: Vector, now: Vector, moved: Iterable[_Published]) -> Changed:
     if any(sequence < known.get(writer, 0) for writer, sequence in now.items()):
         # The database is one that does not have all we knew: restored, or a replica took over.
         return Changed(everything=True)
-    gone = {_forgotten(writer, known[writer]) for writer in known.keys() - now.keys()}
-    moved = [writer for writer, sequence in now.items() if known.get(writer) != sequence]
-    if not moved:
-        return Changed(everything=bool(gone))
     words: set[str] = set()
-    for row in map(_Published._make, _MOVED.send(tx, {"writers": moved}).rows):
-        words |= _words(row, known.get(row.writer, row.first))
+    for row in moved:
+        words |= _words(row, known.get(row.writer))
+    gone = {_forgotten(writer, known[writer]) for writer in known.keys() - now.keys()}
     # SAFETY: a row that vanished without a word may have said more before.
     if EVERYTHING in words or not gone <= words:
         return Changed(everything=True)
@@ -214,15 +235,20 @@ def _forgotten(writer: int, sequence: int) -> str:
     return f"{FORGOTTEN}{writer}={sequence}"
 
 
-def _words(row: _Published, known: int) -> set[str]:
-    """What the row of a writer contains of its changes after a number."""
-    if known < row.reaches:
-        return {ALL_USAGE if known >= row.shaped else EVERYTHING}
+def _words(row: _Published, known: int | None) -> set[str]:
+    """What the row of a writer contains of its changes after a number; None: after its first."""
+    if not row.said:
+        # Two writers have the same number, which was random at first.
+        return {EVERYTHING}
+    first, reaches, shaped, recent = parts_of(row.said)
+    after = int(first) if known is None else known
+    if after < int(reaches):
+        return {ALL_USAGE if after >= int(shaped) else EVERYTHING}
     words: set[str] = set()
     # The latest is last.
-    for entry in reversed(row.recent.split(";")[:-1]):
+    for entry in reversed(recent.split(";")[:-1]):
         number, _, said = entry.partition(":")
-        if row.first + int(number) <= known:
+        if int(first) + int(number) <= after:
             break
         words.update(said.split(" "))
     return words
