@@ -1,14 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 import itertools
-import random
 
 import numpy as np
 
-from tests.placement.index.clouds import view_of
-from tests.placement.index.forests import draw_forest, draw_request
-from tests.placement.index.search.problems import problem_of
+from tests.placement.index.search.problems import drawn_problems
 from trueup.placement.index.search.checks import LongerChoices, hold
-from trueup.placement.index.search.match import NoCandidates
 from trueup.placement.index.search.partial_candidate import PartialCandidate, SearchProblem
 
 
@@ -21,14 +17,7 @@ def may_be_added(problem: SearchProblem, choice: tuple[int, ...]) -> bool | None
 
 def test_many_choices_are_judged_like_each_of_them() -> None:
     judged = {True: 0, False: 0}
-    for seed in range(1500):
-        source = random.Random(seed)
-        cloud, classes = draw_forest(source)
-        view = view_of(cloud)
-        try:
-            problem = problem_of(draw_request(source, cloud, classes), view)
-        except NoCandidates:
-            continue
+    for seed, _, problem in drawn_problems(1500):
         offers = [sorted(set(slot.offers.positions.tolist())) for slot in problem.trees.slots]
         for length in range(1, len(offers) + 1):
             rows = [

@@ -1,17 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
-import random
-
 import numpy as np
 import pytest
 
 from tests.placement.index.clouds import Host, group, view_of
-from tests.placement.index.forests import draw_forest, draw_request
-from tests.placement.index.search.problems import problem_of
+from tests.placement.index.search.problems import drawn_problems, problem_of
 from trueup.model.requests import CandidateRequest
 from trueup.placement.index.search.all_trees import GenerationOptions, one_by_one
 from trueup.placement.index.search.checks import Columns
 from trueup.placement.index.search.in_columns import candidates_in_columns
-from trueup.placement.index.search.match import NoCandidates
 
 
 def rows(columns: Columns | None) -> list[tuple[int, ...]]:
@@ -22,14 +18,7 @@ def rows(columns: Columns | None) -> list[tuple[int, ...]]:
 @pytest.mark.parametrize("most", [1, 3, 7, 1000])
 def test_they_are_those_that_are_found_one_by_one_in_the_same_order(most: int) -> None:
     compared = 0
-    for seed in range(600):
-        source = random.Random(seed)
-        cloud, classes = draw_forest(source)
-        view = view_of(cloud)
-        try:
-            problem = problem_of(draw_request(source, cloud, classes), view)
-        except NoCandidates:
-            continue
+    for seed, view, problem in drawn_problems(600):
         if view.shared_with:
             continue
         expected = rows(one_by_one(problem, view, GenerationOptions(), most))
