@@ -16,7 +16,6 @@ from trueup.placement.store.reads.ledger_rows import (
     LedgerRows,
     Names,
     ProviderRow,
-    UsageRow,
 )
 
 _CLASSES = {"VCPU": 0, "MEMORY_MB": 1, "DISK_GB": 2, "PGPU": 3, "IPV4_ADDRESS": 4}
@@ -49,7 +48,7 @@ def rows_of(cloud: Cloud) -> LedgerRows:
             InventoryRow(provider, kind, total, reserved, ratio, least, most, step)
             for _, provider, kind, total, reserved, least, most, step, ratio in rows["inventories"]
         ],
-        used=[UsageRow(*place, amount) for place, amount in used.items()],
+        used=[(*place, amount) for place, amount in used.items()],
         trait_sets={provider: kinds.setdefault(kind, kind) for provider, kind in sets.items()},
         aggregate_pairs=rows["resource_provider_aggregates"],
         aggregate_uuids=dict(rows["placement_aggregates"]),

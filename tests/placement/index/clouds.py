@@ -15,7 +15,6 @@ from trueup.placement.store.reads.ledger_rows import (
     LedgerRows,
     Names,
     ProviderRow,
-    UsageRow,
 )
 
 CLASSES = {"VCPU": 0, "MEMORY_MB": 1, "DISK_GB": 2, "SRIOV_NET_VF": 3, "PGPU": 4}
@@ -54,7 +53,7 @@ def view_of(hosts: Iterable[Host]) -> View:
             ],
             inventories=[_stock(ids[h.name], h, name) for h in hosts for name in h.totals],
             used=[
-                UsageRow(ids[h.name], CLASSES[name], amount)
+                (ids[h.name], CLASSES[name], amount)
                 for h in hosts
                 for name, amount in h.used.items()
             ],

@@ -11,7 +11,6 @@ from trueup.placement.store.reads.ledger_rows import (
     Names,
     ProviderRow,
     Usage,
-    UsageRow,
 )
 
 NAMES = Names({"VCPU": 0, "DISK_GB": 2}, {SHARES: 1, "FAST": 2})
@@ -64,7 +63,7 @@ def test_positions_move_when_the_forest_does() -> None:
 
 
 def test_usage_is_of_all_or_of_some() -> None:
-    used = [UsageRow(1, 0, 3), UsageRow(2, 0, 2), UsageRow(2, 77, 1), UsageRow(99, 0, 1)]
+    used = [(1, 0, 3), (2, 0, 2), (2, 77, 1), (99, 0, 1)]
     everything = with_usage(CLOUD, Usage([(1, 5), (99, 1)], used), None)
     assert everything.inventories["VCPU"].used.tolist() == [3, 2]
     assert everything.inventories["DISK_GB"] is CLOUD.inventories["DISK_GB"]
@@ -93,7 +92,7 @@ def test_a_provider_gets_a_new_revision_with_each_change_of_its_summary() -> Non
     def kept(view: View) -> list[bool]:
         return (view.revisions == CLOUD.revisions).tolist()
 
-    usage = Usage([(1, 5)], [UsageRow(2, 0, 1)])
+    usage = Usage([(1, 5)], [(2, 0, 1)])
     assert kept(with_usage(CLOUD, usage, [1, 2])) == [True, False, True]
     same_tree = LedgerRows(KNOWN, providers=[ProviderRow(2, "numa", 1, 1)], trait_sets={2: (2,)})
     assert kept(build(same_tree, CLOUD, [2])) == [True, False, True]

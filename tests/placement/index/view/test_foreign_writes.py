@@ -25,6 +25,12 @@ MOVES = {
     "a provider": insert(tables.providers).values(
         id=9, uuid=UUID(9), name="nine", generation=0, root_provider_id=9
     ),
+    "a provider without weight": insert(tables.providers).values(
+        id=fingerprint.WEIGHTS, uuid=UUID(8), name="eight", root_provider_id=fingerprint.WEIGHTS
+    ),
+    "its move, which only its generation shows": update(tables.providers)
+    .where(tables.providers.c.id == fingerprint.WEIGHTS)
+    .values(parent_provider_id=1, root_provider_id=1, generation=1),
     "a trait": insert(tables.traits).values(id=9999, name="CUSTOM_RED"),
     "a class": insert(tables.resource_classes).values(id=10000, name="CUSTOM_ONE"),
 }

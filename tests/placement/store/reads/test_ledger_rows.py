@@ -13,7 +13,6 @@ from trueup.placement.store.reads.ledger_rows import (
     LedgerRows,
     ProviderRow,
     Usage,
-    UsageRow,
 )
 
 FAST, SLOW = "HW_CPU_X86_SSE", "HW_CPU_X86_AVX"
@@ -45,7 +44,7 @@ def test_the_rows_contain_the_whole_ledger(client: Client) -> None:
         InventoryRow(one, vcpu, 10, 2, 1.5, 2, 6, 2),
         InventoryRow(two, disk, 5, 0, 1.0, 1, 2**31 - 1, 1),
     }
-    assert list(found.used) == [UsageRow(one, vcpu, 6)]
+    assert list(found.used) == [(one, vcpu, 6)]
     trait_ids = found.names.trait_ids
     assert found.trait_sets == {one: tuple(sorted([trait_ids[FAST], trait_ids[SLOW]]))}
     ((provider, aggregate),) = found.aggregate_pairs
@@ -69,7 +68,7 @@ def test_the_usage_of_all_is_that_of_each(serve: Callable[..., Client], database
     assert sorted(together.generations) == sorted(one.generations[0] for one in each)
     assert sorted(generation for _, generation in together.generations) == [0, 2, 2]
     assert sorted(together.used) == sorted(row for one in each for row in one.used)
-    assert sorted(row.used for row in together.used) == [1, 2, 3]
+    assert sorted(used for _, _, used in together.used) == [1, 2, 3]
 
 
 def test_of_some_providers_there_is_the_same(client: Client) -> None:
@@ -85,7 +84,7 @@ def test_of_some_providers_there_is_the_same(client: Client) -> None:
         names = everything.names
         found = ledger_rows.of_providers(tx, names, [two, 99])
         assert ledger_rows.of_providers(tx, names, []) == LedgerRows(names, [], [], [], {}, [], {})
-        assert ledger_rows.usage(tx, [one, 99]) == Usage([(one, 4)], [UsageRow(one, vcpu, 1)])
+        assert ledger_rows.usage(tx, [one, 99]) == Usage([(one, 4)], [(one, vcpu, 1)])
         assert len(ledger_rows.usage(tx).used) == len(ledger_rows.usage(tx).generations) == 2
         assert ledger_rows.providers_with(tx, [vcpu], []) == {one, two}
         assert ledger_rows.providers_with(tx, [], [names.trait_ids[FAST]]) == {one, two}
@@ -93,7 +92,7 @@ def test_of_some_providers_there_is_the_same(client: Client) -> None:
         assert ledger_rows.all_providers(tx) == everything.providers
         assert ledger_rows.all_members(tx) == everything.aggregate_pairs
     assert found.providers == everything.providers[1:]
-    assert list(found.used) == [UsageRow(two, vcpu, 2)]
+    assert list(found.used) == [(two, vcpu, 2)]
     assert list(found.aggregate_uuids.values()) == [UUID(52)]
 
 

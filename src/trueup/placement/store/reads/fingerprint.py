@@ -20,7 +20,9 @@ WEIGHTS = 8191
 Fingerprint = Mapping[tuple[str, int], int]
 """Sums by their name, and a resource class or 0; without those that are 0."""
 
-PROVIDER_SUMS = ("providers", "generations", "weighted generations", "roots", "parents")
+GENERATION_SUMS = ("generations", "weighted generations")
+TREE_SUMS = COUNT, *_PLACES = ("providers", "roots", "parents")
+PROVIDER_SUMS = (COUNT, *GENERATION_SUMS, *_PLACES)
 USED_SUMS = USED, WEIGHTED_USED = ("used", "weighted used")
 MEMBER_SUMS = MEMBERS, WEIGHTED_MEMBERS = ("members", "weighted members")
 
