@@ -31,7 +31,7 @@ def test_the_samples_have_every_kind_of_guard():
     assert {type(guard) for guard in GUARDS} == set(get_args(Guard))
 
 
-@pytest.mark.parametrize(("guard", "sentence"), zip(GUARDS, SENTENCES, strict=True))
+@pytest.mark.parametrize(("guard", "sentence"), list(zip(GUARDS, SENTENCES, strict=True)))
 def test_every_guard_is_a_sentence(guard, sentence):
     assert guard_in_words(guard) == sentence
 
