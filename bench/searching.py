@@ -122,8 +122,7 @@ def _measure(query: str, view: View) -> str:
             break
     roots = {
         int(view.forest.roots[view.forest.by_uuid[uuid]])
-        for columns in found.columns(0, found.count)
-        for column in columns.uuids
+        for column in found.columns(0, found.count).uuids
         for uuid in column
     }
     return f"{best * 1000:9.2f} {found.count:7} {len(roots):6} {len(text):10}"

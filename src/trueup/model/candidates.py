@@ -58,14 +58,20 @@ class Limit(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class CandidateColumns:
-    """Candidates in which the same slots have the same provider."""
+    """Some candidates of an answer. Those in which the same slots share a provider are neighbours.
+
+    Such a way to share is a pattern: for each slot, the first slot that has the same provider.
+    """
 
     indexes: Sequence[int]
-    """Which candidates of the answer these are."""
-    first_slots: tuple[int, ...]
-    """For each slot: the first slot that has the same provider."""
+    """Their indexes among these candidates in the order of the answer."""
     uuids: Sequence[Sequence[str]]
     """For each slot: the provider of each candidate."""
+    patterns: Sequence[tuple[tuple[int, ...], int]]
+    """Each pattern, and how many candidates have it; in their order."""
+
+
+_NO_COLUMNS = CandidateColumns((), (), ())
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +81,7 @@ class Candidates:
     summaries: ProviderSummaries
     request_slots: tuple[RequestSlot, ...] = ()
     count: int = 0
-    columns: Callable[[int, int], Iterable[CandidateColumns]] = lambda first, last: ()
+    columns: Callable[[int, int], CandidateColumns] = lambda first, last: _NO_COLUMNS
     """Makes the columns of the candidates from one index to before another."""
     limited_by: Limit | None = None
     """The limit that the number of candidates reached; perhaps there are more."""

@@ -9,12 +9,11 @@ from trueup.model.candidates import Candidates
 
 def choices(found: Candidates) -> list[tuple[str, ...]]:
     """The provider of each slot, for each candidate, in the order of the answer."""
-    made: dict[int, tuple[str, ...]] = {}
-    for columns in found.columns(0, found.count):
-        for index, row in zip(columns.indexes, zip(*columns.uuids, strict=True), strict=True):
-            assert columns.first_slots == tuple(map(row.index, row))
-            made[index] = row
-    assert len(made) == found.count
+    columns = found.columns(0, found.count)
+    rows = list(zip(*columns.uuids, strict=True))
+    patterns = [pattern for pattern, count in columns.patterns for _ in range(count)]
+    assert patterns == [tuple(map(row.index, row)) for row in rows]
+    made = dict(zip(columns.indexes, rows, strict=True))
     return [made[index] for index in range(found.count)]
 
 

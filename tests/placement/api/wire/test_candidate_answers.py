@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The text is what a serializer would make of the same answer."""
 
-import itertools
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Any
@@ -46,14 +46,16 @@ def answer(found: Candidates, version: V = V.ANY_TRAITS) -> dict[str, Any]:
 
 
 def offered(slots: Sequence[RequestSlot], *requests: Sequence[str]) -> Candidates:
-    """An answer with the providers of each slot, for each candidate; alike ones are neighbours."""
+    """An answer with the providers of each slot, for each candidate."""
 
-    def columns(first: int, last: int) -> Iterator[CandidateColumns]:
-        for first_slots, rows in itertools.groupby(
-            enumerate(requests[first:last]), lambda one: tuple(map(one[1].index, one[1]))
-        ):
-            indexes, alike = zip(*rows, strict=True)
-            yield CandidateColumns(indexes, first_slots, list(zip(*alike, strict=True)))
+    def columns(first: int, last: int) -> CandidateColumns:
+        def pattern_of(index: int) -> tuple[int, ...]:
+            row = requests[first + index]
+            return tuple(map(row.index, row))
+
+        indexes = sorted(range(last - first), key=pattern_of)
+        uuids = list(zip(*(requests[first + index] for index in indexes), strict=True))
+        return CandidateColumns(indexes, uuids, list(Counter(map(pattern_of, indexes)).items()))
 
     return Candidates(summarized(), tuple(slots), len(requests), columns)
 

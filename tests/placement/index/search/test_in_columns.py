@@ -63,6 +63,15 @@ def test_it_gives_up_where_nearly_all_choices_would_be_thrown_away() -> None:
     assert candidates_in_columns(problem, 10, randomize=False) is None
 
 
+@pytest.mark.parametrize("most", [17, 1000, 7812])
+def test_it_gives_up_where_a_few_providers_have_room_for_many_slots(most: int) -> None:
+    """One by one, each candidate differs from the one before in its last slots alone."""
+    gpus = [Host(f"gpu{n}", {"PGPU": 1000}, "host") for n in range(16)]
+    asked = CandidateRequest(tuple(group(f"_{n}", PGPU=1) for n in range(64)))
+    problem = problem_of(asked, view_of([Host("host"), *gpus]))
+    assert candidates_in_columns(problem, most, randomize=False) is None
+
+
 def test_a_random_order_begins_with_any_tree_and_any_offer() -> None:
     cloud = [Host(f"host{n}", {"VCPU": 8}) for n in range(20)]
     cloud += [Host(f"gpu{n}{m}", {"PGPU": 1}, f"host{n}") for n in range(20) for m in range(5)]

@@ -9,6 +9,8 @@ from tests.placement.index.clouds import SHARES, Host, ask, group, view_of
 from trueup.model.candidates import Candidates
 from trueup.placement.index.search.match import Offers, Slot
 from trueup.placement.index.search.summaries import providers_used, summaries_of
+from trueup.placement.index.view.build import build
+from trueup.placement.store.reads.ledger_rows import LedgerRows, Names, ProviderRow
 
 CLOUD = [
     Host("host", {"VCPU": 8, "DISK_GB": 9}, traits=("RED", "FAST"), used={"VCPU": 3}),
@@ -51,6 +53,14 @@ def test_one_provider_stands_for_its_whole_tree() -> None:
     assert described() == {}
 
 
+def test_a_provider_whose_root_row_is_wrong_is_shown_too() -> None:
+    """It names the root of another tree, and has no parent in it."""
+    rows = [ProviderRow(1, "host", 1, None), ProviderRow(2, "odd", 1, None)]
+    view = build(LedgerRows(Names(), [*rows, ProviderRow(3, "numa", 1, 1)]))
+    used = np.array([view.forest.by_uuid["odd"]])
+    assert {"odd", "host"} <= summaries(Candidates(summaries_of(used, view))).keys()
+
+
 def test_providers_of_slots_without_resources_are_not_used() -> None:
     slots = [Slot(suffix, held, Offers(NO_PROVIDERS, NO_PROVIDERS)) for suffix, held in PARTS]
     columns = (np.array([HOST, OTHER]), np.array([NUMA, NUMA]))
@@ -90,3 +100,14 @@ def test_capacity_is_in_whole_units(client: Client) -> None:
     shown = client.get("/allocation_candidates?resources=VCPU:3").json["provider_summaries"]
     assert shown[uuid]["resources"] == {"VCPU": {"capacity": 4, "used": 1}}
     assert client.get("/allocation_candidates?resources=VCPU:4").json["provider_summaries"] == {}
+
+
+def test_a_ratio_may_make_more_of_it_than_64_bits_hold(client: Client) -> None:
+    """Upstream calculates with Python's integers, too."""
+    uuid = client.make_provider(1, inventories={"VCPU": {"total": 8, "allocation_ratio": 1e30}})
+    client.claim(100, {1: {"VCPU": 1}})
+    for query in ("resources=VCPU:1", "resources_A=VCPU:1&resources_B=VCPU:1&group_policy=none"):
+        answer = client.get(f"/allocation_candidates?{query}").json
+        shown = answer["provider_summaries"][uuid]["resources"]
+        assert shown == {"VCPU": {"capacity": int(8e30), "used": 1}}
+        assert len(answer["allocation_requests"]) == 1

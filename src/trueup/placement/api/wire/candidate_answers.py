@@ -95,29 +95,30 @@ def _blocks(found: Candidates, version: V) -> Iterator[bytes]:
     templates: dict[tuple[int, ...], _Template] = {}
     for first in range(0, found.count, _CANDIDATES_OF_A_BLOCK):
         last = min(first + _CANDIDATES_OF_A_BLOCK, found.count)
-        text = _block(found, list(found.columns(first, last)), version, templates)
+        text = _block(found, found.columns(first, last), version, templates)
         yield (b"," if first else b"") + text
 
 
 def _block(
     found: Candidates,
-    kinds: Sequence[CandidateColumns],
+    block: CandidateColumns,
     version: V,
     templates: dict[tuple[int, ...], "_Template"],
 ) -> bytes:
-    texts = [b""] * sum(len(kind.indexes) for kind in kinds)
-    for kind in kinds:
-        template = templates.get(kind.first_slots)
+    columns = [encoded(column) for column in block.uuids]
+    texts = [b""] * len(block.indexes)
+    last = 0
+    for pattern, count in block.patterns:
+        template = templates.get(pattern)
         if template is None:
-            template = _template(found.request_slots, kind.first_slots, version)
-            templates[kind.first_slots] = template
-        columns = [encoded(column) for column in kind.uuids]
+            template = templates[pattern] = _template(found.request_slots, pattern, version)
+        first, last = last, last + count
         pieces: list[bytes | list[bytes]] = [template.texts[0]]
         for slot, text in zip(template.slots, template.texts[1:], strict=True):
-            pieces += [columns[slot], text]
-        if len(kinds) == 1:
-            return joined(pieces, len(texts))
-        for index, text in zip(kind.indexes, of_each(pieces, len(kind.indexes)), strict=True):
+            pieces += [columns[slot][first:last], text]
+        if count == len(texts):
+            return joined(pieces, count)
+        for index, text in zip(block.indexes[first:last], of_each(pieces, count), strict=True):
             texts[index] = text
     return b",".join(texts)
 

@@ -21,8 +21,14 @@ from trueup.placement.index.search.partial_candidate import SearchProblem
 from trueup.placement.index.view.columns import Integers, Mask
 from trueup.placement.index.view.forest import Positions
 
-_CHOICES_MIN, _CHOICES_FOR_EACH, _CHOICES_MAX = 1024, 64, 1 << 18
-"""How many choices are made at once at most: some, and some for each candidate that is wanted."""
+_CHOICES_MAX = 1 << 18
+"""How many choices are made at once at most, because of their memory."""
+_PLACES_MIN, _PLACES_FOR_EACH = 1 << 14, 256
+"""How many places are looked at in all: some, and some for each candidate that is wanted.
+
+A place is a slot of a choice. PERF: a few providers with capacity for many slots have so many
+choices for the first slots that to try them one by one takes a hundredth of the time.
+"""
 _WIDTH_GROWTH = 4
 
 
@@ -33,13 +39,13 @@ def candidates_in_columns(problem: SearchProblem, most: int, *, randomize: bool)
     """
     source = np.random.default_rng() if randomize else None
     offers = _offers(problem, source)
-    choices_max = min(_CHOICES_MIN + _CHOICES_FOR_EACH * most, _CHOICES_MAX)
+    budget = _Budget(_PLACES_MIN + _PLACES_FOR_EACH * most)
     count = len(problem.trees.anchors)
     found, is_complete = np.zeros(count, dtype=np.int64), np.zeros(count, dtype=np.bool_)
     parts: list[_Choices] = []
     width = 2 * -(-most // count)
     while len(wanted := _wanted(found, is_complete, most)):
-        searched = _choose(problem, offers, wanted, width, choices_max)
+        searched = _choose(problem, offers, wanted, width, budget)
         if searched is None:
             return None
         made, is_cut = searched
@@ -50,6 +56,18 @@ def candidates_in_columns(problem: SearchProblem, most: int, *, randomize: bool)
         is_complete[wanted] = ~is_cut[wanted]
         width *= _WIDTH_GROWTH
     return _in_turns(parts, most)
+
+
+@dataclass(slots=True)
+class _Budget:
+    """How many more places may be looked at."""
+
+    places_left: int
+
+    def suffices(self, choices: int, slots: int) -> bool:
+        """Whether so many choices for so many slots may be made, which it then counts."""
+        self.places_left -= choices * slots
+        return choices <= _CHOICES_MAX and self.places_left >= 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,7 +136,7 @@ def _choose(
     offers: Sequence[_OffersByTree],
     wanted: Positions,
     width: int,
-    choices_max: int,
+    budget: _Budget,
 ) -> tuple[_Choices, Mask] | None:
     """The first candidates of the wanted trees, and which trees may have more.
 
@@ -126,10 +144,10 @@ def _choose(
     """
     is_cut = np.zeros(len(problem.trees.anchors), dtype=np.bool_)
     choices = _Choices(wanted, ())
-    for of_tree in offers:
+    for slot, of_tree in enumerate(offers, 1):
         counts = of_tree.counts[choices.trees]
         ends = np.cumsum(counts)
-        if len(ends) and ends[-1] > choices_max:
+        if not budget.suffices(int(counts.sum()), slot):
             return None
         before = np.repeat(np.arange(len(counts)), counts)
         trees = choices.trees[before]

@@ -74,8 +74,9 @@ def _columns(
 
 def _usage(name: str, shown: Positions, inventory: InventoryColumns) -> InventoryUsage:
     entries = np.searchsorted(inventory.positions, shown)
-    capacities = inventory.capacity[entries].astype(np.int64)
-    return InventoryUsage(name, capacities.tolist(), inventory.used[entries].tolist())
+    # Capacities may be greater than an integer of NumPy.
+    capacities = list(map(int, inventory.capacity[entries].tolist()))
+    return InventoryUsage(name, capacities, inventory.used[entries].tolist())
 
 
 def _has_inventory(shown: Positions, inventory: InventoryColumns) -> Mask:
@@ -85,8 +86,12 @@ def _has_inventory(shown: Positions, inventory: InventoryColumns) -> Mask:
 
 
 def _whole_trees(positions: Positions, view: View) -> Positions:
-    """All providers of the trees that these are in."""
+    """All providers of the trees that these are in, and these."""
     roots = np.unique(view.forest.roots[positions])
     sizes = view.forest.ends[roots] - roots
     begins = np.cumsum(sizes) - sizes
-    return np.asarray(np.repeat(roots - begins, sizes) + np.arange(sizes.sum()))
+    trees = np.repeat(roots - begins, sizes) + np.arange(sizes.sum())
+    # One whose root row is wrong is not in the tree of its root.
+    own = view.forest.roots[positions]
+    apart = positions[(positions < own) | (positions >= view.forest.ends[own])]
+    return np.union1d(trees, apart) if len(apart) else trees

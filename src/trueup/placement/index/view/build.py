@@ -292,15 +292,15 @@ def _inventory_columns(class_id: int, positions: Positions, table: Any) -> Inven
     """The rows of one class, sorted by position, with no usage."""
     order = np.argsort(positions)
     table = table[order]
-    integers = table.astype(np.int64)
+    units = table[:, 5:].astype(np.int64)
     return InventoryColumns(
         class_id=class_id,
         positions=positions[order],
         capacity=(table[:, 2] - table[:, 3]) * table[:, 4],
         used=np.zeros(len(table), dtype=np.int64),
-        min_units=integers[:, 5],
-        max_units=integers[:, 6],
-        step_sizes=integers[:, 7],
+        min_units=units[:, 0],
+        max_units=units[:, 1],
+        step_sizes=units[:, 2],
     )
 
 

@@ -18,6 +18,8 @@ Mask = NDArray[np.bool_]
 
 Integers = NDArray[np.int64]
 
+_CAPACITY_MAX = 2.0**62
+
 NO_PROVIDERS: Positions = np.empty(0, dtype=np.int64)
 
 
@@ -49,7 +51,9 @@ class InventoryColumns:
 
     def free(self) -> Integers:
         """By entry: the amount that all groups of one request together may get."""
-        unused = self.capacity.astype(np.int64) - self.used
+        # A ratio may make more of it than an integer of 64 bits holds.
+        whole = np.clip(self.capacity, -_CAPACITY_MAX, _CAPACITY_MAX).astype(np.int64)
+        unused = whole - self.used
         return np.asarray(np.minimum(unused, self.max_units))
 
 
