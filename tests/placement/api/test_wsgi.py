@@ -8,6 +8,7 @@ from tests.deployment.sites import SIGNS_OF_SQL
 from tests.fuzz.bodies import SOUND
 from tests.placement.client import UUID, Client
 from trueup.placement.api.routes import ROUTES, Route
+from trueup.placement.store import schema
 from trueup.placement.store.tables import metadata
 
 JSON = "application/json"
@@ -30,6 +31,15 @@ def test_other_methods_are_not_allowed(client: Client, method: str) -> None:
 def test_slashes_count(client: Client) -> None:
     assert client.get("/resource_providers/").status == 404
     assert client.get("").status == 200
+
+
+def test_a_line_break_at_the_end_counts_only_within_a_name(client: Client) -> None:
+    """As upstream's patterns have it."""
+    client.make_provider(1, aggregates=(50,))
+    assert client.get("/\n").status == 200
+    assert client.delete(f"/resource_providers/{UUID(1)}/aggregates\n").status == 405
+    assert client.get(f"/resource_providers/{UUID(1)}\n").status == 404
+    assert client.get("/resource_providers\n\n").status == 404
 
 
 def test_the_version_decides_before_the_media_type(client: Client) -> None:
@@ -120,3 +130,24 @@ def test_locations_are_absolute(client: Client) -> None:
     reply = client.post("/resource_providers", {"name": "host", "uuid": UUID(1)})
     expected = f"http://placement.example/resource_providers/{UUID(1)}"
     assert reply.headers["location"] == expected
+
+
+def test_a_character_that_the_tables_lack_is_bad_input(
+    serve: Callable[..., Client], database_url: str
+) -> None:
+    """Upstream's tables on MySQL hold characters of up to three bytes."""
+    schema.create(database_url)
+    client = serve(database_url)
+    rocket = "\U0001f680"
+    replies = [
+        client.get("/usages?project_id=%F0%9F%9A%80"),
+        client.get("/resource_providers?name=%F0%9F%9A%80"),
+        client.get("/traits?name=startswith:%F0%9F%9A%80"),
+        client.post("/resource_providers", {"name": rocket}),
+    ]
+    if database_url.startswith("mysql"):
+        assert [reply.status for reply in replies] == [400] * 4
+        assert all("character" in reply.text for reply in replies)
+    else:
+        assert [reply.status for reply in replies] == [200] * 4
+    assert client.post("/resource_providers", {"name": "\u20ac"}).status == 200

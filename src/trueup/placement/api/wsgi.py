@@ -52,7 +52,7 @@ from trueup.placement.config import Settings
 from trueup.placement.index.current import Index
 from trueup.placement.store.engine.availability import reason, was_lost
 from trueup.placement.store.engine.database import Database
-from trueup.placement.store.engine.errors import meaning_of
+from trueup.placement.store.engine.errors import lacks_character, meaning_of
 
 _log = logging.getLogger(__name__)
 
@@ -185,6 +185,10 @@ class _Resource:
 class _Router(CompiledRouter):
     """Falcon finds the URL; the resource gets every method, also one unknown to Falcon."""
 
+    def find(self, uri: str, req: Any = None) -> Any:
+        # PARITY: upstream's patterns end before a last line break, too.
+        return super().find(uri, req) or super().find(uri.removesuffix("\n"), req)
+
     def map_http_methods(self, resource: Any, **_options: Any) -> dict[str, Any]:
         return _EveryMethod(dict.fromkeys(COMBINED_METHODS, resource.respond))
 
@@ -237,6 +241,8 @@ def _refusal(request: Request, error: Exception) -> Refused:
     if isinstance(error, UnicodeEncodeError):
         # JSON can contain half of a surrogate pair, which no database can store.
         return bad_request(f"The text cannot be stored: {error.reason}")
+    if lacks_character(error):
+        return bad_request("A text has a character that the database's character set lacks.")
     meaning = meaning_of(error)
     if meaning is not None:
         refused = unavailable(meaning)

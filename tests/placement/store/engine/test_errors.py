@@ -9,7 +9,12 @@ import pytest
 from sqlalchemy.exc import IntegrityError, OperationalError, ProgrammingError
 from sqlalchemy.exc import TimeoutError as NoConnectionFree
 
-from trueup.placement.store.engine.errors import Meaning, TooManyWaiting, meaning_of
+from trueup.placement.store.engine.errors import (
+    Meaning,
+    TooManyWaiting,
+    lacks_character,
+    meaning_of,
+)
 
 
 def mysql(number: int) -> OperationalError:
@@ -50,3 +55,17 @@ def sqlite(code: int) -> OperationalError:
 )
 def test_the_meaning_of_an_error(error: Exception, meaning: Meaning | None) -> None:
     assert meaning_of(error) is meaning
+
+
+@pytest.mark.parametrize(
+    ("error", "lacking"),
+    [
+        (mysql(1267), True),
+        (mysql(1366), True),
+        (mysql(1205), False),
+        (sqlite(1), False),
+        (ValueError(1267), False),
+    ],
+)
+def test_a_character_that_the_tables_cannot_hold(error: Exception, lacking: bool) -> None:
+    assert lacks_character(error) is lacking

@@ -63,6 +63,9 @@ _MYSQL = _table(
     }
 )
 
+# Error numbers of MariaDB and MySQL: where a text is compared, stored, converted.
+_CHARACTER_LACKING = frozenset({(1267,), (1366,), (3988,)})
+
 # The states of PostgreSQL, or the first two characters of a class of states.
 _POSTGRESQL = _table(
     {
@@ -120,6 +123,15 @@ def meaning_of(error: BaseException) -> Meaning | None:
     if found is None and isinstance(error, OperationalError | InterfaceError):
         return Meaning.AWAY if _never_connected(str(error.orig)) else None
     return found
+
+
+def lacks_character(error: BaseException) -> bool:
+    """Whether a text has a character that the character set of the tables lacks.
+
+    Upstream's tables on MySQL have the one for characters of up to three bytes, without emoji.
+    """
+    original = error.orig if isinstance(error, DBAPIError) else None
+    return original is not None and original.args[:1] in _CHARACTER_LACKING
 
 
 def meaning_of_original(original: BaseException) -> Meaning | None:
