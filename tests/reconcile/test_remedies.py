@@ -44,6 +44,26 @@ def test_its_host_has_to_have_the_compute_node_whose_provider_is_written():
     assert not any(isinstance(one, NodeIs) for one in guards_of(deleted)), "nothing is left"
 
 
+def reason_of(text: str) -> str:
+    """Why there is no step for the only finding."""
+    [declined] = planned(HOSTS + text).declined
+    return declined.reason
+
+
+def test_placement_takes_nothing_of_nobody_and_no_type_in_small_letters():
+    """Apply would be refused, and the next plan would have the step again."""
+    assert "no project or no user" in reason_of(
+        "  server web on h1 project= VCPU=2 MEMORY_MB=256\n"
+    )
+    held = "  server web on h1 VCPU=2 MEMORY_MB=256\nholds web h1 VCPU=1 MEMORY_MB=256\n"
+    facts, web = facts_of(HOSTS + held), uuid_of("web")
+    holding = facts.holdings[web]
+    typed = replace(holding.allocations, consumer_type="instance")
+    plan = plan_of(replace(facts, holdings={web: replace(holding, allocations=typed)}))
+    assert plan.steps == ()
+    assert "consumer type 'instance'" in plan.declined[0].reason
+
+
 def test_the_host_that_it_was_evacuated_from_has_to_stay_down():
     assert guards_of(EVACUATED) == (FRESH, HERE, ServiceDown(CELL, "h1"), STILL_DONE)
 

@@ -54,19 +54,22 @@ def left_by(move: Migration, facts: Facts) -> str | None:
 def source_hosts(move: Migration, facts: Facts) -> tuple[MoveHost, ...]:
     """The hosts that a migration may start from; nearly always one.
 
-    If no row that is not deleted has the name of its source host, it is the host that has its
-    source node, or its provider, now. Bare metal nodes go from one nova-compute to another.
+    If its cell has no compute node of its source host, that may be the host of this name in another
+    cell. If the cell has no compute service of it either, it may be the host that has its source
+    node, or its provider, now. Bare metal nodes go from one nova-compute to another.
     """
     cell, name = move.cell, move.source_host or ""
     named = _host(cell, name, facts)
-    if named.nodes or named.service:
+    if named.nodes:
         return (named,)
-    node = (move.source_node or "").casefold()
-    now = (
-        *facts.once(_nodes_by_name).get((cell, node), ()),
-        *facts.nodes_by_uuid.get(left_by(move, facts) or "", ()),
-    )
-    hosts = {(row.cell, row.host) for row in now if row.hypervisor != _IRONIC}
+    hosts = {(other, name) for other in facts.once(_cells_by_host).get(name.casefold(), ())}
+    if not named.service:
+        node = (move.source_node or "").casefold()
+        now = (
+            *facts.once(_nodes_by_name).get((cell, node), ()),
+            *facts.nodes_by_uuid.get(left_by(move, facts) or "", ()),
+        )
+        hosts |= {(row.cell, row.host) for row in now if row.hypervisor != _IRONIC}
     return tuple(_host(*one, facts) for one in sorted(hosts)) or (named,)
 
 
@@ -139,6 +142,13 @@ def _called(
 
 def _nodes_by_host(facts: Facts) -> dict[_Name, tuple[ComputeNode, ...]]:
     return grouped(((row.cell, row.host.casefold()), row) for row in facts.compute_nodes)
+
+
+def _cells_by_host(facts: Facts) -> dict[str, tuple[str, ...]]:
+    """The cells that have a compute node or a compute service of each host."""
+    places = {(row.host.casefold(), row.cell) for row in facts.compute_nodes if row.host}
+    places |= {(row.host.casefold(), row.cell) for row in facts.services if row.host}
+    return grouped(sorted(places))
 
 
 def _nodes_by_name(facts: Facts) -> dict[_Name, tuple[ComputeNode, ...]]:

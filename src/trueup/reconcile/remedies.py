@@ -4,6 +4,7 @@
 SAFETY: without one of these guards, a finding that is no longer true could still be written.
 """
 
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict
 from itertools import chain
@@ -56,6 +57,8 @@ _UNGUARDED = Declined(
 )
 
 
+# A consumer type as Placement's API takes one.
+_CONSUMER_TYPE = re.compile(r"[A-Z0-9_]+")
 # The defects that report allocations that Placement does not list, by the kind of fault.
 _TOLD_BY = {"consumerless": "consumerless-allocation", "dangling": "dangling-rows"}
 
@@ -125,8 +128,17 @@ def _in_the_way(verb: str, fault: LedgerFault, facts: Facts) -> str:
 
 
 def _not_allowed(after: Iterable[Allocations | None], facts: Facts) -> str:
-    """Which of these amounts Placement would refuse because of the units of an inventory; or ""."""
-    for uuid, row in chain.from_iterable(one.amounts.items() for one in after if one):
+    """What Placement would refuse of these allocations, and why; or ""."""
+    kept = [one for one in after if one]
+    for one in kept:
+        if not one.project or not one.user:
+            return "Nova names no project or no user of it, and Placement takes nothing of nobody"
+        if one.consumer_type and not _CONSUMER_TYPE.fullmatch(one.consumer_type):
+            return (
+                f"its consumer type {one.consumer_type!r} is not one that Placement takes: correct "
+                "that row of `consumer_types`, and plan again"
+            )
+    for uuid, row in chain.from_iterable(one.amounts.items() for one in kept):
         stocks = facts.providers[uuid].inventories if uuid in facts.providers else {}
         for name, amount in row.items():
             stock = stocks.get(name)

@@ -4,7 +4,6 @@
 Pure. The verdict and the remedy rest on the same value, `should_hold`.
 """
 
-from collections import Counter
 from collections.abc import Container, Iterable, Iterator, Mapping
 from dataclasses import replace
 
@@ -25,7 +24,7 @@ from trueup.reconcile.findings import (
 )
 from trueup.reconcile.hosts_of_moves import first_that_may_run, left_by
 from trueup.reconcile.remedies import abandoned_host, guarded_step, no_guest
-from trueup.reconcile.should_hold import should_hold
+from trueup.reconcile.should_hold import by_class, should_hold
 from trueup.reconcile.steps import Guard, MigrationState, Step
 
 
@@ -115,11 +114,7 @@ def _is_spread(claim: OnHost, facts: Facts) -> bool:
     here = outside_trees(held, elsewhere(claim, facts), facts)
     parts = claim.wanted.of(Share.HOST).parts
     asked = (part.amounts for part in parts if isinstance(part, Known | Ambiguous))
-    return bool(here) and here != held and _sum(held.values()) == _sum(asked)
-
-
-def _sum(rows: Iterable[Mapping[str, int]]) -> Counter[str]:
-    return sum(map(Counter, rows), Counter[str]())
+    return bool(here) and here != held and by_class(held.values()) == by_class(asked)
 
 
 def guests_on(roots: Iterable[str], claim: OnHost, facts: Facts) -> Iterator[Guard]:

@@ -87,8 +87,7 @@ def residence(instance: Instance, record: InstanceRecord, facts: Facts) -> Resid
     if reason := _stuck(instance, record, facts):
         return Undetermined(reason)
     if reason := _motion(instance, record, facts):
-        waiting = _waiting(instance, record, facts)
-        return Unconfirmed(waiting) if waiting else InMotion(reason)
+        return _moving(reason, instance, record, facts)
     if reason := contradiction(record, facts):
         return Undetermined(reason)
     if instance.vm_state == "resized":
@@ -108,6 +107,16 @@ def residence(instance: Instance, record: InstanceRecord, facts: Facts) -> Resid
         # which of the two is true.
         return Undetermined(f"it is {_OFFLOADED}, and yet on host {instance.host}")
     return _placed_on((instance.cell, instance.host, instance.node), facts)
+
+
+def _moving(
+    reason: str, instance: Instance, record: InstanceRecord, facts: Facts
+) -> Unconfirmed | InMotion | Undetermined:
+    if waiting := _waiting(instance, record, facts):
+        return Unconfirmed(waiting)
+    # Nova finds no move in another cell than that of the instance, so nothing can confirm it.
+    stray = _stray_move(record, facts) if instance.vm_state == "resized" else None
+    return Undetermined(stray) if stray else InMotion(reason)
 
 
 def _placed_on(place: _Place, facts: Facts) -> Placed | Undetermined:
@@ -167,17 +176,22 @@ def contradiction(record: InstanceRecord, facts: Facts) -> str | None:
 
 
 def _of_moves(record: InstanceRecord, facts: Facts) -> str | None:
-    """What contradicts in its migrations, if anything does.
-
-    SAFETY: somebody edited `instance_uuid` of a row in another cell, where its real instance may
-    need what it holds. Nova itself has such rows only for moves between cells.
-    """
+    """What contradicts in its migrations, if anything does."""
     forms = [form for row in record.migrations for form in facts.misspelled.get(row.uuid, ())]
     if forms:
         return (
             f"Placement has another consumer with the uuid of a migration of it, written "
             f"{', '.join(forms)}"
         )
+    return _stray_move(record, facts)
+
+
+def _stray_move(record: InstanceRecord, facts: Facts) -> str | None:
+    """Which of its migrations is a row of another cell, in words, if one is.
+
+    SAFETY: somebody edited `instance_uuid` of a row in another cell, where its real instance may
+    need what it holds. Nova itself has such rows only for moves between cells.
+    """
     cells = {row.cell for row in record.rows}
     strays = [row for row in record.migrations if row.cell not in cells and not row.between_cells]
     if strays:

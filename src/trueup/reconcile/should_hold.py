@@ -1,8 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
 """All that an instance should hold, by its own consumer, or why that is not certain. Pure."""
 
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+
 from trueup.reconcile.claims import OnHost, elsewhere, is_doubled
 from trueup.reconcile.expected import (
+    Ambiguous,
+    ExpectedAllocation,
+    Known,
+    NotOurs,
     Share,
     Unknown,
     emulator_not_counted,
@@ -22,10 +29,8 @@ def should_hold(claim: OnHost, facts: Facts) -> Amounts | Unknown:
     it holds are kept, because it is not known why it holds them. So are devices of its own host
     that nothing known of it asks for, as those that Cyborg allocates for a port.
     """
-    if not claim.wanted.parts:
-        return Unknown("what it should hold is not known")
-    if devices := _devices_of_moves(claim, facts):
-        return Unknown(f"it is not known why a migration of it holds {', '.join(devices)}")
+    if why := _unknown(claim, facts):
+        return Unknown(why)
     here = outside_trees(claim.held, elsewhere(claim, facts), facts)
     strange = {uuid: held for uuid, held in here.items() if _is_strange(uuid, claim, facts)}
     mine = {uuid: held for uuid, held in here.items() if uuid not in strange}
@@ -46,10 +51,76 @@ def should_hold(claim: OnHost, facts: Facts) -> Amounts | Unknown:
     for uuid, held in _unasked(mine, claim).items():
         total.setdefault(uuid, {}).update(held)
     if total:
-        return total
+        why = not_spare(total, claim, facts)
+        return Unknown(why) if why else total
     # SAFETY: what other defects would add is not put off until the instance holds nothing.
     wanted = claim.wanted
     return Unknown(open_reasons(wanted, facts.provider_names)) if wanted.open else wanted.known
+
+
+def _unknown(claim: OnHost, facts: Facts) -> str:
+    """Why not even a part of what it should hold is certain; or ""."""
+    if not claim.wanted.parts:
+        return "what it should hold is not known"
+    if devices := _devices_of_moves(claim, facts):
+        return f"it is not known why a migration of it holds {', '.join(devices)}"
+    return host_share_unknown(claim, facts)
+
+
+def host_share_unknown(claim: OnHost, facts: Facts) -> str:
+    """Why it is not known what it should hold of its host; or "".
+
+    SAFETY: then nothing of a host is known to be spare, however much it holds.
+    """
+    wanted = claim.wanted.of(Share.HOST)
+    is_unknown = any(isinstance(part, Unknown) for part in wanted.open)
+    return open_reasons(wanted, facts.provider_names) if is_unknown else ""
+
+
+def not_spare(right: Amounts, claim: OnHost, facts: Facts) -> str:
+    """Why it may need more than `right` of what it or its migrations hold; or "".
+
+    SAFETY: where it is not known which ports or devices it needs, only a second claim is known to
+    be spare: one that has the share of a host, too, and no more of the others than `right` has.
+    """
+    of_host = _classes(claim.wanted.of(Share.HOST))
+    for share in (Share.PORTS, Share.DEVICES):
+        wanted = claim.wanted.of(share)
+        if not any(isinstance(part, NotOurs | Unknown) for part in wanted.open):
+            continue
+        kept = by_class(held_of(share, right).values())
+        for held in _each_holding(claim, facts):
+            lost = _outside(held_of(share, held), right)
+            is_claim = of_host <= by_class(held_of(Share.HOST, held).values()).keys()
+            if lost and not (is_claim and by_class(held_of(share, held).values()) <= kept):
+                names = ", ".join(sorted(by_class(lost.values())))
+                reasons = open_reasons(wanted, facts.provider_names)
+                return f"it may need the {names} that it would lose: {reasons}"
+    return ""
+
+
+def _each_holding(claim: OnHost, facts: Facts) -> Iterator[Amounts]:
+    """What it holds of each host, and what each of its migrations holds."""
+    others = elsewhere(claim, facts)
+    yield outside_trees(claim.held, others, facts)
+    for root in sorted(others):
+        yield {uuid: row for uuid, row in claim.held.items() if root in facts.roots_of({uuid: row})}
+    yield from claim.record.moves.values()
+
+
+def _outside(held: Amounts, right: Amounts) -> Amounts:
+    """The rows of which more is held than `right` has."""
+    return {uuid: row for uuid, row in held.items() if not Counter(row) <= Counter(right.get(uuid))}
+
+
+def _classes(wanted: ExpectedAllocation) -> frozenset[str]:
+    parts = (part for part in wanted.parts if isinstance(part, Known | Ambiguous))
+    return frozenset().union(*(part.amounts for part in parts))
+
+
+def by_class(rows: Iterable[Mapping[str, int]]) -> Counter[str]:
+    """The sums of these amounts by resource class."""
+    return sum(map(Counter, rows), Counter[str]())
 
 
 def _processors_in_doubt(claim: OnHost, held: Amounts) -> str:

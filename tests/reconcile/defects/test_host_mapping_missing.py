@@ -5,7 +5,8 @@ from tests.reconcile.defects.asking import declined, reason, verdicts
 from tests.reconcile.planning import facts_of
 from tests.scenarios.names import uuid_of
 from trueup.reconcile.defects import host_mapping_missing
-from trueup.reconcile.facts import SourceStatus, Unsupported
+from trueup.reconcile.facts import HostMapping, SourceStatus, Unsupported
+from trueup.reconcile.findings import Unchecked
 
 CLOUD = "cell1\n  host h1 VCPU=8 {}\ncell2\n  host h2 VCPU=8\n{}\n"
 
@@ -18,6 +19,25 @@ def test_the_commands_name_the_cells():
     assert wrong.index(delete) < wrong.index(discover), "the old mapping goes first"
     other = f"discover_hosts --by-service --cell_uuid {uuid_of('cell2')}"
     assert other in declined(host_mapping_missing, CLOUD.format("", "unmapped h2"))
+
+
+def test_a_mapping_to_no_cell_is_deleted_by_hand():
+    facts = replace(facts_of(CLOUD.format("", "")), host_mappings=(HostMapping("h1", ""),))
+    [finding, *_] = verdicts(host_mapping_missing, facts)
+    assert finding.evidence["mapped_to"] == "a cell that does not exist"
+    reason = host_mapping_missing.remedy(finding, facts).reason
+    assert "delete that row" in reason
+    assert "delete_host" not in reason
+
+
+def test_a_mapping_in_other_letters_may_be_found_by_nova():
+    facts = replace(
+        facts_of(CLOUD.format("", "")),
+        host_mappings=(HostMapping("H1", uuid_of("cell1")), HostMapping("h2", uuid_of("cell2"))),
+    )
+    [unchecked] = verdicts(host_mapping_missing, facts)
+    assert isinstance(unchecked, Unchecked)
+    assert "mapped as H1" in unchecked.reason
 
 
 def test_a_host_that_was_just_made_is_left_to_discover_hosts():

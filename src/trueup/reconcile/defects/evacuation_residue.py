@@ -28,6 +28,7 @@ from trueup.reconcile.hosts_of_moves import left_by, source_hosts, up_source
 from trueup.reconcile.options import AuditOptions
 from trueup.reconcile.remedies import guarded_step, no_guest
 from trueup.reconcile.replacing import running_source, same_status, sources_down
+from trueup.reconcile.should_hold import not_spare
 from trueup.reconcile.steps import Guard, Step
 
 NAME = "evacuation-residue"
@@ -124,7 +125,7 @@ def _obstacle(claim: OnEvacuatedHost, left: Mapping[str, Migration], facts: Fact
             f"{amounts_in_words(wanted.known, names) or 'that is not known'}"
             + (f"; {open_reasons(wanted, names)}" if wanted.open else "")
         )
-    return None
+    return not_spare(kept, claim, facts) or None
 
 
 def _evacuation(row: Migration, root: str, facts: Facts) -> Structure:

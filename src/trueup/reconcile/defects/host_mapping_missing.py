@@ -15,6 +15,7 @@ from trueup.reconcile.findings import (
     LeftAlone,
     Severity,
     Subject,
+    Unchecked,
     Verdict,
 )
 from trueup.reconcile.nodes import judged_nodes, newly_made, node_evidence
@@ -25,6 +26,8 @@ NAME = "host-mapping-missing"
 TITLE = "It is mapped to no cell, or to the wrong one"
 REMEDY = "None by Trueup, which never writes to Nova's databases"
 SEVERITIES = (Severity.MEDIUM,)
+
+_NO_CELL = "a cell that does not exist"
 
 
 def find(facts: Facts, options: AuditOptions) -> Iterator[Verdict]:
@@ -38,10 +41,14 @@ def find(facts: Facts, options: AuditOptions) -> Iterator[Verdict]:
             continue
         seen.add(node.host)
         subject = Subject("host", node.host)
+        if mapping is None and (written := _in_other_letters(node, facts)):
+            reason = f"it is mapped as {written}: whether Nova finds it depends on its database"
+            yield Unchecked(subject, node.node, reason)
+            continue
         if reason := _hands_off(node, facts, options):
             yield LeftAlone(subject, node.node, reason)
             continue
-        mapped = facts.cells.get(mapping.cell, mapping.cell) if mapping else "no cell"
+        mapped = facts.cells.get(mapping.cell, mapping.cell or _NO_CELL) if mapping else "no cell"
         evidence: Evidence = {"compute_node": node_evidence(node, facts), "mapped_to": mapped}
         yield Finding(NAME, subject, node.node, Severity.MEDIUM, evidence)
 
@@ -60,8 +67,24 @@ def remedy(finding: Finding, facts: Facts) -> tuple[Step, ...] | Declined:
             f"two cells have a host {host}, and Nova maps a name to one cell only: remove one of "
             "the two hosts, or install it under another name"
         )
+    if not mapping.cell:
+        # PARITY: `delete_host` needs the cell, and Nova has none with this number.
+        return Declined(
+            f"its row of `host_mappings` names {_NO_CELL}: delete that row, then run {discover}"
+        )
     delete = f"`nova-manage cell_v2 delete_host --cell_uuid {mapping.cell} --host {host}`"
     return Declined(f"run {delete}, then {discover}")
+
+
+def _in_other_letters(node: ComputeNode, facts: Facts) -> str:
+    """How a host mapping of its cell writes the host with other capital letters; or "".
+
+    MySQL does not tell capital letters from small ones, and PostgreSQL does.
+    """
+    folded = node.host.casefold()
+    others = facts.host_mapping.values()
+    same = [one.host for one in others if one.host.casefold() == folded and one.cell == node.cell]
+    return same[0] if same else ""
 
 
 def _hands_off(node: ComputeNode, facts: Facts, options: AuditOptions) -> str | None:

@@ -41,7 +41,7 @@ from trueup.reconcile.replacing import (
     same_status,
     sources_down,
 )
-from trueup.reconcile.should_hold import should_hold
+from trueup.reconcile.should_hold import host_share_unknown, not_spare, should_hold
 from trueup.reconcile.steps import Step
 
 # Nova first records that a move is over, and then, in its next request, releases what its consumer
@@ -134,14 +134,19 @@ def _judge(claim: HeldByMigration, facts: Facts) -> Verdict:
 def _right(claim: HeldByMigration, facts: Facts) -> Amounts | Unknown:
     """What the instance should hold, or why that is not known.
 
-    It is the claim, its own or a migration's, that agrees with what is expected. If none does, it
-    is what is expected, provided that this is certain.
+    It is the claim, its own or a migration's, that agrees with what is expected, and beside which
+    the others are spare. If none agrees, it is what is expected, provided that this is certain.
     """
     if not claim.wanted.known:
         return Unknown("")
+    if why := host_share_unknown(claim, facts):
+        return Unknown(why)
     every = (claim.held, *claim.record.moves.values())
-    found = next((held for held in every if agrees(held, claim.wanted)), None)
-    return found or should_hold(claim, facts)
+    found = [held for held in every if agrees(held, claim.wanted)]
+    reasons = [not_spare(held, claim, facts) for held in found]
+    if "" in reasons:
+        return found[reasons.index("")]
+    return Unknown(reasons[0]) if found else should_hold(claim, facts)
 
 
 def _uncertain(claim: HeldByMigration, right: Unknown, facts: Facts) -> str:

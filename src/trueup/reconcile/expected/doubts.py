@@ -10,7 +10,7 @@ from trueup.reconcile.facts import Amounts, Facts, Flavor, Instance
 
 _DISK, _ENCRYPTION = "DISK_GB", "MEM_ENCRYPTION_CONTEXT"
 _OF_HOST = frozenset({Share.HOST})
-ROOT_DISK = Unknown("whether its root disk is a volume is not shown", _OF_HOST)
+ROOT_DISK = Unknown("whether its root disk is a volume is not certain", _OF_HOST)
 REFUSED_REBUILD = Unknown(
     "it is in error, and its image properties may be those of a rebuild that was refused", _OF_HOST
 )

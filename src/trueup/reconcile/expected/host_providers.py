@@ -14,8 +14,6 @@ from trueup.reconcile.expected.parts import (
     ExpectedPart,
     Known,
     NotOurs,
-    Share,
-    held_of,
 )
 from trueup.reconcile.facts import Facts, Provider, grouped
 
@@ -36,8 +34,6 @@ class HostProviders:
     # Whether CPU policies request PCPU of it. Of a host that has only VCPU, the scheduler requests
     # that instead.
     pinning: bool
-    # Whether any consumer holds a resource class of ports in the tree.
-    holds_ports: bool
 
     def having(self, name: str) -> tuple[str, ...]:
         """The providers that have this class: those of the tree, then the sharing ones."""
@@ -83,7 +79,6 @@ def _read_of_host(root: str, facts: Facts) -> HostProviders:
         pinning="PCPU" in by_class
         or "VCPU" not in by_class
         or any("PCPU" in row for row in used.values()),
-        holds_ports=bool(held_of(Share.PORTS, used)),
     )
 
 

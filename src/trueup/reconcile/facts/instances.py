@@ -77,8 +77,8 @@ class Instance:
     None if the source does not give them. `archived` says that the row is in `shadow_instances`,
     `deleted_by_hand` that its `deleted` is not its id: Nova does not list such a row as deleted.
     `pci_requests` is None if they cannot be understood. `volume_backed` is None if the source does
-    not show whether the root disk is a volume. `ports_hold` says that a port of the
-    instance may hold resources: Nova's network cache says so, or cannot be understood.
+    not show whether the root disk is a volume, or contradicts itself. `ports_hold` says that a port
+    of the instance may hold resources: Nova's network cache says so, or cannot be understood.
     """
 
     uuid: str

@@ -92,6 +92,12 @@ class Reader:
             return bool(value)
         raise ValueError(f"{column} is {value!r}, which is no whole number")
 
+    def deleted(self, row: Row) -> bool:
+        """Whether a row is deleted. NULL is noted: for Nova, such a row does not exist at all."""
+        if row.deleted is None:
+            self.note(row, "deleted", "it is NULL: Nova does not find this row")
+        return self.flag(row, "deleted")
+
     def document(self, row: Row, column: str) -> Any:
         """A JSON document. None for NULL, and for what is not JSON."""
         if not getattr(row, column):

@@ -45,15 +45,18 @@ def test_a_service_was_last_seen_when_it_said_so_or_when_its_row_changed(
 def test_a_node_and_a_service_may_be_deleted(value, deleted):
     node = row_of(tables.compute_nodes, deleted=value)
     service = row_of(tables.services, deleted=value)
-    reader = Reader("a table", Notes())
+    notes = Notes()
+    reader = Reader("a table", notes)
     assert rows.compute_node(reader, node, "c").deleted is deleted
     assert rows.compute_service(reader, service, "c").deleted is deleted
+    # Nova asks for rows whose `deleted` is 0, or is not.
+    assert [one.column for one in notes.unread] == ["deleted"] * (2 if value is None else 0)
 
 
 def test_a_version_that_is_no_number_is_not_known():
     """SQLite stores text in a column of integers."""
     notes = Notes()
-    row = row_of(tables.services, id=4, version="thirty")
+    row = row_of(tables.services, id=4, deleted=0, version="thirty")
     assert rows.compute_service(Reader("services", notes), row, "c").version == 0
     [unread] = notes.unread
     assert (unread.table, unread.row, unread.column) == ("services", "4", "version")
@@ -61,7 +64,7 @@ def test_a_version_that_is_no_number_is_not_known():
 
 def test_a_service_that_was_last_seen_in_1970_was_never_seen():
     notes = Notes()
-    row = row_of(tables.services, id=4, last_seen_up=datetime(1970, 1, 1))
+    row = row_of(tables.services, id=4, deleted=0, last_seen_up=datetime(1970, 1, 1))
     assert rows.compute_service(Reader("services", notes), row, "c").last_seen is None
     [unread] = notes.unread
     assert (unread.table, unread.row, unread.column) == ("services", "4", "last_seen_up")

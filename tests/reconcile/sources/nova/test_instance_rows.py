@@ -3,6 +3,7 @@
 
 import json
 from datetime import datetime
+from typing import Any
 
 import pytest
 
@@ -40,17 +41,20 @@ def flavor_text(**fields: object) -> str:
     return json.dumps({"cur": {"nova_object.data": PLAIN_FLAVOR | fields}, "old": None})
 
 
-def read(image: dict[str, str] | None = None, **columns: object) -> tuple[Instance, Notes]:
+def read(
+    image: dict[str, str] | None = None, roots: tuple[str, ...] = (), **columns: object
+) -> tuple[Instance, Notes]:
     """One row as a fact, and what was noted about it."""
     reported = {"id": 7, "extra_id": 70, "uuid": UUID, "deleted": 0, "image_ref": "an-image"}
     reported |= {"flavor": flavor_text()} | columns
     notes = Notes()
-    rows = instance_rows.InstanceRows("a-cell", notes, Beside(images={UUID: image or {}}))
+    beside = Beside(roots={UUID: roots}, images={UUID: image or {}})
+    rows = instance_rows.InstanceRows("a-cell", notes, beside)
     [one] = rows.every([row(**NOTHING | reported)])
     return one, notes
 
 
-def instance(image: dict[str, str] | None = None, **columns: object) -> Instance:
+def instance(image: dict[str, str] | None = None, **columns: Any) -> Instance:
     return read(image, **columns)[0]
 
 
@@ -119,9 +123,23 @@ def test_a_flavor_that_cannot_be_read_is_none(text):
     assert row.flavor is None
 
 
-def test_sizes_that_are_null_count_as_nothing():
-    row = instance(flavor=flavor_text(root_gb=None, ephemeral_gb=None, swap=None, extra_specs=None))
-    assert plain(row) == {"VCPU": 2, "MEMORY_MB": 256}
+@pytest.mark.parametrize("size", ["root_gb", "ephemeral_gb", "swap"])
+def test_a_flavor_with_a_size_that_is_null_cannot_be_read(size):
+    """Nova cannot load it either: `Field 'swap' cannot be None`."""
+    assert instance(flavor=flavor_text(**{size: None})).flavor is None
+
+
+def test_extra_specs_that_are_null_are_none():
+    row = instance(flavor=flavor_text(extra_specs=None))
+    assert plain(row) == {"VCPU": 2, "MEMORY_MB": 256, "DISK_GB": 6}
+
+
+@pytest.mark.parametrize(
+    ("destinations", "by_volume"),
+    [((), False), (("local",), False), (("volume",), True), (("local", "volume"), None)],
+)
+def test_root_devices_that_contradict_each_other_show_nothing(destinations, by_volume):
+    assert instance(roots=destinations).volume_backed is by_volume
 
 
 def test_during_a_resize_the_current_flavor_counts():

@@ -17,6 +17,7 @@ from trueup.reconcile.facts import (
     Instance,
     Migration,
     PciDevice,
+    grouped,
 )
 from trueup.reconcile.host_defaults import Hardware
 from trueup.reconcile.sources.columns import Columns
@@ -219,7 +220,7 @@ class CellReading:
         return tuple(found)
 
     def _beside(self, devices: Iterable[BlockDevice], uuids: Sequence[str] | None) -> Beside:
-        roots = {row.instance: row.destination for row in devices if row.boot_index == 0}
+        roots = grouped((row.instance, row.destination) for row in devices if row.boot_index == 0)
         return Beside(roots, self._images(uuids))
 
     def _uuids(self, query: Select[Any], table: TableClause) -> dict[str, str]:

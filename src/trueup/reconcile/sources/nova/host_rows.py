@@ -30,7 +30,7 @@ def compute_node(reader: Reader, row: Row, cell: str) -> ComputeNode:
         node=row.hypervisor_hostname or "",
         number=row.id or 0,
         hypervisor=row.hypervisor_type or "",
-        deleted=reader.flag(row, "deleted"),
+        deleted=reader.deleted(row),
         updated_at=reader.moment(row, "updated_at"),
         created_at=reader.moment(row, "created_at"),
     )
@@ -70,7 +70,7 @@ def compute_service(
         disabled=reader.flag(row, "disabled"),
         disabled_reason=row.disabled_reason or "",
         version=reader.number(row, "version") or 0,
-        deleted=reader.flag(row, "deleted"),
+        deleted=reader.deleted(row),
         down_after=down_after,
     )
 

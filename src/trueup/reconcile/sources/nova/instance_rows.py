@@ -40,8 +40,8 @@ class Flavors:
 class Beside:
     """What other tables contain about instances, by UUID."""
 
-    # destination of the root device
-    roots: Mapping[str, str] = field(default_factory=dict)
+    # destinations of the root devices, of which nearly every instance has one
+    roots: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     images: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
 
 
@@ -136,11 +136,15 @@ class InstanceRows:
             self._extra.note(row, "resources", f"not resources: {error}")
             return ()
 
-    def _volume_backed(self, uuid: str, row: Row) -> bool:
-        """As Nova decides it: by the root device or, if there is none, by an empty image."""
-        if uuid in self._beside.roots:
-            return self._beside.roots[uuid] == "volume"
-        return not row.image_ref
+    def _volume_backed(self, uuid: str, row: Row) -> bool | None:
+        """As Nova decides it: by the root device or, if there is none, by an empty image.
+
+        None: several rows are root devices, and they contradict each other.
+        """
+        found = {one == "volume" for one in self._beside.roots.get(uuid, ())}
+        if len(found) > 1:
+            return None
+        return found.pop() if found else not row.image_ref
 
 
 @lru_cache(maxsize=4096)
@@ -171,9 +175,10 @@ def flavor_of(kept: Mapping[str, Any]) -> Flavor:
         name=str(fields["name"]),
         vcpus=int(fields["vcpus"]),
         memory_mb=int(fields["memory_mb"]),
-        root_gb=int(fields["root_gb"] or 0),
-        ephemeral_gb=int(fields["ephemeral_gb"] or 0),
-        swap_mb=int(fields["swap"] or 0),
+        # Nova cannot load a flavor in which one of these is null.
+        root_gb=int(fields["root_gb"]),
+        ephemeral_gb=int(fields["ephemeral_gb"]),
+        swap_mb=int(fields["swap"]),
         extra_specs={str(k): str(v) for k, v in (fields.get("extra_specs") or {}).items()},
     )
 
@@ -207,7 +212,7 @@ def migration(reader: Reader, row: Row, cell: str) -> Migration:
         created_at=reader.moment(row, "created_at"),
         updated_at=reader.moment(row, "updated_at"),
         between_cells=reader.flag(row, "cross_cell_move"),
-        deleted=reader.flag(row, "deleted"),
+        deleted=reader.deleted(row),
     )
 
 
