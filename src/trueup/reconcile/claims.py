@@ -36,7 +36,7 @@ from trueup.reconcile.facts import (
     outside_trees,
 )
 from trueup.reconcile.findings import amounts_in_words
-from trueup.reconcile.hosts_of_moves import left_by, root_of
+from trueup.reconcile.hosts_of_moves import ended_elsewhere, left_by, root_of
 from trueup.reconcile.residence import (
     InMotion,
     NoHost,
@@ -52,9 +52,6 @@ from trueup.reconcile.unconfirmed import (
     unknown_claims,
     wrong_claims,
 )
-
-# The statuses of a migration that is over, and whose target has the instance.
-_SUCCEEDED = frozenset({"completed", "confirmed", "done"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -279,29 +276,10 @@ def _claim(instance: Instance, facts: Facts) -> Claim:
             if exact:
                 return Right(instance, record, provider, wanted)
             claim = OnHost(instance, record, provider, wanted)
-            if reason := _ended_elsewhere(claim, facts) or _of_two_flavors(claim, facts):
+            moved = ended_elsewhere(instance, record, provider.root, facts)
+            if reason := moved or _of_two_flavors(claim, facts):
                 return NotCertain(instance, reason, of_instance=True)
             return _kind(claim, facts)(instance, record, provider, wanted)
-
-
-def _ended_elsewhere(claim: OnHost, facts: Facts) -> str:
-    """Why it may be on another host than Nova says, of which it holds something; or "".
-
-    SAFETY: a move that succeeded ended on its target. Where Nova names another host, and no later
-    move says why, one of the two is wrong, and the guest may be on the target.
-    """
-    last = claim.record.migrations[-1] if claim.record.migrations else None
-    if last is None or last.status not in _SUCCEEDED:
-        return ""
-    target = root_of(last.cell, *_target(last), facts)
-    holdings = (claim.held, *claim.record.moves.values())
-    if target == claim.provider.root or not any(target in facts.roots_of(one) for one in holdings):
-        return ""
-    return (
-        f"holds {amounts_in_words(claim.held, facts.provider_names) or 'nothing'}; its last move, "
-        f"{last.kind}, is {last.status} and ended on {last.target_host}, and Nova says that it is "
-        f"on {claim.instance.host}"
-    )
 
 
 def _of_two_flavors(claim: OnHost, facts: Facts) -> str:

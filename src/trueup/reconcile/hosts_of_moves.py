@@ -12,13 +12,17 @@ from trueup.reconcile.facts import (
     ComputeNode,
     ComputeService,
     Facts,
+    Instance,
     InstanceRecord,
     Migration,
     Provider,
     grouped,
 )
+from trueup.reconcile.findings import amounts_in_words
 
 _IRONIC = "ironic"
+# The statuses of a migration that is over, and whose target has the instance.
+_SUCCEEDED = frozenset({"completed", "confirmed", "done"})
 # A cell and the name of a host, or of a node, in it.
 _Name = tuple[str, str]
 
@@ -78,6 +82,27 @@ def up_source(move: Migration, facts: Facts) -> str:
     hosts = source_hosts(move, facts)
     up = [one.name for one in hosts if one.service and one.service.is_up(facts.taken_at)]
     return up[0] if up else ""
+
+
+def ended_elsewhere(instance: Instance, record: InstanceRecord, root: str, facts: Facts) -> str:
+    """Why an instance may be on another host than the one with this root, of which it holds
+    something; or "".
+
+    SAFETY: a move that succeeded ended on its target. Where Nova names another host, and no later
+    move says why, one of the two is wrong, and the guest may be on the target.
+    """
+    last = record.migrations[-1] if record.migrations else None
+    if last is None or last.status not in _SUCCEEDED:
+        return ""
+    target = root_of(last.cell, last.target_host, last.target_node, facts)
+    holdings = (record.own, *record.moves.values())
+    if target == root or not any(target in facts.roots_of(one) for one in holdings):
+        return ""
+    return (
+        f"holds {amounts_in_words(record.own, facts.provider_names) or 'nothing'}; its last move, "
+        f"{last.kind}, is {last.status} and ended on {last.target_host}, and Nova says that it is "
+        f"on {instance.host}"
+    )
 
 
 def uncleaned(record: InstanceRecord) -> tuple[Migration, ...]:

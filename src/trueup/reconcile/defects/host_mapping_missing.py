@@ -42,8 +42,8 @@ def find(facts: Facts, options: AuditOptions) -> Iterator[Verdict]:
         seen.add(node.host)
         subject = Subject("host", node.host)
         if mapping is None and (written := _in_other_letters(node, facts)):
-            reason = f"it is mapped as {written}: whether Nova finds it depends on its database"
-            yield Unchecked(subject, node.node, reason)
+            words = f"it is mapped as {written}: whether Nova finds it depends on its database"
+            yield Unchecked(subject, node.node, words)
             continue
         if reason := _hands_off(node, facts, options):
             yield LeftAlone(subject, node.node, reason)
