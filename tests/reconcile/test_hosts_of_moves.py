@@ -2,6 +2,7 @@
 """Hosts of moves: which host a migration starts from, and whether it may still run the guest."""
 
 from dataclasses import replace
+from datetime import timedelta
 
 import pytest
 
@@ -9,7 +10,13 @@ from tests.reconcile.observing import plan_of
 from tests.reconcile.planning import facts_of
 from tests.scenarios.drafting import NOW, uuid_of
 from trueup.reconcile.facts import Facts
-from trueup.reconcile.hosts_of_moves import left_by, may_run, source_hosts, up_source
+from trueup.reconcile.hosts_of_moves import (
+    ended_elsewhere,
+    left_by,
+    may_run,
+    source_hosts,
+    up_source,
+)
 from trueup.reconcile.steps import ServiceDown
 
 HOSTS = "cell1\n  host h1 VCPU=8 MEMORY_MB=8\n  host h2 VCPU=8 up\n  host h3 VCPU=8 MEMORY_MB=8\n"
@@ -115,3 +122,32 @@ def test_the_guard_has_the_name_by_which_nova_finds_the_service():
     assert down == [ServiceDown(uuid_of("cell1"), "h1")]
     stays = replace(facts.services[0], last_seen=NOW, forced_down=False)
     assert not plan_of(replace(facts, services=(stays, *facts.services[1:]))).steps
+
+
+def ended(status: str, *, returned: bool = False, newest_first: bool = False) -> str:
+    """Where the last move of a server ended, if it holds something there and is said to be on h1."""
+    back = "  live-migration of web from h2 to h1 completed\n" if returned else ""
+    text = (
+        f"{HOSTS}  server web on h1 VCPU=1 MEMORY_MB=1\n"
+        f"  live-migration of web from h1 to h2 {status}\n{back}"
+        "holds web h1 VCPU=1 MEMORY_MB=1\nholds web h2 VCPU=1\n"
+    )
+    facts = facts_of(text)
+    moves = [
+        replace(row, uuid=uuid_of(str(number)), created_at=NOW + timedelta(seconds=number))
+        for number, row in enumerate(facts.migrations)
+    ]
+    moves = tuple(reversed(moves)) if newest_first else tuple(moves)
+    facts = replace(facts, migrations=moves)
+    web = facts.alive[uuid_of("web")]
+    return ended_elsewhere(web, facts.record(web.uuid), uuid_of("h1"), facts)
+
+
+def test_a_move_that_succeeded_ended_on_its_target():
+    assert "live-migration, is completed and ended on h2" in ended("completed")
+    assert ended("failed") == ""
+
+
+@pytest.mark.parametrize("newest_first", [False, True])
+def test_only_the_last_move_says_where_it_is_in_whatever_order_they_are_listed(newest_first):
+    assert ended("completed", returned=True, newest_first=newest_first) == ""

@@ -7,6 +7,7 @@ deleted or have another name now.
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from datetime import UTC, datetime
 
 from trueup.reconcile.facts import (
     ComputeNode,
@@ -21,6 +22,7 @@ from trueup.reconcile.facts import (
 from trueup.reconcile.findings import amounts_in_words
 
 _IRONIC = "ironic"
+_UNKNOWN_TIME = datetime.min.replace(tzinfo=UTC)
 # The statuses of a migration that is over, and whose target has the instance.
 _SUCCEEDED = frozenset({"completed", "confirmed", "done"})
 # A cell and the name of a host, or of a node, in it.
@@ -91,8 +93,11 @@ def ended_elsewhere(instance: Instance, record: InstanceRecord, root: str, facts
     SAFETY: a move that succeeded ended on its target. Where Nova names another host, and no later
     move says why, one of the two is wrong, and the guest may be on the target.
     """
-    last = record.migrations[-1] if record.migrations else None
-    if last is None or last.status not in _SUCCEEDED:
+    if not record.migrations:
+        return ""
+    # Nova's API lists the newest first. Rows without a time are in their order.
+    last = max(reversed(record.migrations), key=lambda row: row.created_at or _UNKNOWN_TIME)
+    if last.status not in _SUCCEEDED:
         return ""
     target = root_of(last.cell, last.target_host, last.target_node, facts)
     holdings = (record.own, *record.moves.values())
