@@ -125,7 +125,7 @@ def test_the_guard_has_the_name_by_which_nova_finds_the_service():
 
 
 def ended(status: str, *, returned: bool = False, newest_first: bool = False) -> str:
-    """Where the last move of a server ended, if it holds something there and is said to be on h1."""
+    """What is said of a server on h1 that holds something of h2, where its last move ended."""
     back = "  live-migration of web from h2 to h1 completed\n" if returned else ""
     text = (
         f"{HOSTS}  server web on h1 VCPU=1 MEMORY_MB=1\n"
