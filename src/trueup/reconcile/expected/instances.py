@@ -20,10 +20,9 @@ from trueup.reconcile.expected.parts import (
     NotOurs,
     Share,
     Unknown,
-    held_of,
 )
 from trueup.reconcile.expected.ports import port_parts, ports_of, requested_groups
-from trueup.reconcile.facts import Facts, Flavor, Instance, Migration
+from trueup.reconcile.facts import PORT_CLASSES, Facts, Flavor, Instance, Migration
 
 # What the request groups of an instance depend on: its flavor, the properties of its image,
 # whether its root disk is a volume, and whether CPU policies request PCPU.
@@ -204,7 +203,11 @@ def _port_parts(
 
 def _holders_of_ports(facts: Facts) -> frozenset[str]:
     """The consumers that hold a resource class of ports. PERF: most clouds have none."""
-    return frozenset(who for who, held in facts.consumers.items() if held_of(Share.PORTS, held))
+    return frozenset(
+        who
+        for who, held in facts.consumers.items()
+        if any(name.startswith(PORT_CLASSES) for row in held.values() for name in row)
+    )
 
 
 def _consumers(instance: Instance, facts: Facts) -> Iterator[str]:
