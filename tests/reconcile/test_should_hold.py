@@ -79,7 +79,8 @@ def test_bandwidth_is_spare_only_with_a_whole_second_claim(held, is_spare):
 
 def test_nothing_of_a_host_is_spare_where_it_is_not_known_what_it_should_hold():
     odd = "MEMORY_MB=256 hw:cpu_policy=mixed hw:cpu_dedicated_mask=0-x\n"
-    facts = facts_of(CLOUD.replace("MEMORY_MB=256\n", odd, 1))
+    text = CLOUD.replace("MEMORY_MB=256\n", odd, 1)
+    facts = facts_of(f"{text}provider numa of h1 PCPU=8\n")
     claim = claim_of(uuid_of("web"), facts)
     assert isinstance(claim, OnHost)
     assert isinstance(should_hold(claim, facts), Unknown)
