@@ -151,3 +151,17 @@ def test_a_move_that_succeeded_ended_on_its_target():
 @pytest.mark.parametrize("newest_first", [False, True])
 def test_only_the_last_move_says_where_it_is_in_whatever_order_they_are_listed(newest_first):
     assert ended("completed", returned=True, newest_first=newest_first) == ""
+
+
+def test_a_move_without_a_time_is_older_than_one_that_has_one():
+    """A row that was inserted by hand may lack it."""
+    facts = facts_of(
+        f"{HOSTS}  server web on h1 VCPU=1 MEMORY_MB=1\n"
+        "  live-migration of web from h2 to h1 completed\n"
+        "  resize of web from h1 to h2 confirmed\n"
+        "holds web h1 VCPU=1 MEMORY_MB=1\nholds web h2 VCPU=1\n"
+    )
+    dated, undated = facts.migrations
+    facts = replace(facts, migrations=(replace(dated, created_at=NOW), undated))
+    web = facts.alive[uuid_of("web")]
+    assert ended_elsewhere(web, facts.record(web.uuid), uuid_of("h1"), facts) == ""

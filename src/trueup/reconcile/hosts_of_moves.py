@@ -7,7 +7,7 @@ deleted or have another name now.
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import datetime
 
 from trueup.reconcile.facts import (
     ComputeNode,
@@ -22,7 +22,6 @@ from trueup.reconcile.facts import (
 from trueup.reconcile.findings import amounts_in_words
 
 _IRONIC = "ironic"
-_UNKNOWN_TIME = datetime.min.replace(tzinfo=UTC)
 # The statuses of a migration that is over, and whose target has the instance.
 _SUCCEEDED = frozenset({"completed", "confirmed", "done"})
 # A cell and the name of a host, or of a node, in it.
@@ -96,7 +95,7 @@ def ended_elsewhere(instance: Instance, record: InstanceRecord, root: str, facts
     if not record.migrations:
         return ""
     # Nova's API lists the newest first. Rows without a time are in their order.
-    last = max(reversed(record.migrations), key=lambda row: row.created_at or _UNKNOWN_TIME)
+    last = max(reversed(record.migrations), key=lambda row: row.created_at or datetime.min)
     if last.status not in _SUCCEEDED:
         return ""
     target = root_of(last.cell, last.target_host, last.target_node, facts)

@@ -112,6 +112,7 @@ def residence(instance: Instance, record: InstanceRecord, facts: Facts) -> Resid
 def _moving(
     reason: str, instance: Instance, record: InstanceRecord, facts: Facts
 ) -> Unconfirmed | InMotion | Undetermined:
+    """Whether what is under way waits for a confirmation, and whether anybody can give it."""
     if waiting := _waiting(instance, record, facts):
         return Unconfirmed(waiting)
     # Nova finds no move in another cell than that of the instance, so nothing can confirm it.
