@@ -49,12 +49,18 @@ class Provider:
 AnyProvider = Provider | ProviderRef
 
 
-def refuse_stale_provider(provider: AnyProvider, expected: ExpectedGeneration) -> None:
-    """Raise StaleProvider if the client expects another generation than the present one."""
-    if expected is UNCHECKED or expected == provider.generation:
+def refuse_stale_provider(
+    provider: AnyProvider, expected: ExpectedGeneration, *, raised_by: int = 0
+) -> None:
+    """Raise StaleProvider if the client expects another generation than the present one.
+
+    `raised_by` says how much of the present one this request has already added.
+    """
+    if expected is UNCHECKED:
         return
     given = expected if isinstance(expected, int) else -1
-    raise StaleProvider(uuid=provider.uuid, actual=provider.generation, given=given)
+    if provider.generation != given + raised_by:
+        raise StaleProvider(uuid=provider.uuid, actual=provider.generation, given=given)
 
 
 def refuse_bad_parent(

@@ -3,11 +3,11 @@
 
 from collections.abc import Collection
 
+from trueup.model.errors import ProviderNotFound
 from trueup.model.generations import UNCHECKED, ExpectedGeneration
 from trueup.model.providers import refuse_stale_provider
 from trueup.placement import store
 from trueup.placement.store.engine.database import Transaction, in_transaction
-from trueup.placement.transactions.gather import locked_provider
 
 
 @in_transaction
@@ -19,19 +19,26 @@ def replace(
     Raises ProviderNotFound or StaleProvider.
     PARITY: clients that cannot quote a generation do not change it either.
     """
-    provider = locked_provider(tx, uuid)
-    refuse_stale_provider(provider, expected)
-    known = store.aggregates.known(tx, provider, aggregates)
+    raised_by = 0 if expected is UNCHECKED else 1
+    # SAFETY: either one locks the provider, before anything of it is read.
+    if raised_by:
+        store.providers.bump_generations_of(tx, [uuid])
+    else:
+        store.providers.lock_refs(tx, [uuid])
+    known = store.aggregates.known(tx, uuid, aggregates)
+    if known is None:
+        raise ProviderNotFound(uuid)
+    provider = known.provider
+    refuse_stale_provider(provider, expected, raised_by=raised_by)
+
     members = set(known.members.values())
     wanted = {*known.named.values(), *store.aggregates.add_missing(tx, aggregates, known.named)}
-
-    if expected is UNCHECKED:
+    if raised_by:
+        store.providers.note_generations(tx, [provider.id])
+    else:
         # SAFETY: nothing else of it is written that would tell another node of a cluster, where
         # it may be deleted at the same time.
         store.lock_rows.take(tx, store.lock_rows.PROVIDER, [provider.id])
     store.aggregates.delete_memberships(tx, provider, members - wanted)
     store.aggregates.insert_memberships(tx, provider, sorted(wanted - members))
-    if expected is UNCHECKED:
-        return provider.generation
-    store.providers.bump_generations(tx, [provider.id])
-    return provider.generation + 1
+    return provider.generation

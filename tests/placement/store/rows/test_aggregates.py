@@ -24,25 +24,34 @@ def rows(tx: Transaction) -> list[str]:
     return list(tx.scalars(select(tables.aggregates.c.uuid).order_by(tables.aggregates.c.id)))
 
 
+def known(tx: Transaction, number: int, *named: str) -> aggregates.KnownAggregates:
+    found = aggregates.known(tx, UUID(number), named)
+    assert found is not None
+    return found
+
+
 def members(tx: Transaction, number: int) -> list[str]:
-    return sorted(aggregates.known(tx, provider(tx, number), []).members)
+    return sorted(known(tx, number).members)
 
 
-def test_the_aggregates_of_a_provider_and_those_that_are_named(tx: Transaction) -> None:
-    one, two = provider(tx, 1), provider(tx, 2)
-    known = aggregates.known(tx, one, [UUID(51), UUID(52)])
-    assert sorted(known.members) == [UUID(50), UUID(51)]
-    assert known.named == {UUID(51): known.members[UUID(51)]}
-    assert aggregates.known(tx, one, []) == (known.members, {})
-    assert aggregates.known(tx, two, [UUID(50)]) == ({}, {UUID(50): known.members[UUID(50)]})
+def test_a_provider_its_aggregates_and_those_that_are_named(tx: Transaction) -> None:
+    one = known(tx, 1, UUID(51), UUID(52))
+    assert one.provider[1:] == (UUID(1), 1)
+    assert sorted(one.members) == [UUID(50), UUID(51)]
+    assert one.named == {UUID(51): one.members[UUID(51)]}
+    assert known(tx, 1) == (one.provider, one.members, {})
+    two = known(tx, 2, UUID(50))
+    assert two.provider[1:] == (UUID(2), 0)
+    assert two[1:] == ({}, {UUID(50): one.members[UUID(50)]})
+    assert aggregates.known(tx, UUID(3), [UUID(50)]) is None
 
 
 def test_an_aggregate_gets_its_id_when_it_is_first_named(tx: Transaction) -> None:
-    one, wanted = provider(tx, 1), [UUID(52), UUID(51)]
-    named = aggregates.known(tx, one, wanted).named
+    wanted = [UUID(52), UUID(51)]
+    named = known(tx, 1, *wanted).named
     (added,) = aggregates.add_missing(tx, wanted, named)
     assert rows(tx) == [UUID(50), UUID(51), UUID(52)]
-    now_named = aggregates.known(tx, one, wanted).named
+    now_named = known(tx, 1, *wanted).named
     assert now_named == {**named, UUID(52): added}
     assert aggregates.add_missing(tx, wanted, now_named) == []
     assert aggregates.add_missing(tx, [], {}) == []
@@ -68,9 +77,9 @@ def test_an_aggregate_may_be_named_in_both_cases_at_once(
 
 def test_members_join_and_leave_one_by_one(tx: Transaction) -> None:
     one, two = provider(tx, 1), provider(tx, 2)
-    known = aggregates.known(tx, one, []).members
-    aggregates.insert_memberships(tx, two, [known[UUID(51)]])
-    aggregates.delete_memberships(tx, one, [known[UUID(51)]])
+    left = known(tx, 1).members[UUID(51)]
+    aggregates.insert_memberships(tx, two, [left])
+    aggregates.delete_memberships(tx, one, [left])
     assert members(tx, 1) == [UUID(50)]
     assert members(tx, 2) == [UUID(51)]
 
@@ -84,6 +93,6 @@ def test_an_empty_change_does_nothing(tx: Transaction) -> None:
 
 def test_an_aggregate_outlives_its_last_member(tx: Transaction) -> None:
     one = provider(tx, 1)
-    aggregates.delete_memberships(tx, one, aggregates.known(tx, one, []).members.values())
+    aggregates.delete_memberships(tx, one, known(tx, 1).members.values())
     assert members(tx, 1) == []
     assert rows(tx) == [UUID(50), UUID(51)]

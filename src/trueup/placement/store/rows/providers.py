@@ -205,14 +205,14 @@ def bump_generations(tx: Transaction, ids: Collection[int], by: int = 1) -> None
     """
     if ids:
         _BUMPED.send(tx, {"ids": sorted(ids), "by": by})
-        note(tx, USAGE_OF, ids)
+        note_generations(tx, ids)
 
 
 def bump_generations_of(tx: Transaction, uuids: Collection[str]) -> None:
     """Raise the generations of those of these providers that exist, which locks them as well.
 
     PERF: one statement less than to lock them first. The caller notes what else it changes of
-    them; that notes the generation too.
+    them, which notes the generation too, or that it changes nothing else.
     """
     if len(uuids) == 1:
         _BUMPED_BY_UUID.send(tx, {"only": next(iter(uuids))})
@@ -220,6 +220,11 @@ def bump_generations_of(tx: Transaction, uuids: Collection[str]) -> None:
         # SAFETY: an UPDATE takes its locks in any order.
         lock_refs(tx, uuids)
         _BUMPED_BY_UUIDS.send(tx, {"uuids": list(uuids)})
+
+
+def note_generations(tx: Transaction, ids: Collection[int]) -> None:
+    """Note that nothing but the generations of these providers was changed."""
+    note(tx, USAGE_OF, ids)
 
 
 def has_children(tx: Transaction, provider: Provider) -> bool:
