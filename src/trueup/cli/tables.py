@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tables for people, in the width there is: words are wrapped, and never broken.
+"""Tables for people, in the available width: lines are wrapped, and words are never broken.
 
-A uuid that is split across two lines cannot be copied. Where not even the longest words fit beside
+A uuid that is split across two lines cannot be copied. Where not even the longest words fit next to
 each other, each row is a block of lines.
 """
 

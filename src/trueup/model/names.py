@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The names of resource classes, traits and consumer types, and the limits of amounts.
 
-Which names a ledger has is in the store; here is only which names and numbers are possible.
+The store has the names of a ledger; this module only says which names and numbers are valid.
 """
 
 import os_resource_classes

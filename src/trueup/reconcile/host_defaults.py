@@ -2,7 +2,8 @@
 """What a host has, and what nova.conf says about it: the inventory that nova-compute would report.
 
 Where Placement's database is lost, an inventory is computed as Nova's libvirt driver does. The
-reservations are in the nova.conf of each host only, so they are assumed, and said.
+reservations are in the nova.conf of each host only, so they are assumed, and the operator
+is told which.
 """
 
 from dataclasses import dataclass

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Hosts of moves: which host a migration names, however its row has the name. Pure.
+"""Hosts of moves: which host a migration names, however its row spells the name. Pure.
 
 Nova on MySQL compares names of hosts without case; a row may lack the node, and the host may be
 deleted or have another name now.

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Asks two Placement services the same reads on one database, and compares what they answer."""
+"""Sends the same reads to two Placement services on one database, and compares the answers."""

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Asks both services a read, and again if they differ, until it is clear what the reason is.
+"""Sends a read to both services, and again if the answers differ, until the reason is clear.
 
 The ledger changes meanwhile, and Trueup's candidates show the writes of another service some
 seconds later. So answers differ only if upstream's is the same before and after Trueup's.

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The only module that uses http.server: threads that answer HTTP/1.0 while a block runs.
 
-For a page, metrics, or a mirror beside a service. `trueup serve` has a web server for the API.
+For a page, metrics, or the mirror of `trueup shadow`. `trueup serve` has a web server for the API.
 """
 
 import sys

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""trueup rebuild: a new Placement database beside the old one, from what Nova and Neutron say."""
+"""trueup rebuild: a new Placement database, from what Nova, Neutron and the old ledger say."""
 
 import argparse
 import time

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the commands of runbooks share: dry by default, --apply, going on, and verifying."""
+"""What the commands of runbooks share: a dry run by default, --apply, continuing, verifying."""
 
 import argparse
 from abc import abstractmethod

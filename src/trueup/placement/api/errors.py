@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Model error to status, code and text; and the document that carries them.
 
-This is the one place where the words of refusals are. A text is a format string over the fields
-of the error, the arguments of the route, and `{said}`, which is what the error says everywhere.
+This is the one place with the texts of refusals. A text is a format string over the fields of the
+error, the arguments of the route, and `{said}`, which is what the error says on every route.
 """
 
 import html

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A task that runs beside the requests, in a thread of its own, now and then."""
+"""A background task: it runs now and then, in a thread of its own, while requests are answered."""
 
 import logging
 import time

@@ -2,7 +2,7 @@
 """The view that a process keeps in memory, and how it stays current.
 
 Whoever asks for the view gets every write that any of our processes acknowledged before. Writes of
-other services to the same tables are looked for every few seconds, beside the requests.
+other services to the same tables are looked for every few seconds, in the background.
 """
 
 import gc

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which path shows what. Each request reads the ledger anew, and nothing is written.
+"""Which path shows what. Each request reads the ledger again, and nothing is written.
 
 SAFETY: there is no authentication. A hostile page in the operator's browser must not read this one.
 So no other site may load or frame these pages, and a request whose Host header is not one of ours
-is refused: that is how a hostile domain that resolves to the loopback interface arrives.
+is refused: a hostile domain may resolve to the loopback interface (DNS rebinding).
 """
 
 from collections.abc import Collection, Mapping

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the facts do not show of a flavor's amounts, told by what is held where that is possible."""
+"""What the facts do not show of a flavor's amounts, inferred from what is held where possible."""
 
 from collections.abc import Mapping, Sequence
 

@@ -3,8 +3,8 @@
 
 Nova's scheduler chose a provider for each request group of a port, and wrote it into the port's
 binding profile. Where that is lost, the same providers are possible as for the scheduler: those of
-the host's tree with the requested classes and traits. Of several, the physical function of the
-port's device tells which it is: the provider of a function is named `host:agent:interface`.
+the host's tree with the requested classes and traits. If there are several, the physical function
+of the port's device decides: the provider of a function is named `host:agent:interface`.
 """
 
 from collections.abc import Iterable, Iterator

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Why a watch cannot begin. Apart from what it works with, so that naming them loads no library."""
+"""Why a watch cannot begin. In a file of their own, so that importing them loads no library."""
 
 from dataclasses import dataclass
 

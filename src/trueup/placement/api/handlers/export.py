@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""/trueup/export: the whole ledger at one moment, for who audits it. Upstream has no such thing."""
+"""/trueup/export: the whole ledger as of one moment, for audits. Upstream has no such route."""
 
 from collections import Counter
 from collections.abc import Iterator

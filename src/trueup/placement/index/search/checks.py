@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which of many choices violate no constraint: what `PartialCandidate.add` says of one of them."""
+"""Which of many choices violate no constraint: `PartialCandidate.add`, for many at once."""
 
 from dataclasses import dataclass, field
 

@@ -4,10 +4,10 @@
 These are the candidates that trying one provider after another finds (`one_tree`), in the same
 order. Each choice for the slots before is combined with each offer of its tree for the next slot,
 and what violates a constraint is left out. Of each tree only the first choices are kept, as many as
-the width; a tree for which that was too narrow is searched again with a greater one.
+the width; a tree for which that was too narrow is searched again with a greater width.
 
-PERF: an array operation for a thousand choices takes as long as to try two providers. Where most
-choices would be thrown away, to try them one by one takes less.
+PERF: an array operation for a thousand choices takes as long as trying two providers. Where most
+choices would be thrown away, trying them one by one is faster.
 """
 
 from collections.abc import Sequence

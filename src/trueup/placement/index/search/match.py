@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Which providers satisfy one request group, and in which trees they can be used.
 
-The result are slots. A slot is a part of the request that one provider must satisfy: all of a
-group with a suffix, or one resource class of the group without. The offers of a slot are pairs of
-an anchor (the root of the tree that a candidate is for) and a provider that is in that tree or
+The result is a list of slots. A slot is a part of the request that one provider must satisfy: all
+of a group with a suffix, or one resource class of the group without. The offers of a slot are pairs
+of an anchor (the root of the tree that a candidate is for) and a provider that is in that tree or
 shares with it.
 """
 

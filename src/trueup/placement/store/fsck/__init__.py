@@ -2,7 +2,7 @@
 """What can be wrong in the tables themselves, where no request can see or repair it.
 
 One file for each defect, with `find(tx)` and `repair(tx, findings, incomplete)`. Nothing that
-somebody may hold is ever deleted: rows go when what they hang on is gone.
+somebody may hold is ever deleted: rows are deleted only when what they belong to is gone.
 """
 
 from dataclasses import dataclass

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Providers whose root is not the top of their tree: unknown, wrong, or out of reach.
 
-Two moves at the same moment can put each of two trees below the other one: their parents then lead
-in a circle. A provider of the circle that others of it name as their root was a root before one
-of the moves. It becomes one again, which leaves what the other move alone would have left.
+Two moves at the same moment can put each of two trees below the other one: their parents then form
+a circle. A provider in the circle that others in it name as their root was a root before one of
+the moves. It becomes one again, which leaves what the other move alone would have left.
 """
 
 from collections.abc import Mapping, Sequence

@@ -2,8 +2,8 @@
 """Rows that refer to a row that does not exist.
 
 The tables have hardly any foreign keys, so restored backups and deletions by hand leave them
-behind. What hangs on a provider that is gone goes with it. What hangs on a resource class that is
-gone may still be held by somebody, and then stays.
+behind. Rows of a provider that is gone are deleted. Allocations of a resource class that is gone
+may still be in use, and stay.
 """
 
 from collections.abc import Callable, Sequence
