@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Aggregate drift: a host and its provider are not in the same aggregates of Nova.
 
-Drift B.35, Launchpad 1877229, 1804125, 1804453: requests for an availability zone or for a tenant's
-hosts find nothing, or the wrong hosts. Aggregates that Nova does not have are not compared: they
-belong to other services.
+Launchpad 1877229, 1804125, 1804453: requests for an availability zone or for a tenant's hosts find
+nothing, or the wrong hosts. Aggregates that Nova does not have are not compared: they belong to
+other services.
 """
 
 from collections.abc import Iterable, Iterator

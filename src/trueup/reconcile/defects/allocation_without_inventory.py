@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Allocation without inventory: consumers hold a class of a provider that has no inventory of it.
 
-Drift B.44, the mirror case: Placement's usages leave such an allocation out, but Placement refuses
-to delete the provider. If another provider of the tree has the class, a reshape is incomplete.
+Placement's usages leave such an allocation out, but Placement refuses to delete the provider. If
+another provider of the tree has the class, a reshape is incomplete.
 """
 
 from collections.abc import Iterator

@@ -2,9 +2,9 @@
 """Broken tree: a provider's root is not the top of its tree, or its parents do not lead to one.
 Or it is that of a compute node, and not a root.
 
-Drift B.30, Launchpad 1799892, 1803925: upstream's API does not list a provider without a root, and
-candidates of the tree are wrong or missing. Placement's database shows every such provider; its API
-shows those that it lists.
+Launchpad 1799892, 1803925: upstream's API does not list a provider without a root, and candidates
+of the tree are wrong or missing. Placement's database shows every such provider; its API shows
+those that it lists.
 """
 
 from trueup.reconcile.facts import HOST_BELOW, Facts

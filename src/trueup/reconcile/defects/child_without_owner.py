@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Child without owner: a PCI device is gone from Nova's tables, and its provider is still there.
 
-Drift B.24, B.41, Launchpad 2115905, 1872385. Providers of other services are not judged.
+Launchpad 2115905, 1872385. Providers of other services are not judged.
 """
 
 from collections.abc import Iterator

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Consumerless allocation: usage of a provider that no listed allocation explains.
 
-Drift B.44, Launchpad 1780799: allocations whose consumer has no row count as usage, but no listing
-of allocations shows them. Placement refuses to delete the provider, and does not show what holds
-its resources. The same goes for all but one of several rows of one consumer, provider and class.
+Launchpad 1780799: allocations whose consumer has no row count as usage, but no listing of
+allocations shows them. Placement refuses to delete the provider, and does not show what holds its
+resources. The same goes for all but one of several rows of one consumer, provider and class.
 """
 
 from trueup.reconcile.findings import Severity

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Dangling rows: inventories, allocations, traits or aggregates of a provider that does not exist.
 
-Drift B.46: Placement's tables have no foreign keys that would prevent it. Such rows have no
-effect until the database gives the id of the provider out again.
+Placement's tables have no foreign keys that would prevent it. Such rows have no effect until the
+database gives the id of the provider out again.
 
 Only Placement's own database shows such rows.
 """

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Domain elsewhere: an instance's guest runs on another host than Nova says.
 
-This is the most dangerous defect (drift B.16, B.17): an operation that trusts Nova acts on the
-wrong host, and two guests may write to one disk. Trueup only reports it.
+This is the most dangerous defect: an operation that trusts Nova acts on the wrong host, and two
+guests may write to one disk. Trueup only reports it.
 """
 
 from collections.abc import Iterator

@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Doubled allocation: an instance holds twice what it should, on two hosts or on one.
 
-Drift B.10 and B.11, Launchpad 1712718, 1819460, 1837955 (a build that went on elsewhere) and
-1664931, 1750618 (a rebuild with another image). If it holds resources of two hosts, no migration
-explains the second one.
+Launchpad 1712718, 1819460, 1837955 (a build that went on elsewhere) and 1664931, 1750618 (a rebuild
+with another image). If it holds resources of two hosts, no migration explains the second one.
 """
 
 from collections.abc import Iterator

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Duplicate provider: a host was renamed, and has a provider by its old and by its new name.
 
-Drift B.21, Launchpad 1832814: Placement counts the host twice. The proof is the deleted compute
-node of the same host.
+Launchpad 1832814: Placement counts the host twice. The proof is the deleted compute node of the
+same host.
 """
 
 from collections.abc import Iterator

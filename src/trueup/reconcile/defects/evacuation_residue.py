@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Residue of an evacuation: an evacuated instance still holds resources of the host it left.
 
-Seed 001, drift B.1, Launchpad 1829479: the source's nova-compute releases the claim when it comes
-back, and it may never come back.
+Launchpad 1829479: the source's nova-compute releases the claim when it comes back, and it may never
+come back.
 """
 
 from collections.abc import Iterator, Mapping

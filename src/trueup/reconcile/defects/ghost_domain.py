@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Ghost domain: a hypervisor has the domain of an instance that is deleted (seed 004, drift B.17).
+"""Ghost domain: a hypervisor has the domain of an instance that is deleted.
 
 The proof is the deleted row; a domain that no cell knows is not a finding. Domains without Nova's
 metadata belong to somebody else, and are not reported.

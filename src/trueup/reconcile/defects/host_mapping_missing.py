@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Host mapping missing: Nova's API does not know in which cell a compute host is.
 
-Drift B.29, Launchpad 1735719, 1747936: the scheduler does not choose the host, and aggregates
-cannot take it. `discover_hosts` was not run, or the mapping was deleted.
+Launchpad 1735719, 1747936: the scheduler does not choose the host, and aggregates cannot take it.
+`discover_hosts` was not run, or the mapping was deleted.
 """
 
 from collections.abc import Iterator

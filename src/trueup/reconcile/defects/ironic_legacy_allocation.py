@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Ironic legacy allocation: an instance holds processors and memory of a bare metal node.
 
-Drift B.27: since Queens a bare metal node has one unit of its own resource class, and no inventory
-of VCPU, MEMORY_MB or DISK_GB. Instances that were not migrated hold the old classes.
+Since Queens a bare metal node has one unit of its own resource class, and no inventory of VCPU,
+MEMORY_MB or DISK_GB. Instances that were not migrated hold the old classes.
 """
 
 from collections.abc import Iterator

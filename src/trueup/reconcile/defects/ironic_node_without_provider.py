@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Ironic node without provider: Nova has a bare metal node, and Placement does not.
 
-Drift B.26, Launchpad 1841481, 1853009: when nova-computes share Ironic's nodes among them, one may
-delete the provider of a node that another one has just taken over.
+Launchpad 1841481, 1853009: when nova-computes share Ironic's nodes among them, one may delete the
+provider of a node that another one has just taken over.
 """
 
 from collections.abc import Iterator

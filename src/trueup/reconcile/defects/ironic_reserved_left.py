@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Ironic reserved left: a free bare metal node is reserved, and nothing will end that.
 
-Drift B.28, Launchpad 1974070: nova-compute reserves a node that is in use, being cleaned or in
-maintenance, and frees it in a later periodic task. While nova-compute is down, nothing frees it.
+Launchpad 1974070: nova-compute reserves a node that is in use, being cleaned or in maintenance, and
+frees it in a later periodic task. While nova-compute is down, nothing frees it.
 """
 
 from collections.abc import Iterator

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Leaked port allocation: an instance holds bandwidth or packet rate that no port of it requests.
 
-Drift B.52, Launchpad 1820588: the port was deleted in Neutron while it was bound, or Placement
-refused the request when it was detached. Nova's log says that the resources "are leaked until the
-server is deleted".
+Launchpad 1820588: the port was deleted in Neutron while it was bound, or Placement refused the
+request when it was detached. Nova's log says that the resources "are leaked until the server is
+deleted".
 """
 
 from collections.abc import Iterator

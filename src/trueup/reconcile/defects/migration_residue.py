@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Residue of a migration: it is over, and its consumer still holds resources.
 
-Drift B.2 to B.6, Launchpad 1715182, 1712850, 1821594, 1848343: during a move the migration's
-consumer holds the source, and the instance's consumer holds the target. If the request that ends
-this is lost, the right amounts may belong to the wrong consumer.
+Launchpad 1715182, 1712850, 1821594, 1848343: during a move the migration's consumer holds the
+source, and the instance's consumer holds the target. If the request that ends this is lost, the
+right amounts may belong to the wrong consumer.
 """
 
 from collections.abc import Iterator, Mapping
@@ -61,7 +61,7 @@ def find(facts: Facts, options: AuditOptions) -> Iterator[Verdict]:
 
 
 def remedy(finding: Finding, facts: Facts) -> tuple[Step, ...] | Declined:
-    """One request that changes what the instance and its migrations hold (drift B.6)."""
+    """One request that changes what the instance and its migrations hold."""
     claim = claim_of(finding.subject.uuid, facts)
     if isinstance(claim, OnHostOfMove):
         moves = moved_between(claim, facts).values()

@@ -2,8 +2,8 @@
 """Missing allocation: a settled instance on a known host holds nothing at all.
 
 Or its resize waits for confirmation, and one of its two claims, or both, are gone.
-`nova-manage placement heal_allocations` repairs some of these (seed 001), but not dedicated
-processors that the image asks for, nested providers and ports.
+`nova-manage placement heal_allocations` repairs some of these, but not dedicated processors that
+the image asks for, nested providers and ports.
 """
 
 from collections.abc import Iterator
@@ -89,7 +89,7 @@ def _obstacle(claim: Missing, facts: Facts) -> str:
     """Why nothing may be allocated; empty if it may.
 
     SAFETY: a cell database that was restored brings deleted instances back, and their mappings
-    still say that they were to be deleted. A soft-deleted one keeps what it holds (drift B.14).
+    still say that they were to be deleted. A soft-deleted one keeps what it holds.
     """
     mapping = claim.record.mapping
     if mapping is not None and mapping.queued_for_delete and not claim.instance.soft_deleted:

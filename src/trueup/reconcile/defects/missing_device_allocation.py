@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Missing device allocation: an instance has a device, and does not hold it in Placement.
 
-Drift B.41 to B.43 and B.55, Launchpad 1896463 and 1939020: PCI devices, virtual GPUs, persistent
-memory, and what Cyborg manages.
+Launchpad 1896463 and 1939020: PCI devices, virtual GPUs, persistent memory, and what Cyborg
+manages.
 """
 
 from collections.abc import Iterator

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Missing domain: Nova says that an instance is on a host, and its hypervisor has no such domain.
 
-Drift B.16 and seed 004: somebody undefined the domain, or the host was installed again.
+Somebody undefined the domain, or the host was reinstalled.
 """
 
 from collections.abc import Iterator

@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Missing port allocation: an instance does not hold what its ports request.
 
-Seed 002, drift B.51, Launchpad 1819923 and 1894825: the port was attached before Nova allocated for
-ports, or got its QoS policy later, or `nova-manage placement heal_allocations --force` dropped its
-resources.
+Launchpad 1819923 and 1894825: the port was attached before Nova allocated for ports, or got its QoS
+policy later, or `nova-manage placement heal_allocations --force` dropped its resources.
 """
 
 from collections.abc import Iterator

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Orphaned allocation: a cell says that an instance is deleted, and its consumer holds resources.
 
-Drift B.9, B.16. The proof is the deleted row, by Nova (`deleted` is its id) or by hand (`deleted`
-is 1); a consumer that no cell knows is not a finding. The remedy releases what Nova releases when
-it deletes an instance: everything that it and its migrations hold, shared storage too.
+The proof is the deleted row, by Nova (`deleted` is its id) or by hand (`deleted` is 1); a consumer
+that no cell knows is not a finding. The remedy releases what Nova releases when it deletes an
+instance: everything that it and its migrations hold, shared storage too.
 """
 
 from collections.abc import Iterator
@@ -141,7 +141,7 @@ def _is_recent(deleted_at: datetime, facts: Facts, options: AuditOptions) -> boo
     """Whether it was deleted within the grace, or while the facts were read.
 
     Clocks differ: a time a little ahead of ours is a deletion of this moment. A time far ahead of
-    ours comes from a clock in another time zone (seed 004 uses now()).
+    ours comes from a clock in another time zone (as after `deleted_at=now()`).
     """
     grace = timedelta(seconds=options.grace_seconds)
     return facts.taken_at - grace < deleted_at < facts.read_until + grace

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Orphaned provider: its compute node is deleted, and its provider is still there.
 
-Drift B.23, Launchpad 1811726, 1829479: deleting a compute service swallows the error of deleting
-its provider, for example because the provider still has allocations. The proof is the deleted row.
+Launchpad 1811726, 1829479: deleting a compute service swallows the error of deleting its provider,
+for example because the provider still has allocations. The proof is the deleted row.
 """
 
 from collections.abc import Iterator
@@ -76,7 +76,7 @@ def _judge(root: Provider, former: Former, facts: Facts) -> Verdict:
     if node.hypervisor == IRONIC and any(
         row.hypervisor == IRONIC and row.cell == node.cell for row in facts.compute_nodes
     ):
-        # SAFETY: Ironic's nodes are shared out anew when a nova-compute comes or goes (drift B.26).
+        # SAFETY: Ironic's nodes are redistributed when a nova-compute comes or goes.
         reason = (
             "another nova-compute may take this bare metal node over; if Ironic has it no more, "
             f"run `openstack resource provider delete {root.uuid}`"

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Overcommitted inventory: consumers hold more of a class than the provider has to give.
 
-Drift B.31: an allocation ratio, a total or the reserved amount was changed below what is in use.
-Trueup never lowers what instances hold to make it fit.
+An allocation ratio, a total or the reserved amount was changed below what is in use. Trueup never
+lowers what instances hold to make it fit.
 """
 
 from collections.abc import Iterator
@@ -61,7 +61,7 @@ def _overfull(provider: Provider, facts: Facts) -> Iterator[Structure]:
 def _reserved_in_use(provider: Provider, facts: Facts) -> bool:
     """Whether Nova reserves all of it on purpose while it is in use.
 
-    Nova does so for bare metal nodes (drift B.28) and devices for one use only (drift B.41).
+    Nova does so for bare metal nodes and devices for one use only.
     """
     nodes = facts.nodes_by_uuid.get(provider.uuid, ())
     bare_metal = any(node.hypervisor == IRONIC for node in nodes)

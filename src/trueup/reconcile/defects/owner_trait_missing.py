@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Owner trait missing: a host's provider lacks OWNER_NOVA, which Nova's scheduler asks for.
 
-Drift B.34: nova-compute sets it since service version 73 (2026.2). Once every nova-compute has that
+The trait is set by nova-compute since service version 73 (2026.2). Once every nova-compute has that
 version, the scheduler requires the trait (`nova/scheduler/request_filter.py`). A ledger that was
 rebuilt without the trait has no candidates at all.
 """

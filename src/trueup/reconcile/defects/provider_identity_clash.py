@@ -1,11 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Provider identity clash: a compute node and a provider have the same name and different uuids.
 
-Seed 000, drift B.20, Launchpad 1817833: nova-compute gets 409 "Conflicting resource provider name"
-each time it tries to make its provider, and reports nothing. Or the compute node has a provider
-with its uuid as well, under another name: then Placement counts the host twice. Or its provider
-was renamed: Nova finds providers by uuid, and Neutron and `nova-manage placement sync_aggregates`
-by name.
+Launchpad 1817833: nova-compute gets 409 "Conflicting resource provider name" each time it tries to
+make its provider, and reports nothing. Or the compute node has a provider with its uuid as well,
+under another name: then Placement counts the host twice. Or its provider was renamed: Nova finds
+providers by uuid, and Neutron and `nova-manage placement sync_aggregates` by name.
 """
 
 from collections.abc import Iterator

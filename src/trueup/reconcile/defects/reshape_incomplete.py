@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Reshape incomplete: a class moved from a host's root to a child, or back, only half way.
 
-Drift B.37, Launchpad 1758086, 1778563: nova-compute says `ReshapeFailed` and does not start. Only
-the classes in MOVED, which releases of Nova moved, are judged: others may rightly be on both.
+Launchpad 1758086, 1778563: nova-compute says `ReshapeFailed` and does not start. Only the classes
+in MOVED, which releases of Nova moved, are judged: others may rightly be on both.
 """
 
 from collections import Counter

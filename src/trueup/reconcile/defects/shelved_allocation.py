@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Shelved allocation: an instance is shelved and offloaded, and still holds resources.
 
-Drift B.12, Launchpad 1798688, 1713796, 1862633: an offloaded instance is on no host and should hold
-nothing until it is unshelved.
+Launchpad 1798688, 1713796, 1862633: an offloaded instance is on no host and should hold nothing
+until it is unshelved.
 """
 
 from collections.abc import Iterator

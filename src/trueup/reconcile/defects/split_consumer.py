@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Split consumer: a uuid is written in two forms, and Placement has a consumer for each form.
 
-Drift B.47, Launchpad 1758057, 1780238: with and without dashes, or in capital letters. Neither form
-alone says what the instance holds, so its claim is not judged until the forms are merged.
+Launchpad 1758057, 1780238: with and without dashes, or in capital letters. Neither form alone says
+what the instance holds, so its claim is not judged until the forms are merged.
 """
 
 from collections.abc import Iterator

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Status trait drift: a compute service and the trait of its provider disagree about "disabled".
 
-Drift B.33, Launchpad 1805984. A nova-compute that runs corrects the trait when it next reports;
-nothing corrects it while nova-compute is down. Before Train, nova-compute did not set it.
+Launchpad 1805984. A nova-compute that runs corrects the trait when it next reports; nothing
+corrects it while nova-compute is down. Before Train, nova-compute did not set it.
 """
 
 from collections.abc import Iterator

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Wrong amount: an instance holds more or less of its host than it should.
 
-Drift A.2, B.38 and B.39: heal_allocations calls this "up-to-date". What it should hold follows from
-its flavor, its image (dedicated processors), and whether its root disk is a volume.
+`heal_allocations` calls this "up-to-date". What it should hold follows from its flavor, its image
+(dedicated processors), and whether its root disk is a volume.
 """
 
 from collections.abc import Iterator

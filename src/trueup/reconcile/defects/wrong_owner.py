@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Wrong owner: what an instance holds is counted for another project or user than its own.
 
-Drift B.45, Launchpad 1779717, 1780107: Placement's online migration gives a consumer without a row
-a project and a user of zeros. And a move by an administrator counts for the administrator, where
-the request spec is older than Rocky (nova/scheduler/utils.py, claim_resources).
+Launchpad 1779717, 1780107: Placement's online migration gives a consumer without a row a project
+and a user of zeros. And a move by an administrator counts for the administrator, where the request
+spec is older than Rocky (nova/scheduler/utils.py, claim_resources).
 """
 
 from collections.abc import Iterator

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Wrong provider: a settled instance holds resources of another host, and none of its own.
 
-Drift B.16 and A.2a: heal_allocations calls such an instance "up-to-date".
+`heal_allocations` calls such an instance "up-to-date".
 """
 
 from collections.abc import Iterable, Iterator, Mapping

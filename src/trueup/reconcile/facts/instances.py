@@ -111,7 +111,7 @@ class Instance:
 
     @property
     def soft_deleted(self) -> bool:
-        """Whether its owner may still restore it: it keeps what it holds (drift B.14)."""
+        """Whether its owner may still restore it: it keeps what it holds."""
         return not self.deleted and self.vm_state == "soft-delete"
 
 

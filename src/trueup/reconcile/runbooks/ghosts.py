@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Ghosts (seed 004): what Nova says, what each hypervisor has, and what Placement counts. Pure.
+"""Ghosts: what Nova says, what each hypervisor has, and what Placement counts. Pure.
 
 An instance that is deleted in Nova's database and still defined on a host is cleaned up in both:
 first the hypervisor, then the ledger (see `undefining`).

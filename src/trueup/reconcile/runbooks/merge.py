@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Merge: two providers of one host, by its old and by its new name, become one. Pure.
 
-Drift B.21, Launchpad 1832814: after a rename Placement counts the host twice, and instances hold
-resources of the old provider. All of it moves to the new one in one request; the old is deleted.
+Launchpad 1832814: after a rename Placement counts the host twice, and instances hold resources of
+the old provider. All of it moves to the new one in one request; the old is deleted.
 """
 
 from collections.abc import Iterator

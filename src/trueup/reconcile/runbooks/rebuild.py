@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Rebuild (seed 000): a new ledger from what Nova, Neutron and the old ledger say. Pure.
+"""Rebuild: a new ledger from what Nova, Neutron and the old ledger say. Pure.
 
 What the old ledger has is kept wherever Nova does not contradict it: an instance gets other amounts
 only where an audit has a finding about it. Where the old ledger has nothing of an instance, it

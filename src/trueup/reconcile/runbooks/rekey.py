@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Rekey: a compute node has another uuid than the provider with its name. Pure.
 
-Seed 000, drift B.20, Launchpad 1817833. A provider's uuid cannot be changed. So a new provider
-takes the name, the children, and, in one request, the inventories and all that consumers hold; then
-the old one is deleted. At every moment each instance holds what it held before.
+Launchpad 1817833. A provider's uuid cannot be changed. So a new provider takes the name, the
+children, and, in one request, the inventories and all that consumers hold; then the old one is
+deleted. At every moment each instance holds what it held before.
 """
 
 from collections.abc import Iterator

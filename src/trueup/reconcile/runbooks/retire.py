@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Retire: delete a compute service, its providers and all that is left on them. Pure.
 
-Seed 003, drift A.8, Launchpad 1829479: when Nova deletes a compute service, it swallows the error
-of deleting a provider of which somebody still holds something, and leaves the provider behind.
+Launchpad 1829479: when Nova deletes a compute service, it swallows the error of deleting a provider
+of which somebody still holds something, and leaves the provider behind.
 """
 
 from collections.abc import Iterable, Iterator
