@@ -11,7 +11,10 @@ class ExitCode(IntEnum):
     INTERNAL_ERROR = 1, "an error inside Trueup"
     USAGE = 2, "the command line, a file or the configuration is wrong; nothing was written"
     FINDINGS = 3, "there are findings, or there is work to do"
-    SOME_REFUSED = 4, "done, but some steps were refused, or whether they were written is unknown"
+    SOME_REFUSED = (
+        4,
+        "done, but some steps were refused, or their outcome is unknown",
+    )
     INCOMPLETE = 5, "the evidence is incomplete: something did not answer or could not be checked"
     LIMIT_EXCEEDED = 6, "a limit was exceeded; nothing was written"
     INTERRUPTED = 130, "stopped by Ctrl-C; nothing further is written"

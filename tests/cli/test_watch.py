@@ -68,7 +68,7 @@ def test_a_damaged_memory_begins_anew_and_says_so(nova_conf, state):
     ran = trueup(*ONCE)
     assert ran.code == 3
     assert "it is damaged" in ran.err
-    assert "The history begins anew." in ran.err
+    assert "The history starts empty." in ran.err
 
 
 def test_a_round_that_fails_is_told_with_what_to_do(small, nova_conf):

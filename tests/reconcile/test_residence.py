@@ -44,7 +44,7 @@ def test_a_settled_instance_stands_on_the_provider_of_its_compute_node(state):
         ("server web on h1 state=deleted", "it is being deleted"),
         (
             "server web on h1\ncell2\n  server web on h9 hidden",
-            "its sibling in another cell",
+            "it is being moved to or from another cell",
         ),
         ("server web task=spawning", "its task state is spawning"),
         ("server web on h1\n  live-migration of web from h2 running", "its live-migration is"),
@@ -144,7 +144,7 @@ def test_rows_that_are_alive_are_named_by_their_hosts_in_one_cell_and_by_cell_in
 def test_an_empty_task_state_is_named():
     facts = facts_of(f"{HOSTS}  server web on h1\n")
     empty = replace(facts, instances=(replace(facts.instances[0], task_state=""),))
-    assert residence_of(empty) == InMotion("its task state is an empty text")
+    assert residence_of(empty) == InMotion("its task state is an empty string")
 
 
 def test_a_compute_node_without_a_uuid_has_no_provider():

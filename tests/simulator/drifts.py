@@ -132,7 +132,7 @@ def _misnamed_port(cloud: Cloud, server: Server) -> None:
 
 
 def _forgotten_port(cloud: Cloud, server: Server) -> None:
-    """The port was attached before Nova allocated for ports (seed 002)."""
+    """The port was attached before Nova allocated for ports."""
     _port(cloud, server)
     for port in cloud.ports_of(server):
         cloud.set_port(port, provider=None)

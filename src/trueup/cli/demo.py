@@ -44,7 +44,7 @@ What to type next, on a controller of your own cloud (only apply and undo write)
 
 
 class DemoCommand(Verb):
-    """Plant drift in a small cloud, find it, plan, repair, look again. Touches nothing of yours."""
+    """Plant drift in a small embedded cloud, find it, plan, repair and audit again."""
 
     def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
         parser = super().get_parser(prog_name)

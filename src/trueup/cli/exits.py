@@ -63,7 +63,7 @@ _WORDS: dict[type[Exception], tuple[ExitCode, Callable[[Any], str]]] = {
     rebuild.EvidenceIncomplete: (
         ExitCode.INCOMPLETE,
         lambda e: (
-            f"{e.gap}: what it knows would be missing in the new ledger. "
+            f"{e.gap}: its data would be missing in the new ledger. "
             "Nothing is written. Make sure that every source answers, then try again."
         ),
     ),
@@ -77,7 +77,7 @@ _WORDS: dict[type[Exception], tuple[ExitCode, Callable[[Any], str]]] = {
     rebuild.NotAsWritten: (
         ExitCode.SOME_REFUSED,
         lambda e: (
-            "the new database was filled, and now differs from that: another program writes to it. "
+            "the new database was filled, and has changed since: another program writes to it. "
             "Do not cut over; stop that program, and fill another new database."
         ),
     ),
@@ -276,8 +276,8 @@ _WORDS: dict[type[Exception], tuple[ExitCode, Callable[[Any], str]]] = {
     ledger_copy.CopyRefused: (
         ExitCode.SOME_REFUSED,
         lambda e: (
-            f"Placement refused {e.part}: {e.reason}. What came before it is written; "
-            "an import of the same file continues after it, or empty that Placement."
+            f"Placement refused {e.part}: {e.reason}. Everything before it is written. "
+            "Correct the cause and import the same file again, which continues there."
         ),
     ),
     ledger_copy.AmountBelowOne: (

@@ -214,7 +214,8 @@ def _add_nova_options(where: argparse._ArgumentGroup) -> None:
         "--cell-timeout",
         metavar="SECONDS",
         type=float,
-        help=f"how long to wait for a database until it is silent (default: {ANSWER_SECONDS})",
+        help="how long to wait for a database before it counts as silent "
+        f"(default: {ANSWER_SECONDS})",
     )
 
 

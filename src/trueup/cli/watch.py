@@ -88,7 +88,7 @@ class WatchCommand(CloudVerb):
         with remembering(arguments.state_dir) as path, _terminable():
             recalled = recall(path)
             if recalled.lost:
-                say(f"{path} cannot be used: {recalled.lost}. The history begins anew.")
+                say(f"{path} cannot be used: {recalled.lost}. The history starts empty.")
             watcher = Watcher(self._watch(arguments, path, hook), recalled.memory)
             with serving(host, port, lambda: watcher.status) as served:
                 say(f"Serving {origin_of(host, served)}/")

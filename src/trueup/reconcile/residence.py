@@ -311,7 +311,7 @@ def _stuck(instance: Instance, record: InstanceRecord, facts: Facts) -> str | No
     between_cells = any(row.between_cells for row in record.migrations)
     if record.hidden:
         alone = len(record.rows) == 1 and not between_cells
-        return "it is hidden, and no other cell has its sibling" if alone else None
+        return "it is hidden, and no other cell has a row of it" if alone else None
     move = facts.moving.get(instance.uuid)
     if move is None or move.status != "finished" or between_cells or _confirming(record, facts):
         return None
@@ -345,9 +345,9 @@ def _confirming(record: InstanceRecord, facts: Facts) -> bool:
 
 def _motion_of_row(instance: Instance, record: InstanceRecord, facts: Facts) -> str | None:
     if record.hidden:
-        return "it is hidden: its sibling in another cell is on the move"
+        return "it is hidden: it is being moved to or from another cell"
     if instance.task_state is not None:
-        return f"its task state is {instance.task_state or 'an empty text'}"
+        return f"its task state is {instance.task_state or 'an empty string'}"
     if instance.uuid in facts.builds:
         return "it has a build request"
     changed = instance.updated_at

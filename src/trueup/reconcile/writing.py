@@ -25,7 +25,7 @@ class Ended:
 
 # Why it is not known whether a change is ours.
 CONTESTED = (
-    "its write was refused, and yet the change is made: a proxy sent this run's request twice, or "
+    "its write was refused, but the change is there: a proxy sent this run's request twice, or "
     "somebody else made the same change at the same moment"
 )
 

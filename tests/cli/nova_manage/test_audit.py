@@ -115,7 +115,7 @@ def test_nothing_is_orphaned(orphaned: Orphaned) -> None:
 
 
 def test_moves_boots_and_containers_are_not_orphaned(twins: Twins) -> None:
-    """Drift A.1 c to e: of a healthy cloud, Nova's command would delete all of these."""
+    """Of a healthy cloud, Nova's command would delete all of these."""
     both = twins.both("audit", "--verbose")
     assert both.nova.code == 3
     assert (both.ours.code, both.ours.out) == (0, "")
@@ -124,7 +124,7 @@ def test_moves_boots_and_containers_are_not_orphaned(twins: Twins) -> None:
 
 
 def test_a_cell_that_is_down_makes_no_orphans(twins: Twins) -> None:
-    """Drift A.1 a: Nova's command would delete the allocations of every instance of the cell."""
+    """Nova's command would delete the allocations of every instance of the cell."""
     url = twins.cloud.databases.api_url
     name = twins.actives()[0].cell.name
     with transaction(url) as connection:

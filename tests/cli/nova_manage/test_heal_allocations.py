@@ -67,7 +67,7 @@ def test_an_option_on_upstreams_placement(
 
 @pytest.mark.parametrize("more", [[], ["--force"], ["--dry-run"]], ids=" ".join)
 def test_an_instance_that_was_deleted_with_sql(twins: Twins, more: list[str]) -> None:
-    """Seed 004: after `update instances set deleted=1`, its mapping is still there."""
+    """After `update instances set deleted=1`, its mapping is still there."""
     one = twins.actives()[0]
 
     def arrange() -> None:
@@ -159,7 +159,7 @@ def test_what_only_adds_has_no_limit(twins: Twins) -> None:
 
 
 def test_wrong_amounts_are_healed(twins: Twins) -> None:
-    """Drift A.2 a: Nova's command calls them up-to-date."""
+    """Nova's command calls them up-to-date."""
     one = twins.actives()[0]
     wrong = {one.host.uuid: {"VCPU": 1, "MEMORY_MB": 1}}
     words = (HEAL, "--verbose", "--instance", one.uuid)

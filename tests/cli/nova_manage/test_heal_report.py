@@ -11,7 +11,7 @@ HEAL = "heal_allocations"
 
 
 def test_after_an_instance_that_cannot_be_healed_the_others_are(twins: Twins) -> None:
-    """Drift A.2 b: Nova's command ends at the first."""
+    """Nova's command ends at the first."""
     one, other = twins.actives()[:2]
 
     def arrange() -> None:
@@ -27,7 +27,7 @@ def test_after_an_instance_that_cannot_be_healed_the_others_are(twins: Twins) ->
 
 
 def test_what_the_migration_of_a_resize_lost_is_healed_too(twins: Twins) -> None:
-    """Seed 001: migration-based allocations would be lost if they are deleted during a resize."""
+    """Migration-based allocations would be lost if they are deleted during a resize."""
     move = next(one for one in twins.cloud.blueprint.open_moves if one.status == "finished")
     words = ("--verbose", "--instance", move.instance.uuid)
     every = (move.instance.uuid, move.uuid)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Seed 002, beside Nova 34's own: ports whose bandwidth is not allocated."""
+"""Next to Nova 34's own command: ports whose bandwidth is not allocated."""
 
 from collections.abc import Iterator
 

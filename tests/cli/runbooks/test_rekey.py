@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`trueup rekey`: seed 000's cause, on both Placements, with bandwidth and PCI children."""
+"""`trueup rekey`: a compute node got another uuid; both Placements, bandwidth, PCI children."""
 
 from typing import Any
 

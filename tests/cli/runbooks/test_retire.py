@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`trueup retire`: seed 003's question, with Nova's own deletion and both Placements."""
+"""`trueup retire`: with Nova's own deletion of the service, and both Placements."""
 
 from typing import Any
 from uuid import uuid4
@@ -179,7 +179,7 @@ def test_a_deletion_that_nova_began_is_completed(site, monkeypatch):
 
 
 def test_what_was_lost_with_a_service_is_healed_once_its_host_is_back(site):
-    """Seed 003: if the allocations go with the service, heal_allocations gives them back "assuming
+    """If the allocations go with the service, heal_allocations gives them back "assuming
     they restart the compute service on that host. This would have to be tested of course"."""
     facts = collect(site.cloud, lambda *_: None)
     moved = {row.instance for row in facts.migrations}

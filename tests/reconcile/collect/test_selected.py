@@ -241,7 +241,7 @@ class Running:
 
 
 def test_the_guest_of_a_deleted_instance_is_asked_for(small):
-    """Seed 004: nothing is released while its guest runs, also if only that instance is named."""
+    """Nothing is released while its guest runs, also if only that instance is named."""
     uuid, host = small.consumer("orphaned-allocation"), small.planted["orphaned-allocation"].host
     with ways_of(small) as ways:
         looks = [(small.cloud, EVERYTHING)]
@@ -291,7 +291,7 @@ def test_what_a_project_cannot_be_asked_for_is_said_in_the_coverage(small):
     project = small.sql("nova_cell1", "SELECT project_id FROM instances")[0]["project_id"]
     [answer, *_] = collect(small.cloud, quiet, only(projects=project)).coverage.sources
     assert [one.what for one in answer.unsupported] == [
-        "consumers of the project that are no instance"
+        "consumers of the project that are not instances"
     ]
 
 

@@ -19,7 +19,7 @@ def test_of_both_defects_exactly_one_is_about_it(hypervisor, of_ironic):
 
 
 def test_while_any_nova_compute_of_ironic_is_down_nodes_may_be_changing_hands():
-    """Drift B.26: the one that is up may be taking over the other's nodes."""
+    """The one that is up may be taking over the other's nodes."""
     assert "node2 is down" in reason(ironic_node_without_provider, CLOUD.format("ironic", "up", ""))
     assert found(ironic_node_without_provider, CLOUD.format("ironic", "up", "up"))
 

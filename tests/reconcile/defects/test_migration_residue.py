@@ -32,7 +32,7 @@ holds migration-of-web h1 VCPU=2 MEMORY_MB=256
 
 @pytest.mark.parametrize("status", ["error", "failed", "cancelled", "reverted"])
 def test_the_claim_of_a_failed_move_goes_back_to_its_instance_in_one_step(status):
-    """Drift B.6: one request changes both consumers, so at no moment is the claim nobody's."""
+    """One request changes both consumers, so at no moment is the claim nobody's."""
     made = steps(migration_residue, LOST.format(status))
     assert len(made) == 1
     after = left_with(made)

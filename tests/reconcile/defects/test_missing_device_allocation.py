@@ -39,7 +39,7 @@ def test_what_cyborg_allocates_is_left_to_cyborg():
 
 
 def test_a_device_for_one_use_is_reserved_and_placement_would_refuse_it():
-    """Drift B.41: its inventory stays reserved after Nova has used it."""
+    """Its inventory stays reserved after Nova has used it."""
     rows = (
         "provider h1_0000:82:00.0 of h1 CUSTOM_GPU=1 {}\n"
         "assigned 0000:82:00.0 on h1 for web class=CUSTOM_GPU"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Two physical functions have the bandwidth; the port's device is on one of them (seed 002)."""
+"""Two physical functions have the bandwidth; the port's device is on one of them."""
 
 from tests.reconcile.expected.asking import CELL, NOW, PLAIN, ROOT, facts, instance, provider
 from trueup.reconcile.expected.host_providers import host_providers_of

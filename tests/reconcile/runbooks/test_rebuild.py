@@ -65,7 +65,7 @@ def test_a_ledger_that_is_true_is_copied():
 
 
 def test_a_host_with_another_uuid_keeps_all_that_its_provider_has():
-    """Seed 000: the cell's database was restored, and its compute nodes have other uuids."""
+    """The cell's database was restored, and its compute nodes have other uuids."""
     text = HEALTHY.replace("host h1 ", "host h1 uuid=restored ") + "provider nic of h1 NET_BW=100\n"
     facts = facts_of(text)
     result = made(facts)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What is checked before a retirement: each line of seed 003's question, and what follows."""
+"""What is checked before a retirement."""
 
 import pytest
 
@@ -75,7 +75,7 @@ def test_moves_end_first(status, source, target, command):
     ],
 )
 def test_a_resize_is_confirmed_where_the_server_was(host, after, words):
-    """Seed 003: confirming fails where the nova-compute of the source is gone."""
+    """Confirming fails where the nova-compute of the source is gone."""
     other = {"h1": "h2", "h2": "h1"}[host]
     text = (
         f"{HOST}  server web on {other} state=resized VCPU=2 MEMORY_MB=256\n"

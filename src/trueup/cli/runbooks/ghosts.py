@@ -59,8 +59,10 @@ _DISCARDS = ("nvram", "managed-save")
 
 
 class GhostsCommand(CloudVerb):
-    """Compare Nova, the hypervisors and Placement, and clean up after instances that are deleted
-    in the database and still defined on a host. Nothing is written without --apply."""
+    """Compare Nova, the hypervisors and Placement, and clean up after deleted instances.
+
+    Such an instance is deleted in the database and still defined on a host. Nothing is written
+    without --apply."""
 
     def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
         parser = super().get_parser(prog_name)

@@ -67,8 +67,9 @@ _DATABASES_NEEDED = (
 
 
 class RebuildCommand(CloudVerb):
-    """Make a new Placement database from what Nova, Neutron and the old ledger say, and show every
-    difference with its reason. The old database is only read."""
+    """Make a new Placement database from Nova, Neutron and the old ledger.
+
+    Every difference is shown with its reason. The old database is only read."""
 
     def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
         parser = super().get_parser(prog_name)

@@ -45,7 +45,8 @@ from trueup.reconcile.sources.placement.contract import LedgerLookup
 # What is read of a tree over the API: providers, and their inventories, consumers and usages.
 _REQUESTS_FOR_TREE = 6
 _NOT_OF_PROJECTS = Unsupported(
-    "consumers of the project that are no instance", "of which project one is, is for Nova to say"
+    "consumers of the project that are not instances",
+    "only Nova knows the project, and only of instances",
 )
 
 

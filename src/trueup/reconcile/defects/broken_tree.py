@@ -12,8 +12,8 @@ from trueup.reconcile.findings import Declined, Finding, Severity
 from trueup.reconcile.ledger_faults import by_fsck, finder
 
 NAME = "broken-tree"
-TITLE = "Its parents and its root contradict each other, or it is a host's and not a root"
-REMEDY = "None: its database is repaired, or a host's provider is taken out of the other's tree"
+TITLE = "Its parents and its root contradict each other, or it belongs to a host and is not a root"
+REMEDY = "None in a plan: repair its database, or take a host's provider out of the other tree"
 SEVERITIES = (Severity.HIGH,)
 
 find = finder("tree", NAME, Severity.HIGH)

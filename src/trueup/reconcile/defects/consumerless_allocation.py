@@ -11,7 +11,7 @@ from trueup.reconcile.ledger_faults import by_fsck, finder
 
 NAME = "consumerless-allocation"
 TITLE = "More of it is used than its listed allocations hold"
-REMEDY = "None over Placement's API: its database is repaired"
+REMEDY = "None in a plan: repair Placement's database with `trueup-manage db fsck`"
 SEVERITIES = (Severity.HIGH,)
 
 find = finder("consumerless", NAME, Severity.HIGH)

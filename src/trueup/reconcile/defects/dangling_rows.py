@@ -12,7 +12,7 @@ from trueup.reconcile.ledger_faults import by_fsck, finder
 
 NAME = "dangling-rows"
 TITLE = "Rows belong to a provider that does not exist"
-REMEDY = "None over Placement's API: its database is repaired"
+REMEDY = "None in a plan: repair Placement's database with `trueup-manage db fsck`"
 SEVERITIES = (Severity.LOW,)
 
 find = finder("dangling", NAME, Severity.LOW)

@@ -24,7 +24,7 @@ from trueup.reconcile.steps import Step
 
 NAME = "domain-elsewhere"
 TITLE = "Its guest runs on another host than Nova says"
-REMEDY = "None: look at both hosts, and let Nova and the hypervisors agree again"
+REMEDY = "None: find out on which host it should run, stop the other guest, and correct Nova"
 SEVERITIES = (Severity.CRITICAL,)
 
 
@@ -41,7 +41,7 @@ def remedy(finding: Finding, facts: Facts) -> tuple[Step, ...] | Declined:
     """None: only the owner of the instance can say which guest is the right one."""
     return Declined(
         "which guest is the right one is not known: look at each host with 'virsh dominfo', stop "
-        "the wrong one, and correct the host of the instance with Nova's own means"
+        "the wrong one, and correct the host of the instance with Nova's own commands"
     )
 
 

@@ -49,7 +49,7 @@ from trueup.reconcile.steps import Step
 _RELEASING_SECONDS = 10
 
 NAME = "migration-residue"
-TITLE = "Its migration is over, and the migration still holds resources"
+TITLE = "Its migration is over and still holds resources"
 REMEDY = "Let the instance hold what it should on its host, and release what its migrations hold"
 SEVERITIES = (Severity.HIGH, Severity.MEDIUM)
 

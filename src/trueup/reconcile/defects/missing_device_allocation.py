@@ -60,11 +60,11 @@ def remedy(finding: Finding, facts: Facts) -> tuple[Step, ...] | Declined:
     if any(isinstance(part, NotOurs) and part.owner == _CYBORG for part in wanted.open):
         return Declined(
             "only Cyborg knows which accelerators it has (`openstack accelerator arq list`); "
-            "shelving and unshelving the instance allocates them anew"
+            "shelving and unshelving the instance allocates them again"
         )
     if wanted.open:
         reasons = open_reasons(wanted, facts.provider_names)
-        return Declined(f"{reasons}; a migration of the instance allocates its devices anew")
+        return Declined(f"{reasons}; a migration of the instance allocates its devices again")
     if once := [uuid for uuid in wanted.known if _is_one_time(uuid, facts)]:
         names = ", ".join(sorted(facts.provider_names[uuid] for uuid in once))
         return Declined(

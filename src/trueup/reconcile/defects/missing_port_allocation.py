@@ -62,7 +62,7 @@ def _why_open(claim: PortsMissing, facts: Facts) -> str:
         return f"{reason}; {', '.join(chosen)}, which is acknowledged, is none of them"
     return (
         f"{reason}; choose one with an acknowledgement of kind port-provider for each of these "
-        "ports, or migrate the instance, which allocates anew"
+        "ports, or migrate the instance, which allocates again"
     )
 
 

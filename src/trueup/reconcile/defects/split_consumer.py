@@ -25,7 +25,7 @@ from trueup.reconcile.steps import Step
 
 NAME = "split-consumer"
 TITLE = "Its uuid is written in two forms, so Placement has it as two consumers"
-REMEDY = "None over Placement's API: the forms are merged in its database"
+REMEDY = "None in a plan: merge the forms in Placement's database with `trueup-manage db fsck`"
 SEVERITIES = (Severity.HIGH,)
 
 

@@ -80,7 +80,7 @@ def _obstacle(claim: OnHost, counted_for: Owner, facts: Facts) -> str:
     if not (counted_for.project and counted_for.user):
         return "the row of that project or user is gone: run `trueup-manage db fsck`"
     if not (claim.instance.project and claim.instance.user):
-        return "Nova does not say of which project and user it is"
+        return "Nova does not name its project and user"
     # SAFETY: a source that is silent or behind may know more of the instance.
     return facts.coverage.gap
 

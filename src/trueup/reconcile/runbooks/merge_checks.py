@@ -172,6 +172,6 @@ def _ports(pair: Pair, facts: Facts) -> Iterator[Check]:
 
 def _summary(pair: Pair, consumers: tuple[str, ...], facts: Facts) -> Iterator[Check]:
     instances = sum(1 for one in consumers if one in facts.alive)
-    found = f"{counted(len(consumers), 'consumer')}, of which {counted(instances, 'instance')}"
-    then = f"they hold the same of {pair.new.name}, at once"
+    found = f"{counted(len(consumers), 'consumer')} ({counted(instances, 'instance')})"
+    then = f"moved to {pair.new.name} in one request"
     yield Check("consumers", pair.old.name, found, PLANNED, then)

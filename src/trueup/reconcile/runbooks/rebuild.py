@@ -42,7 +42,7 @@ _TITLES = {defect.NAME: defect.TITLE for defect in DEFECTS}
 
 @dataclass(eq=False)
 class EvidenceIncomplete(Exception):
-    """A source is silent or behind: what it knows would be missing in the new ledger."""
+    """A source is silent or behind: its data would be missing in the new ledger."""
 
     gap: str
 

@@ -144,8 +144,8 @@ def _contents(clash: Clash, facts: Facts, reading: HostReading) -> Iterator[Chec
     yield Check("provider", old.name, found, PLANNED, "made again with the other uuid")
     consumers = holders([old.uuid], facts)
     instances = sum(1 for one in consumers if one in facts.alive)
-    found = f"{counted(len(consumers), 'consumer')}, of which {counted(instances, 'instance')}"
-    yield Check("consumers", old.name, found, PLANNED, "they hold the same of the new one, at once")
+    found = f"{counted(len(consumers), 'consumer')} ({counted(instances, 'instance')})"
+    yield Check("consumers", old.name, found, PLANNED, "moved to the new one in one request")
     for row in facts.trees.get(old.uuid, ()):
         if row is old:
             continue

@@ -43,7 +43,7 @@ def find(tx: Transaction) -> list[Finding]:
             defect=DEFECT,
             subject=f"provider {row.uuid}",
             evidence=f"{row.consumers} consumers hold {int(row.used)} {row.name}, "
-            "of which it has no inventory",
+            "and it has no such inventory",
             remedy="none: put the inventory back (nova-compute reports it), or release what is "
             "held through the API",
             repairable=False,
