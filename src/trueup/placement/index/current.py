@@ -133,20 +133,22 @@ class Index:
             return
         try:
             with self._database.reading(snapshot=True) as tx:
-                kept = _followed(tx, kept, kept.own_writes)
-                view, self._residue = with_foreign_writes(tx, kept.view, self._residue)
+                followed = _followed(tx, kept, kept.own_writes)
+                view, self._residue = with_foreign_writes(tx, followed.view, self._residue)
         except DatabaseError as error:
             if own_tables.is_missing(error):
                 return
             raise
         self._note_read(COMPARISON, began)
-        if view is kept.view:
+        if view is not followed.view:
+            self._database.meter.foreign_writes_found()
+        # SAFETY: in a restored database the clock may be the same, and requests notice nothing.
+        elif followed.vector == kept.vector:
             return
-        self._database.meter.foreign_writes_found()
         with self._lock:
             # Meanwhile requests may have refreshed the other view: what they read is read again.
             self._refreshes_begun += 1
-            self._kept = self._read(kept._replace(view=view))
+            self._kept = self._read(followed._replace(view=view))
             self._refreshes_ended = self._refreshes_begun
 
     def _log_skipped(self, view: View) -> None:

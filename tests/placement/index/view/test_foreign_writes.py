@@ -2,16 +2,22 @@
 from collections.abc import Callable
 
 import pytest
-from sqlalchemy import delete, insert, update
+from sqlalchemy import ScalarSelect, delete, insert, select, update
 
 from tests.placement.client import UUID, Client
 from tests.placement.index.views import true_view
 from trueup.placement.index.view import foreign_writes
 from trueup.placement.index.view.differences import differences
-from trueup.placement.index.view.refresh import load
+from trueup.placement.index.view.refresh import load, refresh
 from trueup.placement.store import schema, tables
+from trueup.placement.store.engine import changes
 from trueup.placement.store.engine.changes import Changed
 from trueup.placement.store.reads import fingerprint
+
+
+def _id_of(trait: str) -> ScalarSelect[int]:
+    return select(tables.traits.c.id).where(tables.traits.c.name == trait).scalar_subquery()
+
 
 MOVES = {
     "a claim that moved": update(tables.allocations).values(resource_provider_id=2),
@@ -31,6 +37,17 @@ MOVES = {
     "its move, which only its generation shows": update(tables.providers)
     .where(tables.providers.c.id == fingerprint.WEIGHTS)
     .values(parent_provider_id=1, root_provider_id=1, generation=1),
+    "a total by hand": update(tables.inventories)
+    .where(tables.inventories.c.resource_provider_id == 1)
+    .values(total=9),
+    "a ratio by hand": update(tables.inventories).values(allocation_ratio=1.5),
+    "a limit by hand": update(tables.inventories).values(max_unit=4),
+    "a trait by hand": insert(tables.provider_traits).values(
+        resource_provider_id=2, trait_id=_id_of("HW_CPU_X86_SSE")
+    ),
+    "another trait by hand": update(tables.provider_traits)
+    .where(tables.provider_traits.c.trait_id == _id_of("HW_CPU_X86_AVX"))
+    .values(trait_id=_id_of("HW_CPU_X86_SSE2")),
     "a trait": insert(tables.traits).values(id=9999, name="CUSTOM_RED"),
     "a class": insert(tables.resource_classes).values(id=10000, name="CUSTOM_ONE"),
 }
@@ -41,7 +58,7 @@ def cloud(serve: Callable[..., Client], database_url: str) -> Client:
     schema.create(database_url)
     cloud = serve(database_url)
     cloud.make_provider(1, inventories={"VCPU": 8, "DISK_GB": 8}, aggregates=(50,))
-    cloud.make_provider(2, inventories={"VCPU": 8})
+    cloud.make_provider(2, inventories={"VCPU": 8}, traits=("HW_CPU_X86_AVX",))
     cloud.make_provider(3, 2, inventories={"VCPU": 8}, aggregates=(51,))
     cloud.claim(100, {1: {"VCPU": 2, "DISK_GB": 1}, 3: {"VCPU": 3}})
     return cloud
@@ -56,6 +73,8 @@ EVERY_SUM = (
     *fingerprint.PROVIDER_SUMS,
     *fingerprint.USED_SUMS,
     *fingerprint.MEMBER_SUMS,
+    *fingerprint.INVENTORY_SUMS,
+    *fingerprint.TRAIT_SUMS,
 )
 
 
@@ -87,3 +106,54 @@ def test_without_foreign_writes_the_view_stays(cloud: Client) -> None:
     view = true_view(cloud)
     with cloud.application.database.reading(snapshot=True) as tx:
         assert foreign_writes.with_foreign_writes(tx, view, {}) == (view, {})
+
+
+HIDDEN = {
+    "inventories": update(tables.inventories)
+    .where(tables.inventories.c.resource_provider_id == 1)
+    .values(total=64),
+    "traits": insert(tables.provider_traits).values(
+        resource_provider_id=1, trait_id=_id_of("HW_CPU_X86_SSE")
+    ),
+}
+
+
+@pytest.mark.parametrize("what", HIDDEN)
+def test_a_claim_of_ours_does_not_hide_what_was_written_before_it(cloud: Client, what: str) -> None:
+    """The claim takes over the generation by which the comparison would have seen it."""
+    view = true_view(cloud)
+    database = cloud.application.database
+    raised = update(tables.providers).where(tables.providers.c.id == 1).values(generation=7)
+    with database.transaction() as tx:
+        tx.execute(HIDDEN[what])
+        tx.execute(raised)
+    with database.reading() as tx:
+        before = changes.vector(tx)
+    cloud.claim(101, {1: {"VCPU": 1}})
+    with database.reading(snapshot=True) as tx:
+        view = refresh(tx, view, changes.news(tx, before).changed)
+        found, residue = foreign_writes.with_foreign_writes(tx, view, {})
+        assert differences(found, load(tx)) == []
+        assert residue == {}
+
+
+def test_a_move_that_no_weight_shows_does_not_become_the_residue(cloud: Client) -> None:
+    """The weights of both hosts are equal, and only the generation of one of them grew."""
+    same_weight = fingerprint.WEIGHTS + 1
+    database = cloud.application.database
+    host = {"uuid": UUID(9), "name": "nine", "generation": 0, "root_provider_id": same_weight}
+    stock = {"resource_class_id": 0, "total": 8, "reserved": 0, "min_unit": 1, "max_unit": 8}
+    with database.transaction() as tx:
+        tx.execute(insert(tables.providers).values(id=same_weight, **host))
+        row = {**stock, "step_size": 1, "allocation_ratio": 1.0}
+        tx.execute(insert(tables.inventories).values(resource_provider_id=same_weight, **row))
+    view = true_view(cloud)
+    with database.transaction() as tx:
+        moved = update(tables.allocations).where(tables.allocations.c.resource_class_id == 0)
+        tx.execute(moved.values(resource_provider_id=same_weight))
+        grown = update(tables.providers).where(tables.providers.c.id == same_weight)
+        tx.execute(grown.values(generation=1))
+    with database.reading(snapshot=True) as tx:
+        found, residue = foreign_writes.with_foreign_writes(tx, view, {})
+        assert differences(found, load(tx)) == []
+        assert residue == {}

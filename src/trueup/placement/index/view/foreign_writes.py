@@ -2,7 +2,8 @@
 """Find what other services wrote: they do not publish their changes as ours do.
 
 First a few sums are compared, which is cheap. Only what they show to differ is then read: all rows
-of that kind.
+of that kind. If the sums still differ, the whole ledger is read: a claim of ours may have taken
+over the generation that showed another service's write, and a write by hand may not raise it.
 """
 
 from collections.abc import Collection, Mapping
@@ -11,9 +12,9 @@ from typing import Any
 import numpy as np
 
 from trueup.placement import store
-from trueup.placement.index.view.columns import View
+from trueup.placement.index.view.columns import Integers, InventoryColumns, View
 from trueup.placement.index.view.forest import NO_PARENT, NO_POSITION
-from trueup.placement.index.view.refresh import refresh
+from trueup.placement.index.view.refresh import load, refresh
 from trueup.placement.store.engine.changes import Changed
 from trueup.placement.store.engine.database import Transaction
 from trueup.placement.store.reads import fingerprint as sums_of_ledger
@@ -37,6 +38,10 @@ def with_foreign_writes(tx: Transaction, view: View, residue: Residue) -> tuple[
     if same_names and not differing:
         return view, residue
     view = refresh(tx, view, changes_against(tx, view, differing, names=not same_names))
+    left = _minus(ledger, fingerprint_of(view))
+    if left == residue:
+        return view, left
+    view = load(tx)
     return view, _minus(ledger, fingerprint_of(view))
 
 
@@ -60,6 +65,16 @@ def fingerprint_of(view: View) -> Fingerprint:
         sums[sums_of_ledger.USED, inventory.class_id] = int(inventory.used.sum())
         weighted = int((weights[inventory.positions] * inventory.used).sum())
         sums[sums_of_ledger.WEIGHTED_USED, inventory.class_id] = weighted
+        limits = _limits(inventory)
+        sums[sums_of_ledger.LIMIT, inventory.class_id] = int(limits.sum())
+        weighted = int((weights[inventory.positions] * limits).sum())
+        sums[sums_of_ledger.WEIGHTED_LIMIT, inventory.class_id] = weighted
+    having = [
+        (len(positions), view.trait_ids[name] * int(forest.ids[positions].sum()))
+        for name, positions in view.providers_by_trait.items()
+    ]
+    sums[sums_of_ledger.TRAITS, 0] = sum(count for count, _ in having)
+    sums[sums_of_ledger.WEIGHTED_TRAITS, 0] = sum(weighted for _, weighted in having)
     members = [
         (len(positions), weights[positions].sum(), uuid)
         for uuid, positions in view.providers_by_aggregate.items()
@@ -69,6 +84,15 @@ def fingerprint_of(view: View) -> Fingerprint:
         int(weight) * view.aggregate_ids[uuid] for _, weight, uuid in members
     )
     return {key: total for key, total in sums.items() if total}
+
+
+def _limits(inventory: InventoryColumns) -> Integers:
+    """By entry: what it allows, as the fingerprint of the ledger counts it."""
+    capacity = np.minimum(inventory.capacity, sums_of_ledger.CAPACITY_MAX)
+    units = inventory.min_units + sums_of_ledger.MAX_UNIT * inventory.max_units
+    units = units + sums_of_ledger.STEP_SIZE * inventory.step_sizes
+    # A remainder has the sign of the dividend, as in the databases.
+    return np.asarray(np.fmod(np.rint(capacity).astype(np.int64) + units, sums_of_ledger.LIMITS))
 
 
 def changes_against(
