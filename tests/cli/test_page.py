@@ -53,7 +53,11 @@ def test_what_makes_no_sense_is_refused(url, words, says):
 
 
 def test_a_database_that_cannot_be_read_is_told(tmp_path):
-    ran = trueup("page", "--database", f"sqlite:///{tmp_path / 'empty.sqlite'}")
+    file = tmp_path / "empty.sqlite"
+    ran = trueup("page", "--database", f"sqlite:///{file}")
+    assert (ran.code, f"{file} does not exist" in ran.err) == (ExitCode.USAGE, True)
+    file.touch()
+    ran = trueup("page", "--database", f"sqlite:///{file}")
     assert (ran.code, "cannot be read" in ran.err) == (ExitCode.USAGE, True)
     ran = trueup("page", "--database", "mysql+pymysql://x@127.0.0.1:1/p")
     assert (ran.code, "does not answer" in ran.err) == (ExitCode.INCOMPLETE, True)

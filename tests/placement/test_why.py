@@ -112,8 +112,13 @@ def test_a_word_that_is_no_query_is_answered_with_an_example():
 
 def test_a_database_that_cannot_be_read_is_told(tmp_path):
     question = question_of("resources=VCPU:1", None)
+    file = tmp_path / "empty.sqlite"
+    with pytest.raises(ConfigurationUnusable, match=f"{file} does not exist"):
+        why((), f"sqlite:///{file}", question)
+    assert not file.exists()
+    file.touch()
     with pytest.raises(ConfigurationUnusable, match="cannot be read"):
-        why((), f"sqlite:///{tmp_path / 'empty.sqlite'}", question)
+        why((), f"sqlite:///{file}", question)
     with pytest.raises(LedgerAway):
         why((), "mysql+pymysql://nobody@127.0.0.1:1/placement", question)
     with pytest.raises(ConfigurationUnusable, match=r"placement\.conf names no database\. Set"):

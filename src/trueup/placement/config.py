@@ -168,21 +168,35 @@ def open_database(settings: Settings) -> Database:
         raise ConfigurationUnusable(
             "no database is named. Set the option 'connection' in [placement_database]"
         )
-    try:
-        return availability.open_database(settings.database_url, settings.database)
-    except availability.UrlUnusable as error:
-        raise ConfigurationUnusable(str(error)) from error
+    return _opened(availability.open_database, settings.database_url, settings.database)
 
 
 def open_for_maintenance(settings: Settings) -> Database:
     """The same for commands, which wait for locks as long as the server lets them."""
+    return _opened(availability.open_database, *_to_wait_for(settings))
+
+
+def open_to_read(settings: Settings) -> Database:
+    """The same for commands that only read, and make no file."""
+    return _opened(availability.open_existing, *_to_wait_for(settings))
+
+
+def _opened(
+    opening: Callable[[str, DatabaseOptions], Database], url: str, options: DatabaseOptions
+) -> Database:
+    try:
+        return opening(url, options)
+    except availability.UrlUnusable as error:
+        raise ConfigurationUnusable(str(error)) from error
+
+
+def _to_wait_for(settings: Settings) -> tuple[str, DatabaseOptions]:
     if not settings.database_url:
         raise ConfigurationUnusable(
             f"{files_of(settings.source)} names no database. Set the option 'connection' in "
             "[placement_database], or name another file with --config-file"
         )
-    patient = replace(settings.database, lock_wait_seconds=None)
-    return open_database(replace(settings, database=patient))
+    return settings.database_url, replace(settings.database, lock_wait_seconds=None)
 
 
 def set_up_logging(source: cfg.ConfigOpts) -> None:

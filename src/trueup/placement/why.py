@@ -109,7 +109,7 @@ def open_ledger(words: Sequence[str], database_url: str | None) -> Database:
         settings = config.from_mapping({"placement_database": {"connection": database_url}})
     else:
         settings = config.read(config.load(words))
-    return config.open_for_maintenance(settings)
+    return config.open_to_read(settings)
 
 
 @contextmanager

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Whether the database answers."""
 
+from pathlib import Path
+
 from sqlalchemy import text
 from sqlalchemy.exc import ArgumentError, DBAPIError, NoSuchModuleError
 from sqlalchemy.exc import SQLAlchemyError as DatabaseError
@@ -17,6 +19,7 @@ __all__ = [
     "answers",
     "is_away",
     "open_database",
+    "open_existing",
     "reason",
     "was_lost",
 ]
@@ -36,6 +39,15 @@ def open_database(url: str, options: DatabaseOptions) -> Database:
         ) from error
     except (ArgumentError, NoSuchModuleError) as error:
         raise UrlUnusable(f"the URL of the database cannot be used: {error}") from error
+
+
+def open_existing(url: str, options: DatabaseOptions) -> Database:
+    """The same for who only reads: SQLite would create a file that does not exist."""
+    database = open_database(url, options)
+    file = database.engine.url.database
+    if database.is_sqlite and not database.is_in_memory and file and not Path(file).exists():
+        raise UrlUnusable(f"{file} does not exist")
+    return database
 
 
 def reason(error: BaseException) -> str:
