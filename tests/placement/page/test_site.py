@@ -232,6 +232,7 @@ def test_one_question_about_candidates_at_a_time(ledger_url, monkeypatch):
 
 def test_a_database_that_is_away_or_broken_is_told(tmp_path):
     assert asked("mysql+pymysql://x@127.0.0.1:1/p", "/").status == 503
+    (tmp_path / "empty.sqlite").touch()
     found = asked(f"sqlite:///{tmp_path / 'empty.sqlite'}", "/")
     assert (found.status, b"cannot be read" in found.content) == (500, True)
 
