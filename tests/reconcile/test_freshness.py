@@ -7,7 +7,7 @@ from datetime import timedelta
 import pytest
 
 from tests.reconcile.planning import facts_of
-from trueup.reconcile.facts import Facts
+from trueup.reconcile.facts import Coverage, Facts
 from trueup.reconcile.freshness import with_freshness
 from trueup.reconcile.options import AuditOptions
 
@@ -77,5 +77,26 @@ def test_a_cell_without_hosts_is_not_judged():
     assert behind(facts_of("cell0 last-report=9999\n")) == []
 
 
-def test_a_cell_of_which_no_report_is_known_is_not_judged():
-    assert behind(replace(facts_of("cell1\n  host h1\n"), heartbeats={})) == []
+NEVER = "cell1 last-report=never\n  host h1\ncell2\n  host h2\n"
+
+
+def test_a_cell_with_hosts_in_which_no_service_ever_reported_may_be_behind():
+    assert behind(facts_of(NEVER)) == [
+        "cell1: it has compute nodes, and no service of it has ever reported; this may be a "
+        "lagging replica"
+    ]
+
+
+def test_an_operator_may_allow_a_cell_in_which_no_service_ever_reported():
+    assert behind(facts_of(NEVER), cells_allowed_behind=frozenset({"cell1"})) == []
+
+
+@pytest.mark.parametrize("cloud", ["cell0 last-report=never\n", NEVER + "forget h1\n"])
+def test_a_cell_without_hosts_needs_no_report(cloud):
+    assert behind(facts_of(cloud)) == []
+
+
+def test_over_novas_api_no_report_is_known_and_no_cell_is_judged_by_it():
+    facts = facts_of(NEVER)
+    sources = (replace(one, read_via="API") for one in facts.coverage.sources)
+    assert behind(replace(facts, coverage=Coverage(tuple(sources)))) == []

@@ -70,10 +70,11 @@ class Draft:
     disabled_cells: set[str] = field(default_factory=set)
     attached: Attachments = field(default_factory=Attachments)
 
-    def cell(self, name: str, silent: str = "", last_report: int = 0) -> None:
-        """`last_report`: so many seconds ago a service of the cell reported."""
+    def cell(self, name: str, silent: str = "", last_report: int | None = 0) -> None:
+        """`last_report`: so many seconds ago a service of it reported; None: none ever did."""
         self.cells[uuid_of(name)] = name
-        self.reported[uuid_of(name)] = NOW - timedelta(seconds=last_report)
+        if last_report is not None:
+            self.reported[uuid_of(name)] = NOW - timedelta(seconds=last_report)
         if silent:
             self.silent[name] = silent
 
@@ -235,7 +236,7 @@ class Draft:
     def facts(self) -> Facts:
         """The facts, with the holdings of every consumer and every instance."""
         answered = [
-            SourceStatus(name, name not in self.silent, 1, self.silent.get(name, ""))
+            SourceStatus(name, name not in self.silent, 1, self.silent.get(name, ""), "database")
             for name in self.cells.values()
         ]
         subjects = self.held.keys() | {row.uuid for row in (*self.instances, *self.migrations)}
@@ -267,7 +268,7 @@ class Draft:
             host_aggregates=tuple(self.host_aggregates),
             ledger_faults=tuple(self.ledger_faults),
             disabled_cells=frozenset(self.disabled_cells),
-            heartbeats={cell: self.reported[cell] for cell in heard},
+            heartbeats={cell: moment for cell, moment in self.reported.items() if cell in heard},
             ledger_writes=self.writes,
             domains=tuple(self.guests or ()),
             ports=tuple(self.attached.ports),

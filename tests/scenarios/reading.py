@@ -21,7 +21,7 @@ cell1
   evacuation of web from h1 node=none done      Nova does not say from which node; or `from none`
   forget-service h1                             its nova-compute has no row in services
 cell2 silent                                    did not answer
-cell3 last-report=1200                          its newest service report is so old
+cell3 last-report=1200                          its newest service report is so old; or `never`
 map web cell1 [queued] | map web none           its mapping, if it is not that of its row's cell;
                                                 it is queued for deletion
 guest web on h1 running                         what a hypervisor says; else none is asked
@@ -97,7 +97,7 @@ def read_cloud(text: str) -> Draft:
             cell = words[0]
             reported = dict(details_in(words)).get("last-report", "0")
             silent = "it is down" if "silent" in words else ""
-            draft.cell(cell, silent, last_report=int(reported))
+            draft.cell(cell, silent, None if reported == "never" else int(reported))
         else:
             _PARTS[words[0]](draft, cell, words[1:])
     return draft

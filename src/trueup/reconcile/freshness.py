@@ -6,6 +6,9 @@ But in such a database no compute service has reported lately, and that shows it
 clock, by that of the database, or by Placement's, whichever is latest: a clock that is behind would
 hide the lag. Placement tells the time by its newest allocation of a host of the cell.
 
+A cell with compute nodes in which no service ever reported shows nothing, so it counts as one that
+lags. Nova's API tells no times, so there no cell is judged.
+
 A clock of ours that is ahead would make compute services look down that are up. So a cell is not
 judged by such a clock either.
 """
@@ -19,6 +22,10 @@ from trueup.reconcile.options import AuditOptions
 
 # From this many seconds on, an age is given in minutes.
 _IN_MINUTES = 120
+_DATABASE = "database"
+_NEVER = (
+    "it has compute nodes, and no service of it has ever reported; this may be a lagging replica"
+)
 
 
 def with_freshness(facts: Facts, options: AuditOptions) -> Facts:
@@ -26,17 +33,17 @@ def with_freshness(facts: Facts, options: AuditOptions) -> Facts:
 
     Cells without compute hosts are not judged: cell0 often has only services that are long gone.
     """
-    with_hosts = {row.cell for row in facts.compute_nodes}
-    reported = {
-        facts.cells[cell]: moment for cell, moment in facts.heartbeats.items() if cell in with_hosts
-    }
+    with_hosts = {facts.cells[row.cell] for row in facts.compute_nodes}
+    reported = {facts.cells[cell]: moment for cell, moment in facts.heartbeats.items()}
     clocks = {facts.cells[cell]: ahead for cell, ahead in facts.clocks_ahead.items()}
     written = {facts.cells[cell]: moment for cell, moment in _written(facts).items()}
 
     def judged(source: SourceStatus) -> SourceStatus:
-        moment = reported.get(source.source)
-        if moment is None or source.source in options.cells_allowed_behind:
+        if source.source not in with_hosts or source.source in options.cells_allowed_behind:
             return replace(source, behind="")
+        moment = reported.get(source.source)
+        if moment is None:
+            return replace(source, behind=_NEVER if source.read_via == _DATABASE else "")
         ahead, down_after = clocks.get(source.source), facts.service_down_time
         if ahead is not None and -ahead > down_after / 2:
             return replace(source, behind=_wrong_clock(-ahead))
