@@ -82,6 +82,8 @@ def _audit(facts: Facts, options: AuditOptions) -> Audit:
     moving = tuple(_in_motion(facts))
     covered = {row.subject.uuid for row in (*verdicts, *moving)}
     covered |= {consumer for row in findings for consumer in row.consumers}
+    lost = tuple(_rows_lost(facts, covered))
+    covered |= {row.subject.uuid for row in lost}
     found = {row.subject for row in findings}
     return Audit(
         taken_at=facts.taken_at,
@@ -90,6 +92,7 @@ def _audit(facts: Facts, options: AuditOptions) -> Audit:
         unchecked=(
             *_unjudged_hosts(facts, covered),
             *_without_service(facts),
+            *lost,
             *(row for row in verdicts if isinstance(row, Unchecked)),
             *unexplained(facts, covered),
         ),
@@ -136,6 +139,32 @@ def _without_service(facts: Facts) -> Iterator[Unchecked]:
         )
 
 
+def _rows_lost(facts: Facts, covered: Collection[str]) -> Iterator[Unchecked]:
+    """Consumers that Nova maps to a cell that answered, and of which no cell has a row.
+
+    SAFETY: the mapping shows that such a consumer is Nova's instance, whose guest may still run. It
+    is not a stranger that can be left alone, and nothing shows that it was deleted.
+    """
+    silent = {source.source for source in facts.coverage.missing}
+    for consumer in sorted(facts.consumers.keys() - facts.instance_rows.keys() - set(covered)):
+        mapping = facts.mappings.get(consumer)
+        if mapping is None or mapping.cell is None or mapping.queued_for_delete:
+            continue
+        cell = facts.cells.get(mapping.cell, "")
+        if cell in silent or consumer in facts.builds:
+            continue
+        lost = f"{cell}, which has no row of it: the row is lost, or was removed by hand"
+        where = lost if cell else "a cell that has no cell mapping any more"
+        subject = Subject("consumer", consumer)
+        yield Unchecked(subject, _names_of(consumer, facts), f"Nova maps it to {where}")
+
+
+def _names_of(consumer: str, facts: Facts) -> str:
+    """The names of the providers of which a consumer holds something."""
+    names = (facts.provider_names.get(uuid, uuid) for uuid in facts.consumers[consumer])
+    return ", ".join(sorted(names))
+
+
 def _in_motion(facts: Facts) -> Iterator[LeftAlone]:
     for claim in claims(facts, Moving):
         instance = claim.instance
@@ -170,5 +199,4 @@ def _strangers(facts: Facts, covered: Collection[str]) -> Iterator[LeftAlone]:
             reason = f"it is instance {written}, written in another form"
         else:
             reason = "no instance in any cell that answered has its uuid; its owner is not known"
-        names = (facts.provider_names.get(uuid, uuid) for uuid in facts.consumers[consumer])
-        yield LeftAlone(Subject("consumer", consumer), ", ".join(sorted(names)), reason)
+        yield LeftAlone(Subject("consumer", consumer), _names_of(consumer, facts), reason)
