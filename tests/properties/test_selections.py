@@ -55,6 +55,7 @@ class DraftedNova:
         return CellContents(
             compute_nodes=tuple(row for row in self.draft.nodes if row.cell == cell.uuid),
             services=tuple(row for row in self.draft.services if row.cell == cell.uuid),
+            heartbeat=self.draft.reported.get(cell.uuid),
         )
 
     def instance_ids(self, cell: NovaCell, wanted: InstanceFilter) -> InstanceIds:

@@ -235,3 +235,13 @@ def test_an_unknown_host_is_refused(site_on):
     ran = retire("nowhere", "--apply")
     assert ran.code == 2
     assert "neither Nova nor Placement has the host 'nowhere'" in ran.err
+
+
+def test_a_cell_that_lost_its_instances_shows_no_host_to_be_empty(site):
+    host, before = dead_host(site), site.rows()
+    assert site.sql("nova_cell2", "SELECT id FROM compute_nodes WHERE deleted = 0")
+    site.sql("nova_cell2", "DELETE FROM instances")
+    ran = retire(host.name, "--apply")
+    assert ran.code == 5, ran.err
+    assert "cell2 does not answer: its table of instances is empty, though Nova maps" in ran.err
+    assert site.rows() == before

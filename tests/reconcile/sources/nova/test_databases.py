@@ -13,6 +13,7 @@ from tests.clouds import damage
 from trueup.reconcile.sources.connect import from_nova_conf
 from trueup.reconcile.sources.database import Session
 from trueup.reconcile.sources.errors import DatabaseUnusable, Unreachable
+from trueup.reconcile.sources.nova.cells import CellReading
 from trueup.reconcile.sources.nova.databases import NovaDatabases
 
 WRITES = (
@@ -299,7 +300,49 @@ def test_a_cell_that_nothing_is_mapped_to_may_be_empty(small):
 def test_a_cell_with_deleted_rows_is_not_empty(small, kept):
     small.sql("nova_cell2", f"UPDATE {kept} SET deleted = id")
     gone = {"instances", "shadow_instances", "compute_nodes", "services"} - {kept}
+    if kept == "compute_nodes":
+        small.sql("nova_api", "DELETE FROM instance_mappings")
     assert answers(emptied(small, *gone), "cell2") == []
+
+
+@pytest.mark.parametrize("deleted", ["0", "id"])
+def test_a_cell_with_hosts_that_lost_its_instances_does_not_answer(small, deleted):
+    _, instances = mapped_to_cell2(small)
+    small.sql("nova_cell2", f"UPDATE compute_nodes SET deleted = {deleted}")
+    assert small.sql("nova_cell2", "SELECT id FROM shadow_instances")
+    [words, again] = answers(emptied(small, "instances"), "cell2")
+    assert words == again
+    assert words.startswith(
+        f"its table of instances is empty, though Nova maps {instances} instances to it that it "
+        "did not archive: "
+    )
+    small.sql("nova_api", "UPDATE instance_mappings SET queued_for_delete = 1")
+    assert answers(small.cloud.nova, "cell2") == []
+
+
+def test_of_a_cell_with_hosts_all_instances_may_be_archived(small):
+    [archived] = small.sql("nova_cell2", "SELECT uuid FROM shadow_instances")
+    cell2 = "(SELECT id FROM cell_mappings WHERE name = 'cell2')"
+    small.sql("nova_api", f"DELETE FROM instance_mappings WHERE cell_id = {cell2}")
+    small.sql(
+        "nova_api",
+        "INSERT INTO instance_mappings (instance_uuid, cell_id, project_id, queued_for_delete)"
+        f" VALUES (?, {cell2}, 'p', 0)",
+        archived["uuid"].upper(),
+    )
+    assert answers(emptied(small, "instances"), "cell2") == []
+
+
+def test_a_cell_whose_first_instance_is_made_meanwhile_answers(small, monkeypatch):
+    """It is mapped after its row is made, and both after the table was found to be empty."""
+    nova, rows = emptied(small, "shadow_instances"), CellReading.has_rows
+    hidden = iter([True])
+    monkeypatch.setattr(
+        CellReading, "has_rows",
+        lambda reading, *asked: not next(hidden, False) and rows(reading, *asked),
+    )  # fmt: skip
+    [cell] = [one for one in nova.cells() if one.name == "cell2"]
+    assert nova.hosts(cell).compute_nodes
 
 
 def test_a_new_cell_of_bare_metal_has_services_before_it_has_nodes(small):

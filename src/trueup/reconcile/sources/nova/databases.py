@@ -26,7 +26,12 @@ from trueup.reconcile.sources.nova.contract import (
     NovaCell,
     Registry,
 )
-from trueup.reconcile.sources.nova.registry import read_mapped, read_mappings, read_registry
+from trueup.reconcile.sources.nova.registry import (
+    read_mapped,
+    read_mapped_to,
+    read_mappings,
+    read_registry,
+)
 from trueup.reconcile.steps import InstanceState, instance_state
 
 API_DATABASE = "Nova's API database"
@@ -194,9 +199,13 @@ class NovaDatabases:
         nova-computes of bare metal, which are mapped before they have nodes; and of a cell without
         hosts, all instances may be archived while some of their mappings stayed.
         """
-        if found.compute_nodes or self._has_rows(cell, tables.compute_nodes, tables.instances):
+        if self._has_rows(cell, tables.instances):
             return found
         hosts, instances = self._ask_registry(lambda session: read_mapped(session, cell.number))
+        if found.compute_nodes or self._has_rows(cell, tables.compute_nodes):
+            if instances:
+                self._refuse_lost_instances(cell)
+            return found
         lost = hosts and not found.services
         if not lost and (not instances or self._has_rows(cell, tables.shadow_instances)):
             return found
@@ -207,6 +216,23 @@ class NovaDatabases:
             f"its database is empty, though Nova maps {mapped} to it: it may have been restored or "
             "recreated",
         )
+
+    def _refuse_lost_instances(self, cell: NovaCell) -> None:
+        """Raises Unreachable if a cell with hosts and without instances has lost instances.
+
+        Nova deletes the mapping of an instance that it archives. The cell is asked after its
+        mappings: Nova maps an instance only after it has made its row, maybe a moment ago.
+        """
+        mapped = self._ask_registry(lambda session: read_mapped_to(session, cell.number))
+        lost = mapped - {row.uuid for row in self.lookup(cell, mapped).instances}
+        if lost:
+            number = in_words(len(lost), "instance")
+            raise Unreachable(
+                cell.name,
+                f"its table of instances is empty, though Nova maps {number} to it that it did not "
+                "archive: it may have been restored or recreated. If they were all archived and "
+                "purged, delete their rows in instance_mappings",
+            )
 
     def _has_rows(self, cell: NovaCell, *asked: TableClause) -> bool:
         return self._ask_cell(cell, lambda reading: reading.has_rows(*asked))

@@ -43,9 +43,18 @@ def instances_mapped(cell: int) -> Select[Any]:
 
     Mappings of before Rocky that nobody completed (NULL) may be of instances long gone.
     """
-    mappings = tables.instance_mappings
-    kept = mappings.c.queued_for_delete.is_(false())
-    return select(func.count().label("number")).where(mappings.c.cell_id == cell, kept)
+    return select(func.count().label("number")).where(*_kept_in(cell))
+
+
+def mapped_to(cell: int) -> Select[Any]:
+    """The uuids of these instances."""
+    mappings = tables.instance_mappings.c
+    return select(mappings.id, mappings.instance_uuid).where(*_kept_in(cell))
+
+
+def _kept_in(cell: int) -> Sequence[ColumnElement[bool]]:
+    mappings = tables.instance_mappings.c
+    return (mappings.cell_id == cell, mappings.queued_for_delete.is_(false()))
 
 
 def of_host(columns: Columns, table: TableClause, host: str) -> Select[Any]:

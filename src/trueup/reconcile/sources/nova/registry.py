@@ -6,7 +6,7 @@ from typing import Any
 
 from sqlalchemy import ColumnElement, TableClause, select
 
-from trueup.reconcile.facts import InstanceMapping, RequestSpec
+from trueup.reconcile.facts import InstanceMapping, RequestSpec, canonical_uuid
 from trueup.reconcile.sources.columns import Columns
 from trueup.reconcile.sources.database import Row, Session
 from trueup.reconcile.sources.notes import Notes
@@ -45,6 +45,12 @@ def read_mapped(session: Session, cell: int) -> tuple[int, int]:
         for table, query, column in asked
     )
     return hosts, instances
+
+
+def read_mapped_to(session: Session, cell: int) -> frozenset[str]:
+    """The instances that `read_mapped` counts, by uuid."""
+    rows = session.every_row(queries.mapped_to(cell), tables.instance_mappings.c.id)
+    return frozenset(canonical_uuid(row.instance_uuid) for row in rows)
 
 
 class _Reading:
