@@ -253,3 +253,12 @@ def test_usage_that_may_be_its_own_is_read_where_an_instance_holds_nothing(small
     small.sql("placement", "DELETE FROM consumers WHERE uuid = ?", uuid)
     faults = collect(small.cloud, quiet, one).ledger_faults
     assert {row.subject for row in faults} == whole.consumers[uuid].keys()
+
+
+@pytest.mark.parametrize("fields", [{"host": "H1 "}, {"host": None, "node": "h1"}])
+def test_an_instance_that_may_be_on_a_host_belongs_to_it(fields):
+    facts = facts_of("cell1\n  host h1 VCPU=8\n  host h2 VCPU=8\n  server web on h1\n")
+    [web] = facts.instances
+    odd = replace(facts, instances=(replace(web, **fields),))
+    assert subjects(odd, Selection(hosts=frozenset(["h1"]))) == {uuid_of("web")}
+    assert subjects(odd, Selection(hosts=frozenset(["h2"]))) == frozenset()

@@ -1,9 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """What is checked before a retirement."""
 
+from dataclasses import replace
+
 import pytest
 
 from tests.reconcile.runbooks.preparing import retirement_of, table_of
+from tests.scenarios.drafting import Draft
 from tests.scenarios.names import uuid_of
 from trueup.reconcile.facts import NetworkAgent
 from trueup.reconcile.steps import held_in
@@ -45,6 +48,36 @@ def test_a_service_that_is_up_would_come_back():
 def test_instances_leave_first(host, server, command):
     text = f"{HOST}  server web on {host} {server} VCPU=2 MEMORY_MB=256\n"
     assert then(text, "instance", host)[1].startswith(f"run `{command} {uuid_of('web')}`")
+
+
+@pytest.mark.parametrize(
+    ("host", "node", "found"),
+    [
+        ("H1", "H1", "host 'H1', node 'H1'"),
+        ("h1 ", "h1", "host 'h1 ', node 'h1'"),
+        (None, "h1", "no host, node 'h1'"),
+    ],
+)
+def test_an_instance_whose_host_is_spelled_otherwise_may_be_there(host, node, found):
+    def respelled(draft: Draft) -> None:
+        draft.instances[0] = replace(draft.instances[0], host=host, node=node)
+
+    prepared = retirement_of("h1", f"{HOST}  server web on h1 VCPU=2 MEMORY_MB=256\n", respelled)
+    [check] = [one for one in prepared.checks if one.part == "instance"]
+    assert prepared.blocked
+    assert (check.subject, check.found) == (
+        uuid_of("web"), f"web may be on the host: Nova names {found}"
+    )  # fmt: skip
+    assert check.then.endswith("correct host and node of its row in the database of cell1")
+
+
+@pytest.mark.parametrize(("host", "node"), [("h10", "h10"), (None, "h2"), (None, None)])
+def test_an_instance_elsewhere_or_nowhere_is_not_there(host, node):
+    def respelled(draft: Draft) -> None:
+        draft.instances[0] = replace(draft.instances[0], host=host, node=node)
+
+    prepared = retirement_of("h1", f"{HOST}  server web on h1 VCPU=2 MEMORY_MB=256\n", respelled)
+    assert not [one for one in prepared.checks if one.part == "instance"]
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,27 @@ The same rules decide what a selection reads of a cloud, and what it keeps of a 
 
 from collections.abc import Iterable
 
-from trueup.reconcile.facts import Amounts, ComputeNode, Facts
+from trueup.reconcile.facts import Amounts, ComputeNode, Facts, Instance
+
+
+def alike(names: Iterable[str]) -> frozenset[str]:
+    """Names of hosts as Nova on MySQL compares them: without case, without spaces at their end."""
+    return frozenset(map(_as_compared, names))
+
+
+def may_be_on(instance: Instance, hosts: frozenset[str], nodes: frozenset[str]) -> bool:
+    """Whether an instance names one of these hosts, however it is spelled; or no host, and a node.
+
+    `hosts` and `nodes` are what `alike` gives. SAFETY: nova-compute finds its instances by such a
+    name, so it may run the guest.
+    """
+    if instance.host:
+        return _as_compared(instance.host) in hosts
+    return bool(instance.node) and _as_compared(instance.node or "") in nodes
+
+
+def _as_compared(name: str) -> str:
+    return name.rstrip(" ").casefold()
 
 
 def hosts_of(facts: Facts, uuids: Iterable[str]) -> frozenset[str]:

@@ -131,8 +131,9 @@ def _find(
         few = cloud.placement.lookup(0, 0, counted)
         known.providers = few.trees(selection.providers, selection.providers)
     partial = _partial_facts(cells, known)
-    known.found = _found(cloud, cells, selection, hosts_selected(partial, selection))
-    nodes = nodes_selected(partial, selection)
+    nodes, hosts = nodes_selected(partial, selection), hosts_selected(partial, selection)
+    places = InstanceFilter(hosts, nodes=frozenset(row.node for row in nodes))
+    known.found = _found(cloud, cells, selection, places)
     people = len(selection.uuids) or len(known.found.living) + len(known.found.deleted)
     requests = people + _REQUESTS_FOR_TREE * len(nodes)
     ledger = cloud.placement.lookup(requests, len(partial.compute_nodes), counted)
@@ -141,13 +142,13 @@ def _find(
     return ledger
 
 
-def _found(cloud: Cloud, cells: Cells, selection: Selection, hosts: frozenset[str]) -> InstanceIds:
-    """The instances in Nova that may be selected; none if uuids were given."""
+def _found(cloud: Cloud, cells: Cells, selection: Selection, places: InstanceFilter) -> InstanceIds:
+    """The instances in Nova that may be selected, at these places; none if uuids were given."""
     if selection.uuids:
         return InstanceIds()
     projects = selection.projects or None
     if selection.hosts | selection.providers:
-        wanted = InstanceFilter(hosts, projects)
+        wanted = replace(places, projects=projects)
     else:
         wanted = InstanceFilter(projects=projects, deleted=bool(projects))
     within = None if wanted != InstanceFilter() else cells_selected(cells.names, selection)

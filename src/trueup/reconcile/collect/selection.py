@@ -9,10 +9,12 @@ from collections.abc import Callable, Container, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 
 from trueup.reconcile.collect.scope import (
+    alike,
     holds_nothing,
     hosts_left,
     hosts_of,
     hosts_of_moves,
+    may_be_on,
     nodes_of,
     roots_of_held,
     roots_of_nodes,
@@ -184,10 +186,12 @@ def _by_place(facts: Facts, selection: Selection) -> Side:
     if not selection.hosts | selection.providers:
         return lambda uuid, instance, held: True
     hosts, providers = hosts_selected(facts, selection), providers_selected(facts, selection)
+    names, nodes = alike(hosts), alike(row.node for row in nodes_of(facts, hosts))
     guests = _guests_on(hosts, facts)
 
     def is_there(uuid: str, instance: Instance | None, held: Amounts) -> bool:
-        on_host = instance is not None and not instance.deleted and instance.host in hosts
+        living = instance if instance is not None and not instance.deleted else None
+        on_host = living is not None and may_be_on(living, names, nodes)
         return on_host or uuid in guests or not providers.isdisjoint(held)
 
     return is_there

@@ -4,6 +4,7 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from trueup.reconcile.collect.scope import alike, may_be_on
 from trueup.reconcile.facts import (
     OWNER_TRAIT,
     ComputeNode,
@@ -120,11 +121,22 @@ def _service(place: Retired, facts: Facts) -> Iterator[Check]:
 
 
 def _on_host(place: Retired, facts: Facts) -> tuple[Instance, ...]:
-    rows = (row for row in facts.instances if not row.deleted and row.host == place.host)
+    living = {row.node for row in facts.compute_nodes} - {row.node for row in place.nodes}
+    nodes = alike({row.node for row in (*place.nodes, *place.former)} - living)
+    every = (row for row in facts.instances if not row.deleted)
+    rows = (row for row in every if may_be_on(row, alike([place.host]), nodes))
     return tuple(sorted(rows, key=lambda row: (row.name, row.uuid)))
 
 
 def _instance(row: Instance, place: Retired, facts: Facts) -> Check:
+    if row.host != place.host:
+        host = f"host '{row.host}'" if row.host else "no host"
+        return Check(
+            "instance", row.uuid,
+            f"{row.name} may be on the host: Nova names {host}, node '{row.node or ''}'", BLOCKS,
+            f"find out where its guest runs, and correct host and node of its row in the database "
+            f"of {facts.cells.get(row.cell, row.cell)}",
+        )  # fmt: skip
     up = place.is_up(facts)
     if row.vm_state == "soft-delete":
         command = _COMMANDS["soft-delete"]

@@ -50,6 +50,15 @@ def test_sides_are_joined_and_none_wanted_is_none_found(small, nova, cell1):
     assert sorted(nova.instance_ids(cell1, InstanceFilter()).living) == uuids(small, "deleted = 0")
 
 
+def test_those_that_name_no_host_are_found_by_their_node(small, nova, cell1):
+    [row, *_] = small.sql("nova_cell1", "SELECT * FROM instances WHERE deleted = 0 AND host <> ''")
+    uuid = row["uuid"]
+    small.sql("nova_cell1", "UPDATE instances SET host = NULL, node = 'n' WHERE uuid = ?", uuid)
+    hosts, nodes = frozenset({"nobody's"}), frozenset({"n"})
+    assert nova.instance_ids(cell1, InstanceFilter(hosts=hosts)).living == {}
+    assert nova.instance_ids(cell1, InstanceFilter(hosts=hosts, nodes=nodes)).living == {uuid: uuid}
+
+
 def archive(small, uuid: str) -> None:
     """Move a deleted row to where Nova keeps them."""
     columns = "uuid, deleted, display_name, project_id, user_id, vm_state"

@@ -45,12 +45,14 @@ class InstanceFilter:
     """Which instances of a cell to look for; None for a field means that it does not filter.
 
     With `deleted`, deleted and archived instances of the projects are returned as well; `hosts`
-    does not apply to them.
+    does not apply to them. With `hosts`, those that name no host and one of `nodes` are returned as
+    well; Nova's API has no such filter.
     """
 
     hosts: frozenset[str] | None = None
     projects: frozenset[str] | None = None
     deleted: bool = False
+    nodes: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)

@@ -188,9 +188,14 @@ def _not_deleted(table: TableClause) -> ColumnElement[bool]:
 
 
 def _conditions(table: TableClause, wanted: InstanceFilter) -> Sequence[ColumnElement[bool]]:
-    sides = ((table.c.host, wanted.hosts), (table.c.project_id, wanted.projects))
-    return [
-        column.in_(sorted(wanted)) if wanted else false()
-        for column, wanted in sides
-        if wanted is not None
-    ]
+    conditions = []
+    if wanted.hosts is not None:
+        on_node = and_(table.c.host.is_(None), _among(table.c.node, wanted.nodes))
+        conditions.append(or_(_among(table.c.host, wanted.hosts), on_node))
+    if wanted.projects is not None:
+        conditions.append(_among(table.c.project_id, wanted.projects))
+    return conditions
+
+
+def _among(column: ColumnElement[Any], wanted: frozenset[str]) -> ColumnElement[bool]:
+    return column.in_(sorted(wanted)) if wanted else false()
