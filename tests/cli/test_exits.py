@@ -88,7 +88,8 @@ def test_every_error_is_explained_in_one_line_with_what_it_knows(kind):
     ("error", "code", "advice"),
     [
         (errors.Unreachable("cell1", "gone"), 5, "try again"),
-        (errors.AccessDenied("Placement", "no"), 5, "admin role"),
+        (errors.AccessDenied("Placement", "no"), 5, "admin role (or the service role)"),
+        (errors.AccessDenied("Placement", "no", role="service"), 5, "with the service role is"),
         (errors.MicroversionTooOld("1.27", "1.28"), 5, "Rocky"),
         (errors.SettingMissing("f", "s", "o"), 2, "--nova-conf"),
         (errors.SettingMissing("f", "s", "o", "placement"), 2, "with --placement-conf"),

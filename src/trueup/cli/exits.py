@@ -100,7 +100,8 @@ _WORDS: dict[type[Exception], tuple[ExitCode, Callable[[Any], str]]] = {
         ExitCode.INCOMPLETE,
         lambda e: (
             f"{e.source} refuses our credentials: {e.reason}. "
-            "An account with the admin role (or the service role) is needed."
+            f"An account with the {e.role} role"
+            f"{' (or the service role)' if e.role == 'admin' else ''} is needed."
         ),
     ),
     cloud.MicroversionTooOld: (

@@ -4,12 +4,14 @@
 from typing import Any
 
 import pytest
+from requests import Response
 
 from tests.cli.runbooks.emptying import providers
 from tests.cli.runbooks.rekeying import HOST, NEW, Rekeyed, held_on, with_another_uuid
 from tests.cli.running import Ran, trueup
 from tests.reconcile.small import Small
 from trueup.reconcile.journals import runs
+from trueup.reconcile.sources.placement.client import Placement
 
 
 def rekey(*words: object) -> Ran:
@@ -127,6 +129,46 @@ def test_a_write_in_between_is_refused_and_everything_still_holds(site, tmp_path
     assert ran.code == 0, ran.out + ran.err
     assert "is taken back, because it is half done" in ran.err
     assert held_on(site, NEW) == held
+
+
+def test_an_account_that_may_not_reshape_leaves_nothing_half_done(site, monkeypatch):
+    """Upstream lets the admin role make and rename providers, and only services reshape."""
+    with_another_uuid(site)
+    before, send = site.ledger(), Placement.send
+    forbidden = Response()
+    forbidden.status_code, forbidden.url = 403, "http://placement/reshaper"
+
+    def refused(self: Placement, method: str, path: str, *rest: Any) -> Any:
+        return forbidden if path == "/reshaper" else send(self, method, path, *rest)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(Placement, "send", refused)
+        ran = rekey("--apply", "--limit", 100)
+    assert ran.code == 5, ran.err
+    assert "is taken back, because it is half done" in ran.err
+    assert "An account with the service role is needed" in ran.err
+    assert site.ledger() == before
+
+
+def test_without_a_compute_service_nothing_is_planned(site_on):
+    site = site_on("trueup")
+    with_another_uuid(site)
+    site.sql("nova_cell1", "UPDATE services SET deleted = id WHERE host = ?", HOST)
+    ran = rekey("-f", "json")
+    assert ran.code == 3, ran.err
+    assert check_of(ran, "service")["verdict"] == "blocks"
+    assert ran.json()["steps"] == []
+
+
+def test_where_no_step_was_written_nothing_is_taken_back(site_on, monkeypatch):
+    site = site_on("trueup")
+    with_another_uuid(site)
+    before = site.ledger()
+    monkeypatch.setattr("trueup.reconcile.apply.broken", lambda *_: iter(["it may be up"]))
+    ran = rekey("--apply", "--limit", 100)
+    assert ran.code == 4, ran.err
+    assert "taken back" not in ran.err
+    assert site.ledger() == before
 
 
 def test_the_plan_is_rehearsed(site_on, tmp_path):

@@ -25,6 +25,17 @@ def test_only_a_service_that_is_up_blocks():
     assert (up.outlook.value, down.outlook.value) == ("blocks", "ok")
 
 
+def test_without_a_service_nova_compute_may_be_up():
+    [check] = stopped("h2", facts_of(f"{TEXT}forget-service h2\n"))
+    assert check.outlook.value == "blocks"
+    assert check.then.startswith("start nova-compute on h2, which registers itself, stop it")
+
+
+def test_a_service_in_other_case_is_that_of_the_host():
+    [check] = stopped("H1", facts_of(TEXT))
+    assert check.found == "it is up"
+
+
 def test_a_move_in_words():
     [move] = facts_of(TEXT).migrations
     assert way(move).endswith("from h1 to h2: running")

@@ -53,6 +53,7 @@ from trueup.reconcile.runs import (
     undone,
 )
 from trueup.reconcile.sources.cloud import Cloud
+from trueup.reconcile.sources.errors import AccessDenied
 
 # What only says how a plan is written.
 _ONLY_TO_APPLY = {"yes": "--yes", "limit": "--limit"}
@@ -153,8 +154,23 @@ class RunbookVerb(DocumentVerb, CloudVerb):
         refuse_too_large(prepared.plan, arguments.limit)
         ask(arguments, prepared.plan, cloud)
         with applied(prepared.plan, cloud, arguments.state_dir) as run:
-            outcomes = follow(run, report, OF_A_COMMAND)
+            outcomes, denied = self._follow(run, report)
+        if denied is not None:
+            self._take_back(run.name, prepared.plan, arguments, cloud, report)
+            raise denied
         return self._verified(prepared, run, outcomes, arguments, cloud, report)
+
+    def _follow(self, run: Run, report: Report) -> tuple[list[StepOutcome], AccessDenied | None]:
+        """All outcomes of a run; or why it stopped, if what it has written is to be taken back.
+
+        A service that refuses our credentials has refused the step, as for any other reason.
+        """
+        try:
+            return follow(run, report, OF_A_COMMAND), None
+        except AccessDenied as denied:
+            if not self.whole:
+                raise
+            return [], denied
 
     def _announce(self, prepared: Prepared, arguments: argparse.Namespace) -> None:
         plan = prepared.plan
@@ -193,7 +209,10 @@ class RunbookVerb(DocumentVerb, CloudVerb):
         if journal.interrupted and now() - journal.plan.made_at <= timedelta(hours=AGE_MAX_HOURS):
             say(f"{interruption}: continuing it.")
             with continued(journal.run, cloud, arguments.state_dir) as run:
-                outcomes = follow(run, report, OF_A_COMMAND)
+                outcomes, denied = self._follow(run, report)
+            if denied is not None:
+                self._take_back(run.name, journal.plan, arguments, cloud, report)
+                raise denied
             prepared = Prepared(self.purpose(arguments), (), journal.plan)
             return self._verified(prepared, run, outcomes, arguments, cloud, report)
         if self.whole:
@@ -216,9 +235,10 @@ class RunbookVerb(DocumentVerb, CloudVerb):
         self, name: str, plan: Plan, arguments: argparse.Namespace, cloud: Cloud, report: Report
     ) -> bool:
         """Take a run back that is not to stay half done. Returns whether nothing of it is left."""
-        say(f"Run {name} is taken back, because it is half done.")
         chosen = Chosen(limit=len(plan.subjects))
         with undone(name, cloud, arguments.state_dir, chosen) as undo:
+            if undo.name:
+                say(f"Run {name} is taken back, because it is half done.")
             outcomes = follow(undo, report, OF_A_COMMAND)
         tell_open(undo, name)
         every = not (undo.open or undo.left_in_place)

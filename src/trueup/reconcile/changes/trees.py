@@ -8,6 +8,7 @@ from trueup.reconcile.changes import allocations, inventories
 from trueup.reconcile.changes.target import Found, Reply, reply_of
 from trueup.reconcile.digests import digest
 from trueup.reconcile.sources.cloud import Cloud
+from trueup.reconcile.sources.errors import AccessDenied
 from trueup.reconcile.steps import (
     AllocationsOf,
     Change,
@@ -20,6 +21,8 @@ from trueup.reconcile.steps import (
 
 # The reshaper came with 1.30 (Rocky).
 RESHAPER = 30
+# Upstream's policy lets only services reshape; the admin role may do everything else.
+SERVICE = "service"
 NO_CONTENT = 204
 
 
@@ -61,7 +64,10 @@ def write(change: Change, cloud: Cloud) -> Reply:
     }
     minor = allocations.WITH_TYPES if typed else allocations.without_types(cloud)
     response = cloud.placement.send("POST", "/reshaper", body, minor)
-    return reply_of(response, NO_CONTENT, version_after(change))
+    try:
+        return reply_of(response, NO_CONTENT, version_after(change))
+    except AccessDenied as denied:
+        raise AccessDenied(denied.source, denied.reason, role=SERVICE) from denied
 
 
 def version_after(change: Change) -> Version:

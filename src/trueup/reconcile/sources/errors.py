@@ -19,10 +19,11 @@ class Unreachable(CloudError):
 
 @dataclass(eq=False)
 class AccessDenied(CloudError):
-    """A service refused our credentials."""
+    """A service refused our credentials; `role` is the one that it lets do what we asked."""
 
     source: str
     reason: str
+    role: str = "admin"
 
 
 @dataclass(eq=False)
