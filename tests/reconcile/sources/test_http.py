@@ -119,3 +119,8 @@ def test_a_request_that_is_not_answered_in_time_is_not_repeated():
 def test_a_malformed_document_raises_unreachable(error):
     with pytest.raises(Unreachable), well_formed("It"):
         raise error
+
+
+def test_an_answer_that_is_nested_too_deeply_is_malformed():
+    with pytest.raises(Unreachable), well_formed("It"):
+        raise RecursionError

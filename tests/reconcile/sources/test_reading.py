@@ -114,3 +114,7 @@ def test_a_row_that_cannot_be_understood_is_lost_and_the_others_are_read():
     ]  # fmt: skip
     assert all(one.lost for one in notes.unread)
     assert (notes.count, notes.lost) == (2, 2)
+
+
+def test_a_document_that_is_nested_too_deeply_is_noted():
+    assert asked("document", "[" * 5000 + "]" * 5000) == (None, 1)

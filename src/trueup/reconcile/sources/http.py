@@ -60,7 +60,7 @@ def well_formed(source: str) -> Iterator[None]:
     """Turns the errors of reading a malformed document into Unreachable."""
     try:
         yield
-    except (LookupError, TypeError, AttributeError, ValueError) as error:
+    except (LookupError, TypeError, AttributeError, ValueError, RecursionError) as error:
         raise Unreachable(source, f"its answer is not one of {source}") from error
 
 

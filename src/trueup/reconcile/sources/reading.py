@@ -36,7 +36,7 @@ class Reader:
         for row in rows:
             try:
                 value = read(row)
-            except (ValueError, LookupError, TypeError, AttributeError) as error:
+            except (ValueError, LookupError, TypeError, AttributeError, RecursionError) as error:
                 self.note(row, "", f"{type(error).__name__}: {error}")
             else:
                 yield value
@@ -104,7 +104,7 @@ class Reader:
             return None
         try:
             return msgspec.json.decode(getattr(row, column))
-        except (ValueError, TypeError) as error:
+        except (ValueError, TypeError, RecursionError) as error:
             self.note(row, column, f"it is no JSON ({error})")
             return None
 

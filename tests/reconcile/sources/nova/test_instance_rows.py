@@ -207,3 +207,13 @@ def test_dedicated_processors_up_to_ussuri_and_later(text, shared, dedicated):
 def test_a_numa_topology_that_cannot_be_read_is_not_none(text):
     assert instance(numa_topology=text).numa_topology == NumaTopology(None)
     assert instance(numa_topology=None).numa_topology is None
+
+
+@pytest.mark.parametrize("column", ["flavor", "pci_requests", "numa_topology", "resources"])
+def test_json_that_is_nested_too_deeply_is_noted(column):
+    _, notes = read(**{column: "[" * 5000 + "]" * 5000})
+    assert reported(notes) == [("instance_extra", "70", column)]
+
+
+def test_ports_that_are_nested_too_deeply_may_hold():
+    assert instance(network_info="[" * 5000 + "]" * 5000).ports_hold

@@ -22,7 +22,8 @@ from trueup.reconcile.sources.database import Row
 from trueup.reconcile.sources.notes import Notes
 from trueup.reconcile.sources.reading import Reader
 
-_UNREADABLE = (ValueError, LookupError, TypeError, AttributeError)
+# The last: JSON of thousands of nested brackets.
+_UNREADABLE = (ValueError, LookupError, TypeError, AttributeError, RecursionError)
 _NO_PROPERTIES: Mapping[str, str] = {}
 IMAGE_PREFIX = "image_"
 
