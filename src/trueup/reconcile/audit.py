@@ -139,24 +139,28 @@ def _without_service(facts: Facts) -> Iterator[Unchecked]:
         )
 
 
-def _rows_lost(facts: Facts, covered: Collection[str]) -> Iterator[Unchecked]:
-    """Consumers that Nova maps to a cell that answered, and of which no cell has a row.
+def row_lost(uuid: str, facts: Facts) -> str:
+    """Which cell Nova maps an instance to, if that answered and no cell has a row of it; or "".
 
-    SAFETY: the mapping shows that such a consumer is Nova's instance, whose guest may still run. It
-    is not a stranger that can be left alone, and nothing shows that it was deleted.
+    SAFETY: the mapping shows that it is Nova's instance, whose guest may still run. It is not a
+    stranger that can be left alone, and nothing shows that it was deleted.
     """
+    mapping = facts.mappings.get(uuid)
+    if mapping is None or mapping.cell is None or mapping.queued_for_delete:
+        return ""
+    cell = facts.cells.get(mapping.cell, "")
     silent = {source.source for source in facts.coverage.missing}
+    if uuid in facts.instance_rows or uuid in facts.builds or cell in silent:
+        return ""
+    lost = f"{cell}, which has no row of it: the row is lost, or was removed by hand"
+    return f"Nova maps it to {lost if cell else 'a cell that has no cell mapping any more'}"
+
+
+def _rows_lost(facts: Facts, covered: Collection[str]) -> Iterator[Unchecked]:
+    """Consumers that Nova maps to a cell, and of which no cell has a row."""
     for consumer in sorted(facts.consumers.keys() - facts.instance_rows.keys() - set(covered)):
-        mapping = facts.mappings.get(consumer)
-        if mapping is None or mapping.cell is None or mapping.queued_for_delete:
-            continue
-        cell = facts.cells.get(mapping.cell, "")
-        if cell in silent or consumer in facts.builds:
-            continue
-        lost = f"{cell}, which has no row of it: the row is lost, or was removed by hand"
-        where = lost if cell else "a cell that has no cell mapping any more"
-        subject = Subject("consumer", consumer)
-        yield Unchecked(subject, _names_of(consumer, facts), f"Nova maps it to {where}")
+        if reason := row_lost(consumer, facts):
+            yield Unchecked(Subject("consumer", consumer), _names_of(consumer, facts), reason)
 
 
 def _names_of(consumer: str, facts: Facts) -> str:

@@ -145,3 +145,24 @@ def test_the_document_has_the_same_sentences():
         one.about for one in reported.sections
     ]
     assert document["findings"] == [f"evacuation-residue:{uuid_of('web')}"]
+
+
+def test_an_instance_of_which_no_cell_has_a_row_is_told_by_its_mapping():
+    told = story_of("instance", "web", "cell1\n  host h1 VCPU=8\nmap web cell1\n")
+    assert told.incomplete
+    assert section(told, "Nova") == (
+        "No cell that answered has an instance with this uuid.",
+        "Its instance mapping names cell1.",
+    )
+    assert section(told, "Judgement") == (
+        "It could not be checked: Nova maps it to cell1, which has no row of it: the row is lost, "
+        "or was removed by hand.",
+    )
+
+
+def test_one_that_is_queued_for_deletion_may_have_no_row():
+    told = story_of("instance", "web", "cell1\n  host h1 VCPU=8\nmap web cell1 queued\n")
+    assert not told.incomplete
+    assert section(told, "Nova")[1] == (
+        "Its instance mapping names cell1, and it is queued for deletion."
+    )

@@ -165,6 +165,8 @@ def subjects(facts: Facts, selection: Selection) -> frozenset[str]:
         _by_project(selection),
     )
     everybody = facts.consumers.keys() | facts.alive.keys() | facts.deleted.keys()
+    # Nova may map an instance of which no cell has a row.
+    everybody |= facts.mappings.keys() & selection.uuids
     return frozenset(
         uuid
         for uuid in everybody
@@ -270,7 +272,7 @@ def _refuse_unknown(facts: Facts, selection: Selection) -> None:
     names = {row.name for row in facts.providers.values()}
     hosts = {row.host for row in (*facts.compute_nodes, *facts.deleted_compute_nodes)}
     hosts |= {row.host for row in facts.host_mappings} | names
-    uuids = {*facts.alive, *facts.deleted, *facts.consumers, *facts.builds}
+    uuids = {*facts.alive, *facts.deleted, *facts.consumers, *facts.builds, *facts.mappings}
     uuids |= {row.uuid for row in facts.migrations}
     known: Iterable[tuple[str, frozenset[str], set[str]]] = (
         ("instance", selection.instances, uuids),

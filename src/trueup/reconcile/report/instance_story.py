@@ -33,6 +33,7 @@ def consumer_story(uuid: str, seen: Observation) -> Story:
     known = [owner] if move else ["No cell that answered has an instance with this uuid."]
     if uuid in facts.builds:
         known.append("It has a build request: it has not reached its cell yet.")
+    known += _mapping(uuid, facts)
     sections = [
         Section("Nova", (*known, *silent(facts))),
         Section("Ledger", (f"It holds {held}.", *_owner(uuid, facts))),
@@ -68,12 +69,18 @@ def _nova(record: InstanceRecord, facts: Facts) -> Iterator[str]:
         yield _row(row, facts)
     if not record.rows:
         yield "No cell that answered has it."
-    if record.mapping is not None:
-        cell = facts.cells.get(record.mapping.cell or "", "no cell")
-        yield f"Its instance mapping names {cell}."
+    yield from _mapping(record.uuid, facts)
     if record.uuid in facts.builds:
         yield "It has a build request: it has not reached its cell yet."
     yield from silent(facts)
+
+
+def _mapping(uuid: str, facts: Facts) -> Iterator[str]:
+    mapping = facts.mappings.get(uuid)
+    if mapping is not None:
+        cell = facts.cells.get(mapping.cell or "", "no cell")
+        queued = ", and it is queued for deletion" if mapping.queued_for_delete else ""
+        yield f"Its instance mapping names {cell}{queued}."
 
 
 def _row(row: Instance, facts: Facts) -> str:

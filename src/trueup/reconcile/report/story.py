@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from trueup.reconcile.audit import Audit
+from trueup.reconcile.audit import Audit, row_lost
 from trueup.reconcile.claims import NotCertain, claim_of
 from trueup.reconcile.defects import DEFECTS
 from trueup.reconcile.facts import Amounts, Facts
@@ -74,7 +74,9 @@ class Concern:
             claim_of(uuid, self.facts) for uuid in sorted(self.subjects & self.facts.alive.keys())
         )
         uncertain = (row for row in claims if isinstance(row, NotCertain) and not row.of_instance)
-        return tuple(dict.fromkeys((*own, *(row.reason for row in uncertain))))
+        lost = (row_lost(uuid, self.facts) for uuid in sorted(self.subjects))
+        every = (*own, *filter(None, lost), *(row.reason for row in uncertain))
+        return tuple(dict.fromkeys(every))
 
     @property
     def left_alone(self) -> tuple[str, ...]:

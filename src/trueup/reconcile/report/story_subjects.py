@@ -44,7 +44,7 @@ def story(kind: str, uuid: str, seen: Observation) -> Story:
 
 
 def _instances(name: str, facts: Facts) -> dict[str, str]:
-    if name in facts.instance_rows or name in facts.consumers or name in facts.builds:
+    if name in {*facts.instance_rows, *facts.consumers, *facts.builds, *facts.mappings}:
         return {name: name}
     living = {
         uuid: f"{uuid}, {row.vm_state}, on host {row.host}, project {row.project}"
@@ -68,7 +68,7 @@ def _providers(name: str, facts: Facts) -> dict[str, str]:
 
 
 def _consumers(name: str, facts: Facts) -> dict[str, str]:
-    known = {*facts.consumers, *facts.instance_rows, *facts.builds}
+    known = {*facts.consumers, *facts.instance_rows, *facts.builds, *facts.mappings}
     known |= {row.uuid for row in facts.migrations}
     return {name: name} if name in known else {}
 
