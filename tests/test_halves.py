@@ -37,6 +37,7 @@ NOT_RECONCILE = (
     "trueup.cli.demo",
     "trueup.cli.page",
     "trueup.cli.rehearse",
+    "trueup.cli.runbooks.filling",
     "trueup.cli.runbooks.rebuild",
     "trueup.cli.serve",
     "trueup.cli.why",

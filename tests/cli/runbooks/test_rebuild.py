@@ -145,6 +145,36 @@ def test_a_cell_that_is_silent_is_no_evidence(rebuild, small):
     assert not (small.folder / "new.sqlite").exists()
 
 
+@pytest.mark.parametrize("lost", [True, False])
+def test_what_could_not_be_checked_is_named_and_no_all_clear(rebuild, small, lost):
+    """SAFETY: instances of a host without a uuid are not in a ledger that was lost."""
+    [row] = small.sql("nova_cell1", "SELECT id, host FROM compute_nodes ORDER BY id LIMIT 1")
+    small.sql("nova_cell1", "UPDATE compute_nodes SET uuid = NULL WHERE id = ?", row["id"])
+    left_out = {
+        one["uuid"]
+        for one in small.sql(
+            "nova_cell1",
+            "SELECT uuid FROM instances WHERE deleted = 0 AND host = ? AND task_state IS NULL",
+            row["host"],
+        )
+    }
+    for words in ((), ("--apply",)):
+        ran = rebuild(*words, "-f", "json", lost=lost)
+        assert ran.code == 5, ran.err
+        lines = by_subject(ran)
+        for one in (row["host"], *left_out):
+            assert "could not be checked: its compute node" in lines[one]["Reason"]
+        count = sum("could not be checked" in one["Reason"] for one in lines.values())
+        assert f"{count} of them could not be checked" in ran.err
+    assert "An audit of it has 0 findings, and" in ran.err
+    assert "Read those lines first" in ran.err
+    assert left_out.isdisjoint(the_new(small)["allocations"]) == lost
+    check = rebuild("--check", "-f", "json", check=True)
+    assert check.code == 5
+    for one in (f"host {row['host']}", *(f"consumer {uuid}" for uuid in left_out)):
+        assert f"{one} could not be checked: its compute node" in check.err
+
+
 @pytest.mark.parametrize(
     ("words", "said"),
     [

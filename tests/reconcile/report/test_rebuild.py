@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 from trueup.reconcile.facts import ComputeNode
 from trueup.reconcile.report.rebuild import reasons_table, rebuild_table, unreported_table
-from trueup.reconcile.runbooks.rebuild import LedgerLine
+from trueup.reconcile.runbooks.rebuild_consumers import LedgerLine
 
 LINES = (
     LedgerLine("consumer", "a", "web", "VCPU=1 on h1", "", "deleted"),

@@ -3,26 +3,33 @@
 
 import argparse
 import time
-from collections.abc import Iterator, Mapping
-from dataclasses import asdict, replace
+from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 
-from trueup.cli.judging import add_audit_options, audit_options
+from trueup.cli.judging import add_audit_options, audit_options, verdict
 from trueup.cli.options import OptionRefused
 from trueup.cli.outcomes import confirm
 from trueup.cli.progress import Report, progress, say
+from trueup.cli.runbooks.filling import (
+    consumers_to_fill,
+    copy_of,
+    holds,
+    ledger_in,
+    providers_to_fill,
+)
 from trueup.cli.verb import CloudVerb, nova_conf_of
 from trueup.exit_codes import ExitCode
 from trueup.placement.manage.fill import fill_database, make_schema
-from trueup.placement.store.fill import FilledConsumer, FilledProvider
-from trueup.reconcile.audit import audit
+from trueup.reconcile.audit import Audit, audit
 from trueup.reconcile.collect import collect
-from trueup.reconcile.facts import Allocations, Facts, Holding, Provider
+from trueup.reconcile.facts import Facts, Holding
 from trueup.reconcile.files import refuse_unwritable
 from trueup.reconcile.findings import counted
 from trueup.reconcile.freshness import with_freshness
 from trueup.reconcile.host_defaults import Hardware, HostDefaults
-from trueup.reconcile.ledger_copy import LedgerCopy, ProviderCopy, save
+from trueup.reconcile.ledger_copy import save
+from trueup.reconcile.observation import observation
 from trueup.reconcile.report.rebuild import (
     REASON_COLUMNS,
     REBUILD_COLUMNS,
@@ -34,7 +41,6 @@ from trueup.reconcile.report.rebuild import (
 from trueup.reconcile.report.tables import Columns, Table
 from trueup.reconcile.runbooks.rebuild import (
     ASSUMED,
-    NOBODY,
     HostsOfNova,
     NotAsWritten,
     Rebuilt,
@@ -44,6 +50,7 @@ from trueup.reconcile.runbooks.rebuild import (
     strangers_in,
     unreported,
 )
+from trueup.reconcile.runbooks.rebuild_gaps import gaps
 from trueup.reconcile.sources.cloud import Cloud
 from trueup.reconcile.sources.connect import host_defaults
 from trueup.reconcile.sources.errors import AccessDenied, Unreachable
@@ -51,7 +58,6 @@ from trueup.reconcile.sources.nova.databases import NovaDatabases
 from trueup.reconcile.sources.placement.contract import Ledger
 from trueup.reconcile.sources.placement.database import PlacementDatabase
 from trueup.reconcile.sources.placement.loaded import EmptyLedger
-from trueup.reconcile.steps import InventoryFields
 
 _SECONDS_BETWEEN_CHECKS = 5.0
 _RESERVED = {
@@ -116,7 +122,7 @@ class RebuildCommand(CloudVerb):
                 cloud = replace(cloud, placement=cloud.placement.reading(EmptyLedger()))
             facts = collect(cloud, report)
             made = self._rebuilt(cloud, facts, arguments)
-            self.exit_code = ExitCode.FINDINGS
+            self.exit_code = ExitCode.INCOMPLETE if made.gaps else ExitCode.FINDINGS
             if arguments.apply:
                 confirm(arguments, f"Write a new ledger to {_shown(arguments.into)}?")
                 self._write(facts, made, arguments)
@@ -137,12 +143,14 @@ class RebuildCommand(CloudVerb):
             f"{counted(len(made.allocations), 'consumer')}. "
             f"{counted(len(made.lines), 'line')} below."
         )
+        if made.gaps:
+            say(f"{len(made.gaps)} of them could not be checked.")
         return made
 
     def _write(self, facts: Facts, made: Rebuilt, arguments: argparse.Namespace) -> None:
         """Keep the old ledger in a file, and fill the new database. Raises TargetNotEmpty."""
         if arguments.backup:
-            save(_copy_of(facts), arguments.backup)
+            save(copy_of(facts), arguments.backup)
             say(f"The old ledger is kept in {arguments.backup}; 'trueup ledger import' reads it.")
         make_schema(arguments.into)
         found = ledger_in(arguments.into)
@@ -155,11 +163,18 @@ class RebuildCommand(CloudVerb):
             found = ledger_in(arguments.into)
             if not holds(found, made):
                 raise NotAsWritten
-        left = _audited(made, found, arguments)
-        said = counted(left, "finding")
+        result = _audited(made, found, arguments)
+        said = counted(len(result.findings), "finding")
+        if made.gaps:
+            said += f", and {len(made.gaps)} of the lines below could not be checked"
         say(f"Read again: it holds what was computed. An audit of it has {said}.")
+        if made.gaps:
+            # SAFETY: Placement would give what an instance uses to others.
+            say("Read those lines first: what such an instance uses may be free in the new ledger.")
         _tell_cut_over(arguments)
-        self.exit_code = ExitCode.FINDINGS if left else ExitCode.CLEAN
+        self.exit_code = verdict(result, bool(result.findings))
+        if made.gaps:
+            self.exit_code = ExitCode.INCOMPLETE
 
     def _checked(self, cloud: Cloud, arguments: argparse.Namespace, report: Report) -> Table:
         """Wait until every nova-compute has reported to the new database, or the time is over."""
@@ -176,16 +191,15 @@ class RebuildCommand(CloudVerb):
                 time.sleep(min(left, _SECONDS_BETWEEN_CHECKS))
         finally:
             database.close()
-        found = audit(with_freshness(facts, audit_options(arguments)), audit_options(arguments))
+        seen = observation(facts, audit_options(arguments))
+        found = seen.audit
         say(
             f"{counted(len(missing), 'compute node')} of {len(facts.compute_nodes)} did not report "
             f"yet; an audit of the new ledger has {counted(len(found.findings), 'finding')}."
         )
-        work = bool(missing or found.findings)
-        incomplete = not found.coverage.complete
-        self.exit_code = ExitCode.FINDINGS if work else ExitCode.CLEAN
-        if incomplete:
-            self.exit_code = ExitCode.INCOMPLETE
+        for one in gaps(seen.facts, facts, found, {}):
+            say(f"{one.kind} {one.uuid} {one.reason}")
+        self.exit_code = verdict(found, bool(missing or found.findings))
         return unreported_table(missing)
 
 
@@ -215,90 +229,17 @@ def _strangers(cloud: Cloud, facts: Facts) -> Mapping[str, Holding]:
         return {}
 
 
-def ledger_in(url: str) -> Ledger:
-    """The whole ledger of a database. Raises Unreachable."""
-    database = PlacementDatabase(url)
-    try:
-        return database.ledger()
-    finally:
-        database.close()
-
-
-def holds(found: Ledger, made: Rebuilt) -> bool:
-    """Whether a database holds the new ledger. Generations may have grown since."""
-    right = {uuid: held.amounts for uuid, held in made.allocations.items()}
-    return _comparable(found.providers) == _comparable(made.facts.providers) and (
-        dict(found.consumers) == right
-    )
-
-
-def _comparable(providers: Mapping[str, Provider]) -> dict[str, Provider]:
-    nothing: frozenset[str] = frozenset()
-    return {
-        uuid: replace(
-            row, generation=0, traits=row.traits or nothing, aggregates=row.aggregates or nothing
-        )
-        for uuid, row in providers.items()
-    }
-
-
-def _audited(made: Rebuilt, found: Ledger, arguments: argparse.Namespace) -> int:
-    """How many findings an audit of the new ledger has."""
+def _audited(made: Rebuilt, found: Ledger, arguments: argparse.Namespace) -> Audit:
+    """The audit of the new ledger as it was read from its database."""
     facts = replace(
-        made.facts, providers=found.providers, consumers=found.consumers, owners=found.owners or {}
+        made.facts,
+        providers=found.providers,
+        consumers=found.consumers,
+        owners=found.owners or {},
+        ledger_faults=found.faults,
     )
     options = audit_options(arguments)
-    return len(audit(with_freshness(facts, options), options).findings)
-
-
-def providers_to_fill(made: Rebuilt) -> Iterator[FilledProvider]:
-    """The new providers as the store takes them."""
-    for row in made.facts.providers.values():
-        yield FilledProvider(
-            row.uuid,
-            row.name,
-            row.parent,
-            row.generation,
-            {name: asdict(one) for name, one in row.inventories.items()},
-            row.traits or frozenset(),
-            row.aggregates or frozenset(),
-        )
-
-
-def consumers_to_fill(made: Rebuilt) -> Iterator[FilledConsumer]:
-    """The new consumers as the store takes them."""
-    for uuid, held in made.allocations.items():
-        yield FilledConsumer(uuid, held.project, held.user, held.consumer_type, held.amounts)
-
-
-def _copy_of(facts: Facts) -> LedgerCopy:
-    """The old ledger as `trueup ledger export` keeps it, without types of consumers."""
-    depth = {uuid: _depth(uuid, facts) for uuid in facts.providers}
-    ordered = sorted(facts.providers.values(), key=lambda row: (depth[row.uuid], row.uuid))
-    providers = tuple(
-        ProviderCopy(
-            row.uuid,
-            row.name,
-            row.parent,
-            {name: InventoryFields(**asdict(one)) for name, one in row.inventories.items()},
-            tuple(sorted(row.traits or ())),
-            tuple(sorted(row.aggregates or ())),
-        )
-        for row in ordered
-    )
-    consumers = {}
-    for uuid, amounts in sorted(facts.consumers.items()):
-        owner = facts.owners.get(uuid)
-        project, user = (owner.project, owner.user) if owner else (NOBODY, NOBODY)
-        consumers[uuid] = Allocations(amounts, project, user)
-    return LedgerCopy(providers, consumers)
-
-
-def _depth(uuid: str, facts: Facts) -> int:
-    depth, parent = 0, facts.providers[uuid].parent
-    while parent is not None and parent in facts.providers:
-        depth, parent = depth + 1, facts.providers[parent].parent
-    return depth
+    return audit(with_freshness(facts, options), options)
 
 
 def _tell_cut_over(arguments: argparse.Namespace) -> None:

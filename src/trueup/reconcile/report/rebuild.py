@@ -5,7 +5,7 @@ from collections.abc import Iterable
 
 from trueup.reconcile.facts import ComputeNode
 from trueup.reconcile.report.tables import Columns, Table
-from trueup.reconcile.runbooks.rebuild import LedgerLine, counted_by_reason
+from trueup.reconcile.runbooks.rebuild_consumers import LedgerLine, counted_by_reason
 
 REBUILD_COLUMNS: Columns = ("Kind", "Subject", "Name", "Old", "New", "Reason")
 REASON_COLUMNS: Columns = ("Kind", "Count", "Reason")

@@ -6,12 +6,11 @@ only where an audit has a finding about it. Where the old ledger has nothing of 
 gets what Nova's rules say. Nothing is left out because it was not found.
 """
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 
-from trueup.reconcile.claims import LostInMove, OnHost, claim_of
+from trueup.reconcile.audit import Audit, audit, judged
 from trueup.reconcile.defects import DEFECTS, orphaned_allocation, shelved_allocation
-from trueup.reconcile.expected import Unknown, expected, open_reasons
 from trueup.reconcile.facts import (
     DISABLED_TRAIT,
     NODE_TRAIT,
@@ -21,20 +20,19 @@ from trueup.reconcile.facts import (
     ComputeNode,
     Facts,
     Holding,
-    Instance,
+    Owner,
     Provider,
 )
-from trueup.reconcile.findings import amounts_in_words, plain_words
+from trueup.reconcile.findings import plain_words
 from trueup.reconcile.freshness import with_freshness
 from trueup.reconcile.host_defaults import Hardware, HostDefaults, inventories_of
 from trueup.reconcile.nodes import IRONIC, Former, service_of, without_node
 from trueup.reconcile.observation import observation
 from trueup.reconcile.options import AuditOptions
-from trueup.reconcile.should_hold import should_hold
+from trueup.reconcile.runbooks.rebuild_consumers import LedgerLine, NewConsumers
+from trueup.reconcile.runbooks.rebuild_gaps import gaps, with_gaps
 from trueup.reconcile.sources.placement.sharing import members_of_sharing, with_sharing
 
-# Whom Placement counts a consumer for if it does not know: upstream's own placeholder.
-NOBODY = "00000000-0000-0000-0000-000000000000"
 # The reason of a line about a host whose inventory rests on what nova.conf is assumed to say.
 ASSUMED = "Placement has none; computed from Nova's compute node"
 _TITLES = {defect.NAME: defect.TITLE for defect in DEFECTS}
@@ -61,30 +59,18 @@ class NotAsWritten(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class LedgerLine:
-    """One difference between the new and the old ledger, or one thing that was only copied.
-
-    `old` and `new` are words; empty where a ledger has nothing of it.
-    """
-
-    kind: str
-    uuid: str
-    name: str
-    old: str
-    new: str
-    reason: str
-
-
-@dataclass(frozen=True, slots=True)
 class Rebuilt:
     """The new ledger, and in which it differs from the old one.
 
-    `facts` are those of the cloud with the new ledger in place of the old one.
+    `facts` are those of the cloud with the new ledger in place of the old one, and `audit` is that
+    of them. `gaps` are those of the lines whose subject could not be checked.
     """
 
     facts: Facts
     allocations: Mapping[str, Allocations]
     lines: tuple[LedgerLine, ...]
+    audit: Audit
+    gaps: tuple[LedgerLine, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,7 +105,7 @@ def rebuilt(
         if finding.defect in (orphaned_allocation.NAME, shelved_allocation.NAME)
         for uuid in (finding.subject.uuid, *finding.consumers)
     }
-    drafts = _Consumers(seen.facts, reasons, frozenset(released), strangers)
+    drafts = NewConsumers(seen.facts, reasons, frozenset(released), strangers)
     allocations = drafts.allocations()
     kept = _without_former(providers, allocations, seen.facts)
     lines += [
@@ -127,11 +113,25 @@ def rebuilt(
         for one, row in providers.items()
         if one not in kept
     ]
-    new = {uuid: held.amounts for uuid, held in allocations.items()}
-    return Rebuilt(
-        replace(known, providers=kept, consumers=new),
-        allocations,
-        (*lines, *drafts.lines),
+    new = _with_ledger(known, kept, allocations)
+    result = audit(judged(new, options), options)
+    open_lines = gaps(judged(new, options), known, result, {})
+    every = with_gaps((*lines, *drafts.lines), open_lines)
+    return Rebuilt(new, allocations, every, result, open_lines)
+
+
+def _with_ledger(
+    facts: Facts, providers: Mapping[str, Provider], allocations: Mapping[str, Allocations]
+) -> Facts:
+    """These facts with another ledger: nothing of the old one is left in them."""
+    return replace(
+        facts,
+        providers=providers,
+        consumers={uuid: held.amounts for uuid, held in allocations.items()},
+        owners={uuid: Owner(held.project, held.user) for uuid, held in allocations.items()},
+        holdings={},
+        ledger_faults=(),
+        ledger_writes={},
     )
 
 
@@ -166,7 +166,8 @@ def _providers(
 ) -> tuple[dict[str, Provider], dict[str, str], list[LedgerLine]]:
     """The new providers, the new uuid of each that gets one, and what differs."""
     lines: list[LedgerLine] = []
-    pairs = ((_namesake(node, facts), node.uuid) for node in facts.compute_nodes)
+    nodes = [row for row in facts.compute_nodes if row.uuid]
+    pairs = ((_namesake(node, facts), node.uuid) for node in nodes)
     moved = {namesake.uuid: uuid for namesake, uuid in pairs if namesake}
     found = {
         moved.get(row.uuid, row.uuid): replace(
@@ -183,7 +184,7 @@ def _providers(
         lines.append(
             LedgerLine("provider", new, name, old, new, "Nova has its host with this uuid")
         )
-    for node in sorted(facts.compute_nodes, key=lambda row: row.uuid):
+    for node in sorted(nodes, key=lambda row: row.uuid):
         changed, new_lines = _of_node(node, found.get(node.uuid), facts, hosts)
         found[node.uuid] = changed
         lines += new_lines
@@ -260,122 +261,3 @@ def _without_former(
         and isinstance(without_node(row, facts), Former)
     }
     return {uuid: row for uuid, row in providers.items() if row.root not in former}
-
-
-class _Consumers:
-    """What each consumer holds in the new ledger; `lines` is what differs and why."""
-
-    def __init__(
-        self,
-        facts: Facts,
-        reasons: Mapping[str, str],
-        released: frozenset[str],
-        strangers: Mapping[str, Holding],
-    ) -> None:
-        self._facts = facts
-        self._reasons = reasons
-        self._released = released
-        self._strangers = strangers
-        self.lines: list[LedgerLine] = []
-
-    def allocations(self) -> dict[str, Allocations]:
-        """By consumer; those that hold nothing are left out."""
-        found: dict[str, Allocations] = {}
-        judged: set[str] = set()
-        for uuid, instance in sorted(self._facts.alive.items()):
-            moves = {row.uuid for row in self._facts.migrations_of.get(uuid, ())}
-            judged |= {uuid, *moves}
-            for consumer, amounts in self._of_instance(instance).items():
-                if amounts:
-                    found[consumer] = Allocations(amounts, instance.project, instance.user)
-                    self._tell_owner(consumer, instance)
-        for uuid, held in sorted(self._facts.consumers.items()):
-            if uuid in judged:
-                continue
-            if uuid in self._released:
-                self._tell(uuid, held, {}, self._reasons[uuid])
-                continue
-            found[uuid] = self._copied(uuid, held)
-        return found
-
-    def _of_instance(self, instance: Instance) -> Mapping[str, Amounts]:
-        """What an instance and its migrations hold."""
-        facts, uuid = self._facts, instance.uuid
-        record = facts.record(uuid)
-        old = {one: held for one, held in ((uuid, record.own), *record.moves.items()) if held}
-        if uuid in self._released:
-            for one, held in old.items():
-                self._tell(one, held, {}, self._reasons[uuid])
-            return {}
-        claim = claim_of(uuid, facts)
-        new = dict(old)
-        if isinstance(claim, LostInMove):
-            new |= {one.consumer: one.known for one in claim.wanted}
-            self._tell_all(old, new, "its move waits for confirmation, and a claim was lost")
-        elif isinstance(claim, OnHost) and uuid in self._reasons:
-            right = should_hold(claim, facts)
-            if isinstance(right, Unknown):
-                if record.own:
-                    why = f"copied: {right.reason}"
-                    self._tell(uuid, record.own, record.own, why, same=True)
-            else:
-                new = {uuid: right}
-                self._tell_all(old, new, self._reasons[uuid])
-        if not new:
-            new = self._by_rules(instance)
-        return new
-
-    def _by_rules(self, instance: Instance) -> dict[str, Amounts]:
-        """What Nova's rules say, for an instance of which the old ledger has nothing."""
-        found: dict[str, Amounts] = {}
-        names = self._facts.provider_names
-        for one in expected(instance, self._facts):
-            if not one.parts:
-                continue
-            found[one.consumer] = one.known
-            left = "; in part: " + open_reasons(one, names) if one.open else ""
-            self._tell(one.consumer, {}, one.known, f"Placement had nothing{left}")
-        return {consumer: held for consumer, held in found.items() if held}
-
-    def _copied(self, uuid: str, held: Amounts) -> Allocations:
-        """What a consumer that cannot be judged holds, as it was."""
-        kept = self._strangers.get(uuid, Holding(None, None)).allocations
-        owner = self._facts.owners.get(uuid) or self._facts.deleted.get(uuid) or kept
-        project, user = (owner.project, owner.user) if owner else (NOBODY, NOBODY)
-        reason = "copied: no cell knows it, and absence is no proof"
-        if uuid in self._facts.deleted:
-            reason = "copied: its instance is deleted, and that could not be confirmed"
-        self._tell(uuid, held, held, reason, same=True)
-        return Allocations(held, project, user, kept.consumer_type if kept else None)
-
-    def _tell_owner(self, consumer: str, instance: Instance) -> None:
-        owner = self._facts.owners.get(consumer)
-        right = (instance.project, instance.user)
-        if owner is not None and (owner.project, owner.user) != right:
-            old = f"project {owner.project}, user {owner.user}"
-            new = f"project {instance.project}, user {instance.user}"
-            self.lines.append(
-                LedgerLine("owner", consumer, instance.name, old, new, "as Nova has it")
-            )
-
-    def _tell_all(self, old: Mapping[str, Amounts], new: Mapping[str, Amounts], why: str) -> None:
-        for uuid in sorted(old.keys() | new.keys()):
-            self._tell(uuid, old.get(uuid, {}), new.get(uuid, {}), why)
-
-    def _tell(self, uuid: str, old: Amounts, new: Amounts, why: str, same: bool = False) -> None:
-        if old == new and not same:
-            return
-        names = self._facts.provider_names
-        instance = self._facts.alive.get(uuid) or self._facts.deleted.get(uuid)
-        before, after = amounts_in_words(old, names), amounts_in_words(new, names)
-        name = instance.name if instance else ""
-        self.lines.append(LedgerLine("consumer", uuid, name, before, after, why))
-
-
-def counted_by_reason(lines: Iterable[LedgerLine]) -> dict[tuple[str, str], int]:
-    """How many lines of each kind there are for each reason."""
-    counts: dict[tuple[str, str], int] = {}
-    for one in lines:
-        key = (one.kind, one.reason)
-        counts[key] = counts.get(key, 0) + 1
-    return dict(sorted(counts.items()))

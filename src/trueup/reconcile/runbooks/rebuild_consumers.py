@@ -1,0 +1,148 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What each consumer holds in a rebuilt ledger, and why that differs from the old one. Pure."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+from trueup.reconcile.claims import LostInMove, OnHost, claim_of
+from trueup.reconcile.expected import Unknown, expected, open_reasons
+from trueup.reconcile.facts import Allocations, Amounts, Facts, Holding, Instance
+from trueup.reconcile.findings import amounts_in_words
+from trueup.reconcile.should_hold import should_hold
+
+# Whom Placement counts a consumer for if it does not know: upstream's own placeholder.
+NOBODY = "00000000-0000-0000-0000-000000000000"
+
+
+@dataclass(frozen=True, slots=True)
+class LedgerLine:
+    """One difference between the new and the old ledger, or one thing that was only copied.
+
+    `old` and `new` are words; empty where a ledger has nothing of it.
+    """
+
+    kind: str
+    uuid: str
+    name: str
+    old: str
+    new: str
+    reason: str
+
+
+class NewConsumers:
+    """What each consumer holds in the new ledger; `lines` is what differs and why."""
+
+    def __init__(
+        self,
+        facts: Facts,
+        reasons: Mapping[str, str],
+        released: frozenset[str],
+        strangers: Mapping[str, Holding],
+    ) -> None:
+        self._facts = facts
+        self._reasons = reasons
+        self._released = released
+        self._strangers = strangers
+        self.lines: list[LedgerLine] = []
+
+    def allocations(self) -> dict[str, Allocations]:
+        """By consumer; those that hold nothing are left out."""
+        found: dict[str, Allocations] = {}
+        judged: set[str] = set()
+        for uuid, instance in sorted(self._facts.alive.items()):
+            moves = {row.uuid for row in self._facts.migrations_of.get(uuid, ())}
+            judged |= {uuid, *moves}
+            for consumer, amounts in self._of_instance(instance).items():
+                if amounts:
+                    found[consumer] = Allocations(amounts, instance.project, instance.user)
+                    self._tell_owner(consumer, instance)
+        for uuid, held in sorted(self._facts.consumers.items()):
+            if uuid in judged:
+                continue
+            if uuid in self._released:
+                self._tell(uuid, held, {}, self._reasons[uuid])
+                continue
+            found[uuid] = self._copied(uuid, held)
+        return found
+
+    def _of_instance(self, instance: Instance) -> Mapping[str, Amounts]:
+        """What an instance and its migrations hold."""
+        facts, uuid = self._facts, instance.uuid
+        record = facts.record(uuid)
+        old = {one: held for one, held in ((uuid, record.own), *record.moves.items()) if held}
+        if uuid in self._released:
+            for one, held in old.items():
+                self._tell(one, held, {}, self._reasons[uuid])
+            return {}
+        claim = claim_of(uuid, facts)
+        new = dict(old)
+        if isinstance(claim, LostInMove):
+            new |= {one.consumer: one.known for one in claim.wanted}
+            self._tell_all(old, new, "its move waits for confirmation, and a claim was lost")
+        elif isinstance(claim, OnHost) and uuid in self._reasons:
+            right = should_hold(claim, facts)
+            if isinstance(right, Unknown):
+                if record.own:
+                    why = f"copied: {right.reason}"
+                    self._tell(uuid, record.own, record.own, why, same=True)
+            else:
+                new = {uuid: right}
+                self._tell_all(old, new, self._reasons[uuid])
+        if not new:
+            new = self._by_rules(instance)
+        return new
+
+    def _by_rules(self, instance: Instance) -> dict[str, Amounts]:
+        """What Nova's rules say, for an instance of which the old ledger has nothing."""
+        found: dict[str, Amounts] = {}
+        names = self._facts.provider_names
+        for one in expected(instance, self._facts):
+            if not one.parts:
+                continue
+            found[one.consumer] = one.known
+            left = "; in part: " + open_reasons(one, names) if one.open else ""
+            self._tell(one.consumer, {}, one.known, f"Placement had nothing{left}")
+        return {consumer: held for consumer, held in found.items() if held}
+
+    def _copied(self, uuid: str, held: Amounts) -> Allocations:
+        """What a consumer that cannot be judged holds, as it was."""
+        kept = self._strangers.get(uuid, Holding(None, None)).allocations
+        owner = self._facts.owners.get(uuid) or self._facts.deleted.get(uuid) or kept
+        project, user = (owner.project, owner.user) if owner else (NOBODY, NOBODY)
+        reason = "copied: no cell knows it, and absence is no proof"
+        if uuid in self._facts.deleted:
+            reason = "copied: its instance is deleted, and that could not be confirmed"
+        self._tell(uuid, held, held, reason, same=True)
+        return Allocations(held, project, user, kept.consumer_type if kept else None)
+
+    def _tell_owner(self, consumer: str, instance: Instance) -> None:
+        owner = self._facts.owners.get(consumer)
+        right = (instance.project, instance.user)
+        if owner is not None and (owner.project, owner.user) != right:
+            old = f"project {owner.project}, user {owner.user}"
+            new = f"project {instance.project}, user {instance.user}"
+            self.lines.append(
+                LedgerLine("owner", consumer, instance.name, old, new, "as Nova has it")
+            )
+
+    def _tell_all(self, old: Mapping[str, Amounts], new: Mapping[str, Amounts], why: str) -> None:
+        for uuid in sorted(old.keys() | new.keys()):
+            self._tell(uuid, old.get(uuid, {}), new.get(uuid, {}), why)
+
+    def _tell(self, uuid: str, old: Amounts, new: Amounts, why: str, same: bool = False) -> None:
+        if old == new and not same:
+            return
+        names = self._facts.provider_names
+        instance = self._facts.alive.get(uuid) or self._facts.deleted.get(uuid)
+        before, after = amounts_in_words(old, names), amounts_in_words(new, names)
+        name = instance.name if instance else ""
+        self.lines.append(LedgerLine("consumer", uuid, name, before, after, why))
+
+
+def counted_by_reason(lines: Iterable[LedgerLine]) -> dict[tuple[str, str], int]:
+    """How many lines of each kind there are for each reason."""
+    counts: dict[tuple[str, str], int] = {}
+    for one in lines:
+        key = (one.kind, one.reason)
+        counts[key] = counts.get(key, 0) + 1
+    return dict(sorted(counts.items()))

@@ -1,0 +1,109 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What of a rebuilt ledger could not be checked: hosts and consumers, each with a line. Pure.
+
+SAFETY: an instance that the new ledger lacks runs on, and Placement gives what it uses to others.
+So each one has a line, and an audit without findings does not hide it.
+"""
+
+from collections.abc import Container, Iterable, Iterator, Mapping
+from dataclasses import replace
+
+from trueup.reconcile.audit import Audit
+from trueup.reconcile.claims import LostInMove, Missing, Moving, NotCertain, claim_of
+from trueup.reconcile.expected import expected, open_reasons
+from trueup.reconcile.facts import Facts, Instance
+from trueup.reconcile.findings import CONSUMERS, amounts_in_words
+from trueup.reconcile.nodes import IRONIC
+from trueup.reconcile.residence import Undetermined, provider_of
+from trueup.reconcile.runbooks.rebuild_consumers import LedgerLine
+
+_OPEN = "could not be checked: "
+
+
+def gaps(
+    facts: Facts, old: Facts, result: Audit, left_out: Mapping[str, str]
+) -> tuple[LedgerLine, ...]:
+    """A line for each host and consumer of the new ledger that could not be checked.
+
+    `facts` have the new ledger, `old` the old one, and `result` is the audit of `facts`. `left_out`
+    says of compute nodes, by uuid, why no provider was made of them.
+    """
+    lines = {one.uuid: one for one in _hosts(facts, left_out)}
+    reasons = {
+        row.subject.uuid: row.reason for row in result.unchecked if row.subject.kind in CONSUMERS
+    }
+    for uuid, reason in _instances(facts, old.consumers, reasons):
+        lines[uuid] = _of_consumer(uuid, reason, facts, old)
+    for row in result.unchecked:
+        kind, uuid = row.subject.kind, row.subject.uuid
+        if uuid in lines:
+            continue
+        if kind in CONSUMERS:
+            lines[uuid] = _of_consumer(uuid, row.reason, facts, old)
+        else:
+            lines[uuid] = LedgerLine(kind, uuid, row.where, "", "", _OPEN + row.reason)
+    return tuple(lines.values())
+
+
+def with_gaps(lines: Iterable[LedgerLine], gaps: Iterable[LedgerLine]) -> tuple[LedgerLine, ...]:
+    """These lines and those of gaps; where both are about one consumer, they become one line."""
+    left = {(one.kind, one.uuid): one for one in gaps}
+    merged: list[LedgerLine] = []
+    for line in lines:
+        gap = left.pop((line.kind, line.uuid), None)
+        if gap is None:
+            merged.append(line)
+            continue
+        reason = gap.reason if line.old == line.new else f"{line.reason}; {gap.reason}"
+        merged.append(replace(line, reason=reason))
+    return (*merged, *left.values())
+
+
+def _hosts(facts: Facts, left_out: Mapping[str, str]) -> Iterator[LedgerLine]:
+    """The hosts of which it is not known which provider is theirs, or what they have."""
+    for node in sorted(facts.compute_nodes, key=lambda row: (row.host, row.node, row.uuid)):
+        found = provider_of(node, facts)
+        reason = left_out.get(node.uuid, "")
+        if isinstance(found, Undetermined):
+            reason = reason or found.reason
+        elif not found.inventories and node.hypervisor != IRONIC:
+            reason = "neither Nova nor Placement says what it has"
+        if reason:
+            yield LedgerLine("host", node.host, node.node, "", "", _OPEN + reason)
+
+
+def _instances(
+    facts: Facts, held_before: Container[str], reasons: Mapping[str, str]
+) -> Iterator[tuple[str, str]]:
+    """The instances that could not be judged, or that are left out, and why."""
+    for uuid, instance in sorted(facts.alive.items()):
+        claim = claim_of(uuid, facts)
+        if isinstance(claim, NotCertain):
+            yield uuid, claim.reason
+        elif uuid in reasons:
+            yield uuid, reasons[uuid]
+        elif why := _left_out(instance, facts, held_before):
+            yield uuid, why
+
+
+def _left_out(instance: Instance, facts: Facts, held_before: Container[str]) -> str:
+    """Why an instance lacks what it should hold, and held nothing before either; or ""."""
+    if not isinstance(claim_of(instance.uuid, facts), Moving | Missing | LostInMove):
+        return ""
+    moves = [row.uuid for row in facts.migrations_of.get(instance.uuid, ())]
+    if any(one in held_before for one in (instance.uuid, *moves)):
+        # What was there is as it was; what is in motion changes by itself.
+        return ""
+    for one in expected(instance, facts):
+        if one.parts and not facts.consumers.get(one.consumer):
+            return open_reasons(one, facts.provider_names) or "it holds nothing"
+    return ""
+
+
+def _of_consumer(uuid: str, reason: str, facts: Facts, old: Facts) -> LedgerLine:
+    instance = facts.alive.get(uuid) or facts.deleted.get(uuid)
+    before = amounts_in_words(old.consumers.get(uuid, {}), old.provider_names)
+    after = amounts_in_words(facts.consumers.get(uuid, {}), facts.provider_names)
+    return LedgerLine(
+        "consumer", uuid, instance.name if instance else "", before, after, _OPEN + reason
+    )
