@@ -74,6 +74,14 @@ _WORDS: dict[type[Exception], tuple[ExitCode, Callable[[Any], str]]] = {
             f"{e.consumers} consumers. Nothing is written. Name an empty database with --into."
         ),
     ),
+    rebuild.TargetForeign: (
+        ExitCode.USAGE,
+        lambda e: (
+            f"the new database has tables of another program or release: {', '.join(e.tables[:5])}"
+            f"{' and others' if len(e.tables) > 5 else ''}. "
+            "Nothing is written. Name an empty database with --into."
+        ),
+    ),
     rebuild.NotAsWritten: (
         ExitCode.SOME_REFUSED,
         lambda e: (

@@ -86,6 +86,44 @@ def test_a_database_that_holds_something_else_is_refused(rebuild, small):
     assert the_new(small) == before
 
 
+def test_a_database_in_use_is_refused_and_left_as_it_is(small, nova_conf, tmp_path):
+    """With --lost, nothing says which database is the one in use."""
+    backup = tmp_path / "old.json"
+    link = small.folder / "other-name.sqlite"
+    link.symlink_to(small.folder / "placement.sqlite")
+    old = ("--placement-database", sqlite_url(small.folder / "placement.sqlite"))
+    small.sql("placement", "DROP TABLE trueup_changes")
+    small.sql("placement", "DELETE FROM traits WHERE name LIKE 'HW_GPU%'")
+    before = (small.folder / "placement.sqlite").read_bytes()
+    for how in (("--lost",), (*old, "--backup", backup)):
+        refused = trueup("rebuild", *how, "--into", sqlite_url(link), "--apply")
+        assert refused.code == 2
+        assert "Nothing is written" in refused.err
+    assert (small.folder / "placement.sqlite").read_bytes() == before
+    assert not backup.exists()
+
+
+@pytest.mark.parametrize("tables", [("wp_posts",), [f"t{number}" for number in range(9)]])
+def test_a_database_of_somebody_else_is_refused(rebuild, small, tables):
+    for name in tables:
+        small.sql("new", f"CREATE TABLE {name} (id INTEGER)")
+    refused = rebuild("--apply")
+    assert refused.code == 2
+    assert f"tables of another program or release: {tables[0]}" in refused.err
+    assert (" and others" in refused.err) == (len(tables) > 1)
+    found = small.sql("new", "SELECT name FROM sqlite_master ORDER BY name")
+    assert [row["name"] for row in found] == list(tables)
+
+
+def test_novas_own_database_is_refused(small, nova_conf):
+    before = small.sql("nova_api", "SELECT name FROM sqlite_master")
+    into = sqlite_url(small.folder / "nova_api.sqlite")
+    refused = trueup("rebuild", "--lost", "--into", into, "--apply")
+    assert refused.code == 2
+    assert "tables of another program" in refused.err
+    assert small.sql("nova_api", "SELECT name FROM sqlite_master") == before
+
+
 def test_a_lost_ledger_is_made_from_nova(rebuild, small):
     """Inventories as nova-compute would report them; each instance holds what it should."""
     assert trueup("plan", "--interval", 0.01, "--out", small.folder / "p.json").code == 3

@@ -2,11 +2,11 @@
 """A database is filled whole or not at all, and is one that a service goes on with."""
 
 import pytest
-from sqlalchemy import func, select
+from sqlalchemy import func, inspect, select, text
 
-from trueup.placement.manage.fill import fill_database, make_schema
+from trueup.placement.manage.fill import fill_database, has_ledger, make_schema
 from trueup.placement.store.engine.database import Database
-from trueup.placement.store.fill import FilledConsumer, FilledProvider, LedgerThere
+from trueup.placement.store.fill import FilledConsumer, FilledProvider, LedgerThere, NotOfPlacement
 from trueup.placement.store.tables import allocations, consumers, providers
 
 INVENTORY = {
@@ -43,6 +43,53 @@ def counts(url: str) -> tuple[int, ...]:
 def url(database_url: str) -> str:
     make_schema(database_url)
     return database_url
+
+
+def tables_of(url: str) -> set[str]:
+    database = Database(url)
+    names = set(inspect(database.engine).get_table_names())
+    database.close()
+    return names
+
+
+def run_by_hand(url: str, *statements: str) -> None:
+    database = Database(url)
+    with database.engine.begin() as connection:
+        for one in statements:
+            connection.execute(text(one))
+    database.close()
+
+
+def test_a_database_without_tables_or_without_rows_has_no_ledger(database_url):
+    assert not has_ledger(database_url)
+    assert tables_of(database_url) == set(), "it is only looked at"
+    make_schema(database_url)
+    assert not has_ledger(database_url)
+    fill_database(database_url, PROVIDERS, ())
+    assert has_ledger(database_url)
+
+
+def test_a_database_of_somebody_else_is_refused_and_left(database_url):
+    run_by_hand(database_url, "CREATE TABLE wp_posts (id INTEGER)")
+    with pytest.raises(NotOfPlacement) as refused:
+        has_ledger(database_url)
+    assert refused.value.tables == ("wp_posts",)
+    assert tables_of(database_url) == {"wp_posts"}
+
+
+@pytest.mark.parametrize("revision", ["d67eeaabee36", ""])
+def test_novas_own_database_is_refused(database_url, revision):
+    """Nova's has a table of Placement's name, and perhaps a revision of Nova's."""
+    run_by_hand(
+        database_url,
+        "CREATE TABLE alembic_version (version_num VARCHAR(32) NOT NULL)",
+        f"INSERT INTO alembic_version VALUES ('{revision or 'a082b8bb98d0'}')",
+        *(() if revision else ("CREATE TABLE cell_mappings (id INTEGER)",)),
+    )
+    before = tables_of(database_url)
+    with pytest.raises(NotOfPlacement):
+        has_ledger(database_url)
+    assert tables_of(database_url) == before
 
 
 def test_all_of_a_ledger_is_there(url):

@@ -20,7 +20,8 @@ from trueup.cli.runbooks.filling import (
 )
 from trueup.cli.verb import CloudVerb, nova_conf_of
 from trueup.exit_codes import ExitCode
-from trueup.placement.manage.fill import fill_database, make_schema
+from trueup.placement.manage.fill import fill_database, has_ledger, make_schema
+from trueup.placement.store.fill import NotOfPlacement
 from trueup.reconcile.audit import Audit, audit
 from trueup.reconcile.collect import collect
 from trueup.reconcile.facts import Facts, Holding
@@ -44,6 +45,7 @@ from trueup.reconcile.runbooks.rebuild import (
     HostsOfNova,
     NotAsWritten,
     Rebuilt,
+    TargetForeign,
     TargetNotEmpty,
     rebuilt,
     refuse_incomplete,
@@ -148,21 +150,22 @@ class RebuildCommand(CloudVerb):
         return made
 
     def _write(self, facts: Facts, made: Rebuilt, arguments: argparse.Namespace) -> None:
-        """Keep the old ledger in a file, and fill the new database. Raises TargetNotEmpty."""
+        """Keep the old ledger in a file, and fill the new database.
+
+        Raises TargetForeign and TargetNotEmpty before anything is written.
+        """
+        is_done = _is_done(arguments.into, made)
         if arguments.backup:
             save(copy_of(facts), arguments.backup)
             say(f"The old ledger is kept in {arguments.backup}; 'trueup ledger import' reads it.")
-        make_schema(arguments.into)
-        found = ledger_in(arguments.into)
-        if holds(found, made):
+        if is_done:
             say("The new database holds this ledger already; nothing is written.")
-        elif found.providers or found.consumers:
-            raise TargetNotEmpty(len(found.providers), len(found.consumers))
         else:
+            make_schema(arguments.into)
             fill_database(arguments.into, providers_to_fill(made), consumers_to_fill(made))
-            found = ledger_in(arguments.into)
-            if not holds(found, made):
-                raise NotAsWritten
+        found = ledger_in(arguments.into)
+        if not holds(found, made):
+            raise NotAsWritten
         result = _audited(made, found, arguments)
         said = counted(len(result.findings), "finding")
         if made.gaps:
@@ -227,6 +230,24 @@ def _strangers(cloud: Cloud, facts: Facts) -> Mapping[str, Holding]:
     except (Unreachable, AccessDenied) as silence:
         say(f"The types of {counted(len(uuids), 'consumer')} are not known: {silence.reason}")
         return {}
+
+
+def _is_done(url: str, made: Rebuilt) -> bool:
+    """Whether a database holds the new ledger; else it holds none.
+
+    SAFETY: nothing is written. The database may be somebody else's, or the one that is in use.
+
+    Raises TargetForeign, and TargetNotEmpty if it holds another ledger.
+    """
+    try:
+        if not has_ledger(url):
+            return False
+    except NotOfPlacement as error:
+        raise TargetForeign(error.tables) from error
+    found = ledger_in(url)
+    if not holds(found, made):
+        raise TargetNotEmpty(len(found.providers), len(found.consumers))
+    return True
 
 
 def _audited(made: Rebuilt, found: Ledger, arguments: argparse.Namespace) -> Audit:

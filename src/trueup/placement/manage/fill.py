@@ -6,10 +6,19 @@ from collections.abc import Iterable
 from trueup.placement.store import migrations, schema
 from trueup.placement.store.engine.database import Database
 from trueup.placement.store.engine.sessions import DatabaseOptions
-from trueup.placement.store.fill import FilledConsumer, FilledProvider, fill
+from trueup.placement.store.fill import FilledConsumer, FilledProvider, fill, is_filled
 
 # A transaction with a whole ledger in it waits for nobody: the database is new.
 _OPTIONS = DatabaseOptions(lock_wait_seconds=None)
+
+
+def has_ledger(url: str) -> bool:
+    """Whether a database has a ledger; nothing is written. Raises NotOfPlacement."""
+    database = Database(url, _OPTIONS)
+    try:
+        return is_filled(database)
+    finally:
+        database.close()
 
 
 def make_schema(url: str) -> None:

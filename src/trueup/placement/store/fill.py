@@ -9,11 +9,13 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import Any
 
-from sqlalchemy import Column, Table, func, insert, select, update
+from sqlalchemy import Column, Table, func, insert, inspect, select, update
 
 from trueup.model.names import is_custom
+from trueup.placement.store import migrations
 from trueup.placement.store.engine.changes import EVERYTHING, note
 from trueup.placement.store.engine.database import Database, Transaction
+from trueup.placement.store.own_tables import PREFIX
 from trueup.placement.store.rows import class_and_trait_names as names
 from trueup.placement.store.tables import (
     aggregates,
@@ -21,6 +23,7 @@ from trueup.placement.store.tables import (
     consumer_types,
     consumers,
     inventories,
+    metadata,
     projects,
     provider_aggregates,
     provider_traits,
@@ -68,6 +71,34 @@ class LedgerThere(Exception):
 
     providers: int
     consumers: int
+
+
+@dataclass(eq=False)
+class NotOfPlacement(Exception):
+    """The database has tables that are not Placement's, or of a release that is not known."""
+
+    tables: tuple[str, ...]
+
+
+def is_filled(database: Database) -> bool:
+    """Whether a database has a ledger; it may have no tables yet. Raises NotOfPlacement.
+
+    SAFETY: nothing is written, so that a database of somebody else stays as it is.
+    """
+    inspector = inspect(database.engine)
+    there = {*inspector.get_table_names(), *inspector.get_view_names()}
+    if strange := {name for name in there - metadata.tables.keys() if not name.startswith(PREFIX)}:
+        raise NotOfPlacement(tuple(sorted(strange)))
+    try:
+        migrations.refuse_unknown_revision(database)
+    except migrations.UnknownRevision as error:
+        raise NotOfPlacement(tuple(sorted(there))) from error
+    with database.reading() as tx:
+        return any(
+            tx.execute(select(table.c.id).limit(1)).first() is not None
+            for table in (providers, consumers, allocations)
+            if table.name in there
+        )
 
 
 def fill(

@@ -54,6 +54,13 @@ class TargetNotEmpty(Exception):
 
 
 @dataclass(eq=False)
+class TargetForeign(Exception):
+    """The new database has tables that are not those of a new Placement database."""
+
+    tables: tuple[str, ...]
+
+
+@dataclass(eq=False)
 class NotAsWritten(Exception):
     """The new database was filled, and holds something else: somebody else writes to it."""
 
