@@ -103,6 +103,12 @@ def test_all_of_a_ledger_is_there(url):
     assert (rows[HOST].root_provider_id, rows[HOST].generation) == (rows[HOST].id, 7)
 
 
+def test_a_class_without_inventory_may_be_held(url):
+    held = FilledConsumer("c1", "p", "u", None, {HOST: {"CUSTOM_GOLD": 1}})
+    fill_database(url, PROVIDERS, (held,))
+    assert counts(url) == (3, 1, 1)
+
+
 def test_a_ledger_that_is_there_is_left(url):
     fill_database(url, PROVIDERS, CONSUMERS)
     with pytest.raises(LedgerThere) as refused:

@@ -109,7 +109,7 @@ def fill(
     """Write a ledger. Raises LedgerThere."""
     with database.transaction() as tx:
         refuse_filled(tx)
-        _fill_names(tx, every_provider)
+        _fill_names(tx, every_provider, every_consumer)
         numbers = _fill_providers(tx, every_provider)
         _fill_parts(tx, every_provider, numbers)
         _fill_consumers(tx, every_consumer, numbers)
@@ -126,10 +126,16 @@ def refuse_filled(tx: Transaction) -> None:
         raise LedgerThere(found[0], max(found[1:]))
 
 
-def _fill_names(tx: Transaction, every: Iterable[FilledProvider]) -> None:
-    """Add the custom resource classes and traits that these providers need."""
-    rows = tuple(every)
-    classes = {name for one in rows for name in one.inventories if is_custom(name)}
+def _fill_names(
+    tx: Transaction, rows: Sequence[FilledProvider], holders: Iterable[FilledConsumer]
+) -> None:
+    """Add the custom resource classes and traits that these need.
+
+    A consumer may hold a class of which no provider has an inventory any more.
+    """
+    named = {name for one in rows for name in one.inventories}
+    named |= {name for one in holders for held in one.amounts.values() for name in held}
+    classes = {name for name in named if is_custom(name)}
     for name in sorted(classes - _numbers(tx, resource_classes.c.name).keys()):
         names.insert_resource_class(tx, name)
     wanted = {name for one in rows for name in one.traits}
