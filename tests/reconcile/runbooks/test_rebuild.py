@@ -4,7 +4,7 @@
 import pytest
 
 from tests.reconcile.planning import facts_of
-from tests.reconcile.runbooks.rebuilding import answered, made, without_ledger
+from tests.reconcile.runbooks.rebuilding import answered, made, with_node, without_ledger
 from tests.scenarios.names import uuid_of
 from trueup.reconcile.options import AuditOptions
 from trueup.reconcile.runbooks.rebuild import EvidenceIncomplete, refuse_incomplete, unreported
@@ -105,3 +105,50 @@ def test_a_deleted_host_is_left_out_if_nobody_holds_it():
     assert {row.name for row in made(facts_of(gone)).facts.providers.values()} == {"h1"}
     held = gone + "holds zun h2 VCPU=1\n"
     assert {row.name for row in made(facts_of(held)).facts.providers.values()} == {"h1", "h2"}
+
+
+TWINS = """
+cell1
+  host h1 VCPU=8 MEMORY_MB=8192 DISK_GB=100
+  host h2 VCPU=8 MEMORY_MB=8192 DISK_GB=100
+  host h3 VCPU=8 MEMORY_MB=8192 DISK_GB=100
+  server web on h1 VCPU=2 MEMORY_MB=256
+  server db on h2 VCPU=1 MEMORY_MB=64
+holds web h1 VCPU=2 MEMORY_MB=256
+holds db h2 VCPU=1 MEMORY_MB=64
+"""
+
+
+def test_two_hosts_with_one_uuid_do_not_become_one_provider():
+    """The file compute_id of h1 was cloned to h2."""
+    facts = facts_of(TWINS)
+    [uuid] = [row.uuid for row in facts.compute_nodes if row.host == "h1"]
+    twins = with_node(facts, "h2", uuid=uuid)
+    lost = made(without_ledger(twins))
+    assert {row.name for row in lost.facts.providers.values()} == {"h3"}
+    assert lost.allocations == {}
+    for one in ("h1", "h2", uuid_of("web"), uuid_of("db")):
+        assert f"compute nodes h1/h1, h2/h2 have one uuid, {uuid}" in answered(lost)[one]
+    kept = made(twins)
+    assert kept.facts.consumers == facts.consumers
+    assert kept.facts.providers.keys() == facts.providers.keys()
+    assert {"h1", "h2"} <= {one.uuid for one in kept.gaps}
+
+
+@pytest.mark.parametrize("name", ["h1", "H1", "h1 "])
+def test_two_hosts_with_one_name_do_not_become_two_providers_of_it(name):
+    """Placement takes a name once, and databases compare names without case."""
+    facts = with_node(facts_of(TWINS), "h2", node=name)
+    lost = made(without_ledger(facts))
+    assert {row.name for row in lost.facts.providers.values()} == {"h3"}
+    for one in ("h1", "h2"):
+        assert "and Placement takes a name once" in answered(lost)[one]
+    assert {"h1", "h2", uuid_of("web"), uuid_of("db")} <= {one.uuid for one in lost.gaps}
+    assert made(facts).facts.providers.keys() == facts.providers.keys()
+    # Two restored compute nodes, and the old provider could be of either.
+    restored = with_node(with_node(facts, "h1", uuid="11"), "h2", uuid="22")
+    new = made(restored)
+    names = sorted(row.name for row in new.facts.providers.values())
+    assert len(names) == len(set(names)) == 3
+    assert {"h1", "h2"} <= {one.uuid for one in new.gaps}
+    assert new.facts.consumers == facts.consumers

@@ -6,7 +6,8 @@ only where an audit has a finding about it. Where the old ledger has nothing of 
 gets what Nova's rules say. Nothing is left out because it was not found.
 """
 
-from collections.abc import Iterator, Mapping
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 
 from trueup.reconcile.audit import Audit, audit, judged
@@ -96,6 +97,7 @@ def rebuilt(
     `strangers` is what `strangers_in` the old ledger hold, with their owners and types.
     """
     providers, moved, lines = _providers(facts, hosts)
+    left_out = _left_out(providers, facts)
     known = replace(
         facts,
         providers=providers,
@@ -122,7 +124,7 @@ def rebuilt(
     ]
     new = _with_ledger(known, kept, allocations)
     result = audit(judged(new, options), options)
-    open_lines = gaps(judged(new, options), known, result, {})
+    open_lines = gaps(judged(new, options), known, result, left_out)
     every = with_gaps((*lines, *drafts.lines), open_lines)
     return Rebuilt(new, allocations, every, result, open_lines)
 
@@ -173,7 +175,9 @@ def _providers(
 ) -> tuple[dict[str, Provider], dict[str, str], list[LedgerLine]]:
     """The new providers, the new uuid of each that gets one, and what differs."""
     lines: list[LedgerLine] = []
-    nodes = [row for row in facts.compute_nodes if row.uuid]
+    nodes = [
+        row for uuid, rows in facts.nodes_by_uuid.items() for row in rows if uuid and not rows[1:]
+    ]
     pairs = ((_namesake(node, facts), node.uuid) for node in nodes)
     moved = {namesake.uuid: uuid for namesake, uuid in pairs if namesake}
     found = {
@@ -191,16 +195,66 @@ def _providers(
         lines.append(
             LedgerLine("provider", new, name, old, new, "Nova has its host with this uuid")
         )
+    taken = _names_taken(found, nodes)
     for node in sorted(nodes, key=lambda row: row.uuid):
-        changed, new_lines = _of_node(node, found.get(node.uuid), facts, hosts)
-        found[node.uuid] = changed
-        lines += new_lines
+        if node.uuid in found or taken[_as_name(node.node)] == 1:
+            changed, new_lines = _of_node(node, found.get(node.uuid), facts, hosts)
+            found[node.uuid] = changed
+            lines += new_lines
     return _sharing(found), moved, lines
 
 
+def _as_name(written: str) -> str:
+    """A name as databases compare it: without case, and without spaces at its end."""
+    return written.casefold().rstrip()
+
+
+def _names_lacking(facts: Facts) -> Counter[str]:
+    """How many compute nodes without a provider have each name."""
+    lacking = (row for row in facts.compute_nodes if row.uuid not in facts.providers)
+    return Counter(_as_name(row.node) for row in lacking)
+
+
+def _names_taken(found: Mapping[str, Provider], nodes: Iterable[ComputeNode]) -> Counter[str]:
+    """How many providers would have each name if all of these compute nodes had one.
+
+    SAFETY: Placement takes a name once. Of two compute nodes with one name, it is not known which
+    of them a provider, or an instance, is of.
+    """
+    names = [row.name for row in found.values()]
+    names += [row.node for row in nodes if row.uuid not in found]
+    return Counter(map(_as_name, names))
+
+
+def _left_out(providers: Mapping[str, Provider], facts: Facts) -> dict[str, str]:
+    """Why no provider was made of compute nodes, by their uuid: another one has their name."""
+    reasons = {}
+    for uuid, rows in facts.nodes_by_uuid.items():
+        if not uuid or uuid in providers or rows[1:]:
+            continue
+        name = _as_name(rows[0].node)
+        there = [f"provider {row.uuid}" for row in providers.values() if _as_name(row.name) == name]
+        there += [
+            f"compute node {row.uuid} of host {row.host}"
+            for row in facts.compute_nodes
+            if row.uuid != uuid and row.uuid not in providers and _as_name(row.node) == name
+        ]
+        if there:
+            reasons[uuid] = (
+                f"{' and '.join(there)} {'have' if there[1:] else 'has'} the same name as its "
+                f"compute node {uuid}, and Placement takes a name once"
+            )
+    return reasons
+
+
 def _namesake(node: ComputeNode, facts: Facts) -> Provider | None:
-    """The root that has a node's name and another uuid, which no other compute node has."""
+    """The root that has a node's name and another uuid, which no other compute node has.
+
+    None if two compute nodes could have it: it is not known of which of them it is.
+    """
     if node.uuid in facts.providers:
+        return None
+    if facts.once(_names_lacking)[_as_name(node.node)] > 1:
         return None
     rows = [row for row in facts.providers_by_name.get(node.node, ()) if row.parent is None]
     return rows[0] if len(rows) == 1 and rows[0].uuid not in facts.nodes_by_uuid else None
