@@ -3,8 +3,10 @@
 
 from dataclasses import replace
 
+import pytest
+
 from tests.reconcile.planning import facts_of
-from tests.reconcile.runbooks.rebuilding import answered, made
+from tests.reconcile.runbooks.rebuilding import answered, made, without_ledger
 from tests.scenarios.names import uuid_of
 from trueup.reconcile.facts import Allocations, Holding
 from trueup.reconcile.host_defaults import HostDefaults
@@ -58,3 +60,61 @@ def test_a_stranger_keeps_its_owner_and_type():
     assert known.allocations[zun] == holding.allocations
     unknown = rebuilt(replace(facts, owners={}), hosts, {}, AuditOptions())
     assert unknown.allocations[zun].project == NOBODY
+
+
+PLAIN = """
+cell1
+  host h1 VCPU=8 MEMORY_MB=8192 DISK_GB=100
+  server web on h1 VCPU=2 MEMORY_MB=256
+cell2
+  host h2 VCPU=8 MEMORY_MB=8192 DISK_GB=100
+"""
+CAPITALS = PLAIN + "holds web-without-dashes h1 VCPU=2 MEMORY_MB=256\n"
+QUEUED = PLAIN + "map web cell1 queued\n"
+IN_TWO = PLAIN + "  server web on h2 VCPU=2 MEMORY_MB=256\n"
+
+
+BUSY = "VCPU=2 MEMORY_MB=256 task=rebooting\ncell2"
+
+
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [
+        (CAPITALS, "Placement has another consumer with its uuid"),
+        (CAPITALS.replace("VCPU=2 MEMORY_MB=256\ncell2", BUSY), "another consumer with its uuid"),
+        (QUEUED, "its instance mapping says that it was to be deleted"),
+        (IN_TWO, "several rows of it are alive, in cell1 and cell2"),
+        (IN_TWO.replace("VCPU=2 MEMORY_MB=256\ncell2", BUSY), "several rows of it are alive"),
+    ],
+)
+def test_what_an_audit_refuses_to_judge_gets_nothing(text, why):
+    facts = facts_of(text)
+    result = made(facts)
+    assert result.facts.consumers == facts.consumers, "what is there is copied, and no more"
+    [line] = [one for one in result.lines if one.uuid == uuid_of("web")]
+    assert line.reason.startswith("could not be checked: ")
+    assert why in line.reason
+    assert line.new == ""
+
+
+def test_a_consumer_in_another_form_is_copied_as_what_it_is():
+    result = made(facts_of(CAPITALS))
+    [held] = result.allocations
+    assert held != uuid_of("web")
+    reason = f"copied: it is {uuid_of('web')}, written in another form"
+    assert answered(result)[held] == reason
+
+
+def test_it_keeps_what_the_old_ledger_has():
+    facts = facts_of(IN_TWO + "holds web h1 VCPU=1 MEMORY_MB=256\n")
+    assert made(facts).facts.consumers == facts.consumers
+
+
+def test_a_move_that_is_under_way_is_allocated():
+    """A live migration has its guest on the other host for a moment."""
+    text = PLAIN.replace("cell2\n", "") + (
+        "  live-migration of web from h1 to h2 running\n"
+        "guest web on h2 running\nhypervisor h1\nhypervisor h2\n"
+    )
+    facts = without_ledger(facts_of(text))
+    assert made(facts).allocations.keys() == {uuid_of("web"), facts.migrations[0].uuid}

@@ -85,19 +85,24 @@ def _judge(claim: Missing, facts: Facts) -> Verdict:
     )
 
 
-def _obstacle(claim: Missing, facts: Facts) -> str:
-    """Why nothing may be allocated; empty if it may.
+def to_be_deleted(claim: Missing) -> str:
+    """Why it may be deleted already; empty if nothing says so.
 
     SAFETY: a cell database that was restored brings deleted instances back, and their mappings
     still say that they were to be deleted. A soft-deleted one keeps what it holds.
     """
     mapping = claim.record.mapping
-    if mapping is not None and mapping.queued_for_delete and not claim.instance.soft_deleted:
-        return (
-            "its instance mapping says that it was to be deleted: if it was, and its cell's "
-            "database was restored, delete it again"
-        )
-    return _open(claim, facts)
+    if mapping is None or not mapping.queued_for_delete or claim.instance.soft_deleted:
+        return ""
+    return (
+        "its instance mapping says that it was to be deleted: if it was, and its cell's "
+        "database was restored, delete it again"
+    )
+
+
+def _obstacle(claim: Missing, facts: Facts) -> str:
+    """Why nothing may be allocated; empty if it may."""
+    return to_be_deleted(claim) or _open(claim, facts)
 
 
 def _judge_move(claim: LostInMove, facts: Facts) -> Verdict:

@@ -4,10 +4,28 @@
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from trueup.reconcile.claims import LostInMove, OnHost, claim_of
+from trueup.reconcile.claims import (
+    Claim,
+    LostInMove,
+    Missing,
+    Moving,
+    NotCertain,
+    OnHost,
+    claim_of,
+)
+from trueup.reconcile.defects.missing_allocation import to_be_deleted
 from trueup.reconcile.expected import Unknown, expected, open_reasons
-from trueup.reconcile.facts import Allocations, Amounts, Facts, Holding, Instance
+from trueup.reconcile.facts import (
+    Allocations,
+    Amounts,
+    Facts,
+    Holding,
+    Instance,
+    InstanceRecord,
+    canonical_uuid,
+)
 from trueup.reconcile.findings import amounts_in_words
+from trueup.reconcile.residence import contradiction
 from trueup.reconcile.should_hold import should_hold
 
 # Whom Placement counts a consumer for if it does not know: upstream's own placeholder.
@@ -75,6 +93,9 @@ class NewConsumers:
                 self._tell(one, held, {}, self._reasons[uuid])
             return {}
         claim = claim_of(uuid, facts)
+        if not_judged(claim, record, facts):
+            # SAFETY: what an audit refuses to judge is not judged here either.
+            return old
         new = dict(old)
         if isinstance(claim, LostInMove):
             new |= {one.consumer: one.known for one in claim.wanted}
@@ -110,7 +131,9 @@ class NewConsumers:
         owner = self._facts.owners.get(uuid) or self._facts.deleted.get(uuid) or kept
         project, user = (owner.project, owner.user) if owner else (NOBODY, NOBODY)
         reason = "copied: no cell knows it, and absence is no proof"
-        if uuid in self._facts.deleted:
+        if uuid in self._facts.misspelled.get(written := canonical_uuid(uuid), ()):
+            reason = f"copied: it is {written}, written in another form"
+        elif uuid in self._facts.deleted:
             reason = "copied: its instance is deleted, and that could not be confirmed"
         self._tell(uuid, held, held, reason, same=True)
         return Allocations(held, project, user, kept.consumer_type if kept else None)
@@ -137,6 +160,23 @@ class NewConsumers:
         before, after = amounts_in_words(old, names), amounts_in_words(new, names)
         name = instance.name if instance else ""
         self.lines.append(LedgerLine("consumer", uuid, name, before, after, why))
+
+
+def not_judged(claim: Claim, record: InstanceRecord, facts: Facts) -> str:
+    """Why an instance gets nothing by Nova's rules, and keeps what the old ledger has; or "".
+
+    What is in motion gets what the rules say: it runs, and in a lost ledger holds nothing. But not
+    where it would then be there twice.
+    """
+    if isinstance(claim, NotCertain):
+        return claim.reason
+    if isinstance(claim, Missing):
+        return to_be_deleted(claim)
+    moves = [row.uuid for row in record.migrations]
+    twice = any(one in facts.misspelled for one in (record.uuid, *moves))
+    if isinstance(claim, Moving) and (twice or (len(record.living) > 1 and not record.hidden)):
+        return contradiction(record, facts) or ""
+    return ""
 
 
 def counted_by_reason(lines: Iterable[LedgerLine]) -> dict[tuple[str, str], int]:

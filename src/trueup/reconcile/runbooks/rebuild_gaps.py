@@ -15,7 +15,7 @@ from trueup.reconcile.facts import Facts, Instance
 from trueup.reconcile.findings import CONSUMERS, amounts_in_words
 from trueup.reconcile.nodes import IRONIC
 from trueup.reconcile.residence import Undetermined, provider_of
-from trueup.reconcile.runbooks.rebuild_consumers import LedgerLine
+from trueup.reconcile.runbooks.rebuild_consumers import LedgerLine, not_judged
 
 _OPEN = "could not be checked: "
 
@@ -88,7 +88,8 @@ def _instances(
 
 def _left_out(instance: Instance, facts: Facts, held_before: Container[str]) -> str:
     """Why an instance lacks what it should hold, and held nothing before either; or ""."""
-    if not isinstance(claim_of(instance.uuid, facts), Moving | Missing | LostInMove):
+    claim = claim_of(instance.uuid, facts)
+    if not isinstance(claim, Moving | Missing | LostInMove):
         return ""
     moves = [row.uuid for row in facts.migrations_of.get(instance.uuid, ())]
     if any(one in held_before for one in (instance.uuid, *moves)):
@@ -96,7 +97,8 @@ def _left_out(instance: Instance, facts: Facts, held_before: Container[str]) -> 
         return ""
     for one in expected(instance, facts):
         if one.parts and not facts.consumers.get(one.consumer):
-            return open_reasons(one, facts.provider_names) or "it holds nothing"
+            why = not_judged(claim, facts.record(instance.uuid), facts)
+            return why or open_reasons(one, facts.provider_names) or "it holds nothing"
     return ""
 
 
