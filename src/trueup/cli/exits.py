@@ -67,6 +67,15 @@ _WORDS: dict[type[Exception], tuple[ExitCode, Callable[[Any], str]]] = {
             "Nothing is written. Make sure that every source answers, then try again."
         ),
     ),
+    rebuild.LedgerFaulty: (
+        ExitCode.INCOMPLETE,
+        lambda e: (
+            f"the old ledger has rows that would be missing in the new one: "
+            f"{'; '.join(e.faults[:5])}{'; and others' if len(e.faults) > 5 else ''}. Nothing is "
+            "written. Stop Placement, take a backup of its database, run "
+            "'trueup-manage db fsck --repair', which says what it changes, then try again."
+        ),
+    ),
     rebuild.TargetNotEmpty: (
         ExitCode.USAGE,
         lambda e: (

@@ -86,6 +86,34 @@ def test_a_database_that_holds_something_else_is_refused(rebuild, small):
     assert the_new(small) == before
 
 
+@pytest.mark.parametrize(
+    ("by_hand", "said"),
+    [
+        ("DELETE FROM consumers WHERE uuid = :held", "whose consumer has no row (VCPU="),
+        (
+            "UPDATE resource_providers SET root_provider_id = NULL WHERE id IN "
+            "(SELECT resource_provider_id FROM allocations WHERE consumer_id = :held)",
+            "its root is not known",
+        ),
+        (
+            "UPDATE resource_providers SET parent_provider_id = id WHERE id IN "
+            "(SELECT resource_provider_id FROM allocations WHERE consumer_id = :held)",
+            "its parents form a circle",
+        ),
+    ],
+)
+def test_rows_that_placement_does_not_list_are_refused(rebuild, small, by_hand, said):
+    """SAFETY: they would not be in the new ledger."""
+    small.sql("placement", by_hand.replace(":held", f"'{small.consumer('wrong-provider')}'"))
+    for words in ((), ("--apply",)):
+        refused = rebuild(*words)
+        assert refused.code == 5
+        assert said in refused.err
+        assert "Nothing is written" in refused.err
+        assert "trueup-manage db fsck --repair" in refused.err
+    assert not (small.folder / "new.sqlite").exists()
+
+
 def test_a_database_in_use_is_refused_and_left_as_it_is(small, nova_conf, tmp_path):
     """With --lost, nothing says which database is the one in use."""
     backup = tmp_path / "old.json"

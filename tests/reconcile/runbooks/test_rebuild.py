@@ -3,11 +3,17 @@
 
 import pytest
 
-from tests.reconcile.planning import facts_of
+from tests.reconcile.planning import audited, facts_of
 from tests.reconcile.runbooks.rebuilding import answered, made, with_node, without_ledger
 from tests.scenarios.names import uuid_of
 from trueup.reconcile.options import AuditOptions
-from trueup.reconcile.runbooks.rebuild import EvidenceIncomplete, refuse_incomplete, unreported
+from trueup.reconcile.runbooks.rebuild import (
+    EvidenceIncomplete,
+    LedgerFaulty,
+    refuse_faulty,
+    refuse_incomplete,
+    unreported,
+)
 
 HEALTHY = """
 cell1
@@ -98,6 +104,29 @@ def test_a_silent_cell_is_refused():
     with pytest.raises(EvidenceIncomplete) as refused:
         refuse_incomplete(facts_of(HEALTHY + "cell2 silent\n"), AuditOptions())
     assert "cell2" in refused.value.gap
+
+
+def test_rows_that_placement_does_not_list_are_refused():
+    refuse_faulty(facts_of(HEALTHY))
+    broken = facts_of(
+        HEALTHY
+        + "ledger-fault tree nic its root is not known\n"
+        + "ledger-fault consumerless h1 VCPU=2\n"
+    )
+    with pytest.raises(LedgerFaulty) as refused:
+        refuse_faulty(broken)
+    tree, usage = refused.value.faults
+    assert "its root is not known" in tree
+    assert usage.endswith("(VCPU=2 on h1)")
+
+
+def test_the_audit_is_of_the_new_ledger():
+    """Nothing that only the old one has counts as a finding."""
+    fault = "ledger-fault consumerless h1 VCPU=2\nowned web project=other user=other\n"
+    facts = facts_of(HEALTHY + fault)
+    before = {one.defect for one in audited(HEALTHY + fault).findings}
+    assert before == {"consumerless-allocation", "wrong-owner"}
+    assert made(facts).audit.findings == ()
 
 
 def test_a_deleted_host_is_left_out_if_nobody_holds_it():

@@ -48,6 +48,7 @@ from trueup.reconcile.runbooks.rebuild import (
     TargetForeign,
     TargetNotEmpty,
     rebuilt,
+    refuse_faulty,
     refuse_incomplete,
     strangers_in,
     unreported,
@@ -134,6 +135,7 @@ class RebuildCommand(CloudVerb):
 
     def _rebuilt(self, cloud: Cloud, facts: Facts, arguments: argparse.Namespace) -> Rebuilt:
         refuse_incomplete(facts, audit_options(arguments))
+        refuse_faulty(facts)
         hosts = HostsOfNova(_hardware(cloud), _defaults(arguments))
         made = rebuilt(facts, hosts, _strangers(cloud, facts), audit_options(arguments))
         if any(line.reason == ASSUMED for line in made.lines):

@@ -21,6 +21,7 @@ from trueup.reconcile.facts import (
     ComputeNode,
     Facts,
     Holding,
+    LedgerFault,
     Owner,
     Provider,
 )
@@ -44,6 +45,16 @@ class EvidenceIncomplete(Exception):
     """A source is silent or behind: its data would be missing in the new ledger."""
 
     gap: str
+
+
+@dataclass(eq=False)
+class LedgerFaulty(Exception):
+    """The old ledger has rows that Placement does not list: they would be missing in the new one.
+
+    `faults` say in words which, and on which provider or in which table.
+    """
+
+    faults: tuple[str, ...]
 
 
 @dataclass(eq=False)
@@ -148,6 +159,23 @@ def refuse_incomplete(facts: Facts, options: AuditOptions) -> None:
     """Raise EvidenceIncomplete if a source is silent or behind."""
     if gap := with_freshness(facts, options).coverage.gap:
         raise EvidenceIncomplete(gap)
+
+
+def refuse_faulty(facts: Facts) -> None:
+    """Raise LedgerFaulty if rows of the old ledger are wrong by themselves.
+
+    SAFETY: no request shows such rows, and yet somebody may use what they hold. `db fsck` knows how
+    to make them right; here they would only be lost.
+    """
+    if facts.ledger_faults:
+        raise LedgerFaulty(tuple(_in_words(row, facts) for row in facts.ledger_faults))
+
+
+def _in_words(fault: LedgerFault, facts: Facts) -> str:
+    if not fault.resource_class:
+        return fault.what
+    where = facts.provider_names.get(fault.subject, fault.subject)
+    return f"{fault.what} ({fault.resource_class}={fault.amount} on {where})"
 
 
 def strangers_in(facts: Facts) -> tuple[str, ...]:
