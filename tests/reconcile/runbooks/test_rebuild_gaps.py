@@ -62,6 +62,17 @@ def test_so_has_its_host():
     assert answered(empty)["h1"].endswith("neither Nova nor Placement says what it has")
 
 
+def test_each_bare_metal_node_of_a_host_has_its_line():
+    text = """
+cell1
+  host node1 compute=c1 hypervisor=ironic CUSTOM_BM=1
+  host node2 compute=c1 hypervisor=ironic CUSTOM_BM=1
+"""
+    result = made(without_ledger(with_node(facts_of(text), "c1", uuid="")))
+    assert {(one.uuid, one.name) for one in result.gaps} == {("c1", "node1"), ("c1", "node2")}
+    assert set(result.gaps) <= set(result.lines)
+
+
 def test_what_is_in_motion_is_left_out_only_with_a_line():
     there = made(without_ledger(facts_of(REBOOTING)))
     assert (there.allocations.keys(), there.gaps) == ({WEB, DB}, ())

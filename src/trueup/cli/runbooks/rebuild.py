@@ -202,9 +202,10 @@ class RebuildCommand(CloudVerb):
             f"{counted(len(missing), 'compute node')} of {len(facts.compute_nodes)} did not report "
             f"yet; an audit of the new ledger has {counted(len(found.findings), 'finding')}."
         )
+        self.exit_code = verdict(found, bool(missing or found.findings))
         for one in gaps(seen.facts, facts, found, {}):
             say(f"{one.kind} {one.uuid} {one.reason}")
-        self.exit_code = verdict(found, bool(missing or found.findings))
+            self.exit_code = ExitCode.INCOMPLETE
         return unreported_table(missing)
 
 

@@ -28,26 +28,30 @@ def gaps(
     `facts` have the new ledger, `old` the old one, and `result` is the audit of `facts`. `left_out`
     says of compute nodes, by uuid, why no provider was made of them.
     """
-    lines = {one.uuid: one for one in _hosts(facts, left_out)}
+    hosts = tuple(_hosts(facts, left_out))
+    told = {one.uuid for one in hosts}
     reasons = {
         row.subject.uuid: row.reason for row in result.unchecked if row.subject.kind in CONSUMERS
     }
-    for uuid, reason in _instances(facts, old.consumers, reasons):
-        lines[uuid] = _of_consumer(uuid, reason, facts, old)
+    lines = {
+        uuid: _of_consumer(uuid, reason, facts, old)
+        for uuid, reason in _instances(facts, old.consumers, reasons)
+    }
     for row in result.unchecked:
         kind, uuid = row.subject.kind, row.subject.uuid
-        if uuid in lines:
+        if uuid in lines or uuid in told:
             continue
         if kind in CONSUMERS:
             lines[uuid] = _of_consumer(uuid, row.reason, facts, old)
         else:
             lines[uuid] = LedgerLine(kind, uuid, row.where, "", "", _OPEN + row.reason)
-    return tuple(lines.values())
+    return (*hosts, *lines.values())
 
 
 def with_gaps(lines: Iterable[LedgerLine], gaps: Iterable[LedgerLine]) -> tuple[LedgerLine, ...]:
     """These lines and those of gaps; where both are about one consumer, they become one line."""
-    left = {(one.kind, one.uuid): one for one in gaps}
+    every = tuple(gaps)
+    left = {(one.kind, one.uuid): one for one in every if one.kind == "consumer"}
     merged: list[LedgerLine] = []
     for line in lines:
         gap = left.pop((line.kind, line.uuid), None)
@@ -56,7 +60,8 @@ def with_gaps(lines: Iterable[LedgerLine], gaps: Iterable[LedgerLine]) -> tuple[
             continue
         reason = gap.reason if line.old == line.new else f"{line.reason}; {gap.reason}"
         merged.append(replace(line, reason=reason))
-    return (*merged, *left.values())
+    others = (one for one in every if one.kind != "consumer")
+    return (*merged, *left.values(), *others)
 
 
 def _hosts(facts: Facts, left_out: Mapping[str, str]) -> Iterator[LedgerLine]:
