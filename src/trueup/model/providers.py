@@ -58,7 +58,8 @@ def refuse_stale_provider(
     """
     if expected is UNCHECKED:
         return
-    given = expected if isinstance(expected, int) else -1
+    # PARITY: in JSON a generation may be written as 3.0.
+    given = -1 if expected is None else int(expected)
     if provider.generation != given + raised_by:
         raise StaleProvider(uuid=provider.uuid, actual=provider.generation, given=given)
 

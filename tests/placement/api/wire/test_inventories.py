@@ -25,6 +25,14 @@ def test_what_is_written_can_be_read() -> None:
     assert from_wire("VCPU", shown["VCPU"]) == inventory
 
 
+def test_a_ratio_is_a_float() -> None:
+    """JSON and drivers have no integer of more than 64 bits, and a ratio may be one."""
+    for ratio in (2, 2**63, 10**30):
+        read = from_wire("VCPU", {"total": 8, "allocation_ratio": ratio}).allocation_ratio
+        assert type(read) is float
+        assert read == float(ratio)
+
+
 def test_an_unchanged_provider_shows_no_generation() -> None:
     assert "resource_provider_generation" not in render_one(Inventory("VCPU", 8), 0)
 

@@ -7,6 +7,7 @@ from typing import Any
 
 from trueup.model.inventories import Inventory, refuse_bad_capacity
 from trueup.model.names import MAX_INTEGER, MAX_RATIO
+from trueup.placement.api.errors import bad_request
 from trueup.placement.api.versions import V
 from trueup.placement.api.wire.schema import (
     CLASS_PATTERN,
@@ -55,7 +56,17 @@ _FIELDS = ("total", "reserved", "min_unit", "max_unit", "step_size", "allocation
 def from_wire(resource_class: str, given: Mapping[str, Any]) -> Inventory:
     """An inventory as a client describes it; what it leaves out has a default."""
     amounts = {name: given[name] for name in _FIELDS if name in given}
+    if "allocation_ratio" in amounts:
+        amounts["allocation_ratio"] = _ratio(amounts["allocation_ratio"])
     return Inventory(resource_class, **amounts)
+
+
+def _ratio(given: float) -> float:
+    """An integer may be too large for the driver of a database, and for JSON. Raises Refused."""
+    try:
+        return float(given)
+    except OverflowError as error:
+        raise bad_request("An allocation_ratio is too large a number.") from error
 
 
 def all_from_wire(given: Mapping[str, Mapping[str, Any]]) -> tuple[Inventory, ...]:
