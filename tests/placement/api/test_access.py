@@ -78,3 +78,25 @@ def test_applications_do_not_share_their_policies(
     serve(empty_ledger, oslo_policy={"policy_file": str(policies)})
     strict = serve(empty_ledger)
     assert strict.get("/traits", headers={"x-auth-token": "somebody"}).status == 403
+
+
+@pytest.mark.parametrize("query", ["", "?project_id=", "?user_id=reader"])
+def test_readers_may_not_ask_for_the_usages_of_no_project(client: Client, query: str) -> None:
+    client.headers |= {"x-auth-token": "reader:mine", "x-roles": "reader"}
+    assert client.get("/usages?project_id=mine").status == 200
+    assert client.get(f"/usages{query}").status == 403
+
+
+def test_the_usages_of_a_project_belong_to_no_user(
+    serve: Callable[..., Client], empty_ledger: str, tmp_path: Path
+) -> None:
+    """A rule about users may not compare the caller with itself, and let everyone in."""
+    policies = tmp_path / "policy.yaml"
+    own = "user_id:%(user_id)s"
+    policies.write_text(f'"placement:usages": "{own}"\n"placement:traits:list": "{own}"\n')
+    client = serve(empty_ledger, oslo_policy={"policy_file": str(policies)})
+    stranger = {"x-auth-token": "mallory:other", "x-roles": "member,reader"}
+    for project in ("victim", "other"):
+        assert client.get(f"/usages?project_id={project}", headers=stranger).status == 403
+    # Every other request is about the caller.
+    assert client.get("/traits", headers=stranger).status == 200

@@ -7,6 +7,7 @@ caller as an administrator. Policies are enforced here and nowhere else.
 """
 
 import logging
+from collections.abc import Mapping
 from dataclasses import dataclass
 from threading import Lock
 from time import monotonic
@@ -74,26 +75,28 @@ class Caller:
     context: RequestContext
     policies: Policies
 
-    def authorize(self, rule: str, project_id: str | None = None) -> None:
+    def authorize(self, rule: str, target: Mapping[str, str | None] | None = None) -> None:
         """Raise Refused unless the policy of this name allows it.
 
-        `project_id` is the project that the request is about; the default is the caller's own.
+        `target` is what the request is about: all that a rule can compare the caller with. The
+        default is the caller's own project and user.
         PERF: oslo.policy takes 160 microseconds for a rule, as much as a small request; its results
         are kept until the rules change.
         """
         context, policies = self.context, self.policies
-        target = {"project_id": project_id or context.project_id, "user_id": context.user_id}
+        if target is None:
+            target = {"project_id": context.project_id, "user_id": context.user_id}
         with policies.asking:
             # PERF: this check is 8 system calls, a tenth of a small request.
             if monotonic() >= policies.trusted_until:
                 policies.reload()
                 policies.trusted_until = monotonic() + _FILES_TRUSTED_SECONDS
             # SAFETY: the key contains everything that a rule can depend on.
-            question = (rule, target["project_id"], repr(context.to_policy_values()))
+            question = (rule, *target.items(), repr(context.to_policy_values()))
             allowed = policies.answers.get(question)
             if allowed is None:
                 try:
-                    allowed = bool(policies.authorize(rule, target, context))
+                    allowed = bool(policies.authorize(rule, dict(target), context))
                 except policy.InvalidScope as error:
                     raise Refused(403, rule) from error
                 if len(policies.answers) >= _ANSWERS_MAX:
