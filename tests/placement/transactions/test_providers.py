@@ -30,3 +30,16 @@ def test_a_name_is_used_once(serve: Callable[..., Client], database_url: str) ->
         bodies = [{"name": "host"}] * 8
         replies = pool.map(lambda body: client.post("/resource_providers", body), bodies)
     assert Counter(reply.status for reply in replies) == {200: 1, 409: 7}
+
+
+def test_a_name_is_spelled_in_another_way(serve: Callable[..., Client], database_url: str) -> None:
+    """MariaDB holds these names equal, and a provider may always change its own."""
+    schema.create(database_url)
+    client = serve(database_url)
+    path = f"/resource_providers/{client.make_provider(1)}"
+    client.make_provider(2)
+    for name in ("PROVIDER 1", "Provider 1 ", "provider 1"):
+        reply = client.put(path, {"name": name})
+        assert (reply.status, reply.json["name"]) == (200, name)
+        assert client.get(path).json["name"] == name
+    assert client.put(path, {"name": "provider 2"}).status == 409

@@ -54,7 +54,9 @@ def update(tx: Transaction, wanted: WantedProvider, *, may_reparent: bool) -> Pr
 
     subtree = {one.uuid for one in below}
     refuse_bad_parent(provider, parent_uuid, parent, subtree, may_reparent=may_reparent)
-    if wanted.name != provider.name and store.providers.is_taken(tx, name=wanted.name):
+    is_renamed = wanted.name != provider.name
+    # To MariaDB, the same name in capitals is the name that the provider has.
+    if is_renamed and store.providers.is_taken(tx, name=wanted.name, beside=provider):
         raise ProviderExists("name", wanted.name)
 
     if parent_uuid != provider.parent_uuid:

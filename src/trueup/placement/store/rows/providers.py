@@ -159,10 +159,18 @@ def subtree(tx: Transaction, provider: Provider) -> list[Provider]:
     return found
 
 
-def is_taken(tx: Transaction, *, name: str | None = None, uuid: str | None = None) -> bool:
-    """Whether a provider has this name, or this UUID."""
+def is_taken(
+    tx: Transaction,
+    *,
+    name: str | None = None,
+    uuid: str | None = None,
+    beside: Provider | None = None,
+) -> bool:
+    """Whether a provider has this name, or this UUID; one `beside` this provider."""
     query = select(providers.c.id)
     query = query.where(providers.c.name == name if uuid is None else providers.c.uuid == uuid)
+    if beside is not None:
+        query = query.where(providers.c.id != beside.id)
     return tx.execute(query.limit(1)).first() is not None
 
 
