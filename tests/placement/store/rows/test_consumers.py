@@ -1,10 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing
 
 import pytest
 
+from tests.placement.client import UUID, Client, claim
 from trueup.model.allocations import ConsumerAllocations, ConsumerRef
+from trueup.placement.store import schema
 from trueup.placement.store.engine.database import ChangedMeanwhile, Database
 from trueup.placement.store.packed_rows import parts_of
 from trueup.placement.store.reads import claims
@@ -83,3 +85,26 @@ def test_a_consumer_that_another_transaction_wrote_is_not_written(
     with pytest.raises(ChangedMeanwhile), database.transaction() as tx:
         consumers.save(tx, [wanted], found.consumers, found.owners)
     assert known_of(database, SERVER)["server"].generation == 2
+
+
+def test_names_that_the_database_holds_equal_are_one_owner(
+    serve: Callable[..., Client], database_url: str
+) -> None:
+    """MariaDB ignores case, accents and spaces at the end, within one request and before it."""
+    schema.create(database_url)
+    client = serve(database_url)
+    client.make_provider(1, inventories={"VCPU": 100})
+    owners = [("p1", "muller"), ("p1", "m\u00fcller"), ("p1 ", "muller "), ("P1", "MULLER")]
+    owners += [("p1", "strasse"), ("p1", "stra\u00dfe"), ("p2", "muller")]
+    bodies = {
+        UUID(100 + number): claim({1: {"VCPU": 1}}) | {"project_id": project, "user_id": user}
+        for number, (project, user) in enumerate(owners)
+    }
+    for uuid, body in bodies.items():
+        assert client.put(f"/allocations/{uuid}", body).status == 204, body
+    again = {
+        uuid.replace("-8000-", "-9000-"): {**body, "user_id": f"new {body['user_id']}"}
+        for uuid, body in bodies.items()
+    }
+    assert client.post("/allocations", again).status == 204
+    assert client.get(f"/resource_providers/{UUID(1)}/usages").json["usages"] == {"VCPU": 14}
