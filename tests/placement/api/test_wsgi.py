@@ -144,10 +144,48 @@ def test_a_character_that_the_tables_lack_is_bad_input(
         client.get("/resource_providers?name=%F0%9F%9A%80"),
         client.get("/traits?name=startswith:%F0%9F%9A%80"),
         client.post("/resource_providers", {"name": rocket}),
+        # A list of two, and one of more.
+        client.get("/traits?name=in:%F0%9F%9A%80,CUSTOM_FAST"),
+        client.get("/traits?name=in:%F0%9F%9A%80,CUSTOM_FAST,CUSTOM_SLOW"),
     ]
     if database_url.startswith("mysql"):
-        assert [reply.status for reply in replies] == [400] * 4
+        assert [reply.status for reply in replies] == [400] * 6
         assert all("character" in reply.text for reply in replies)
     else:
-        assert [reply.status for reply in replies] == [200] * 4
+        assert [reply.status for reply in replies] == [200] * 6
+    client.make_provider(1)
+    traits = {"resource_provider_generation": 0, "traits": ["\u20ac", rocket]}
+    assert client.put(f"/resource_providers/{UUID(1)}/traits", traits).status == 400
+    assert client.get("/resource_providers?required=in:%F0%9F%9A%80,CUSTOM_FAST").status == 400
     assert client.post("/resource_providers", {"name": "\u20ac"}).status == 200
+
+
+def test_a_text_with_a_nul_is_no_error_of_ours(
+    serve: Callable[..., Client], database_url: str
+) -> None:
+    """PostgreSQL stores none. No class and no trait has one, so there it is unknown."""
+    schema.create(database_url)
+    client = serve(database_url)
+    path = f"/resource_providers/{client.make_provider(1, inventories={'VCPU': 8})}"
+    inventory = f"{path}/inventories/a\0b"
+    unknown = [
+        client.send(method, f"/{kind}/a\0b")
+        for method in ("GET", "DELETE")
+        for kind in ("traits", "resource_classes")
+    ]
+    unknown += [client.get(inventory), client.delete(inventory)]
+    unknown += [client.put(inventory, {"resource_provider_generation": 1, "total": 1})]
+    assert [reply.status for reply in unknown] == [404] * 7
+    queries = ("required=a%00b", "required=in:a%00b,HW_CPU_X86_AVX", "resources=a%00b:1")
+    for query in queries:
+        assert client.get(f"/resource_providers?{query}").status == 400
+    refused = [
+        client.get("/resource_providers?name=a%00b"),
+        client.get("/resource_providers/a\0b"),
+        client.post("/resource_providers", {"name": "a\0b"}),
+        client.get("/usages?project_id=a%00b"),
+    ]
+    if database_url.startswith("postgresql"):
+        assert [reply.status for reply in refused] == [400] * 4
+    else:
+        assert [reply.status for reply in refused] == [200, 404, 200, 200]

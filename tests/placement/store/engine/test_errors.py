@@ -6,7 +6,7 @@ import sqlite3
 import psycopg
 import pymysql
 import pytest
-from sqlalchemy.exc import IntegrityError, OperationalError, ProgrammingError
+from sqlalchemy.exc import DataError, IntegrityError, OperationalError, ProgrammingError
 from sqlalchemy.exc import TimeoutError as NoConnectionFree
 
 from trueup.placement.store.engine.errors import (
@@ -61,8 +61,13 @@ def test_the_meaning_of_an_error(error: Exception, meaning: Meaning | None) -> N
     ("error", "lacking"),
     [
         (mysql(1267), True),
+        (mysql(1270), True),
+        (mysql(1271), True),
         (mysql(1366), True),
         (mysql(1205), False),
+        (DataError("", {}, psycopg.DataError("text fields cannot contain NUL")), True),
+        (DataError("", {}, psycopg.errors.UntranslatableCharacter("words")), True),
+        (DataError("", {}, psycopg.errors.NumericValueOutOfRange("words")), False),
         (sqlite(1), False),
         (ValueError(1267), False),
     ],

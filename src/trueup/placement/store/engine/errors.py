@@ -7,7 +7,7 @@ An error that is in no table is a fault of the service, or of the schema.
 from collections.abc import Iterable, Mapping
 from enum import Enum
 
-from sqlalchemy.exc import DBAPIError, InterfaceError, OperationalError
+from sqlalchemy.exc import DataError, DBAPIError, InterfaceError, OperationalError
 from sqlalchemy.exc import TimeoutError as NoConnectionFree
 
 
@@ -63,8 +63,13 @@ _MYSQL = _table(
     }
 )
 
-# Error numbers of MariaDB and MySQL: where a text is compared, stored, converted.
-_CHARACTER_LACKING = frozenset({(1267,), (1366,), (3988,)})
+# Error numbers of MariaDB and MySQL: where a text is compared with one text, with one or more of a
+# list, stored, converted.
+_CHARACTER_LACKING = frozenset({(1267,), (1270,), (1271,), (1366,), (3988,)})
+# The states of PostgreSQL: a character that its encoding, or that of the database, lacks.
+_CHARACTER_LACKING_STATES = frozenset({"22021", "22P05"})
+# psycopg sends no text with the character of the number 0.
+_NUL_REFUSED = "cannot contain NUL"
 
 # The states of PostgreSQL, or the first two characters of a class of states.
 _POSTGRESQL = _table(
@@ -128,10 +133,17 @@ def meaning_of(error: BaseException) -> Meaning | None:
 def lacks_character(error: BaseException) -> bool:
     """Whether a text has a character that the character set of the tables lacks.
 
-    Upstream's tables on MySQL have the one for characters of up to three bytes, without emoji.
+    Upstream's tables on MySQL have the one for characters of up to three bytes, without emoji; and
+    PostgreSQL stores no NUL.
     """
     original = error.orig if isinstance(error, DBAPIError) else None
-    return original is not None and original.args[:1] in _CHARACTER_LACKING
+    if original is None:
+        return False
+    return (
+        original.args[:1] in _CHARACTER_LACKING
+        or getattr(original, "sqlstate", None) in _CHARACTER_LACKING_STATES
+        or (isinstance(error, DataError) and _NUL_REFUSED in str(original))
+    )
 
 
 def meaning_of_original(original: BaseException) -> Meaning | None:

@@ -106,7 +106,7 @@ def class_ids(tx: Transaction, names: Iterable[str], *, keep: bool = False) -> d
 
     With `keep`, nobody deletes them before this transaction ends.
     """
-    wanted = list(names)
+    wanted = _possible(names)
     query = _KEPT_CLASS_IDS if keep else _CLASS_IDS
     found = {name: id_ for name, id_, *_ in query.send(tx, {"names": wanted}).rows}
     # MariaDB compares names without regard to case; the ledger does not.
@@ -122,9 +122,10 @@ class NamedIds(NamedTuple):
 
 def ids_named(tx: Transaction, names: Collection[str]) -> NamedIds:
     """The ids of the resource classes and of the traits that have these names."""
-    if not names:
+    wanted = _possible(names)
+    if not wanted:
         return NamedIds({}, {})
-    ((classes, traits),) = _NAMED.send(tx, {"names": list(names)}).rows
+    ((classes, traits),) = _NAMED.send(tx, {"names": wanted}).rows
     return NamedIds(_ids_in(classes, names), _ids_in(traits, names))
 
 
@@ -135,8 +136,7 @@ def _ids_in(text: str | None, names: Collection[str]) -> dict[str, int]:
 
 def resource_class(tx: Transaction, name: str) -> NamedRow | None:
     """The resource class of this name, if there is one."""
-    query = _words(resource_classes).where(resource_classes.c.name == name)
-    return next((word for word in _read(tx, query) if word.name == name), None)
+    return _row_named(tx, resource_classes, name)
 
 
 def all_resource_classes(tx: Transaction) -> NameList:
@@ -182,8 +182,7 @@ def is_class_used(tx: Transaction, word: NamedRow) -> bool:
 
 def trait(tx: Transaction, name: str) -> NamedRow | None:
     """The trait of this name, if there is one."""
-    query = _words(traits).where(traits.c.name == name)
-    return next((word for word in _read(tx, query) if word.name == name), None)
+    return _row_named(tx, traits, name)
 
 
 def list_traits(
@@ -229,16 +228,18 @@ def is_trait_used(tx: Transaction, word: NamedRow) -> bool:
     return tx.execute(query.limit(1)).first() is not None
 
 
-def _words(table: Table) -> Select[Any]:
-    return select(
-        table.c.id,
-        table.c.name,
-        func.coalesce(table.c.updated_at, table.c.created_at).label("modified_at"),
-    )
+def _possible(names: Iterable[str]) -> list[str]:
+    """Without those that PostgreSQL cannot store, and refuses to look for."""
+    return [name for name in names if "\0" not in name]
 
 
-def _read(tx: Transaction, query: Select[Any]) -> list[NamedRow]:
-    return [NamedRow(row.id, row.name, row.modified_at) for row in tx.execute(query)]
+def _row_named(tx: Transaction, table: Table, name: str) -> NamedRow | None:
+    if not _possible([name]):
+        return None
+    modified_at = func.coalesce(table.c.updated_at, table.c.created_at)
+    query = select(table.c.id, table.c.name, modified_at).where(table.c.name == name)
+    # MariaDB compares names without regard to case; the ledger does not.
+    return next((NamedRow(*row) for row in tx.execute(query) if row.name == name), None)
 
 
 def _name_list(text: str) -> NameList:
