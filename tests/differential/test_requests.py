@@ -71,3 +71,29 @@ def test_a_difference_names_the_requests_that_led_to_it(twins: TwinFactory) -> N
         damage.execute(pair.our_database_url, "UPDATE resource_providers SET generation = 7")
         with pytest.raises(Difference, match=r'POST /resource_providers  \[1.39\]  {"uuid": '):
             pair.compare_tables()
+
+
+HOST = f"/resource_providers/{PROVIDERS[0]}"
+IN_AN_URL = (
+    *(("GET", f"{HOST}{url}%0A") for url in ("", "/inventories/VCPU", "/traits", "/aggregates")),
+    *(
+        ("GET", url)
+        for url in ("/%0A", "/traits%0A", "/traits%0A%0A", "/traits/%0A", "/traits/a%00b")
+    ),
+    *(
+        (method, f"/{kind}/CUSTOM_NO{end}")
+        for method in ("PUT", "GET", "DELETE")
+        for kind in ("traits", "resource_classes")
+        for end in ("%0A", "")
+    ),
+    ("PUT", "/resource_classes/CUSTOM_NO%0A%0A"),
+    ("PUT", "/traits/%0A"),
+    ("DELETE", f"{HOST}%0A"),
+)
+
+
+def test_odd_characters_in_a_url_get_the_same_answers(twins: TwinFactory) -> None:
+    with twins.pair(in_use=True) as pair:
+        for method, url in IN_AN_URL:
+            pair.send(draft(method, url, NEWEST))
+        pair.compare_tables()

@@ -33,13 +33,42 @@ def test_slashes_count(client: Client) -> None:
     assert client.get("").status == 200
 
 
-def test_a_line_break_at_the_end_counts_only_within_a_name(client: Client) -> None:
+def test_one_line_break_at_the_end_is_not_of_the_url(client: Client) -> None:
     """As upstream's patterns have it."""
-    client.make_provider(1, aggregates=(50,))
+    path = f"/resource_providers/{client.make_provider(1, inventories={'VCPU': 8})}"
     assert client.get("/\n").status == 200
-    assert client.delete(f"/resource_providers/{UUID(1)}/aggregates\n").status == 405
-    assert client.get(f"/resource_providers/{UUID(1)}\n").status == 404
+    assert client.delete(f"{path}/aggregates\n").status == 405
+    for url in ("", "/inventories", "/inventories/VCPU"):
+        assert client.get(f"{path}{url}\n").text == client.get(f"{path}{url}").text
+    assert client.get(f"{path}\n\n").status == 404
     assert client.get("/resource_providers\n\n").status == 404
+    assert client.get("/traits/\n").status == 404
+    assert client.put("/traits/\n").status == 400
+    assert client.delete(f"{path}\n").status == 204
+
+
+@pytest.mark.parametrize("kind", ["traits", "resource_classes"])
+def test_no_name_ends_with_a_line_break(client: Client, kind: str) -> None:
+    """It would stand in the header that says where the trait or the class is."""
+    made = client.put(f"/{kind}/CUSTOM_NO\n")
+    assert (made.status, made.headers["location"][-10:]) == (201, "/CUSTOM_NO")
+    assert client.put(f"/{kind}/CUSTOM_NO").status == 204
+    assert client.put(f"/{kind}/CUSTOM_NO\n\n").status == 400
+    assert client.delete(f"/{kind}/CUSTOM_NO\n").status == 204
+
+
+def test_no_header_has_a_line_break(client: Client) -> None:
+    named = {"name": "CUSTOM_Z\n"}
+    assert client.post("/resource_classes", named).status == 400
+    client.put("/resource_classes/CUSTOM_Z")
+    assert client.put("/resource_classes/CUSTOM_Z", named, version="1.6").status == 400
+    # Upstream stores such a class before it fails.
+    with client.application.database.transaction() as tx:
+        tx.exec_driver_sql("UPDATE resource_classes SET name = name || char(10) WHERE id > 9999")
+    path = f"/resource_providers/{client.make_provider(1)}/inventories"
+    added = client.post(path, {"resource_class": "CUSTOM_Z\n", "total": 8})
+    assert (added.status, added.headers["location"][-11:]) == (201, "CUSTOM_Z%0A")
+    assert client.get(f"{path}/CUSTOM_Z\n\n").status == 200
 
 
 def test_the_version_decides_before_the_media_type(client: Client) -> None:

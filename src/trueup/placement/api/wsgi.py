@@ -56,8 +56,6 @@ from trueup.placement.store.engine.errors import lacks_character, meaning_of
 
 _log = logging.getLogger(__name__)
 
-_LAST_WORDS = {route.url.rpartition("/")[2] for route in EVERY_ROUTE}
-
 
 def make_api(
     database: Database,
@@ -121,7 +119,7 @@ class _RequestMiddleware:
             raise bad_request("content-length header must be an integer") from error
         if has_content and not request.content_type:
             raise bad_request("content-type header required when content-length > 0")
-        if request.path.endswith("\n") and request.path.rpartition("/")[2][:-1] in _LAST_WORDS:
+        if request.path.endswith("\n") and not request.path[1:].endswith("/\n"):
             # PARITY: the pattern of a URL also ends before a last line break.
             request.path = request.path[:-1]
         if "//" in request.path or request.path[1:].endswith("/"):
@@ -166,7 +164,9 @@ class _Resource:
             response.content_type = answer.media_type
             response.stream = answer.lines
         if answer.location is not None:
-            response.set_header("location", f"{_origin(request)}{answer.location}")
+            # SAFETY: a class that upstream stored may end with a line break, and no header may.
+            location = answer.location.replace("\n", "%0A")
+            response.set_header("location", f"{_origin(request)}{location}")
         if not answer.cacheable:
             response.set_header("cache-control", "no-cache")
             if answer.last_modified is not None:

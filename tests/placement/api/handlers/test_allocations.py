@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
+from sqlalchemy import insert
+
 from tests.placement.client import UUID, Client, claim
+from trueup.placement.store.tables import resource_classes
 
 
 def test_written_allocations_can_be_read(client: Client) -> None:
@@ -29,9 +32,10 @@ def test_a_consumer_without_allocations_does_not_exist(client: Client) -> None:
 def test_a_class_whose_name_ends_with_a_line_break_is_read_as_it_was_written(
     client: Client,
 ) -> None:
-    """Upstream accepts such a name too."""
+    """Upstream answers 500 and stores it."""
     name = "CUSTOM_A\n"
-    assert client.post("/resource_classes", {"name": name}).status == 201
+    with client.application.database.transaction() as tx:
+        tx.execute(insert(resource_classes).values(id=10000, name=name))
     client.make_provider(1, inventories={name: 8})
     assert client.claim(100, {1: {name: 2}}).status == 204
     assert client.claim(100, {1: {name: 3}}, 1).status == 204

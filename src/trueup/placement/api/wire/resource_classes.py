@@ -5,7 +5,13 @@ from collections.abc import Iterable
 from typing import Any
 
 from trueup.placement.api.http import Request
-from trueup.placement.api.wire.schema import CUSTOM_PATTERN, Checked, Field, Object
+from trueup.placement.api.wire.schema import (
+    CUSTOM_PATTERN,
+    Checked,
+    Field,
+    Object,
+    refuse_line_break,
+)
 
 NAMED = Checked(
     Object(
@@ -21,12 +27,14 @@ NAMED = Checked(
 def parse_name(request: Request) -> str:
     """The name in a body. Raises Refused."""
     name: str = NAMED.parse(request)["name"]
+    refuse_line_break(name)
     return name
 
 
 def refuse_bad_name(name: str, request: Request) -> None:
     """Raise Refused unless an operator may make a class of this name."""
     NAMED.check({"name": name}, request.version)
+    refuse_line_break(name)
 
 
 def render(name: str, request: Request) -> dict[str, Any]:

@@ -157,6 +157,15 @@ class Checked:
         return validator
 
 
+def refuse_line_break(name: str) -> None:
+    """Raise Refused if the name of a class or trait ends with a line break.
+
+    The patterns let one pass, and a header of the answer would contain it.
+    """
+    if name.endswith("\n"):
+        raise bad_request("A name must not end with a line break.")
+
+
 def _finite(text: str) -> float:
     """A number with a fraction or an exponent. Raises ValueError if it is too large for a float."""
     number = float(text)

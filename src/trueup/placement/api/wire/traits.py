@@ -14,6 +14,7 @@ from trueup.placement.api.wire.schema import (
     Field,
     Object,
     list_of,
+    refuse_line_break,
 )
 
 LIST_TRAITS = Checked(Object(Field("name", STRING), Field("associated", STRING)))
@@ -37,6 +38,7 @@ def refuse_bad_name(name: str) -> None:
             'start with the prefix "CUSTOM_" and use following characters: '
             '"A"-"Z", "0"-"9" and "_"'
         )
+    refuse_line_break(name)
 
 
 def parse_filters(request: Request) -> dict[str, Any]:
