@@ -49,7 +49,7 @@ class Allocation:
     provider_uuid: str
     resource_class: str
     amount: int
-    provider_generation: int
+    provider_generation: int | None
     created_at: datetime | None = None
 
 

@@ -27,19 +27,22 @@ class ListedProviders(NamedTuple):
 
     uuids: Sequence[str] = ()
     names: Sequence[str] = ()
-    generations: Sequence[int] = ()
+    generations: Sequence[int | None] = ()
     root_uuids: Sequence[str | None] = ()
     parent_uuids: Sequence[str | None] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class Provider:
-    """A resource provider. `id` and `root_id` are keys of the store, without meaning elsewhere."""
+    """A resource provider. `id` and `root_id` are keys of the store, without meaning elsewhere.
+
+    A `generation` of None is shown, and counts as 0.
+    """
 
     id: int
     uuid: str
     name: str
-    generation: int
+    generation: int | None
     root_uuid: str | None
     parent_uuid: str | None = None
     root_id: int = 0
@@ -60,8 +63,9 @@ def refuse_stale_provider(
         return
     # PARITY: in JSON a generation may be written as 3.0.
     given = -1 if expected is None else int(expected)
-    if provider.generation != given + raised_by:
-        raise StaleProvider(uuid=provider.uuid, actual=provider.generation, given=given)
+    actual = provider.generation or 0
+    if actual != given + raised_by:
+        raise StaleProvider(uuid=provider.uuid, actual=actual, given=given)
 
 
 def refuse_bad_parent(

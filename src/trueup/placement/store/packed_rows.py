@@ -82,6 +82,11 @@ def columns_of(texts: Iterable[str | None], parts: int) -> list[list[str]]:
     return columns
 
 
+def number_of(text: str) -> int | None:
+    """The number in a part, if there is one."""
+    return int(text) if text else None
+
+
 def time_of(text: str) -> datetime | None:
     """The time (UTC) in a part, if there is one."""
     try:

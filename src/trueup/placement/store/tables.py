@@ -6,6 +6,7 @@ from datetime import datetime
 from oslo_utils.timeutils import utcnow
 from sqlalchemy import (
     Column,
+    ColumnElement,
     DateTime,
     Float,
     ForeignKey,
@@ -17,6 +18,7 @@ from sqlalchemy import (
     Table,
     Unicode,
     UniqueConstraint,
+    func,
     text,
 )
 
@@ -67,6 +69,9 @@ providers = Table(
     Index("resource_providers_root_provider_id_idx", "root_provider_id"),
     Index("resource_providers_parent_provider_id_idx", "parent_provider_id"),
 )
+# PARITY: the schema allows a generation that is NULL. It is shown so, and counts as 0 in a write.
+GENERATION: ColumnElement[int] = func.coalesce(providers.c.generation, 0)
+"""The generation of a provider that is written."""
 
 inventories = Table(
     "inventories",

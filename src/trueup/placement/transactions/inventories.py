@@ -13,7 +13,7 @@ from trueup.model.errors import (
 from trueup.model.generations import UNCHECKED, ExpectedGeneration
 from trueup.model.inventories import Inventory, InventoryWithUsage
 from trueup.model.names import is_custom
-from trueup.model.providers import AnyProvider, refuse_stale_provider
+from trueup.model.providers import AnyProvider, ProviderRef, refuse_stale_provider
 from trueup.placement import store
 from trueup.placement.store.engine.database import Transaction, in_transaction
 from trueup.placement.transactions.gather import locked_provider
@@ -152,6 +152,6 @@ def _warn_of_overcommit(
             )
 
 
-def _bumped(tx: Transaction, provider: AnyProvider) -> int:
+def _bumped(tx: Transaction, provider: ProviderRef) -> int:
     store.providers.bump_generations(tx, [provider.id])
     return provider.generation + 1

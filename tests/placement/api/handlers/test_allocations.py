@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-from sqlalchemy import insert
+from sqlalchemy import insert, update
 
 from tests.placement.client import UUID, Client, claim
-from trueup.placement.store.tables import resource_classes
+from trueup.placement.store.tables import allocations, consumers, resource_classes
 
 
 def test_written_allocations_can_be_read(client: Client) -> None:
@@ -43,3 +43,16 @@ def test_a_class_whose_name_ends_with_a_line_break_is_read_as_it_was_written(
     assert of_consumer[UUID(1)]["resources"] == {name: 3}
     of_provider = client.get(f"/resource_providers/{UUID(1)}/allocations").json["allocations"]
     assert of_provider[UUID(100)]["resources"] == {name: 3}
+
+
+def test_the_id_of_a_consumer_may_be_any_text(client: Client) -> None:
+    """Written by hand."""
+    client.make_provider(1, inventories={"VCPU": 8})
+    client.claim(100, {1: {"VCPU": 2}})
+    with client.application.database.transaction() as tx:
+        tx.execute(update(allocations).values(consumer_id="a|b"))
+        tx.execute(update(consumers).values(uuid="a|b"))
+    of_provider = client.get(f"/resource_providers/{UUID(1)}/allocations").json["allocations"]
+    assert of_provider["a|b"] == {"consumer_generation": 1, "resources": {"VCPU": 2}}
+    held = client.get("/allocations/a|b").json["allocations"]
+    assert held[UUID(1)]["resources"] == {"VCPU": 2}

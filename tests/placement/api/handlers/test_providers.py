@@ -1,7 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
+from collections.abc import Callable
+
 import pytest
+from sqlalchemy import update
 
 from tests.placement.client import UUID, Client
+from trueup.placement.store import schema, tables
 
 ROOT, CHILD, OTHER = 1, 2, 3
 CHILD_PATH = f"/resource_providers/{UUID(CHILD)}"
@@ -102,3 +106,43 @@ def test_a_missing_provider_is_reported_before_a_bad_body(client: Client) -> Non
     assert client.put(CHILD_PATH, {"bad": 1}).status == 404
     client.make_provider(CHILD)
     assert client.put(CHILD_PATH, {"bad": 1}).status == 400
+
+
+def test_a_generation_that_is_null_is_shown_and_counts_as_0_in_a_write(
+    serve: Callable[..., Client], database_url: str
+) -> None:
+    """Upstream's schema allows it; nothing but a hand writes it."""
+    schema.create(database_url)
+    client = serve(database_url)
+    path = f"/resource_providers/{client.make_provider(1, inventories={'VCPU': 8})}"
+    client.make_provider(2, 1)
+
+    def forget_generations() -> None:
+        with client.application.database.transaction() as tx:
+            tx.execute(update(tables.providers).values(generation=None))
+
+    forget_generations()
+    for url in ("/resource_providers", f"/resource_providers?in_tree={UUID(2)}"):
+        shown = client.get(url).json["resource_providers"]
+        assert [one["generation"] for one in shown] == [None, None]
+    assert client.get(path).json["generation"] is None
+    renamed = client.put(path, {"name": "renamed"})
+    assert (renamed.status, renamed.json["generation"]) == (200, None)
+    added = client.post(f"{path}/inventories", {"resource_class": "DISK_GB", "total": 8})
+    assert added.json["resource_provider_generation"] == 1
+    for url, body in (
+        ("/inventories/VCPU", {"total": 9}),
+        ("/traits", {"traits": ["HW_CPU_X86_AVX2"]}),
+        ("/aggregates", {"aggregates": [UUID(50)]}),
+    ):
+        forget_generations()
+        assert client.put(path + url, {**body, "resource_provider_generation": 7}).status == 409
+        changed = client.put(path + url, {**body, "resource_provider_generation": 0})
+        assert changed.json["resource_provider_generation"] == 1
+    forget_generations()
+    assert client.claim(100, {1: {"VCPU": 1}}).status == 204
+    assert client.get(path).json["generation"] == 1
+    forget_generations()
+    (held,) = client.get(f"/allocations/{UUID(100)}").json["allocations"].values()
+    assert held == {"generation": None, "resources": {"VCPU": 1}}
+    assert client.delete(f"/resource_providers/{UUID(2)}").status == 204

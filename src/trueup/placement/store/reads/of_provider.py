@@ -98,11 +98,12 @@ _TRAITS = FixedStatement(
 )
 _ALLOCATION_PARTS = (
     allocations.c.id,
-    consumers.c.uuid,
     consumers.c.generation,
     resource_classes.c.name,
     allocations.c.used,
     allocations.c.created_at,
+    # Written by hand, it may be any text.
+    consumers.c.uuid,
 )
 _ALLOCATIONS = FixedStatement(
     _packed(
@@ -175,5 +176,5 @@ def allocations_of(
             int(consumer_generation),
             Allocation(uuid, resource_class, int(used), generation, time_of(created_at)),
         )
-        for _, consumer, consumer_generation, resource_class, used, created_at in rows
+        for _, consumer_generation, resource_class, used, created_at, consumer in rows
     ]

@@ -10,13 +10,18 @@ from trueup.model.providers import AnyProvider, ProviderRef
 from trueup.placement.store.engine.changes import PROVIDER, note
 from trueup.placement.store.engine.database import Transaction
 from trueup.placement.store.engine.statements import FixedStatement, ListStatement, inserting
-from trueup.placement.store.tables import aggregates, provider_aggregates, providers
+from trueup.placement.store.tables import (
+    GENERATION,
+    aggregates,
+    provider_aggregates,
+    providers,
+)
 
 _PROVIDER, _MEMBER, _NAMED_KIND = range(3)
 
 _no_generation = cast(null(), Integer)
 _provider = select(
-    literal(_PROVIDER).label("kind"), providers.c.uuid, providers.c.id, providers.c.generation
+    literal(_PROVIDER).label("kind"), providers.c.uuid, providers.c.id, GENERATION
 ).where(providers.c.uuid == bindparam("provider"))
 _members = (
     select(literal(_MEMBER), aggregates.c.uuid, aggregates.c.id, _no_generation)

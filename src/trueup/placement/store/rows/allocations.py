@@ -9,7 +9,7 @@ from trueup.model.allocations import Allocation, Consumer, ConsumerAllocations
 from trueup.placement.store.engine.changes import USAGE_OF, note
 from trueup.placement.store.engine.database import Transaction
 from trueup.placement.store.engine.statements import FixedStatement, ListStatement, inserting
-from trueup.placement.store.packed_rows import parts_of, time_of
+from trueup.placement.store.packed_rows import number_of, parts_of, time_of
 from trueup.placement.store.rows.consumers import columns as consumer_columns
 from trueup.placement.store.rows.consumers import read_consumer
 from trueup.placement.store.tables import (
@@ -33,6 +33,7 @@ _OF_CONSUMER = FixedStatement(
     .where(allocations.c.consumer_id == bindparam("uuid"))
     .order_by(allocations.c.id)
 )
+_PARTS_OF_CONSUMER = 9
 _INSERTED = inserting(
     allocations, "consumer_id", "resource_provider_id", "resource_class_id", "used"
 )
@@ -54,12 +55,12 @@ _DELETED = ListStatement(
 def of_consumer(tx: Transaction, consumer_uuid: str) -> tuple[Consumer | None, list[Allocation]]:
     """A consumer and its allocations; None and an empty list if it holds nothing."""
     rows = [
-        (project, user, parts_of(text))
+        (project, user, parts_of(text, _PARTS_OF_CONSUMER))
         for project, user, text in _OF_CONSUMER.send(tx, {"uuid": consumer_uuid}).rows
     ]
     held = [
-        Allocation(provider, resource_class, int(used), int(generation), time_of(created_at))
-        for _, _, (*_, provider, generation, resource_class, used, created_at) in rows
+        Allocation(provider, resource_class, int(used), number_of(generation), time_of(created_at))
+        for _, _, (*_, provider, generation, resource_class, used, created_at, _) in rows
     ]
     return (read_consumer(*rows[0]) if rows else None), held
 

@@ -49,7 +49,6 @@ _OWNERS: tuple[Any, ...] = (
 )
 _PARTS = (
     consumers.c.id,
-    consumers.c.uuid,
     consumers.c.generation,
     _name_of(consumer_types.c.name, consumers.c.consumer_type_id),
 )
@@ -73,14 +72,15 @@ _DELETED_BY_UUID = FixedStatement(delete(consumers).where(consumers.c.uuid == bi
 def columns(*others: ColumnElement[Any]) -> Select[Any]:
     """The query for consumers whose rows are a project, a user, and parts in one text.
 
-    The parts are those that `read_consumer` takes, and `others`, of what callers join.
+    The parts are those that `read_consumer` takes, and among them `others`, of what callers join.
     """
-    return select(*_OWNERS, packed(*_PARTS, *others))
+    # Written by hand, a UUID may be any text.
+    return select(*_OWNERS, packed(*_PARTS, *others, consumers.c.uuid))
 
 
 def read_consumer(project_id: str, user_id: str, parts: Sequence[str]) -> Consumer:
-    """The consumer of a row; `parts` may have more behind those of the consumer."""
-    key, uuid, generation, type_name, *_ = parts
+    """The consumer of a row; `parts` may have others before the UUID."""
+    key, generation, type_name, *_, uuid = parts
     return Consumer(int(key), uuid, project_id, user_id, int(generation), type_name or None)
 
 

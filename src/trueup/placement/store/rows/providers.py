@@ -12,8 +12,9 @@ from trueup.placement.store.engine import lock_rows
 from trueup.placement.store.engine.changes import PROVIDER, USAGE_OF, note
 from trueup.placement.store.engine.database import Transaction
 from trueup.placement.store.engine.statements import FixedStatement, ListStatement
-from trueup.placement.store.packed_rows import packed, parts_of, time_of
+from trueup.placement.store.packed_rows import number_of, packed, parts_of, time_of
 from trueup.placement.store.tables import (
+    GENERATION,
     allocations,
     inventories,
     provider_aggregates,
@@ -57,7 +58,7 @@ _COLUMNS: Select[Any] = select(
 )
 _TREE = FixedStatement(_COLUMNS.where(providers.c.root_provider_id == bindparam("root")))
 _ONE = FixedStatement(_COLUMNS.where(providers.c.uuid == bindparam("uuid")))
-_FEW = select(providers.c.id, providers.c.uuid, providers.c.generation)
+_FEW = select(providers.c.id, providers.c.uuid, GENERATION)
 _KNOWN = FixedStatement(_FEW.where(providers.c.uuid == bindparam("uuid")))
 
 
@@ -82,10 +83,10 @@ _BUMPED = ListStatement(
     lambda ids: (
         update(providers)
         .where(providers.c.id.in_(ids))
-        .values(generation=providers.c.generation + bindparam("by"))
+        .values(generation=GENERATION + bindparam("by"))
     ),
 )
-_raised = update(providers).values(generation=providers.c.generation + 1)
+_raised = update(providers).values(generation=GENERATION + 1)
 _BUMPED_BY_UUID = FixedStatement(_raised.where(providers.c.uuid == bindparam("only")))
 _BUMPED_BY_UUIDS = ListStatement("uuids", lambda uuids: _raised.where(providers.c.uuid.in_(uuids)))
 
@@ -272,7 +273,7 @@ def _provider(parts: Sequence[str]) -> Provider:
         int(key),
         uuid,
         name,
-        int(generation),
+        number_of(generation),
         root_uuid or None,
         parent_uuid or None,
         int(root_id),
