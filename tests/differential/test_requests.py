@@ -86,8 +86,12 @@ IN_AN_URL = (
         for kind in ("traits", "resource_classes")
         for end in ("%0A", "")
     ),
-    ("PUT", "/resource_classes/CUSTOM_NO%0A%0A"),
     ("PUT", "/traits/%0A"),
+    # Wildcards.
+    *(
+        ("GET", f"/traits?name=startswith:{prefix}")
+        for prefix in ("HW%25SSE", "HW_CPU_X8_", "H%5C_")
+    ),
     ("DELETE", f"{HOST}%0A"),
 )
 

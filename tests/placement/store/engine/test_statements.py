@@ -103,6 +103,20 @@ def test_a_list_may_have_any_length(database: Database, count: int) -> None:
     assert names(database) == [one for one in NAMES if one not in wanted]
 
 
+def test_a_list_may_be_longer_than_postgresql_counts(database: Database) -> None:
+    # SQLite has a limit of its own, which a build may set.
+    length = 2**10 if database.engine.dialect.name == "sqlite" else 2**16
+    wanted = [*NAMES, *(f"nobody's % {number}" for number in range(length))]
+    name = projects.c.external_id
+    query = select(name).where(projects.c.id < bindparam("below"))
+    found = ListStatement("names", lambda names: query.where(name.in_(names)))
+    fixed = FixedStatement(query.where(name.in_(places("names", len(wanted)))))
+    with database.reading() as tx:
+        rows = found.send(tx, {"names": wanted, "below": 3}).rows
+        assert {one for (one,) in rows} == {"one", "two"}
+        assert [*fixed.send(tx, filled("names", wanted) | {"below": 3}).rows] == [*rows]
+
+
 @pytest.mark.parametrize("count", [0, 1, 2, 3, 64, 65, 200])
 def test_there_may_be_any_number_of_rows(database: Database, count: int) -> None:
     added = inserting(users, "external_id")

@@ -52,13 +52,16 @@ def test_a_name_may_be_of_a_class_and_of_a_trait(tx: Transaction) -> None:
     assert class_and_trait_names.ids_named(tx, []) == ({}, {})
 
 
-def test_a_prefix_is_taken_as_it_is(database: Database) -> None:
+def test_a_prefix_may_have_wildcards(database: Database) -> None:
+    """As with upstream."""
     with database.transaction() as tx:
         for name in ("CUSTOM_A_B", "CUSTOM_AXB"):
             class_and_trait_names.insert_trait(tx, name)
         found = class_and_trait_names.list_traits(tx, prefix="CUSTOM_A_")
+        any_x = class_and_trait_names.list_traits(tx, prefix="CUSTOM%X")
         everything = class_and_trait_names.list_traits(tx)
-    assert found.names == ["CUSTOM_A_B"]
+    assert found.names == ["CUSTOM_A_B", "CUSTOM_AXB"]
+    assert any_x.names == ["CUSTOM_AXB"]
     assert everything.names[-2:] == ["CUSTOM_A_B", "CUSTOM_AXB"]
 
 

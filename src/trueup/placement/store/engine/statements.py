@@ -37,6 +37,9 @@ AUTOCOMMIT = "trueup_autocommit"
 _NO_VALUES: Values = {}
 _FILLED_LENGTH_MAX = 1024
 _ROWS_MAX = 64
+_SENT_APART_MAX = 2**16 - 1
+"""PostgreSQL's protocol counts the values that are sent beside a statement with 16 bits."""
+_PSYCOPG = "psycopg"
 _CURSOR_OF: Callable[[PoolProxiedConnection], Any] = methodcaller("cursor")
 
 
@@ -109,6 +112,8 @@ class ListStatement:
         listed = others.pop(self._name)
         if not listed:
             return _NOTHING_FOUND
+        if len(listed) + len(others) > _SENT_APART_MAX and tx.dialect.driver == _PSYCOPG:
+            return self._new(len(listed)).send(tx, filled(self._name, listed) | others)
         if len(listed) > _FILLED_LENGTH_MAX:
             # Nearly each of them would need a text of its own.
             any_length = self._make(bindparam(self._name, expanding=True))
@@ -200,11 +205,14 @@ class _Text:
             # Drivers make a number of a number with a fraction themselves.
             if not isinstance(kind, Float) and kind.result_processor(dialect, None) is not None:
                 raise TypeError(f"SQLAlchemy has to convert the values of {column}.")
-        if dialect.driver == "psycopg":
-            dialect, self.cursor_of = _of_psycopg(dialect)
-        else:
-            self.cursor_of = _CURSOR_OF
+        self.cursor_of = _CURSOR_OF
         compiled = statement.compile(dialect=dialect)
+        if dialect.driver == _PSYCOPG:
+            if len(compiled.params) <= _SENT_APART_MAX:
+                dialect, self.cursor_of = _of_psycopg(dialect)
+                compiled = statement.compile(dialect=dialect)
+            else:
+                self.cursor_of = _writing_values(dialect)
         # With the constants that SQLAlchemy otherwise writes into the text each time.
         expanded = compiled.construct_expanded_state(compiled.params)
         defaults = {
@@ -246,3 +254,9 @@ def _of_psycopg(
     # SQLAlchemy's protocol of a dialect does not say how one is made.
     make: Any = type(dialect)
     return make(paramstyle="numeric_dollar"), lambda one: raw_cursor(one.dbapi_connection)
+
+
+def _writing_values(dialect: Dialect) -> Callable[[PoolProxiedConnection], Any]:
+    """The cursor of psycopg that writes the values into the statement, as PyMySQL does."""
+    client_cursor = dialect.loaded_dbapi.ClientCursor
+    return lambda one: client_cursor(one.dbapi_connection)

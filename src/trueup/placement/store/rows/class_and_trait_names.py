@@ -8,6 +8,7 @@ that a transaction needs take one statement.
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 from sqlalchemy import (
@@ -15,6 +16,7 @@ from sqlalchemy import (
     Select,
     String,
     Table,
+    bindparam,
     cast,
     delete,
     func,
@@ -85,7 +87,6 @@ def _kept_ids_of(names: Sequence[BindParameter[str]]) -> Select[Any]:
 
 
 _ALL_CLASSES = FixedStatement(_listed(resource_classes))
-_ALL_TRAITS = FixedStatement(_listed(traits))
 
 
 def _ids_and_names(table: Table, names: Sequence[BindParameter[str]]) -> Any:
@@ -188,7 +189,7 @@ def trait(tx: Transaction, name: str) -> NamedRow | None:
 def list_traits(
     tx: Transaction,
     *,
-    names: Iterable[str] | None = None,
+    names: Sequence[str] | None = None,
     prefix: str | None = None,
     associated: bool | None = None,
 ) -> NameList:
@@ -196,18 +197,29 @@ def list_traits(
 
     `associated` asks whether any provider has the trait.
     """
-    if names is None and prefix is None and associated is None:
-        return _name_list(_ALL_TRAITS.send(tx).rows[0][0])
-    query = _listed(traits)
-    if names is not None:
-        query = query.where(traits.c.name.in_(list(names)))
+    if names is not None and not names:
+        return NameList([], None)
+    values: dict[str, Any] = {} if names is None else {"names": names}
     if prefix is not None:
-        query = query.where(traits.c.name.startswith(prefix, autoescape=True))
+        # PARITY: as with upstream, % and _ in a prefix stand for other characters.
+        values["pattern"] = f"{prefix}%"
+    statement = _traits_listed(names is not None, prefix is not None, associated)
+    return _name_list(statement.send(tx, values).rows[0][0])
+
+
+@lru_cache
+def _traits_listed(
+    has_names: bool, has_prefix: bool, associated: bool | None
+) -> FixedStatement | ListStatement:
+    query = _listed(traits)
+    if has_prefix:
+        query = query.where(traits.c.name.like(bindparam("pattern")))
     if associated is not None:
-        used = select(provider_traits.c.trait_id)
-        condition = traits.c.id.in_(used)
-        query = query.where(condition if associated else ~condition)
-    return _name_list(tx.scalars(query).one())
+        used = traits.c.id.in_(select(provider_traits.c.trait_id))
+        query = query.where(used if associated else ~used)
+    if not has_names:
+        return FixedStatement(query)
+    return ListStatement("names", lambda names: query.where(traits.c.name.in_(names)))
 
 
 def insert_trait(tx: Transaction, name: str) -> None:
