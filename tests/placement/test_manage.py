@@ -2,6 +2,7 @@
 """trueup-manage and trueup-status, beside upstream's commands on databases of the same rows."""
 
 import json
+import os
 import subprocess
 import sys
 
@@ -295,3 +296,84 @@ def test_index_verify_without_a_database_is_told_in_one_line(manage, tmp_path):
     code, out, error = manage(f"sqlite:///{tmp_path}/no/such.sqlite", "index", "verify")
     assert (code, out) == (5, "")
     assert error.startswith("trueup-manage: the database does not answer: ")
+
+
+# Ctrl-C while a module is imported, and while a command works.
+PRESSED = """
+import signal
+import sys
+
+signal.signal(signal.SIGINT, signal.default_int_handler)
+from trueup.placement.manage import start
+
+
+class Pressed:
+    def find_spec(self, name, path=None, target=None):
+        if name == "trueup.placement.manage.program":
+            signal.raise_signal(signal.SIGINT)
+
+
+if sys.argv[1] == "importing":
+    sys.meta_path.insert(0, Pressed())
+else:
+    from trueup.placement.manage import index
+
+    index.verify_index = lambda *_: signal.raise_signal(signal.SIGINT)
+sys.argv = ["trueup-manage", "index", "verify"]
+sys.exit(start.manage())
+"""
+
+
+@pytest.mark.parametrize("when", ["importing", "working"])
+def test_ctrl_c_is_told_in_one_line(fresh_database, monkeypatch, when):
+    monkeypatch.setenv(VARIABLE, filled(fresh_database("sqlite")))
+    command = [sys.executable, "-c", PRESSED, when]
+    ran = subprocess.run(command, capture_output=True, text=True, check=False)
+    said = "trueup-manage: stopped by Ctrl-C; nothing further is written.\n"
+    assert (ran.returncode, ran.stdout, ran.stderr) == (130, "", said)
+
+
+START = "from trueup.placement.manage import start; raise SystemExit(start.manage())"
+
+
+@pytest.fixture
+def printing(fresh_database, monkeypatch):
+    """Run the program in a process of its own, with this standard output."""
+    url = fresh_database("sqlite")
+    schema.create(url)
+    monkeypatch.setenv(VARIABLE, url)
+    database = Database(url)
+    with database.engine.begin() as connection:
+        connection.exec_driver_sql(OLD_PROVIDERS(0))
+        connection.exec_driver_sql(OLD_ALLOCATIONS(0))
+    database.close()
+
+    def run(stdout, *words: str) -> tuple[int, str]:
+        command = [sys.executable, "-c", START, *words]
+        done = subprocess.run(
+            command, stdout=stdout, stderr=subprocess.PIPE, text=True, check=False
+        )
+        return done.returncode, done.stderr
+
+    return run
+
+
+def test_a_reader_that_stops_reading_is_no_error(printing):
+    reading, writing = os.pipe()
+    os.close(reading)
+    for words, code in (
+        (("db", "fsck"), 3),
+        (("db", "fsck", "-f", "json"), 3),
+        (("db", "version"), 0),
+        (("db", "fsck", "--repair"), 4),
+    ):
+        assert printing(writing, *words) == (code, ""), words
+    os.close(writing)
+
+
+def test_output_that_cannot_be_written_is_told_in_one_line(printing):
+    with open("/dev/full", "w") as full:
+        for words in (("db", "fsck"), ("db", "version")):
+            code, error = printing(full, *words)
+            assert code == 1
+            assert error == "-c: the output cannot be written: No space left on device\n"

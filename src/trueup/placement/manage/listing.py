@@ -5,14 +5,23 @@ The command line itself is oslo.config's, because it also has the options of pla
 """
 
 import argparse
+import os
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from types import SimpleNamespace
 from typing import Any
 
 from cliff.lister import Lister
 
 Row = Sequence[str]
+
+
+class OutputUnwritable(Exception):
+    """Standard output cannot be written, and not because nobody reads it."""
+
+    def __init__(self, reason: str):
+        super().__init__(f"the output cannot be written: {reason}")
 
 
 class RowLister(Lister):
@@ -41,11 +50,39 @@ def options(columns: Sequence[str]) -> argparse.ArgumentParser:
 
 
 def write(columns: Sequence[str], rows: Sequence[Row], said: Any) -> None:
-    """Print the rows as the options say."""
-    if not rows and said.formatter == "table":
-        sys.stdout.write("Nothing is wrong.\n")
-        return
-    RowLister(columns, rows).run(said)
+    """Print the rows as the options say. Raises OutputUnwritable."""
+    with printing():
+        if not rows and said.formatter == "table":
+            sys.stdout.write("Nothing is wrong.\n")
+            return
+        RowLister(columns, rows).run(said)
+
+
+@contextmanager
+def printing() -> Iterator[None]:
+    """What is printed within is out at the end. Raises OutputUnwritable.
+
+    Whoever reads it may have seen enough (`trueup-manage db fsck | head`): that is no error.
+    """
+    try:
+        yield
+        sys.stdout.flush()
+    except BrokenPipeError:
+        _discard_output()
+    except OSError as error:
+        if error.filename is not None:
+            raise
+        _discard_output()
+        raise OutputUnwritable(error.strerror or str(error)) from error
+
+
+def _discard_output() -> None:
+    """Send the rest nowhere: the interpreter would write it when it ends."""
+    # In a test, standard output is no file.
+    with suppress(OSError, ValueError):
+        nowhere = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(nowhere, sys.stdout.fileno())
+        os.close(nowhere)
 
 
 def _column_of(columns: Sequence[str]) -> Callable[[str], str]:

@@ -94,6 +94,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         migrations.UnknownRevision,
     ) as error:
         return _fail(str(error), ExitCode.USAGE, is_upstreams)
+    except listing.OutputUnwritable as error:
+        return _fail(str(error), ExitCode.INTERNAL_ERROR, is_upstreams)
     except availability.DatabaseError as error:
         reason = availability.reason(error)
         if availability.is_away(error):
@@ -118,7 +120,10 @@ def _run(words: list[str]) -> int:
     settings = config.read(source)
     database = config.open_for_maintenance(settings)
     try:
-        return run(database, settings, source.command)
+        with listing.printing():
+            return run(database, settings, source.command)
+        # Nobody read what it printed.
+        return int(ExitCode.CLEAN)
     finally:
         database.close()
 

@@ -4,9 +4,12 @@
 Without the extra of the service they end with a sentence that says how to install it.
 """
 
+import os
 import sys
 from importlib import import_module
 from pathlib import Path
+
+from trueup.exit_codes import ExitCode
 
 # PARITY: 2 means "a migration failed" and "a check failed" where scripts run upstream's commands.
 _MANAGE_FAILED, _CHECK_FAILED = 1, 255
@@ -23,12 +26,19 @@ def status() -> int:
 
 
 def _start(module: str, failed: int) -> int:
+    name = Path(sys.argv[0]).name
     try:
-        program = import_module(f"trueup.placement.manage.{module}")
-    except ModuleNotFoundError as missing:
-        sys.stderr.write(
-            f"{Path(sys.argv[0]).name}: this command needs '{missing.name}': "
-            "pip install 'trueup[service]'.\n"
-        )
-        return failed
-    return int(program.main())
+        # Imported here: importing takes a moment, in which Ctrl-C may come.
+        try:
+            program = import_module(f"trueup.placement.manage.{module}")
+        except ModuleNotFoundError as missing:
+            sys.stderr.write(
+                f"{name}: this command needs '{missing.name}': pip install 'trueup[service]'.\n"
+            )
+            return failed
+        return int(program.main())
+    except KeyboardInterrupt:
+        sys.stderr.write(f"{name}: {ExitCode.INTERRUPTED.meaning}.\n")
+        sys.stderr.flush()
+        # Without waiting for a thread that still reads: the interpreter would wait for it.
+        os._exit(ExitCode.INTERRUPTED)
