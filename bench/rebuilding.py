@@ -47,7 +47,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def _rebuild(urls: NovaUrls, into: str, lost: bool) -> int:
     # Imported here: only the measured process needs these modules.
     from bench.collecting import cloud_at
-    from trueup.cli.runbooks.rebuild import (
+    from trueup.cli.runbooks.filling import (
         consumers_to_fill,
         holds,
         ledger_in,

@@ -3,6 +3,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing
 
 import pytest
+from sqlalchemy import event
 
 from tests.placement.client import UUID, Client, claim
 from trueup.model.allocations import ConsumerAllocations, ConsumerRef
@@ -108,3 +109,22 @@ def test_names_that_the_database_holds_equal_are_one_owner(
     }
     assert client.post("/allocations", again).status == 204
     assert client.get(f"/resource_providers/{UUID(1)}/usages").json["usages"] == {"VCPU": 14}
+
+
+def test_a_usual_claim_asks_for_no_owner_alone(
+    serve: Callable[..., Client], database_url: str
+) -> None:
+    schema.create(database_url)
+    client = serve(database_url)
+    client.make_provider(1, inventories={"VCPU": 100})
+    seen: list[str] = []
+    event.listen(
+        client.application.database.engine,
+        "before_cursor_execute",
+        lambda _connection, _cursor, statement, *_rest: seen.append(statement),
+    )
+    # Of a new project and user, and of known ones.
+    for number in range(2):
+        assert client.claim(100 + number, {1: {"VCPU": 1}}).status == 204
+    assert not [one for one in seen if one.startswith(("SELECT projects", "SELECT users"))]
+    assert any("INSERT INTO projects" in one for one in seen)

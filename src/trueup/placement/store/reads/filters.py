@@ -27,7 +27,7 @@ from trueup.placement.store.engine.statements import (
     filled,
     places,
 )
-from trueup.placement.store.packed_rows import columns_of, joined, number_of, time_of
+from trueup.placement.store.packed_rows import columns_of, joined, time_of
 from trueup.placement.store.rows import class_and_trait_names
 from trueup.placement.store.rows.providers import of_uuid
 from trueup.placement.store.tables import (
@@ -133,7 +133,7 @@ def _listing(tx: Transaction, texts: Iterable[str]) -> Listing:
     listed = ListedProviders(
         uuids,
         names,
-        list(map(number_of, generations)),
+        [int(generation) if generation else None for generation in generations],
         list(map(known.get, roots)),
         list(map(known.get, parents)),
     )
