@@ -42,6 +42,7 @@ MOVES = {
     .values(total=9),
     "a ratio by hand": update(tables.inventories).values(allocation_ratio=1.5),
     "a limit by hand": update(tables.inventories).values(max_unit=4),
+    "a reservation by hand": update(tables.inventories).values(reserved=1),
     "a trait by hand": insert(tables.provider_traits).values(
         resource_provider_id=2, trait_id=_id_of("HW_CPU_X86_SSE")
     ),
@@ -100,6 +101,16 @@ def test_each_foreign_write_is_found(cloud: Client) -> None:
             found, residue = foreign_writes.with_foreign_writes(tx, view, {})
             assert (differences(found, loaded), what) == ([], what)
             assert foreign_writes.with_foreign_writes(tx, found, residue)[0] is found
+
+
+@pytest.mark.parametrize("ratio", [1.5, 1.1, 0.9, 1.3, 16.0, 0.001, 1e30])
+def test_no_ratio_looks_like_a_foreign_write(cloud: Client, ratio: float) -> None:
+    """Databases and Python round it differently: half a unit, or a number of 32 bits."""
+    with cloud.application.database.transaction() as tx:
+        tx.execute(update(tables.inventories).values(allocation_ratio=ratio, total=15))
+    view = true_view(cloud)
+    with cloud.application.database.reading(snapshot=True) as tx:
+        assert foreign_writes.with_foreign_writes(tx, view, {}) == (view, {})
 
 
 def test_without_foreign_writes_the_view_stays(cloud: Client) -> None:

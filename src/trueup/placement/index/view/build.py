@@ -21,6 +21,7 @@ from trueup.placement.index.view.columns import (
 )
 from trueup.placement.index.view.forest import NO_POSITION, Forest, Positions, lay_out
 from trueup.placement.index.view.skipped import SkippedRow, skipped_rows
+from trueup.placement.store.reads.fingerprint import RATIO_MAX, mark
 from trueup.placement.store.reads.ledger_rows import (
     LedgerRows,
     Names,
@@ -292,6 +293,8 @@ def _inventory_columns(class_id: int, positions: Positions, table: Any) -> Inven
     """The rows of one class, sorted by position, with no usage."""
     order = np.argsort(positions)
     table = table[order]
+    thousandths = np.rint(np.minimum(table[:, 4], RATIO_MAX) * 1000)
+    total, reserved = table[:, 2].astype(np.int64), table[:, 3].astype(np.int64)
     units = table[:, 5:].astype(np.int64)
     return InventoryColumns(
         class_id=class_id,
@@ -301,6 +304,7 @@ def _inventory_columns(class_id: int, positions: Positions, table: Any) -> Inven
         min_units=units[:, 0],
         max_units=units[:, 1],
         step_sizes=units[:, 2],
+        marks=mark(total, reserved, thousandths.astype(np.int64), *units.T),
     )
 
 
@@ -319,7 +323,7 @@ def _merged(
         before, new = getattr(old, column), getattr(added, column)
         return np.concatenate([before[kept], new])[order]
 
-    names = ("capacity", "used", "min_units", "max_units", "step_sizes")
+    names = ("capacity", "used", "min_units", "max_units", "step_sizes", "marks")
     return InventoryColumns(old.class_id, positions[order], **{name: merge(name) for name in names})
 
 

@@ -38,6 +38,8 @@ class InventoryColumns:
     min_units: Integers
     max_units: Integers
     step_sizes: Integers
+    marks: Integers
+    """By which a comparison finds what others wrote; `store.reads.fingerprint` says how."""
 
     def providers_with(self, amount: int) -> Positions:
         """The providers that could give this amount to one request group."""

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from trueup.placement import store
-from trueup.placement.index.view.columns import Integers, InventoryColumns, View
+from trueup.placement.index.view.columns import View
 from trueup.placement.index.view.forest import NO_PARENT, NO_POSITION
 from trueup.placement.index.view.refresh import load, refresh
 from trueup.placement.store.engine.changes import Changed
@@ -65,10 +65,9 @@ def fingerprint_of(view: View) -> Fingerprint:
         sums[sums_of_ledger.USED, inventory.class_id] = int(inventory.used.sum())
         weighted = int((weights[inventory.positions] * inventory.used).sum())
         sums[sums_of_ledger.WEIGHTED_USED, inventory.class_id] = weighted
-        limits = _limits(inventory)
-        sums[sums_of_ledger.LIMIT, inventory.class_id] = int(limits.sum())
-        weighted = int((weights[inventory.positions] * limits).sum())
-        sums[sums_of_ledger.WEIGHTED_LIMIT, inventory.class_id] = weighted
+        sums[sums_of_ledger.MARKED, inventory.class_id] = int(inventory.marks.sum())
+        weighted = int((weights[inventory.positions] * inventory.marks).sum())
+        sums[sums_of_ledger.WEIGHTED_MARKED, inventory.class_id] = weighted
     having = [
         (len(positions), view.trait_ids[name] * int(forest.ids[positions].sum()))
         for name, positions in view.providers_by_trait.items()
@@ -84,15 +83,6 @@ def fingerprint_of(view: View) -> Fingerprint:
         int(weight) * view.aggregate_ids[uuid] for _, weight, uuid in members
     )
     return {key: total for key, total in sums.items() if total}
-
-
-def _limits(inventory: InventoryColumns) -> Integers:
-    """By entry: what it allows, as the fingerprint of the ledger counts it."""
-    capacity = np.minimum(inventory.capacity, sums_of_ledger.CAPACITY_MAX)
-    units = inventory.min_units + sums_of_ledger.MAX_UNIT * inventory.max_units
-    units = units + sums_of_ledger.STEP_SIZE * inventory.step_sizes
-    # A remainder has the sign of the dividend, as in the databases.
-    return np.asarray(np.fmod(np.rint(capacity).astype(np.int64) + units, sums_of_ledger.LIMITS))
 
 
 def changes_against(

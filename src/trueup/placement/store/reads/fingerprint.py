@@ -7,7 +7,7 @@ another. A move that the weights do not show is seen in the generations.
 """
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, TypeVar
 
 from sqlalchemy import BigInteger, ColumnElement, case, cast, func, select
 
@@ -22,11 +22,12 @@ from trueup.placement.store.tables import (
 
 WEIGHTS = 8191
 """The weight of a provider is the square of its id, modulo this prime."""
-CAPACITY_MAX, LIMITS = 2.0**52, 8388593
-"""What an inventory allows is one number: its capacity, which counts as this at most, plus its
-units, modulo this prime. So no sum has more than 64 bits."""
-MAX_UNIT, STEP_SIZE = 3, 7
-"""By what the largest unit and the step size are multiplied in that number."""
+MARKS = 8388593
+"""The mark of an inventory is one number made of all that it allows, modulo this prime."""
+RATIO_MAX = 1e6
+"""A larger allocation ratio counts as this one in a mark."""
+
+_Number = TypeVar("_Number", bound=Any)
 
 Fingerprint = Mapping[tuple[str, int], int]
 """Sums by their name, and a resource class or 0; without those that are 0."""
@@ -36,7 +37,7 @@ TREE_SUMS = COUNT, *_PLACES = ("providers", "roots", "parents")
 PROVIDER_SUMS = (COUNT, *GENERATION_SUMS, *_PLACES)
 USED_SUMS = USED, WEIGHTED_USED = ("used", "weighted used")
 MEMBER_SUMS = MEMBERS, WEIGHTED_MEMBERS = ("members", "weighted members")
-INVENTORY_SUMS = LIMIT, WEIGHTED_LIMIT = ("limits", "weighted limits")
+INVENTORY_SUMS = MARKED, WEIGHTED_MARKED = ("marks", "weighted marks")
 TRAIT_SUMS = TRAITS, WEIGHTED_TRAITS = ("traits", "weighted traits")
 
 
@@ -76,20 +77,46 @@ _OF_MEMBERS = select(
         _weight(provider_aggregates.c.resource_provider_id) * provider_aggregates.c.aggregate_id
     ),
 ).select_from(provider_aggregates)
-_capacity = (inventories.c.total - inventories.c.reserved) * inventories.c.allocation_ratio
-_units: ColumnElement[int] = (
-    cast(inventories.c.min_unit, BigInteger)
-    + MAX_UNIT * cast(inventories.c.max_unit, BigInteger)
-    + STEP_SIZE * cast(inventories.c.step_size, BigInteger)
+
+
+def mark(
+    total: _Number,
+    reserved: _Number,
+    thousandths: _Number,
+    min_unit: _Number,
+    max_unit: _Number,
+    step_size: _Number,
+) -> _Number:
+    """The mark of inventories: columns of the database, or of a view. All have 64 bits.
+
+    `thousandths` are those of the allocation ratio: a product with the ratio itself differs by what
+    a database and Python round.
+    """
+    marked: _Number = (
+        total
+        + 104729 * reserved
+        + 49979687 * thousandths
+        + 1299709 * min_unit
+        + 15485863 * max_unit
+        + 32452843 * step_size
+    ) % MARKS
+    return marked
+
+
+_ratio = inventories.c.allocation_ratio
+_thousandths = func.round(case((_ratio < RATIO_MAX, _ratio), else_=RATIO_MAX) * 1000)
+_mark = mark(
+    cast(inventories.c.total, BigInteger),
+    cast(inventories.c.reserved, BigInteger),
+    cast(_thousandths, BigInteger),
+    cast(inventories.c.min_unit, BigInteger),
+    cast(inventories.c.max_unit, BigInteger),
+    cast(inventories.c.step_size, BigInteger),
 )
-_limit = (
-    cast(func.round(case((_capacity < CAPACITY_MAX, _capacity), else_=CAPACITY_MAX)), BigInteger)
-    + _units
-) % LIMITS
 _OF_INVENTORIES = select(
     inventories.c.resource_class_id,
-    _total(_limit),
-    _total(_weight(inventories.c.resource_provider_id) * _limit),
+    _total(_mark),
+    _total(_weight(inventories.c.resource_provider_id) * _mark),
 ).group_by(inventories.c.resource_class_id)
 # PERF: a product for each trait, and not for each of the forty that a provider has.
 _having = (
@@ -114,8 +141,8 @@ def fingerprint(tx: Transaction) -> Fingerprint:
         sums[USED, class_id], sums[WEIGHTED_USED, class_id] = int(used), int(weighted)
     members, weighted = tx.execute(_OF_MEMBERS).one()
     sums[MEMBERS, 0], sums[WEIGHTED_MEMBERS, 0] = int(members), int(weighted)
-    for class_id, limit, weighted in tx.execute(_OF_INVENTORIES):
-        sums[LIMIT, class_id], sums[WEIGHTED_LIMIT, class_id] = int(limit), int(weighted)
+    for class_id, marked, weighted in tx.execute(_OF_INVENTORIES):
+        sums[MARKED, class_id], sums[WEIGHTED_MARKED, class_id] = int(marked), int(weighted)
     having, weighted = tx.execute(_OF_TRAITS).one()
     sums[TRAITS, 0], sums[WEIGHTED_TRAITS, 0] = int(having), int(weighted)
     return {key: total for key, total in sums.items() if total}
