@@ -10,8 +10,8 @@ from trueup.reconcile.facts import Amounts, ComputeNode, Facts, Instance
 
 
 def alike(names: Iterable[str]) -> frozenset[str]:
-    """Names of hosts as Nova on MySQL compares them: without case, without spaces at their end."""
-    return frozenset(map(_as_compared, names))
+    """Names of hosts as Nova on MySQL compares them."""
+    return frozenset(map(as_compared, names))
 
 
 def may_be_on(instance: Instance, hosts: frozenset[str], nodes: frozenset[str]) -> bool:
@@ -21,11 +21,12 @@ def may_be_on(instance: Instance, hosts: frozenset[str], nodes: frozenset[str]) 
     name, so it may run the guest.
     """
     if instance.host:
-        return _as_compared(instance.host) in hosts
-    return bool(instance.node) and _as_compared(instance.node or "") in nodes
+        return as_compared(instance.host) in hosts
+    return bool(instance.node) and as_compared(instance.node or "") in nodes
 
 
-def _as_compared(name: str) -> str:
+def as_compared(name: str) -> str:
+    """A name as databases on MySQL compare it: without case, and without spaces at its end."""
     return name.rstrip(" ").casefold()
 
 

@@ -11,6 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 
 from trueup.reconcile.audit import Audit, audit, judged
+from trueup.reconcile.collect.scope import as_compared
 from trueup.reconcile.defects import DEFECTS, orphaned_allocation, shelved_allocation
 from trueup.reconcile.facts import (
     DISABLED_TRAIT,
@@ -225,22 +226,17 @@ def _providers(
         )
     taken = _names_taken(found, nodes)
     for node in sorted(nodes, key=lambda row: row.uuid):
-        if node.uuid in found or taken[_as_name(node.node)] == 1:
+        if node.uuid in found or taken[as_compared(node.node)] == 1:
             changed, new_lines = _of_node(node, found.get(node.uuid), facts, hosts)
             found[node.uuid] = changed
             lines += new_lines
     return _sharing(found), moved, lines
 
 
-def _as_name(written: str) -> str:
-    """A name as databases compare it: without case, and without spaces at its end."""
-    return written.casefold().rstrip()
-
-
 def _names_lacking(facts: Facts) -> Counter[str]:
     """How many compute nodes without a provider have each name."""
     lacking = (row for row in facts.compute_nodes if row.uuid not in facts.providers)
-    return Counter(_as_name(row.node) for row in lacking)
+    return Counter(as_compared(row.node) for row in lacking)
 
 
 def _names_taken(found: Mapping[str, Provider], nodes: Iterable[ComputeNode]) -> Counter[str]:
@@ -251,7 +247,7 @@ def _names_taken(found: Mapping[str, Provider], nodes: Iterable[ComputeNode]) ->
     """
     names = [row.name for row in found.values()]
     names += [row.node for row in nodes if row.uuid not in found]
-    return Counter(map(_as_name, names))
+    return Counter(map(as_compared, names))
 
 
 def _left_out(providers: Mapping[str, Provider], facts: Facts) -> dict[str, str]:
@@ -260,12 +256,13 @@ def _left_out(providers: Mapping[str, Provider], facts: Facts) -> dict[str, str]
     for uuid, rows in facts.nodes_by_uuid.items():
         if not uuid or uuid in providers or rows[1:]:
             continue
-        name = _as_name(rows[0].node)
-        there = [f"provider {row.uuid}" for row in providers.values() if _as_name(row.name) == name]
+        name = as_compared(rows[0].node)
+        namesakes = (row for row in providers.values() if as_compared(row.name) == name)
+        there = [f"provider {row.uuid}" for row in namesakes]
         there += [
             f"compute node {row.uuid} of host {row.host}"
             for row in facts.compute_nodes
-            if row.uuid != uuid and row.uuid not in providers and _as_name(row.node) == name
+            if row.uuid != uuid and row.uuid not in providers and as_compared(row.node) == name
         ]
         if there:
             reasons[uuid] = (
@@ -282,7 +279,7 @@ def _namesake(node: ComputeNode, facts: Facts) -> Provider | None:
     """
     if node.uuid in facts.providers:
         return None
-    if facts.once(_names_lacking)[_as_name(node.node)] > 1:
+    if facts.once(_names_lacking)[as_compared(node.node)] > 1:
         return None
     rows = [row for row in facts.providers_by_name.get(node.node, ()) if row.parent is None]
     return rows[0] if len(rows) == 1 and rows[0].uuid not in facts.nodes_by_uuid else None

@@ -3,7 +3,7 @@
 
 Upstream's service on the same database, and manual changes, publish nothing. The database computes
 the sums in one pass. They have weights, so that they differ after a move from one provider to
-another. A move that the weights do not show is seen in the generations.
+another. A move that the weights do not show is seen in the sums of the generations.
 """
 
 from collections.abc import Mapping
