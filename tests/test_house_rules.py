@@ -35,7 +35,6 @@ BANNED_WORDS = frozenset(
 )
 # Names, or parts of names, that are somebody else's, each with its reason.
 FORCED_NAMES = {
-    "data_received": "asyncio calls its protocols so",
     "info_caches": "Nova's table instance_info_caches",
     "online_data_migrations": "a command of placement-manage",
 }

@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 import logging
+import sys
 import threading
 
 import pytest
 
 from tests.placement.index.watching import Clock
-from trueup.placement.index.background import BackgroundTask
+from trueup.placement.index.background import BackgroundTask, short_turns
 
 
 class Work:
@@ -58,13 +59,17 @@ def test_whoever_asks_in_time_does_not_wait_and_starts_one_run(clock: Clock) -> 
     work.may_end.set()
 
 
-def test_a_run_that_takes_long_is_followed_by_a_long_pause(clock: Clock) -> None:
+@pytest.mark.parametrize(("chance", "pause_seconds"), [(0.0, 40), (0.5, 30), (1.0, 20)])
+def test_a_run_that_takes_long_is_followed_by_a_long_pause(
+    clock: Clock, chance: float, pause_seconds: float
+) -> None:
+    """How long depends on chance: workers that begin together do not run at the same moments."""
     work = Work(clock, seconds=1)
-    task = BackgroundTask(work, clock)
+    task = BackgroundTask(work, clock, chance=lambda: chance)
     asked(task, clock, after=5)
-    asked(task, clock, after=19)
+    asked(task, clock, after=pause_seconds - 1)
     assert work.runs == 1
-    asked(task, clock, after=4)
+    asked(task, clock, after=1 + 3)
     assert work.runs == 2
 
 
@@ -91,11 +96,11 @@ def test_a_run_that_fails_is_logged_and_tried_again(
 
 def test_nobody_waits_for_a_run_that_takes_as_long_as_the_one_before(clock: Clock) -> None:
     work = Work(clock, seconds=4)
-    task = BackgroundTask(work, clock)
+    task = BackgroundTask(work, clock, chance=lambda: 0.0)
     asked(task, clock, after=5)
     work.begun.clear()
     work.may_end.clear()
-    asked(task, clock, after=80)
+    asked(task, clock, after=161)
     assert work.begun.wait(30)
     clock.seconds += 5
     asking = threading.Thread(target=task.ask, daemon=True)
@@ -104,3 +109,18 @@ def test_nobody_waits_for_a_run_that_takes_as_long_as_the_one_before(clock: Cloc
     asking.join(5)
     assert not asking.is_alive()
     work.may_end.set()
+
+
+def test_the_other_threads_wait_less_while_a_block_has_short_turns() -> None:
+    usual = sys.getswitchinterval()
+    found = []
+
+    def fail() -> None:
+        with short_turns():
+            found.append(sys.getswitchinterval())
+            raise OSError("the server is away")
+
+    with pytest.raises(OSError, match="away"):
+        fail()
+    assert found[0] < usual
+    assert sys.getswitchinterval() == usual

@@ -2,15 +2,32 @@
 """A background task: it runs now and then, in a thread of its own, while requests are answered."""
 
 import logging
+import random
+import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from threading import Lock, Thread
 
-_PAUSE_SECONDS_MIN = 2.0
-_TIME_SHARE_MAX = 0.05
-"""The share of its time that a process may spend on the task."""
+_PAUSE_SECONDS_MAX = 2.0
+"""The longest pause, if runs are short."""
+_TIME_SHARE_MIN = 0.025
+"""The least share of its time that a process spends on the task, if runs are long."""
+_EARLIER_MAX = 0.5
+"""The share of a pause by which the next run may begin earlier.
+
+PERF: workers that start together would else run it at the same moments. For two workers on two
+processors, each run then took twice as long, and requests waited for a processor.
+"""
 _LATE_SECONDS = 3.0
 _WAIT_SECONDS_MAX = 10.0
+
+_SWITCH_SECONDS = 0.0001
+"""How long this thread may run while requests wait.
+
+PERF: a request waits for its turn four or five times, which is longer than it takes in all if each
+time is the usual half a millisecond.
+"""
 
 _log = logging.getLogger(__name__)
 
@@ -23,11 +40,17 @@ class BackgroundTask:
     some time, or the web server lets no other thread run between two requests.
     """
 
-    def __init__(self, run: Callable[[], None], now: Callable[[], float] = time.monotonic):
-        self._run, self._now = run, now
+    def __init__(
+        self,
+        run: Callable[[], None],
+        now: Callable[[], float] = time.monotonic,
+        chance: Callable[[], float] = random.random,
+    ):
+        """`chance` returns a number from 0 to 1."""
+        self._run, self._now, self._chance = run, now, chance
         self._lock = Lock()
         self._thread: Thread | None = None
-        self._due_at = now() + _PAUSE_SECONDS_MIN
+        self._due_at = now() + self._pause_seconds(0.0)
         self._late_seconds = _LATE_SECONDS
 
     def ask(self) -> None:
@@ -54,8 +77,23 @@ class BackgroundTask:
             ended = self._now()
             with self._lock:
                 took = ended - began
-                pause = max(_PAUSE_SECONDS_MIN, took / _TIME_SHARE_MAX)
                 # PERF: else all requests would wait for the end of each run that takes as long.
                 self._late_seconds = max(_LATE_SECONDS, 2 * took)
-                self._due_at = ended + pause
+                self._due_at = ended + self._pause_seconds(took)
                 self._thread = None
+
+    def _pause_seconds(self, took_seconds: float) -> float:
+        """The pause after a run that took so long."""
+        longest = max(_PAUSE_SECONDS_MAX, took_seconds / _TIME_SHARE_MIN)
+        return longest * (1 - _EARLIER_MAX * self._chance())
+
+
+@contextmanager
+def short_turns() -> Iterator[None]:
+    """Let the other threads of this process wait less for their turn while the block runs."""
+    before = sys.getswitchinterval()
+    sys.setswitchinterval(min(before, _SWITCH_SECONDS))
+    try:
+        yield
+    finally:
+        sys.setswitchinterval(before)

@@ -9,11 +9,12 @@ import gc
 import logging
 import time
 from collections.abc import Callable
+from contextlib import nullcontext
 from threading import Lock
 from typing import NamedTuple
 
 from trueup.placement import store
-from trueup.placement.index.background import BackgroundTask
+from trueup.placement.index.background import BackgroundTask, short_turns
 from trueup.placement.index.view.columns import View
 from trueup.placement.index.view.foreign_writes import Residue, with_foreign_writes
 from trueup.placement.index.view.refresh import is_one_statement, load, refresh
@@ -54,7 +55,7 @@ class Index:
         self._lock = Lock()
         self._kept: _Kept | None = None
         self._refreshes_begun = self._refreshes_ended = 0
-        self._search = BackgroundTask(self._find_foreign_writes, now)
+        self._search = BackgroundTask(self._search_foreign_writes, now)
         self._residue: Residue = {}
         self._logged: set[object] = set()
 
@@ -124,6 +125,10 @@ class Index:
 
     def _note_read(self, kind: str, began: float) -> None:
         self._database.meter.view_read(kind, time.perf_counter() - began)
+
+    def _search_foreign_writes(self) -> None:
+        with short_turns() if self._owns_process else nullcontext():
+            self._find_foreign_writes()
 
     def _find_foreign_writes(self) -> None:
         """Compare the ledger with the view, and replace the view if they differ."""

@@ -6,7 +6,7 @@ is shared between the old and the new view, as the same object.
 """
 
 import itertools
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -18,6 +18,8 @@ from trueup.placement.index.view.columns import (
     Integers,
     InventoryColumns,
     View,
+    integers,
+    to_array,
 )
 from trueup.placement.index.view.forest import NO_POSITION, Forest, Positions, lay_out
 from trueup.placement.index.view.skipped import SkippedRow, skipped_rows
@@ -80,7 +82,7 @@ def build(rows: LedgerRows, old: View = EMPTY_VIEW, read_ids: Collection[int] = 
     relocation = _relocation(old.forest, rows.providers, read_ids)
     forest = relocation.forest
     names = {key: name for name, key in rows.names.trait_ids.items()}
-    positions = forest.positions_of(_integers(rows.trait_sets)).tolist()
+    positions = forest.positions_of(integers(rows.trait_sets)).tolist()
     trait_sets = {
         position: trait_set
         for position, trait_set in zip(positions, rows.trait_sets.values(), strict=True)
@@ -118,11 +120,14 @@ def build(rows: LedgerRows, old: View = EMPTY_VIEW, read_ids: Collection[int] = 
 
 
 def with_usage(view: View, usage: Usage, read_ids: Collection[int] | None) -> View:
-    """The view with this usage of the providers with `read_ids`, or of all if that is None."""
+    """The view with this usage of the providers with `read_ids`, or of all if that is None.
+
+    The same view, if it has this usage.
+    """
     forest = view.forest
-    table = _table(usage.used, _USED_WIDTH)
+    table = to_array(usage.used, _USED_WIDTH)
     positions = forest.positions_of(table[:, 0])
-    read = None if read_ids is None else forest.positions_of(_integers(read_ids))
+    read = None if read_ids is None else forest.positions_of(integers(read_ids))
     inventories, changed = {}, [NO_PROVIDERS]
     for name, inventory in view.inventories.items():
         used = np.zeros_like(inventory.used) if read is None else inventory.used.copy()
@@ -135,10 +140,13 @@ def with_usage(view: View, usage: Usage, read_ids: Collection[int] | None) -> Vi
         inventories[name] = replace(inventory, used=used) if differs.any() else inventory
         changed.append(inventory.positions[differs])
     generations = view.generations.copy()
-    pairs = _table(usage.generations, 2)
+    pairs = to_array(usage.generations, 2)
     positions = forest.positions_of(pairs[:, 0])
     generations[positions[positions != NO_POSITION]] = pairs[positions != NO_POSITION, 1]
-    revisions = _renewed(view.revisions, np.concatenate(changed))
+    changed_positions = np.concatenate(changed)
+    if not len(changed_positions) and np.array_equal(generations, view.generations):
+        return view
+    revisions = _renewed(view.revisions, changed_positions)
     return replace(view, inventories=inventories, generations=generations, revisions=revisions)
 
 
@@ -161,7 +169,7 @@ def with_names(view: View, names: Names) -> View:
 def _relocation(old: Forest, rows: Sequence[ProviderRow], read_ids: Collection[int]) -> _Relocation:
     """The forest is laid out again only if a provider came, went or moved to another parent."""
     ids = set(read_ids)
-    replaced = old.positions_of(_integers(read_ids))
+    replaced = old.positions_of(integers(read_ids))
     replaced = replaced[replaced != NO_POSITION]
     new_rows = {row._replace(generation=0) for row in rows}
     old_rows = {
@@ -213,7 +221,7 @@ def _by_trait(
         by_set.setdefault(trait_set, []).append(position)
     groups: dict[str, list[Positions]] = {}
     for trait_set, having in by_set.items():
-        positions = _integers(having)
+        positions = integers(having)
         for key in trait_set:
             if key in names:
                 groups.setdefault(names[key], []).append(positions)
@@ -221,7 +229,7 @@ def _by_trait(
 
 
 def _by_aggregate(forest: Forest, rows: LedgerRows) -> dict[str, list[Positions]]:
-    pairs = _table(rows.aggregate_pairs, 2)
+    pairs = to_array(rows.aggregate_pairs, 2)
     positions = forest.positions_of(pairs[:, 0])
     groups = {}
     for key in np.unique(pairs[positions != NO_POSITION, 1]).tolist():
@@ -270,7 +278,7 @@ def _inventories(
     values = itertools.chain.from_iterable(rows.inventories)
     table = np.fromiter(values, dtype=np.float64).reshape(-1, _INVENTORY_WIDTH)
     positions = forest.positions_of(table[:, 0].astype(np.int64))
-    used = _table(rows.used, _USED_WIDTH)
+    used = to_array(rows.used, _USED_WIDTH)
     used_positions = forest.positions_of(used[:, 0])
     old_by_id = {inventory.class_id: inventory for inventory in old.inventories.values()}
     inventories = {}
@@ -304,7 +312,7 @@ def _inventory_columns(class_id: int, positions: Positions, table: Any) -> Inven
         min_units=units[:, 0],
         max_units=units[:, 1],
         step_sizes=units[:, 2],
-        marks=mark(total, reserved, thousandths.astype(np.int64), *units.T),
+        marks=mark(class_id, total, reserved, thousandths.astype(np.int64), *units.T),
     )
 
 
@@ -331,7 +339,7 @@ def _generations(old: Integers, relocation: _Relocation, rows: Sequence[Provider
     generations = np.zeros(len(relocation.forest), dtype=np.int64)
     kept = relocation.to != NO_POSITION
     generations[relocation.to[kept]] = old[kept]
-    pairs = _table([(row.id, row.generation) for row in rows], 2)
+    pairs = to_array([(row.id, row.generation) for row in rows], 2)
     positions = relocation.forest.positions_of(pairs[:, 0])
     generations[positions[positions != NO_POSITION]] = pairs[positions != NO_POSITION, 1]
     return generations
@@ -380,14 +388,6 @@ def _entries(sorted_positions: Positions, wanted: Positions) -> tuple[Any, Posit
     entries = np.minimum(entries, len(sorted_positions) - 1)
     found = sorted_positions[entries] == wanted
     return found, entries[found]
-
-
-def _table(rows: Sequence[Any], width: int) -> Integers:
-    return _integers(itertools.chain.from_iterable(rows)).reshape(-1, width)
-
-
-def _integers(values: Iterable[int]) -> Positions:
-    return np.fromiter(values, dtype=np.int64)
 
 
 def _or_none(key: int) -> int | None:

@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Find what other services wrote: they do not publish their changes as ours do.
 
-First a few sums are compared, which is cheap. Only what they show to differ is then read: all rows
-of that kind. If the sums still differ, the whole ledger is read: a claim of ours may have taken
-over the generation that showed another service's write, and a write by hand may not raise it.
+A few sums are compared, which is cheap. Only what they show to differ is then read: all rows of
+that kind. Usage has no sum, and is always read. If the sums still differ, the whole ledger is read:
+a claim of ours may have taken over the generation that showed another service's write, and a write
+by hand may not raise it.
 """
 
 from collections.abc import Collection, Mapping
@@ -12,7 +13,8 @@ from typing import Any
 import numpy as np
 
 from trueup.placement import store
-from trueup.placement.index.view.columns import View
+from trueup.placement.index.view.build import with_usage
+from trueup.placement.index.view.columns import Integers, View, to_array
 from trueup.placement.index.view.forest import NO_PARENT, NO_POSITION
 from trueup.placement.index.view.refresh import load, refresh
 from trueup.placement.store.engine.changes import Changed
@@ -20,7 +22,7 @@ from trueup.placement.store.engine.database import Transaction
 from trueup.placement.store.reads import fingerprint as sums_of_ledger
 from trueup.placement.store.reads.fingerprint import Fingerprint
 
-Residue = Mapping[tuple[str, int], int]
+Residue = Mapping[str, int]
 """The sums of the ledger minus those of a current view: what the skipped rows add."""
 
 
@@ -33,16 +35,16 @@ def with_foreign_writes(tx: Transaction, view: View, residue: Residue) -> tuple[
     names = store.ledger_rows.names(tx)
     same_names = (names.class_ids, names.trait_ids) == (view.class_ids, view.trait_ids)
     ledger = store.fingerprint.fingerprint(tx)
-    found = _minus(ledger, fingerprint_of(view))
-    differing = {name for (name, _), _ in found.items() ^ residue.items()}
+    differing = {name for name, _ in _minus(ledger, view).items() ^ residue.items()}
+    view = refresh(tx, view, changes_against(tx, view, differing, names=not same_names))
+    view = with_usage(view, store.ledger_rows.all_usage(tx), None)
     if same_names and not differing:
         return view, residue
-    view = refresh(tx, view, changes_against(tx, view, differing, names=not same_names))
-    left = _minus(ledger, fingerprint_of(view))
+    left = _minus(ledger, view)
     if left == residue:
         return view, left
     view = load(tx)
-    return view, _minus(ledger, fingerprint_of(view))
+    return view, _minus(ledger, view)
 
 
 def fingerprint_of(view: View) -> Fingerprint:
@@ -57,43 +59,37 @@ def fingerprint_of(view: View) -> Fingerprint:
         weights * forest.root_ids,
         weights * parents,
     )
-    sums: dict[tuple[str, int], int] = {
-        (name, 0): int(column.sum())
-        for name, column in zip(sums_of_ledger.PROVIDER_SUMS, columns, strict=True)
-    }
-    for inventory in view.inventories.values():
-        sums[sums_of_ledger.USED, inventory.class_id] = int(inventory.used.sum())
-        weighted = int((weights[inventory.positions] * inventory.used).sum())
-        sums[sums_of_ledger.WEIGHTED_USED, inventory.class_id] = weighted
-        sums[sums_of_ledger.MARKED, inventory.class_id] = int(inventory.marks.sum())
-        weighted = int((weights[inventory.positions] * inventory.marks).sum())
-        sums[sums_of_ledger.WEIGHTED_MARKED, inventory.class_id] = weighted
+    sums = dict(zip(sums_of_ledger.PROVIDER_SUMS, map(_total, columns), strict=True))
+    marks = [
+        (_total(inventory.marks), _total(weights[inventory.positions] * inventory.marks))
+        for inventory in view.inventories.values()
+    ]
     having = [
-        (len(positions), view.trait_ids[name] * int(forest.ids[positions].sum()))
+        (len(positions), view.trait_ids[name] * _total(forest.ids[positions]))
         for name, positions in view.providers_by_trait.items()
     ]
-    sums[sums_of_ledger.TRAITS, 0] = sum(count for count, _ in having)
-    sums[sums_of_ledger.WEIGHTED_TRAITS, 0] = sum(weighted for _, weighted in having)
     members = [
-        (len(positions), weights[positions].sum(), uuid)
+        (len(positions), view.aggregate_ids[uuid] * _total(weights[positions]))
         for uuid, positions in view.providers_by_aggregate.items()
     ]
-    sums[sums_of_ledger.MEMBERS, 0] = sum(count for count, _, _ in members)
-    sums[sums_of_ledger.WEIGHTED_MEMBERS, 0] = sum(
-        int(weight) * view.aggregate_ids[uuid] for _, weight, uuid in members
-    )
-    return {key: total for key, total in sums.items() if total}
+    for names, pairs in (
+        (sums_of_ledger.MEMBER_SUMS, members),
+        (sums_of_ledger.INVENTORY_SUMS, marks),
+        (sums_of_ledger.TRAIT_SUMS, having),
+    ):
+        totals = (sum(first for first, _ in pairs), sum(second for _, second in pairs))
+        sums |= zip(names, totals, strict=True)
+    return sums
 
 
 def changes_against(
     tx: Transaction, view: View, differing: Collection[str], *, names: bool
 ) -> Changed:
-    """What to read again so that the view equals the ledger, whoever wrote there.
+    """What to read again so that the view equals the ledger besides usage, whoever wrote there.
 
     `differing` are the names of the sums that are not those of the view.
 
-    PERF: what does not differ is not read. The requests of this process share its processor, and
-    usage takes three quarters of the time that all takes.
+    PERF: what does not differ is not read.
     """
     providers: set[int] = set()
     if not set(differing).isdisjoint(sums_of_ledger.TREE_SUMS):
@@ -102,8 +98,7 @@ def changes_against(
         providers |= _with_other_generations(tx, view)
     if not set(differing).isdisjoint(sums_of_ledger.MEMBER_SUMS):
         providers |= _changed_members(tx, view)
-    all_usage = not set(differing).isdisjoint(sums_of_ledger.USED_SUMS)
-    return Changed(providers=frozenset(providers), names=names, all_usage=all_usage)
+    return Changed(providers=frozenset(providers), names=names)
 
 
 def _changed_providers(tx: Transaction, view: View) -> set[int]:
@@ -118,7 +113,7 @@ def _with_other_generations(tx: Transaction, view: View) -> set[int]:
 
     PERF: a claim changes no more than that, and to compare the rows takes ten times as long.
     """
-    pairs = np.array(store.ledger_rows.generations(tx), dtype=np.int64).reshape(-1, 2)
+    pairs = to_array(store.ledger_rows.generations(tx), 2)
     positions = view.forest.positions_of(pairs[:, 0])
     pairs, positions = pairs[positions != NO_POSITION], positions[positions != NO_POSITION]
     differs = pairs[:, 1] != view.generations[positions]
@@ -141,8 +136,11 @@ def _generations(view: View) -> list[Any]:
     return [*view.generations.tolist(), *(0 for _ in view.forest.left_out)]
 
 
-def _minus(ledger: Fingerprint, view: Fingerprint) -> Residue:
-    differences = {
-        key: ledger.get(key, 0) - view.get(key, 0) for key in dict.fromkeys([*ledger, *view])
-    }
-    return {key: difference for key, difference in differences.items() if difference}
+def _minus(ledger: Fingerprint, view: View) -> Residue:
+    of_view = fingerprint_of(view)
+    differences = {name: total - of_view[name] for name, total in ledger.items()}
+    return {name: difference for name, difference in differences.items() if difference}
+
+
+def _total(column: Integers) -> int:
+    return int(column.sum())

@@ -100,7 +100,7 @@ class Usage(NamedTuple):
     """The usage of providers, and their generations at the same moment."""
 
     generations: Sequence[tuple[int, int]]
-    """The id of a provider, and its generation."""
+    """The id of a provider, and its generation. Empty if they were not read."""
     used: Sequence[UsageRow]
 
 
@@ -173,7 +173,9 @@ _used = select(
 
 def _used_by_class(used: Select[Any]) -> Select[Any]:
     of = used.subquery("used_of").c
-    return select(*_listed(of.provider, of.used), of["class"]).group_by(of["class"])
+    return select(*_listed(of.provider, of.used), of["class"]).group_by(
+        of["class"], of.provider // _PROVIDERS_IN_ROW
+    )
 
 
 _some = allocations.c.resource_provider_id.in_(bindparam("ids", expanding=True))
@@ -263,6 +265,11 @@ def all_providers(tx: Transaction) -> list[ProviderRow]:
 def all_members(tx: Transaction) -> list[tuple[int, int]]:
     """The id of each provider and of an aggregate it is a member of."""
     return _aggregate_pairs(_AGGREGATE_PAIRS.rows(tx, None))
+
+
+def all_usage(tx: Transaction) -> Usage:
+    """What is used of every provider, without the generations."""
+    return Usage((), _used_rows(tx, None))
 
 
 def usage(tx: Transaction, ids: Collection[int] | None = None) -> Usage:
