@@ -26,6 +26,8 @@ class Effort:
     turns: int = 8
     requests_min: int = 3
     """The smallest number of requests in each turn, however long they take."""
+    uncounted: int = 2
+    """How many requests each client sends first, which are not counted."""
 
 
 @dataclass(slots=True)
@@ -79,8 +81,8 @@ async def compare(
     """Measure one operation with each competitor; the results have their order."""
     results = [Measured() for _ in competitors]
     pairs = list(zip(competitors, results, strict=True))
-    # A few requests are not counted: with them each thread opens its connections.
-    warming = Effort(seconds=0.0, turns=1, requests_min=2 * clients)
+    # With these each thread opens its connections, and gets its memory from the system.
+    warming = Effort(seconds=0.0, turns=1, requests_min=effort.uncounted * clients)
     for competitor in competitors:
         await _turn(operation, clients, competitor, Measured(), database, warming)
     for turn in range(effort.turns):
