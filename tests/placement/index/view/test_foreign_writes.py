@@ -1,10 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
+import random
 from collections.abc import Callable
+from contextlib import suppress
 
 import pytest
-from sqlalchemy import ScalarSelect, delete, insert, select, update
+from sqlalchemy import Executable, ScalarSelect, delete, insert, select, update
+from sqlalchemy.exc import IntegrityError
 
-from tests.placement.client import UUID, Client
+from tests.placement.client import UUID, Client, claim
 from tests.placement.index.views import true_view
 from trueup.placement.index.view import foreign_writes
 from trueup.placement.index.view.differences import differences
@@ -167,3 +170,65 @@ def test_a_move_that_no_weight_shows_does_not_become_the_residue(cloud: Client) 
         found, residue = foreign_writes.with_foreign_writes(tx, view, {})
         assert differences(found, load(tx)) == []
         assert residue == {}
+
+
+def _random_write(source: random.Random, number: int) -> Executable:
+    """One that upstream's service or an operator could make, or one that finds nothing."""
+    provider, class_id = source.choice((1, 2, 3, 9)), source.choice((0, 2))
+    given, stock = tables.allocations, tables.inventories
+    of_class = {"resource_provider_id": provider, "resource_class_id": class_id}
+    claim = {**of_class, "consumer_id": UUID(number), "used": number % 7}
+    limits = {"reserved": 0, "min_unit": 1, "max_unit": 9, "step_size": 1}
+    room = {"total": source.randint(1, 99), "allocation_ratio": source.choice((0.1, 1.5, 16.0))}
+    host = {"id": 9, "uuid": UUID(9), "name": "nine", "generation": 0, "root_provider_id": 9}
+    trait = {"resource_provider_id": provider, "trait_id": source.randint(1, 4)}
+    member = {"resource_provider_id": provider, "aggregate_id": source.choice((1, 2))}
+    found = given.c.resource_provider_id == provider
+    writes = (
+        insert(given).values(**claim),
+        delete(given).where(found),
+        update(given).where(found).values(used=given.c.used + 1),
+        update(given)
+        .where(given.c.resource_class_id == class_id)
+        .values(resource_provider_id=provider),
+        insert(stock).values(**of_class, **limits, **room),
+        update(stock).where(stock.c.resource_provider_id == provider).values(**room),
+        delete(stock).where(stock.c.resource_provider_id == provider),
+        insert(tables.provider_traits).values(**trait),
+        delete(tables.provider_traits).where(tables.provider_traits.c.trait_id == number % 5),
+        insert(tables.provider_aggregates).values(**member),
+        delete(tables.provider_aggregates).where(
+            tables.provider_aggregates.c.resource_provider_id == provider
+        ),
+        update(tables.providers)
+        .where(tables.providers.c.id == provider)
+        .values(generation=tables.providers.c.generation + 1),
+        insert(tables.providers).values(**host),
+        delete(tables.providers).where(tables.providers.c.id == 9),
+    )
+    return source.choice(writes)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_after_any_writes_the_view_is_that_of_a_new_load(cloud: Client, seed: int) -> None:
+    """Among them are claims of ours, and rows that a view has to leave out."""
+    source, database = random.Random(seed), cloud.application.database
+    with database.reading(snapshot=True) as tx:
+        view, vector = load(tx), changes.vector(tx)
+    residue: foreign_writes.Residue = {}
+    for number in range(200, 260):
+        for part in range(source.choice((0, 1, 2, 4))):
+            write = _random_write(source, 10 * number + part)
+            with suppress(IntegrityError), database.transaction() as tx:
+                tx.execute(write)
+        if source.random() < 0.3:
+            resources = {source.choice((1, 2, 3)): {"VCPU": 1}}
+            cloud.put(f"/allocations/{UUID(number)}", claim(resources))
+        with database.reading(snapshot=True) as tx:
+            news = changes.news(tx, vector)
+            view, vector = refresh(tx, view, news.changed), news.vector
+            view, residue = foreign_writes.with_foreign_writes(tx, view, residue)
+            assert differences(view, load(tx)) == []
+            again, same = foreign_writes.with_foreign_writes(tx, view, residue)
+        assert again is view
+        assert same == residue
