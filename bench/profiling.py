@@ -41,7 +41,7 @@ _PARTS = {
     "sqlalchemy": ("sqlalchemy",),
     "falcon": ("falcon",),
     "oslo": ("oslo_", "microversion_parse", "/logging/"),
-    "schemas": ("jsonschema", "referencing", "rpds", "jsonschema_specifications"),
+    "schemas": ("jsonschema", "fastjsonschema", "referencing", "rpds", "jsonschema_specifications"),
     "trueup store": ("placement/store",),
     "trueup index": ("placement/index", "numpy"),
     "trueup": ("trueup",),

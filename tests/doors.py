@@ -5,6 +5,7 @@ DOORS = {
     "alembic": ("trueup.placement.store", "trueup.placement.manage"),
     "cliff": ("trueup.cli", "trueup.placement.manage"),
     "falcon": ("trueup.placement.api", "trueup.placement.app"),
+    "fastjsonschema": ("trueup.placement.api.wire",),
     "http.server": ("trueup.web.listening",),
     "jinja2": ("trueup.web.templates",),
     "jsonschema": ("trueup.placement.api.wire",),

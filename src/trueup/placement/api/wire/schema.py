@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from math import isinf
 from typing import Any, NoReturn
 
+import fastjsonschema
 import jsonschema
 from oslo_utils.uuidutils import is_uuid_like
 
@@ -27,10 +28,10 @@ STRING: Schema = {"type": "string"}
 INTEGER: Schema = {"type": "integer"}
 UUID: Schema = {"type": "string", "format": "uuid"}
 
-_body_formats = jsonschema.FormatChecker()
-_body_formats.checks("uuid")(is_uuid_like)
+BODY_FORMATS = jsonschema.FormatChecker()
+BODY_FORMATS.checks("uuid")(is_uuid_like)
 # PARITY: in a query string a UUID needs its dashes, in a body it does not.
-_query_formats = jsonschema.FormatChecker()
+QUERY_FORMATS = jsonschema.FormatChecker()
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,16 +93,37 @@ def shape_at(shape: Any, version: int) -> Schema:
     }
 
 
-@dataclass(slots=True)
-class Checked:
-    """A shape, and its prepared validators: one for each microversion that was asked for.
+class Validator:
+    """A schema, prepared.
 
-    PERF: preparing a validator costs fifty times as much as using it.
+    PERF: preparing it costs fifty times as much as using it. What fits is found by code that
+    fastjsonschema generates, in a twentieth of the time that jsonschema takes for it. What does not
+    is decided, and put into words, by jsonschema.
     """
 
+    def __init__(self, schema: Schema, formats: jsonschema.FormatChecker):
+        self._exact = jsonschema.Draft202012Validator(schema, format_checker=formats)
+        self._fits = fastjsonschema.compile(
+            schema, formats={"uuid": lambda text: formats.conforms(text, "uuid")}
+        )
+
+    def problem(self, content: Any) -> str | None:
+        """What is wrong with it, in the words of jsonschema; None if it fits."""
+        try:
+            self._fits(content)
+        except fastjsonschema.JsonSchemaValueException:
+            if not self._exact.is_valid(content):
+                return str(jsonschema.exceptions.best_match(self._exact.iter_errors(content)))
+        return None
+
+
+@dataclass(slots=True)
+class Checked:
+    """A shape, and its prepared validators: one for each microversion that was asked for."""
+
     shape: Any
-    _validators: dict[int, Any] = field(default_factory=dict)
-    _query_validators: dict[int, Any] = field(default_factory=dict)
+    _validators: dict[int, Validator] = field(default_factory=dict)
+    _query_validators: dict[int, Validator] = field(default_factory=dict)
 
     def parse(self, request: Request) -> Any:
         """The content of a JSON body. Raises Refused if it is malformed or has another shape."""
@@ -119,9 +141,7 @@ class Checked:
             if max(length, len(body)) > length_max:
                 raise Refused(413, f"The body may have at most {length_max} bytes.")
             content = _DECODER.decode(body.decode())
-            validator = self._validators.get(request.version)
-            if validator is None or not validator.is_valid(content):
-                self.check(content, request.version)
+            self.check(content, request.version)
         except ValueError as error:
             raise bad_request(f"Malformed JSON: {error}") from error
         except RecursionError as error:
@@ -132,8 +152,8 @@ class Checked:
         """Raise Refused if this content of a body has another shape."""
         validator = self._validators.get(version)
         if validator is None:
-            validator = self._prepare(self._validators, version, _body_formats)
-        problem = _problem(validator, content)
+            validator = self._prepare(self._validators, version, BODY_FORMATS)
+        problem = validator.problem(content)
         if problem:
             raise bad_request(f"JSON does not validate: {problem}")
 
@@ -141,17 +161,17 @@ class Checked:
         """The parameters of a query, the last of repeated ones. Raises Refused."""
         validator = self._query_validators.get(version)
         if validator is None:
-            validator = self._prepare(self._query_validators, version, _query_formats)
+            validator = self._prepare(self._query_validators, version, QUERY_FORMATS)
         query = dict(pairs)
-        problem = _problem(validator, query)
+        problem = validator.problem(query)
         if problem:
             raise bad_request(f"Invalid query string parameters: {problem}")
         return query
 
-    def _prepare(self, prepared: dict[int, Any], version: V, formats: Any) -> Any:
-        validator = jsonschema.Draft202012Validator(
-            shape_at(self.shape, version), format_checker=formats
-        )
+    def _prepare(
+        self, prepared: dict[int, Validator], version: V, formats: jsonschema.FormatChecker
+    ) -> Validator:
+        validator = Validator(shape_at(self.shape, version), formats)
         # Two threads may both do this, and both get the same.
         prepared[int(version)] = validator
         return validator
@@ -179,9 +199,3 @@ def _refuse_constant(name: str) -> NoReturn:
 
 
 _DECODER = json.JSONDecoder(parse_float=_finite, parse_constant=_refuse_constant)
-
-
-def _problem(validator: Any, content: Any) -> str | None:
-    if validator.is_valid(content):
-        return None
-    return str(jsonschema.exceptions.best_match(validator.iter_errors(content)))
