@@ -96,9 +96,9 @@ def shape_at(shape: Any, version: int) -> Schema:
 class Validator:
     """A schema, prepared.
 
-    PERF: preparing it costs fifty times as much as using it. What fits is found by code that
-    fastjsonschema generates, in a twentieth of the time that jsonschema takes for it. What does not
-    is decided, and put into words, by jsonschema.
+    PERF: what fits is found by code that fastjsonschema generates, in a twentieth of the time that
+    jsonschema takes for it. What does not is decided, and put into words, by jsonschema. Preparing
+    it takes one to three milliseconds.
     """
 
     def __init__(self, schema: Schema, formats: jsonschema.FormatChecker):
