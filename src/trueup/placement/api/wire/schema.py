@@ -2,7 +2,7 @@
 """Wire shapes that know when each of their parts appeared, and checking against them."""
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from math import isinf
 from typing import Any, NoReturn
@@ -93,6 +93,9 @@ def shape_at(shape: Any, version: int) -> Schema:
     }
 
 
+NotRecognized = fastjsonschema.JsonSchemaValueException
+
+
 class Validator:
     """A schema, prepared.
 
@@ -101,17 +104,20 @@ class Validator:
     it takes one to three milliseconds.
     """
 
+    recognize: Callable[[Any], object]
+    """Raises NotRecognized unless the content fits at first sight."""
+
     def __init__(self, schema: Schema, formats: jsonschema.FormatChecker):
         self._exact = jsonschema.Draft202012Validator(schema, format_checker=formats)
-        self._fits = fastjsonschema.compile(
+        self.recognize = fastjsonschema.compile(
             schema, formats={"uuid": lambda text: formats.conforms(text, "uuid")}
         )
 
     def problem(self, content: Any) -> str | None:
         """What is wrong with it, in the words of jsonschema; None if it fits."""
         try:
-            self._fits(content)
-        except fastjsonschema.JsonSchemaValueException:
+            self.recognize(content)
+        except NotRecognized:
             if not self._exact.is_valid(content):
                 return str(jsonschema.exceptions.best_match(self._exact.iter_errors(content)))
         return None
@@ -141,7 +147,11 @@ class Checked:
             if max(length, len(body)) > length_max:
                 raise Refused(413, f"The body may have at most {length_max} bytes.")
             content = _DECODER.decode(body.decode())
-            self.check(content, request.version)
+            try:
+                self._validators[request.version].recognize(content)
+            except (KeyError, NotRecognized):
+                # The validator is not prepared yet, or the content may not fit.
+                self.check(content, request.version)
         except ValueError as error:
             raise bad_request(f"Malformed JSON: {error}") from error
         except RecursionError as error:
