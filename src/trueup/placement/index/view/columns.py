@@ -107,6 +107,7 @@ class View:
 
 
 def integers(values: Iterable[int]) -> Integers:
+    """An array of these numbers."""
     return np.fromiter(values, dtype=np.int64)
 
 
