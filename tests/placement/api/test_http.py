@@ -1,8 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 from datetime import datetime
+from itertools import pairwise
+
+from hypothesis import given
+from hypothesis import strategies as st
 
 from tests.placement.client import Client
-from trueup.placement.api.http import http_date, newest, utc_now
+from trueup.placement.api.http import Parts, http_date, newest, utc_now
 
 
 def test_the_newest_of_several_times_counts() -> None:
@@ -29,3 +33,13 @@ def test_a_query_must_be_utf_8(client: Client) -> None:
     reply = client.get("/resource_providers?name=%ff")
     assert reply.status == 400
     assert "Invalid query string parameters" in reply.error["detail"]
+
+
+@given(st.lists(st.sampled_from([0, 1, 400_000, 2**20, 2**20 + 1])))
+def test_blocks_have_all_parts_and_no_more_bytes_than_they_may(sizes: list[int]) -> None:
+    parts = [bytes([number % 256]) * size for number, size in enumerate(sizes)]
+    blocks = list(Parts(parts).blocks())
+    assert b"".join(blocks) == b"".join(parts)
+    assert all(len(block) <= 2**20 or block in parts for block in blocks)
+    # Blocks are not smaller than they have to be.
+    assert all(len(one) + len(other) > 2**20 for one, other in pairwise(blocks))

@@ -3,13 +3,14 @@ import re
 from collections.abc import Callable
 
 import pytest
+from sqlalchemy import insert
 
 from tests.deployment.sites import SIGNS_OF_SQL
 from tests.fuzz.bodies import SOUND
 from tests.placement.client import UUID, Client
 from trueup.placement.api.routes import ROUTES, Route
 from trueup.placement.store import schema
-from trueup.placement.store.tables import metadata
+from trueup.placement.store.tables import inventories, metadata, providers
 
 JSON = "application/json"
 
@@ -218,3 +219,32 @@ def test_a_text_with_a_nul_is_no_error_of_ours(
         assert [reply.status for reply in refused] == [400] * 4
     else:
         assert [reply.status for reply in refused] == [200, 404, 200, 200]
+
+
+def test_a_large_answer_is_whole(client: Client) -> None:
+    """It is sent in blocks, and its length is known before."""
+    hosts = range(1, 8001)
+    names = [f"host {number}" for number in hosts]
+    one_unit = {"total": 1, "reserved": 0, "min_unit": 1, "max_unit": 1, "step_size": 1}
+    with client.application.database.transaction() as tx:
+        tx.execute(
+            insert(providers).values(generation=0),
+            [
+                {"id": number, "root_provider_id": number, "uuid": UUID(number), "name": name}
+                for number, name in zip(hosts, names, strict=True)
+            ],
+        )
+        tx.execute(
+            insert(inventories).values(resource_class_id=0, allocation_ratio=1.0, **one_unit),
+            [{"resource_provider_id": number} for number in hosts],
+        )
+    listed = client.get("/resource_providers")
+    found = client.get("/allocation_candidates?resources=VCPU:1")
+    for large in (listed, found):
+        assert int(large.headers["content-length"]) == len(large.text) > 2**21
+    assert [one["name"] for one in listed.json["resource_providers"]] == names
+    uuids = set(map(UUID, hosts))
+    requests = found.json["allocation_requests"]
+    assert len(requests) == 8000
+    assert {uuid for one in requests for uuid in one["allocations"]} == uuids
+    assert found.json["provider_summaries"].keys() == uuids

@@ -31,6 +31,7 @@ from trueup.placement.api.errors import (
 )
 from trueup.placement.api.http import (
     JSON,
+    Parts,
     Request,
     content_type,
     http_date,
@@ -55,6 +56,9 @@ from trueup.placement.store.engine.database import Database
 from trueup.placement.store.engine.errors import lacks_character, meaning_of
 
 _log = logging.getLogger(__name__)
+
+_WHOLE_BYTES_MAX = 2 << 20
+"""A larger body is sent in blocks."""
 
 
 def make_api(
@@ -158,8 +162,7 @@ class _Resource:
         response.status = answer.status
         if answer.body is not None:
             response.content_type = JSON
-            made = isinstance(answer.body, bytes)
-            response.data = answer.body if made else orjson.dumps(answer.body)
+            _set_body(response, answer.body)
         elif answer.lines is not None:
             response.content_type = answer.media_type
             response.stream = answer.lines
@@ -197,6 +200,17 @@ class _Router(CompiledRouter):
 class _EveryMethod(dict[str, Any]):
     def __missing__(self, _method: str) -> Any:
         return self["GET"]
+
+
+def _set_body(response: falcon.Response, body: Any) -> None:
+    if isinstance(body, bytes):
+        response.data = body
+    elif not isinstance(body, Parts):
+        response.data = orjson.dumps(body)
+    elif (size := sum(map(len, body))) <= _WHOLE_BYTES_MAX:
+        response.data = b"".join(body)
+    else:
+        response.set_stream(body.blocks(), size)
 
 
 def _origin(request: Request) -> str:

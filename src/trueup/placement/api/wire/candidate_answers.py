@@ -22,6 +22,7 @@ from trueup.model.candidates import (
     SummaryColumns,
 )
 from trueup.model.requests import CandidateRequest
+from trueup.placement.api.http import Parts
 from trueup.placement.api.versions import V
 from trueup.placement.api.wire.columns import encoded, joined, of_each
 from trueup.placement.api.wire.summary_cache import MISSING, SummaryCache
@@ -33,7 +34,7 @@ _MARK = "\n"
 """Stands for a UUID; JSON has no line break."""
 
 
-def render(found: Candidates, asked: CandidateRequest, version: V, cache: SummaryCache) -> bytes:
+def render(found: Candidates, asked: CandidateRequest, version: V, cache: SummaryCache) -> Parts:
     """The answer. Texts of summaries are taken from the cache, and kept in it."""
     quoted = _Quoted()
     if version >= V.NESTED_CANDIDATES:
@@ -47,7 +48,7 @@ def render(found: Candidates, asked: CandidateRequest, version: V, cache: Summar
             for columns in found.summaries.columns(every)
             for text in _summaries(columns, quoted, version, classes)
         ]
-    return b"".join(
+    return Parts(
         (
             b'{"allocation_requests":[',
             *_blocks(found, version),

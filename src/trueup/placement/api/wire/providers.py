@@ -8,7 +8,7 @@ import orjson
 
 from trueup.model.providers import ListedProviders, Provider
 from trueup.model.requests import ProviderFilters
-from trueup.placement.api.http import Request
+from trueup.placement.api.http import Parts, Request
 from trueup.placement.api.versions import V
 from trueup.placement.api.wire import query
 from trueup.placement.api.wire.columns import encoded, joined
@@ -24,6 +24,9 @@ _PARENT = Field(
 
 POST_PROVIDER = Checked(Object(_NAME, Field("uuid", UUID), _PARENT))
 PUT_PROVIDER = Checked(Object(_NAME, _PARENT))
+
+_PROVIDERS_OF_A_PART = 1024
+"""PERF: the pieces of ten thousand providers at once take a fifth more time, and much memory."""
 
 LIST_PROVIDERS = Checked(
     Object(
@@ -99,9 +102,17 @@ def render(provider: Provider, request: Request) -> orjson.Fragment:
     return orjson.Fragment(_rendered(single, request))
 
 
-def render_list(providers: ListedProviders, request: Request) -> bytes:
+def render_list(providers: ListedProviders, request: Request) -> Parts:
     """The JSON of a list of providers."""
-    return _rendered(providers, request, b'{"resource_providers":[', b"]}")
+    starts = range(0, max(1, len(providers.uuids)), _PROVIDERS_OF_A_PART)
+    parts = []
+    for first in starts:
+        some = slice(first, first + _PROVIDERS_OF_A_PART)
+        before = b"," if first else b'{"resource_providers":['
+        after = b"]}" if first == starts[-1] else b""
+        shown = ListedProviders._make(column[some] for column in providers)
+        parts.append(_rendered(shown, request, before, after))
+    return Parts(parts)
 
 
 def _rendered(
