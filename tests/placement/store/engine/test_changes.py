@@ -3,13 +3,15 @@ from collections.abc import Callable, Iterator
 from contextlib import closing
 
 import pytest
-from sqlalchemy import delete, func, insert, select, text, update
+from sqlalchemy import delete, event, func, insert, select, text, update
+from sqlalchemy.engine.interfaces import ExceptionContext
 from sqlalchemy.exc import DBAPIError
 
 from trueup.placement.store import migrations
 from trueup.placement.store.engine import changes
 from trueup.placement.store.engine.changes import Changed, Vector
 from trueup.placement.store.engine.database import Database, Transaction, in_transaction
+from trueup.placement.store.engine.sessions import DatabaseOptions
 from trueup.placement.store.own_tables import RECENT_LENGTH_MAX
 from trueup.placement.store.own_tables import changes as rows
 
@@ -17,6 +19,8 @@ DO_NOT_WAIT = {
     "mariadb": "SET SESSION innodb_lock_wait_timeout = 0",
     "postgresql": "SET SESSION lock_timeout = '20ms'",
 }
+
+IMPATIENT = DatabaseOptions(lock_wait_seconds=1)
 
 
 @pytest.fixture
@@ -215,6 +219,34 @@ def test_unused_rows_go_when_a_new_one_comes(database: Database) -> None:
     # Who knew all that the forgotten ones wrote need not start from nothing.
     assert since(database, early) == Changed(usage_of=frozenset({50}))
     assert since(database, before | {123: 4}).everything
+
+
+@pytest.mark.parametrize("kind", DO_NOT_WAIT)
+def test_nobody_waits_for_a_transaction_that_has_published(
+    kind: str, fresh_database: Callable[[str], str]
+) -> None:
+    """Its worker stands still before the COMMIT, or the server takes long for that."""
+    url = fresh_database(kind)
+    errors: list[ExceptionContext] = []
+    with closing(Database(url)) as slow, closing(Database(url, IMPATIENT)) as other:
+        migrations.attach(slow)
+        nobody = vector(slow)
+        write(slow, "u1")
+        [writer] = vector(slow).keys() - nobody.keys()
+        event.listen(other.engine, "handle_error", errors.append)
+        with slow.engine.begin() as holder:
+            holder.execute(update(rows).where(rows.c.writer == writer).values(touched_at=1))
+            migrations.attach(other)
+            write(other, "u2")
+    assert errors == []
+
+
+def test_rows_that_cannot_be_removed_now_stay(fresh_database: Callable[[str], str]) -> None:
+    one_connection = DatabaseOptions(pool_size=1, overflow=0, pool_timeout_seconds=1)
+    with closing(Database(fresh_database("postgresql"), one_connection)) as database:
+        migrations.attach(database)
+        with database.engine.connect():
+            database.forget_unused_writers(changes.forget_unused)
 
 
 def test_who_missed_what_a_forgotten_writer_wrote_starts_from_nothing(database: Database) -> None:

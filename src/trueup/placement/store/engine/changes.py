@@ -60,7 +60,11 @@ _UNUSED = (
     select(changes.c.writer, changes.c.sequence)
     .where(changes.c.touched_at < bindparam("before"))
     .order_by(changes.c.writer)
-    .with_for_update()
+)
+_FORGOTTEN_ROW = FixedStatement(
+    delete(changes).where(
+        changes.c.writer == bindparam("key"), changes.c.sequence == bindparam("known")
+    )
 )
 _said = packed(changes.c.first, changes.c.reaches, changes.c.shaped, changes.c.recent)
 # A row without news is short: its number is one of those that the reader knows.
@@ -224,11 +228,12 @@ def forget_some_unused(tx: Connection) -> None:
 
 def _forget(tx: Connection, unused: Select[Any]) -> None:
     found = tx.execute(unused, {"before": int(time.time()) - _SECONDS_UNUSED_MAX}).all()
-    if found:
-        tx.execute(delete(changes).where(changes.c.writer.in_([row.writer for row in found])))
-    for row in found:
-        # Readers that know that the writer came this far have missed nothing of it.
-        note(tx, _forgotten(row.writer, row.sequence))
+    for writer, sequence in found:
+        # SAFETY: one row at a time, by its key. MariaDB locks every row that it looks at for more
+        # than one, and would wait for each transaction that has published and not ended.
+        if _FORGOTTEN_ROW.send(tx, {"key": writer, "known": sequence}).row_count:
+            # Readers that know that the writer came this far have missed nothing of it.
+            note(tx, _forgotten(writer, sequence))
 
 
 def _forgotten(writer: int, sequence: int) -> str:

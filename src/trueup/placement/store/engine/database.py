@@ -17,7 +17,7 @@ from typing import Any, Concatenate, ParamSpec, TypeVar
 
 from sqlalchemy import Connection, Engine, create_engine
 from sqlalchemy.engine import URL, make_url
-from sqlalchemy.exc import DBAPIError, IntegrityError
+from sqlalchemy.exc import DBAPIError, IntegrityError, SQLAlchemyError
 from sqlalchemy.pool import NullPool, QueuePool
 
 from trueup.model.errors import ConcurrentUpdate
@@ -116,7 +116,8 @@ class Database:
                 self.write_slots.moved_at = time.monotonic()
             slot.release()
         if writer.is_new:
-            self._forget_unused_writers()
+            # A few for each new one, so that the table stays small.
+            self.forget_unused_writers(changes.forget_some_unused)
 
     @contextmanager
     def reading(self, *, snapshot: bool = False) -> Iterator[Transaction]:
@@ -150,11 +151,14 @@ class Database:
         """Create those of Trueup's own tables that are missing."""
         own_tables.add(self._engine)
 
-    def _forget_unused_writers(self) -> None:
-        """Remove a few unused rows for each new one, so that the table stays small."""
-        # Another process removes them now, or the next new writer will.
-        with suppress(DBAPIError, TooManyWaiting), self.transaction() as tx:
-            changes.forget_some_unused(tx)
+    def forget_unused_writers(self, forget: Callable[[Transaction], None]) -> None:
+        """Remove rows of writers that are unused, unless that fails.
+
+        Another process removes them now, or the next new writer will. So no error reaches who only
+        wrote something, which is committed, or a process that starts.
+        """
+        with suppress(SQLAlchemyError, TooManyWaiting), self.transaction() as tx:
+            forget(tx)
 
     def close(self) -> None:
         """Release all connections."""

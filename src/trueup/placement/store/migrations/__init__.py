@@ -14,7 +14,7 @@ from sqlalchemy import Connection, MetaData, inspect, select, text
 from sqlalchemy.exc import DBAPIError
 
 from trueup.placement.store.engine import changes
-from trueup.placement.store.engine.database import Database, in_transaction
+from trueup.placement.store.engine.database import Database
 from trueup.placement.store.engine.errors import meaning_of
 from trueup.placement.store.migrations.blocking import RowsInTheWay
 from trueup.placement.store.own_tables import OWN, PREFIX
@@ -55,14 +55,14 @@ def upgrade(database: Database) -> None:
         _run(connection, "upgrade", _NEWEST)
         OWN.create_all(connection)
         connection.commit()
-    _forget_unused(database)
+    database.forget_unused_writers(changes.forget_unused)
 
 
 def attach(database: Database) -> None:
     """Add those tables of our own that are missing. Upstream's are as they were."""
     # PERF: a look, without a lock, is all that a start costs once they are there.
     if set(OWN.tables) <= set(inspect(database.engine).get_table_names()):
-        _forget_unused(database)
+        database.forget_unused_writers(changes.forget_unused)
         return
     with _locked(database) as connection:
         OWN.create_all(connection)
@@ -112,9 +112,6 @@ def detach(database: Database) -> list[str]:
         ours = [table for table in found.sorted_tables if table.name in names]
         found.drop_all(connection, tables=ours)
     return names
-
-
-_forget_unused = in_transaction(changes.forget_unused)
 
 
 def _run(connection: Connection, verb: str, version: str) -> None:
