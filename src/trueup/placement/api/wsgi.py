@@ -51,7 +51,7 @@ from trueup.placement.api.versions import (
 )
 from trueup.placement.config import Settings
 from trueup.placement.index.current import Index
-from trueup.placement.store.engine.availability import reason, was_lost
+from trueup.placement.store.engine.availability import reads_again, reason
 from trueup.placement.store.engine.database import Database
 from trueup.placement.store.engine.errors import lacks_character, meaning_of
 
@@ -156,7 +156,7 @@ class _Resource:
             answer = route.handler(request, **arguments)
         except Exception as error:
             # A read can be repeated. A write repeats its transaction itself.
-            if route.method != "GET" or not was_lost(error):
+            if route.method != "GET" or not reads_again(error):
                 raise
             answer = route.handler(request, **arguments)
         response.status = answer.status

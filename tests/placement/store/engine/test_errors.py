@@ -33,6 +33,7 @@ def sqlite(code: int) -> OperationalError:
     ("error", "meaning"),
     [
         (mysql(1213), Meaning.CONFLICT),
+        (mysql(1412), Meaning.CONFLICT),
         (mysql(1205), Meaning.LOCKED),
         (mysql(1226), Meaning.AWAY),
         (mysql(1290), Meaning.READ_ONLY),

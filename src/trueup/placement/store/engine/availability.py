@@ -20,8 +20,8 @@ __all__ = [
     "is_away",
     "open_database",
     "open_existing",
+    "reads_again",
     "reason",
-    "was_lost",
 ]
 
 
@@ -64,9 +64,13 @@ def is_away(error: BaseException) -> bool:
     return meaning_of(error) is Meaning.AWAY
 
 
-def was_lost(error: BaseException) -> bool:
-    """Whether an open connection broke. A new one may succeed at once."""
-    return isinstance(error, DBAPIError) and error.connection_invalidated
+def reads_again(error: BaseException) -> bool:
+    """Whether the same read may succeed at once: a connection broke, or a snapshot was of no use.
+
+    A snapshot does not have the rows of a table that was rebuilt since (OPTIMIZE TABLE).
+    """
+    is_lost = isinstance(error, DBAPIError) and error.connection_invalidated
+    return is_lost or meaning_of(error) is Meaning.CONFLICT
 
 
 def answers(database: Database) -> bool:

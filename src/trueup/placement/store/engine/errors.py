@@ -43,8 +43,9 @@ def _table(rows: Mapping[Meaning, Iterable[object]]) -> dict[object, Meaning]:
 # Error numbers of MariaDB, MySQL and Galera; from 2000 to 2999 they are of the client.
 _MYSQL = _table(
     {
-        # changed row, deadlock (also: a conflict with another node of Galera)
-        Meaning.CONFLICT: (1020, 1213),
+        # changed row, deadlock (also: a conflict with another node of Galera), a table that was
+        # rebuilt after the snapshot
+        Meaning.CONFLICT: (1020, 1213, 1412),
         Meaning.LOCKED: (1205,),
         Meaning.AWAY: (
             *(1040, 1203, 1226),  # too many connections, or too many of this account
