@@ -9,7 +9,7 @@ import pytest
 import sqlalchemy
 
 from tests.deployment.schemas import rows_of, schema_of, upstream_at, upstream_command
-from trueup.placement.store import migrations, schema
+from trueup.placement.store import migrations, own_tables, schema
 from trueup.placement.store.engine.database import Database
 
 REVISIONS = ("b4ed3a175331", "611cd6dffd7b", "b5c396305c25", "422ece571366", "a082b8bb98d0")
@@ -134,7 +134,8 @@ def test_tables_of_our_own_are_added_and_dropped(database_url, opened, monkeypat
     database = opened(database_url)
     schema.create_tables(database)
     before = schema_of(database_url)
-    monkeypatch.setattr(migrations, "OWN", own)
+    for module in (migrations, own_tables):
+        monkeypatch.setattr(module, "OWN", own)
     migrations.attach(database)
     migrations.attach(database)
     assert "trueup_sample" in sqlalchemy.inspect(database.engine).get_table_names()

@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 from collections.abc import Callable
 from contextlib import closing
+from typing import Any
 
 import pytest
-from sqlalchemy import inspect, select, text
+from sqlalchemy import event, inspect, select, text
 from sqlalchemy.exc import DBAPIError
 
 from trueup.placement.store import own_tables
@@ -31,6 +32,23 @@ def test_what_is_there_is_left_alone(database_url: str) -> None:
             "trueup_changes",
             "trueup_locks",
         ]
+
+
+@pytest.mark.parametrize("kind", ["mariadb", "postgresql"])
+def test_another_process_may_be_first_with_each_of_them(
+    kind: str, fresh_database: Callable[[str], str]
+) -> None:
+    url = fresh_database(kind)
+    with closing(Database(url)) as first, closing(Database(url)) as second:
+
+        def be_first(_connection: Any, _cursor: Any, statement: str, *_more: Any) -> None:
+            for table in own_tables.OWN.sorted_tables:
+                if f"CREATE TABLE {table.name} " in statement:
+                    table.create(first.engine)
+
+        event.listen(second.engine, "before_cursor_execute", be_first)
+        second.add_own_tables()
+        assert set(inspect(first.engine).get_table_names()) == set(own_tables.OWN.tables)
 
 
 def test_postgresql_keeps_room_beside_each_row(fresh_database: Callable[[str], str]) -> None:

@@ -82,8 +82,10 @@ def is_missing(error: BaseException) -> bool:
 
 def add(engine: Engine) -> None:
     """Create the tables that are missing; other processes may do so at the same time."""
-    try:
-        OWN.create_all(engine)
-    except DBAPIError:
-        # Another process was first, or the user may not create tables: then this raises again.
-        OWN.create_all(engine)
+    for table in OWN.sorted_tables:
+        try:
+            table.create(engine, checkfirst=True)
+        except DBAPIError:
+            # Another process was first, or the user may not create tables: then this raises again.
+            # SAFETY: for each table, since that process may be first with the next one, too.
+            table.create(engine, checkfirst=True)

@@ -53,9 +53,8 @@ def upgrade(database: Database) -> None:
     """
     with _locked(database) as connection:
         _run(connection, "upgrade", _NEWEST)
-        OWN.create_all(connection)
         connection.commit()
-    database.forget_unused_writers(changes.forget_unused)
+    attach(database)
 
 
 def attach(database: Database) -> None:
@@ -64,9 +63,7 @@ def attach(database: Database) -> None:
     if set(OWN.tables) <= set(inspect(database.engine).get_table_names()):
         database.forget_unused_writers(changes.forget_unused)
         return
-    with _locked(database) as connection:
-        OWN.create_all(connection)
-        connection.commit()
+    database.add_own_tables()
 
 
 def revision(database: Database) -> str | None:
