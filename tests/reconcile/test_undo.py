@@ -2,6 +2,7 @@
 """Undo is apply of the inverse: it restores what was, and refuses by name what changed since."""
 
 from datetime import datetime, timedelta
+from functools import partial
 
 import pytest
 from msgspec import structs
@@ -11,9 +12,9 @@ from tests.reconcile.small import Small
 from trueup.reconcile import apply as apply_module
 from trueup.reconcile.journal import Origin, Outcome
 from trueup.reconcile.journals import applying, reopened, runs
-from trueup.reconcile.runs import Chosen, undone
+from trueup.reconcile.runs import Chosen, applied, undone
 from trueup.reconcile.steps import Step, Version
-from trueup.reconcile.undo import StepUnknown, inverse
+from trueup.reconcile.undo import StepUnknown, UndoOpen, inverse
 
 WRONG, MISSING = "wrong-provider", "missing-allocation"
 ORPHANED, RESIDUE = "orphaned-allocation", "evacuation-residue"
@@ -205,6 +206,48 @@ def test_an_undo_that_was_killed_is_gone_on_with(small):
     assert [one.result for one in outcomes.values()] == ["done"] * 3
     assert small.ledger() == before
     assert undo(small, plan.id) == {}
+
+
+def killed_undo(small: Small, run: str, written: bool) -> Step:
+    """The last step of a run that is in place, about to be taken back when that undo was killed.
+
+    The undone run does not know of it.
+    """
+    with reopened(run, small.folder / "journal") as journal:
+        back = inverse(journal)
+    with applying(back, small.folder / "journal", Origin()) as journal:
+        journal.intend(back.steps[0])
+        if written:
+            small.write(back.steps[0])
+    return back.steps[0]
+
+
+@pytest.mark.parametrize("noted", [False, True])
+def test_invariant_10_what_a_killed_undo_took_back_is_done_again(small, noted):
+    """Also where an earlier undo is noted, so that a new run begins."""
+    plan = small.plan()
+    small.apply(plan)
+    repaired = small.ledger()
+    if noted:
+        undo(small, plan.id, plan.steps[0].id)
+    killed_undo(small, plan.id, written=True)
+    with applied(plan, small.cloud, small.folder / "journal") as found:
+        assert {outcome.result for _, outcome in found.outcomes} == {"done"}
+    assert small.ledger() == repaired
+
+
+def test_a_run_does_not_go_on_while_a_killed_undo_may_still_take_back_a_step(small, monkeypatch):
+    plan = small.plan()
+    small.apply(plan)
+    repaired, step = small.ledger(), killed_undo(small, plan.id, written=False)
+    going_on = partial(applied, plan, small.cloud, small.folder / "journal")
+    with pytest.raises(UndoOpen) as refused, going_on():
+        pass
+    assert refused.value.step == step.id
+    monkeypatch.setattr(apply_module, "LATE", timedelta())
+    with going_on() as found:
+        assert found.finished
+    assert small.ledger() == repaired
 
 
 @pytest.mark.parametrize("late", [True, False])

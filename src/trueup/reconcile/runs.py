@@ -20,7 +20,7 @@ from trueup.reconcile.collect.selection import EVERYTHING, Selection, SelectionU
 from trueup.reconcile.domain_definition import DomainDefinition
 from trueup.reconcile.facts import DomainRecord, Facts, Holding
 from trueup.reconcile.journal import Journal, Origin, StepOutcome
-from trueup.reconcile.journals import applying, reopened
+from trueup.reconcile.journals import RunUnknown, applying, reopened
 from trueup.reconcile.journals import runs as runs_in
 from trueup.reconcile.observation import (
     Confirmed,
@@ -50,7 +50,7 @@ from trueup.reconcile.sources.errors import Unreachable
 from trueup.reconcile.sources.libvirt import Hypervisors
 from trueup.reconcile.steps import Step, parts_of
 from trueup.reconcile.undefining import undefined_by
-from trueup.reconcile.undo import inverse
+from trueup.reconcile.undo import UndoOpen, inverse
 
 # nova-compute's default update_resources_interval: by then it has repaired what it repairs itself.
 INTERVAL_SECONDS = 60
@@ -258,10 +258,11 @@ class Run:
 def applied(plan: Plan, cloud: Cloud, folder: Path, pace: Pace = ONE_BY_ONE) -> Iterator[Run]:
     """A run of a plan, with its journal in a folder.
 
-    Raises Unreachable, RunBusy, JournalUnwritable, JournalDamaged, JournalFormatUnknown; the
-    outcomes raise Unreachable, AccessDenied, JournalUnwritable.
+    Raises Unreachable, RunBusy, JournalUnwritable, JournalDamaged, JournalFormatUnknown, UndoOpen;
+    the outcomes raise Unreachable, AccessDenied, JournalUnwritable.
     """
     require_answers(plan, cloud)
+    note_undos(plan.id, cloud, folder)
     with applying(plan, folder, origin(cloud)) as journal:
         yield _run(journal, apply(cloud, journal, pace))
 
@@ -347,6 +348,21 @@ def _open_steps(journal: Journal) -> tuple[OpenStep, ...]:
     back = journal.plan.undoes is not None
     steps = (step for step in journal.plan.steps if journal.fate_open(step))
     return tuple(OpenStep(step.id, journal.run, back) for step in steps)
+
+
+def note_undos(run: str, cloud: Cloud, folder: Path) -> None:
+    """Note in the journal of a run, if there is one, what interrupted undos of it took back.
+
+    SAFETY: otherwise the run would be gone on with as if its steps were still in place. Raises
+    UndoOpen as long as one of them may still be taken back, and as `reopened`.
+    """
+    try:
+        with reopened(run, folder) as original:
+            open_steps = _resolve_earlier_undos(original, cloud, folder)
+    except RunUnknown:
+        return
+    for one in open_steps:
+        raise UndoOpen(one.id, one.run)
 
 
 def _resolve_earlier_undos(original: Journal, cloud: Cloud, folder: Path) -> tuple[OpenStep, ...]:

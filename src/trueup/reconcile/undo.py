@@ -17,6 +17,14 @@ class StepUnknown(Exception):
     step: str
 
 
+@dataclass(eq=False)
+class UndoOpen(Exception):
+    """An undo was interrupted, and may still take back this step of a run that is to go on."""
+
+    step: str
+    run: str
+
+
 def inverse(journal: Journal, only: Iterable[str] = ()) -> Plan:
     """The inverse of the steps that are in place, last first; or only of these ids or numbers.
 

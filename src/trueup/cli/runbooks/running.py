@@ -50,6 +50,7 @@ from trueup.reconcile.runs import (
     applied,
     closed,
     continued,
+    note_undos,
     undone,
 )
 from trueup.reconcile.sources.cloud import Cloud
@@ -198,6 +199,9 @@ class RunbookVerb(DocumentVerb, CloudVerb):
     ) -> RunbookView | None:
         """Go on with a run of the same purpose that was left half done; None: a new one begins."""
         journal = last_for(self.purpose(arguments), arguments.state_dir)
+        if journal is not None and arguments.apply:
+            note_undos(journal.run, cloud, arguments.state_dir)
+            journal = read(journal.run, arguments.state_dir)
         if journal is None or not journal.half_done:
             return None
         if not arguments.apply:
