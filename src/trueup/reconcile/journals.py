@@ -9,7 +9,7 @@ it finds out what became of those whose write was not answered.
 import fcntl
 import os
 import re
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -25,7 +25,7 @@ from trueup.reconcile.journal import (
     begun,
     continued,
 )
-from trueup.reconcile.plan import Plan
+from trueup.reconcile.plan import Plan, of_this_cloud
 
 _FOLDER_MODE = 0o700
 
@@ -143,10 +143,11 @@ def runs(folder: Path) -> tuple[Journal | Unreadable, ...]:
     return (*sorted(found, key=lambda journal: journal.began_at), *unreadable)
 
 
-def last_for(reason: str, folder: Path) -> Journal | None:
-    """The last run with a step for this reason, and no undo."""
+def last_for(reason: str, folder: Path, cells: Collection[str]) -> Journal | None:
+    """The last run with a step for this reason on the cloud with these cells, and no undo."""
     every = (one for one in reversed(runs(folder)) if isinstance(one, Journal))
-    ours = (one for one in every if one.plan.undoes is None)
+    here = (one for one in every if of_this_cloud(one.plan, cells))
+    ours = (one for one in here if one.plan.undoes is None)
     steps = ((one, step) for one in ours for step in one.plan.steps)
     return next((one for one, step in steps if reason in step.because), None)
 

@@ -18,6 +18,8 @@ from trueup.reconcile.steps import Step, held_in
 from trueup.reconcile.undefining import after_undefining
 
 FORMAT = 2
+# cell0 has this uuid in every cloud.
+CELL_ZERO = "00000000-0000-0000-0000-000000000000"
 
 # Design, invariant 14: a plan that changes more is stopped until the limit is raised by name.
 SUBJECTS_MAX = 25
@@ -221,6 +223,11 @@ def refuse_foreign(plan: Plan, cells: Iterable[str]) -> None:
     found = tuple(sorted(cells))
     if plan.cells != found:
         raise PlanForeign(plan.cells, found)
+
+
+def of_this_cloud(plan: Plan, cells: Iterable[str]) -> bool:
+    """Whether a plan was made for the cloud with these cells, or for it as it once was."""
+    return not {*plan.cells, CELL_ZERO}.isdisjoint({*cells} - {CELL_ZERO})
 
 
 def refuse_too_large(plan: Plan, limit: int | None) -> None:

@@ -3,7 +3,7 @@
 
 import getpass
 import socket
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from datetime import timedelta
@@ -41,6 +41,7 @@ from trueup.reconcile.plan import (
     consumers_of,
     domains_wanted,
     make_plan,
+    of_this_cloud,
     refuse_foreign,
     refuse_too_large,
     remedy_of_defect,
@@ -172,16 +173,19 @@ def _domain_records(
     return tuple(one for one in records if one is not None)
 
 
-def interrupted(folder: Path, plan_is_ours: Callable[[Plan], bool]) -> tuple[Journal, ...]:
+def interrupted(
+    folder: Path, cells: Collection[str], plan_is_ours: Callable[[Plan], bool]
+) -> tuple[Journal, ...]:
     """The runs in a folder that ended before it was known how each step ended, oldest first.
 
-    Only those of plans of ours, and no undo.
+    Only those of plans of ours for the cloud with these cells, and no undo.
     """
     journals = (one for one in runs_in(folder) if isinstance(one, Journal))
     return tuple(
         one
         for one in journals
         if one.plan.undoes is None
+        and of_this_cloud(one.plan, cells)
         and plan_is_ours(one.plan)
         and any(one.outcome_of(step) is None or one.fate_open(step) for step in one.plan.steps)
     )

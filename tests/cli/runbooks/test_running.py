@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """What every runbook's command does with its options, and with a run that was interrupted."""
 
+from dataclasses import replace
 from datetime import timedelta
 
 import pytest
@@ -11,7 +12,8 @@ from tests.cli.terminal import at_a_terminal
 from trueup.reconcile import changes
 from trueup.reconcile.clock import now
 from trueup.reconcile.journal import Origin
-from trueup.reconcile.journals import applying, runs
+from trueup.reconcile.journals import applying, read, runs
+from trueup.reconcile.plan import CELL_ZERO
 from trueup.reconcile.plan_file import load
 
 
@@ -73,6 +75,19 @@ def test_an_old_run_is_resolved_and_a_new_one_begins(site_on, tmp_path, state, m
     assert "its plan is older than 1 h, so a new one is made" in ran.err
     first, _ = runs(state)
     assert first.is_done(first.plan.steps[0].id)
+
+
+def test_a_run_of_another_cloud_is_left_alone(site_on, tmp_path, state):
+    """A host of that cloud has the same name, and its run was interrupted."""
+    host, path = dead_host(site_on("trueup")), tmp_path / "plan.json"
+    assert trueup("retire", host.name, "--interval", 0.01, "--out", path).code == 3
+    plan = replace(load(path), cells=(CELL_ZERO, "a-cell-of-another-cloud"))
+    with applying(plan, state, Origin("operator", "controller")) as journal:
+        journal.intend(plan.steps[0])
+    ran = trueup("retire", host.name, "--interval", 0.01, "--apply")
+    assert ran.code == 0, ran.out + ran.err
+    assert journal.run not in ran.err
+    assert read(journal.run, state).fate_open(plan.steps[0]), "nothing is noted there"
 
 
 @pytest.mark.parametrize("words", [(), ("-f", "json")])

@@ -126,13 +126,12 @@ class GhostsCommand(CloudVerb):
     ) -> list[StepOutcome]:
         """Go on with the runs of this command that were interrupted."""
         outcomes: list[StepOutcome] = []
-        for journal in interrupted(arguments.state_dir, removes_definitions):
+        cells = [one.uuid for one in cloud.nova.cells()]
+        for journal in interrupted(arguments.state_dir, cells, removes_definitions):
             if now() - journal.began_at > _CONTINUED_WITHIN:
                 continue
             say(f"Run {journal.run} was interrupted; continuing it.")
-            refuse_unfit(
-                journal.plan, [one.uuid for one in cloud.nova.cells()], now(), _CONTINUED_WITHIN
-            )
+            refuse_unfit(journal.plan, cells, now(), _CONTINUED_WITHIN)
             outcomes += self._apply(journal.plan, cloud, arguments, report)
         return outcomes
 

@@ -29,7 +29,7 @@ from trueup.reconcile.clock import now
 from trueup.reconcile.collect.selection import SelectionUnknown
 from trueup.reconcile.files import refuse_unwritable
 from trueup.reconcile.findings import counted
-from trueup.reconcile.journal import StepOutcome
+from trueup.reconcile.journal import Journal, StepOutcome
 from trueup.reconcile.journals import last_for, read
 from trueup.reconcile.observation import refuse_interval
 from trueup.reconcile.plan import Plan, refuse_too_large
@@ -133,7 +133,7 @@ class RunbookVerb(DocumentVerb, CloudVerb):
         try:
             return self.prepare(arguments, observer, pacing)
         except SelectionUnknown:
-            journal = last_for(self.purpose(arguments), arguments.state_dir)
+            journal = self._last(arguments, observer.cloud)
             if journal is None or len(journal.in_place) < len(journal.plan.steps):
                 raise
             say(f"Run {journal.run} has done it.")
@@ -194,11 +194,16 @@ class RunbookVerb(DocumentVerb, CloudVerb):
         if not arguments.apply:
             say("Nothing is written. Next: the same command with --apply")
 
+    def _last(self, arguments: argparse.Namespace, cloud: Cloud) -> Journal | None:
+        """The last run of the same purpose; a host of another cloud may have the same name."""
+        cells = [one.uuid for one in cloud.nova.cells()]
+        return last_for(self.purpose(arguments), arguments.state_dir, cells)
+
     def _go_on(
         self, arguments: argparse.Namespace, cloud: Cloud, report: Report
     ) -> RunbookView | None:
         """Go on with a run of the same purpose that was left half done; None: a new one begins."""
-        journal = last_for(self.purpose(arguments), arguments.state_dir)
+        journal = self._last(arguments, cloud)
         if journal is not None and arguments.apply:
             note_undos(journal.run, cloud, arguments.state_dir)
             journal = read(journal.run, arguments.state_dir)
