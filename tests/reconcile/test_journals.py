@@ -9,6 +9,7 @@ import pytest
 from tests.reconcile.planning import planned
 from trueup.reconcile.journal import JournalUnwritable, Origin, Outcome
 from trueup.reconcile.journals import (
+    JournalUnreadable,
     RunBusy,
     RunUnknown,
     Unreadable,
@@ -51,6 +52,24 @@ def test_a_run_goes_by_its_name_or_by_that_of_its_plan(tmp_path):
     run = begin(PLAN, tmp_path)
     assert find(run, tmp_path) == find(PLAN.id, tmp_path) == run
     assert read(PLAN.id, tmp_path).run == run
+
+
+@pytest.mark.parametrize("of_all", [True, False])
+def test_what_cannot_be_read_is_named(tmp_path, of_all):
+    """As if it belonged to another account; who is root may read all."""
+    folder = tmp_path / "state"
+    run = begin(PLAN, folder)
+    closed = folder if of_all else folder / f"{run}.jsonl"
+    closed.rename(tmp_path / "kept")
+    closed.symlink_to(closed)
+    [found] = runs(folder)
+    assert isinstance(found, Unreadable)
+    for name in (run, PLAN.id):
+        with pytest.raises(JournalUnreadable) as refused:
+            read(name, folder)
+        assert refused.value.path == str(closed)
+    with pytest.raises(JournalUnreadable), applying(PLAN, folder, NOBODY):
+        pass
 
 
 def test_a_run_is_for_one_process_at_a_time(tmp_path):

@@ -340,12 +340,13 @@ _WORDS: dict[type[Exception], tuple[ExitCode, Callable[[Any], str]]] = {
         ExitCode.USAGE,
         lambda e: f"run '{e.run}' is being applied by another process. Wait for it to end.",
     ),
+    journals.JournalUnreadable: (
+        ExitCode.USAGE,
+        lambda e: f"{e.path} cannot be read: {e.reason}. Use the account that wrote it.",
+    ),
     undo.UndoOpen: (
         ExitCode.SOME_REFUSED,
-        lambda e: (
-            f"step {e.step} was about to be taken back when run {e.run} ended, and may still be. "
-            "Nothing is written; give the same command again in two minutes."
-        ),
+        lambda e: f"run {e.run} may still take back step {e.step}. Try again in two minutes.",
     ),
     journal.JournalDamaged: (
         ExitCode.USAGE,

@@ -45,6 +45,14 @@ class RunBusy(Exception):
     run: str
 
 
+@dataclass(eq=False)
+class JournalUnreadable(Exception):
+    """A journal, or the folder of all, cannot be read: it is for another account, or no file."""
+
+    path: str
+    reason: str
+
+
 @dataclass(frozen=True, slots=True)
 class Unreadable:
     """A journal that cannot be read, and why. The others are listed all the same."""
@@ -58,7 +66,7 @@ def applying(plan: Plan, folder: Path, origin: Origin) -> Iterator[Journal]:
     """The journal of this plan's run, new or continued, for one process at a time.
 
     Apply the plan in the journal, which has the current versions. Raises RunBusy,
-    JournalUnwritable, JournalDamaged, JournalFormatUnknown.
+    JournalUnwritable, JournalUnreadable, JournalDamaged, JournalFormatUnknown.
     """
     numbers = _numbers(plan.id, folder)
     last = _read(_path(folder, f"{plan.id}-{numbers[-1]}")) if numbers else None
@@ -95,7 +103,7 @@ def _as_left(plan: Plan, last: Journal | None) -> Plan:
 def reopened(run: str, folder: Path) -> Iterator[Journal]:
     """The journal of an existing run, for appending.
 
-    Raises RunUnknown, RunBusy, JournalUnwritable, JournalDamaged, JournalFormatUnknown.
+    Raises RunUnknown, RunBusy, JournalUnwritable, and as `read`.
     """
     name = find(run, folder)
     with _locked(name, folder) as (file, path):
@@ -106,7 +114,10 @@ def reopened(run: str, folder: Path) -> Iterator[Journal]:
 
 
 def read(run: str, folder: Path) -> Journal:
-    """What the journal of a run says. Raises RunUnknown, JournalDamaged, JournalFormatUnknown."""
+    """What the journal of a run says.
+
+    Raises RunUnknown, JournalUnreadable, JournalDamaged, JournalFormatUnknown.
+    """
     journal = _read(_path(folder, find(run, folder)))
     if journal is None:
         raise RunUnknown(run, str(folder))
@@ -114,8 +125,11 @@ def read(run: str, folder: Path) -> Journal:
 
 
 def find(run: str, folder: Path) -> str:
-    """The name of a run; for the name of a plan, that of its last run. Raises RunUnknown."""
-    if _path(folder, run).is_file():
+    """The name of a run; for the name of a plan, that of its last run.
+
+    Raises RunUnknown, JournalUnreadable.
+    """
+    if _path(folder, run) in _paths(folder):
         return run
     numbers = _numbers(run, folder)
     if not numbers:
@@ -127,7 +141,11 @@ def runs(folder: Path) -> tuple[Journal | Unreadable, ...]:
     """Every run that has a journal, in the order they began; unreadable journals come last."""
     found: list[Journal] = []
     unreadable: list[Unreadable] = []
-    for path in sorted(folder.glob("*.jsonl")):
+    try:
+        paths = _paths(folder)
+    except JournalUnreadable as closed:
+        return (Unreadable(str(folder), closed.reason),)
+    for path in paths:
         try:
             journal = _read(path)
         except JournalFormatUnknown as other:
@@ -136,8 +154,8 @@ def runs(folder: Path) -> tuple[Journal | Unreadable, ...]:
         except JournalDamaged as damaged:
             reason = f"line {damaged.line} is damaged: {damaged.reason}"
             unreadable.append(Unreadable(path.stem, reason))
-        except OSError as error:
-            unreadable.append(Unreadable(path.stem, error.strerror or str(error)))
+        except JournalUnreadable as closed:
+            unreadable.append(Unreadable(path.stem, closed.reason))
         else:
             found += [journal] if journal else []
     return (*sorted(found, key=lambda journal: journal.began_at), *unreadable)
@@ -156,16 +174,33 @@ def _path(folder: Path, run: str) -> Path:
     return folder / f"{run}.jsonl"
 
 
+def _paths(folder: Path) -> tuple[Path, ...]:
+    """The journals in a folder, by name; none if there is no folder. Raises JournalUnreadable.
+
+    Not by `Path.glob`, for which a folder that may not be read is an empty one.
+    """
+    try:
+        names = sorted(os.listdir(folder))
+    except (FileNotFoundError, NotADirectoryError):
+        return ()
+    except OSError as error:
+        raise JournalUnreadable(str(folder), error.strerror or str(error)) from error
+    return tuple(folder / name for name in names if name.endswith(".jsonl"))
+
+
 def _numbers(plan: str, folder: Path) -> list[int]:
     """The numbers of the runs of a plan, in order."""
-    names = (path.stem for path in folder.glob("*.jsonl"))
+    names = (path.stem for path in _paths(folder))
     matches = (re.fullmatch(rf"{re.escape(plan)}-(\d+)", name) for name in names)
     return sorted(int(match[1]) for match in matches if match)
 
 
 def _read(path: Path) -> Journal | None:
-    with path.open("rb") as file:
-        return continued(file, path)
+    try:
+        with path.open("rb") as file:
+            return continued(file, path)
+    except OSError as error:
+        raise JournalUnreadable(str(path), error.strerror or str(error)) from error
 
 
 @contextmanager
