@@ -81,6 +81,7 @@ def resolve_interrupted(cloud: Cloud, journal: Journal) -> None:
     for step in journal.plan.steps:
         if not journal.fate_open(step):
             continue
+        _tidy(step, cloud)
         found = _read(step, cloud)
         fates = _fates(step, found, journal)
         if all(one is Fate.WRITTEN for one in fates):
@@ -127,6 +128,8 @@ def _attempt(step: Step, cloud: Cloud, journal: Journal, sent: bool) -> Ended:
     missing = [one for one in step.needs if not journal.is_done(one)]
     if missing:
         return Ended(Outcome(step.id, "refused", f"it needs {missing[0]}, which is not done"))
+    if journal.fate_open(step):
+        _tidy(step, cloud)
     found = _read(step, cloud)
     fates = _fates(step, found, journal)
     fate_open = sent or journal.fate_open(step)
@@ -153,6 +156,11 @@ def _attempt(step: Step, cloud: Cloud, journal: Journal, sent: bool) -> Ended:
 def change_key(change: Change) -> tuple[str, ...]:
     """A key that is different for each target of a step."""
     return (type(change.target).__name__, *parts_of(change.target))
+
+
+def _tidy(step: Step, cloud: Cloud) -> None:
+    for change in step.changes:
+        changes.tidy(change, cloud)
 
 
 def _read(step: Step, cloud: Cloud) -> dict[tuple[str, ...], Found]:

@@ -107,6 +107,8 @@ def judged(
     """
     unwritten: Result = "refused" if reply.definite else "unknown"
     try:
+        if not reply.definite:
+            changes.tidy(change, cloud)
         found = changes.read(change.target, cloud)
     except (Unreachable, AccessDenied) as silence:
         return Written("unknown", reply.reason, request_id=reply.request_id, stop=silence)

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """`trueup rekey`: a compute node got another uuid; both Placements, bandwidth, PCI children."""
 
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -10,7 +11,10 @@ from tests.cli.runbooks.emptying import providers
 from tests.cli.runbooks.rekeying import HOST, NEW, Rekeyed, held_on, with_another_uuid
 from tests.cli.running import Ran, trueup
 from tests.reconcile.small import Small
-from trueup.reconcile.journals import runs
+from trueup.reconcile.changes import version_after
+from trueup.reconcile.journal import Origin, Outcome
+from trueup.reconcile.journals import applying, runs
+from trueup.reconcile.plan_file import load
 from trueup.reconcile.sources.placement.client import Placement
 
 
@@ -44,6 +48,55 @@ def is_rekeyed(site: Small, host: Rekeyed, held: dict, parts: dict) -> None:
     assert provider_parts(site, NEW) == parts
     assert parents(site)[host.agent] == parents(site)[host.device] == NEW
     assert parents(site)[host.bridge] == host.agent
+
+
+def half_made(site: Small, tmp_path: Path, state: Path, requests: int) -> str:
+    """A run that was killed after so many of the requests that make the new provider; its name."""
+    path = tmp_path / "plan.json"
+    assert rekey("--out", path).code == 3
+    renamed, made, *_ = load(path).steps
+    with applying(load(path), state, Origin()) as journal:
+        journal.intend(renamed)
+        site.write(renamed)
+        journal.record(Outcome(renamed.id, "done", versions=(version_after(renamed.changes[0]),)))
+        journal.intend(made)
+    contents = made.changes[0].after
+    body = {"name": contents.name, "uuid": NEW}
+    assert site.call("POST", "/resource_providers", body).status_code == 200
+    parts = {"inventories": {}, "traits": contents.traits, "aggregates": contents.aggregates}
+    for generation, part in enumerate([*parts][:requests]):
+        body = {"resource_provider_generation": generation, part: parts[part]}
+        answer = site.call("PUT", f"/resource_providers/{NEW}/{part}", body)
+        assert answer.status_code == 200, answer.text
+    return journal.run
+
+
+@pytest.mark.parametrize("requests", [0, 1, 2])
+def test_invariant_10_a_run_killed_while_it_made_the_provider_goes_on(
+    site_on, tmp_path, state, requests
+):
+    site = site_on("trueup")
+    host = with_another_uuid(site)
+    before, held, parts = site.ledger(), held_on(site, host.old), provider_parts(site, host.old)
+    run = half_made(site, tmp_path, state, requests)
+    ran = rekey("--apply", "--limit", 100)
+    assert ran.code == 0, ran.out + ran.err
+    is_rekeyed(site, host, held, parts)
+    assert trueup("undo", run, "--limit", 100).code == 0
+    assert site.ledger() == before
+
+
+@pytest.mark.parametrize("requests", [0, 1, 2])
+def test_invariant_10_a_run_killed_while_it_made_the_provider_is_undone(
+    site_on, tmp_path, state, requests
+):
+    site = site_on("trueup")
+    with_another_uuid(site)
+    before = site.ledger()
+    run = half_made(site, tmp_path, state, requests)
+    ran = trueup("undo", run, "--limit", 100)
+    assert ran.code == 4, "the request may still come"
+    assert site.ledger() == before
 
 
 def test_a_host_is_rekeyed_and_back(site, state):

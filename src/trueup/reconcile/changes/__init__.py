@@ -47,6 +47,7 @@ __all__ = [
     "not_restorable",
     "noun",
     "read",
+    "tidy",
     "version_after",
     "write",
 ]
@@ -109,6 +110,15 @@ def write(
         return reply
     before_retry(reply.named)
     return kind.write(replace(change, version=reply.named), cloud)
+
+
+def tidy(change: Change, cloud: Cloud) -> None:
+    """Remove what a write of several requests has left half made: it was killed, or not answered.
+
+    Only for a change whose intent is in the journal. Raises Unreachable and AccessDenied.
+    """
+    if isinstance(change.target, WholeProvider):
+        whole_providers.tidy(change, cloud)
 
 
 def version_after(change: Change) -> Version | None:

@@ -4,6 +4,8 @@
 from dataclasses import replace
 from typing import Any
 
+from msgspec import structs
+
 from trueup.reconcile.changes import aggregates, inventories, providers, traits
 from trueup.reconcile.changes.target import Found, Reply, reply_of
 from trueup.reconcile.sources.cloud import Cloud
@@ -52,6 +54,27 @@ def write(change: Change, cloud: Cloud) -> Reply:
         return _deleted(change.target.provider, cloud)
     assert isinstance(change.after, ProviderContents)
     return _made(change.target.provider, change.after, cloud)
+
+
+def tidy(change: Change, cloud: Cloud) -> None:
+    """Delete the provider of a change that was killed between the requests that make and fill it.
+
+    SAFETY: only where the journal says that we were about to make it. It is as one of these
+    requests leaves it, so nobody uses it yet; Placement itself refuses one with allocations or
+    children.
+    """
+    assert isinstance(change.target, WholeProvider)
+    if change.before is None and isinstance(change.after, ProviderContents):
+        found = read(change.target, cloud).state
+        if found != change.after and found in _half_made(change.after):
+            _deleted(change.target.provider, cloud)
+
+
+def _half_made(wanted: ProviderContents) -> tuple[object, ...]:
+    """What `_made` leaves after each of its requests but the last."""
+    with_traits = structs.replace(wanted, aggregates=())
+    with_inventories = structs.replace(with_traits, traits=())
+    return with_traits, with_inventories, structs.replace(with_inventories, inventories={})
 
 
 def version_after(change: Change) -> Version:
