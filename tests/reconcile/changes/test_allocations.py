@@ -183,6 +183,38 @@ def test_allocations_that_were_deleted_with_sql_are_made_again(small_on, placeme
     assert small.cloud.placement.holding(consumer) == Holding(wanted, 2)
 
 
+@pytest.mark.parametrize("left", [(True, True), (True, False), (False, True)])
+@pytest.mark.parametrize("placement", ["upstream", "trueup"])
+def test_both_claims_of_a_resize_are_made_again_where_rows_of_consumers_are_left(
+    small_on, placement, left
+):
+    """Their generations differ, and a refusal does not say which consumer's it names."""
+    small = small_on(placement)
+    both = (small.consumer(MISSING), small.consumer(WRONG))
+    mine = small.cloud.placement.holding(both[1]).allocations
+    for consumer, is_left, writes in zip(both, left, (1, 3), strict=True):
+        held_now = small.cloud.placement.holding(consumer)
+        for _ in range(writes):
+            before, generation = held_now.allocations, held_now.generation
+            assert changes.write(of(consumer, before, mine, generation), small.cloud).accepted
+            held_now = small.cloud.placement.holding(consumer)
+        small.sql("placement", "DELETE FROM allocations WHERE consumer_id = ?", consumer)
+        if not is_left:
+            small.sql("placement", "DELETE FROM consumers WHERE uuid = ?", consumer)
+    change = Change(
+        AllocationsOf(both),
+        Held(dict.fromkeys(both)),
+        Held(dict.fromkeys(both, mine)),
+        dict.fromkeys(both),
+    )
+    intended = []
+    assert changes.write(change, small.cloud, intended.append).accepted
+    [version] = intended
+    assert [version[one] is not None for one in both] == list(left)
+    for one in both:
+        assert small.cloud.placement.holding(one) == Holding(mine, (version[one] or 0) + 1)
+
+
 def emptied(small: Small, plan: Plan, writes: int = 2) -> Allocations:
     """Allocations that were written so often, then deleted with SQL; what the plan gives."""
     [step] = plan.steps

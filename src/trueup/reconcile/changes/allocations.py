@@ -17,6 +17,10 @@ WITH_TYPES = 38
 NO_CONTENT = 204
 # What Placement says of a consumer that has a generation, and was said to have none.
 _EMPTY = re.compile(r"expected (\d+) but got None")
+# No consumer was ever written so often. A write at it is refused, and the refusal names the right
+# generation.
+_NEVER = 2**31 - 1
+_RIGHT = re.compile(rf"expected (\d+) but got {_NEVER}")
 
 
 def read(target: AllocationsOf, cloud: Cloud) -> Found:
@@ -29,7 +33,7 @@ def read(target: AllocationsOf, cloud: Cloud) -> Found:
 
 
 def write(change: Change, cloud: Cloud) -> Reply:
-    """Replace all that the consumers hold, at once. A refusal may name a consumer's generation.
+    """Replace all that the consumers hold, at once. A refusal may name consumers' generations.
 
     A consumer that holds nothing may still have a row with a generation, which Placement does not
     tell: after a refused write of upstream (nova-facts, Placement 4), or after somebody deleted its
@@ -39,12 +43,12 @@ def write(change: Change, cloud: Cloud) -> Reply:
     if words := below_one(held_in(change.after)):
         return Reply(False, sent=False, reason=f"{words}, and Placement takes no amount below 1")
     reply = _send(change, cloud)
-    consumer, generation = _without_generation(change), _EMPTY.search(reply.reason)
-    if reply.accepted or not reply.definite or consumer is None or generation is None:
+    if reply.accepted or not reply.definite or not _EMPTY.search(reply.reason):
         return reply
-    if cloud.placement.holding(consumer).allocations is not None:
+    left = _generations_left(change, reply, cloud)
+    if any(cloud.placement.holding(one).allocations is not None for one in left):
         return reply
-    return replace(reply, named={**change.version, consumer: int(generation[1])})
+    return replace(reply, named={**change.version, **left})
 
 
 def below_one(held: Mapping[str, Allocations | None], verb: str = "would hold") -> str:
@@ -97,10 +101,29 @@ def _number(generation: int | str | None) -> int | None:
     return generation if isinstance(generation, int) else None
 
 
-def _without_generation(change: Change) -> str | None:
-    """The consumer that is said not to exist; None: there is none, or several."""
+def _generations_left(change: Change, reply: Reply, cloud: Cloud) -> dict[str, int | None]:
+    """The generation of each consumer that was said to have none; None: it has indeed none.
+
+    The refusal does not say whose generation it names, so each of several is asked for its own.
+    """
     new = [one for one, generation in change.version.items() if generation is None]
-    return new[0] if len(new) == 1 else None
+    if len(new) > 1:
+        return {one: _number_in(_RIGHT, _ask(one, change, cloud)) for one in new}
+    return {one: _number_in(_EMPTY, reply) for one in new}
+
+
+def _ask(consumer: str, change: Change, cloud: Cloud) -> Reply:
+    """What Placement answers to a write that it has to refuse, for its generation is wrong."""
+    target = AllocationsOf((consumer,))
+    before, after = (
+        Held({consumer: held_in(one)[consumer]}) for one in (change.before, change.after)
+    )
+    return _send(Change(target, before, after, {consumer: _NEVER}), cloud)
+
+
+def _number_in(words: re.Pattern[str], reply: Reply) -> int | None:
+    found = words.search(reply.reason)
+    return int(found[1]) if found else None
 
 
 def _send(change: Change, cloud: Cloud) -> Reply:
