@@ -101,6 +101,33 @@ def test_an_amount_that_an_inventory_does_not_allow_is_declined(units, words):
     assert words in declined.reason
 
 
+@pytest.mark.parametrize(
+    "held",
+    [
+        "holds web h1 VCPU=1 MEMORY_MB=256 VGPU=1\n",
+        "holds web h2 VCPU=2 MEMORY_MB=256\nholds web h1 VGPU=1\n",
+        "holds web h1 VCPU=2 MEMORY_MB=256 VGPU=1\nholds web h2 VCPU=2 MEMORY_MB=256\n",
+    ],
+)
+def test_what_would_be_kept_of_a_class_without_inventory_is_declined(held):
+    """Placement refuses the whole write, each time that it is planned."""
+    [declined] = (
+        row
+        for row in planned(f"{HOSTS}  server web on h1 VCPU=2 MEMORY_MB=256\n{held}").declined
+        if row.finding.subject.uuid == uuid_of("web")
+    )
+    assert "h1 has no inventory of the VGPU that it would keep" in declined.reason
+
+
+def test_what_is_released_of_a_class_without_inventory_is_no_hindrance():
+    plan = planned(
+        f"{HOSTS}  server web on h1 VCPU=2 MEMORY_MB=256\n"
+        "holds web h1 VCPU=2 MEMORY_MB=256 VGPU=1\n"
+        "  server old on h1 deleted=3600\nholds old h1 VCPU=2 VGPU=1\n"
+    )
+    assert [step.consumers for step in plan.steps] == [(uuid_of("old"),)]
+
+
 def test_a_migration_whose_claim_is_released_has_to_keep_its_status():
     guards = guards_of(
         "  server web on h1 VCPU=2 MEMORY_MB=256\n"

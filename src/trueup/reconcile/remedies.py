@@ -83,7 +83,11 @@ def guarded_step(
         for row in facts.migrations_of.get(instance.uuid, ())
         if row.uuid in after
     )
-    if reason := _unlisted_rows(after, facts) or _not_allowed(after.values(), facts):
+    if (
+        reason := _unlisted_rows(after, facts)
+        or _not_allowed(after.values(), facts)
+        or _kept_of_nothing(after, facts)
+    ):
         return Declined(reason)
     here = _host_is(after.get(instance.uuid), instance, facts)
     every = (*_settled(instance, facts), *here, *moves, *guards)
@@ -147,6 +151,23 @@ def _not_allowed(after: Iterable[Allocations | None], facts: Facts) -> str:
                     f"{facts.provider_names[uuid]} gives {name} from {stock.min_unit} to "
                     f"{stock.max_unit} in steps of {stock.step_size}, so Placement would refuse "
                     f"{amount}: correct that inventory, and plan again"
+                )
+    return ""
+
+
+def _kept_of_nothing(after: Mapping[str, Allocations | None], facts: Facts) -> str:
+    """What is kept of a class that its provider has no inventory of; or "".
+
+    As after half a reshape. Placement refuses the write, whatever else that corrects.
+    """
+    held = [facts.consumers.get(one, {}) for one in after]
+    for uuid, row in chain.from_iterable(one.amounts.items() for one in after.values() if one):
+        stocks = facts.providers[uuid].inventories if uuid in facts.providers else row
+        for name in sorted(row.keys() - stocks.keys()):
+            if any(name in amounts.get(uuid, {}) for amounts in held):
+                return (
+                    f"{facts.provider_names[uuid]} has no inventory of the {name} that it would "
+                    "keep, so Placement would refuse the write: correct that first, and plan again"
                 )
     return ""
 
