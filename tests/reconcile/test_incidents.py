@@ -16,6 +16,8 @@ from tests.reconcile.test_recorded_clouds import DB1, WEB1, audit, plan
 
 # The provider of the bandwidth of devstack1.
 NIC = "f94dacca-2dc0-42d5-933e-63d17c2f75cb"
+# Its processors are dedicated, by its image.
+BY_IMAGE = "909cd9fd-677f-4173-b50c-68c80a0def72"
 DEVSTACK1 = "SELECT id FROM resource_providers WHERE name = 'devstack1'"
 DEVSTACK2 = "SELECT id FROM resource_providers WHERE name = 'devstack2'"
 OTHER_OWNER = (
@@ -66,6 +68,18 @@ def test_of_a_broken_tree_nothing_is_released(recorded_cloud, tmp_path, options)
     assert set(rows) <= {("broken-tree", NIC)}
     assert rows or options
     assert ran.code == 5
+    assert plan(cloud, tmp_path / "plan.json").json() == []
+
+
+def test_without_image_properties_no_dedicated_processor_is_released(recorded_cloud, tmp_path):
+    """Which the image asked for: the flavor alone asks for shared ones."""
+    cloud = recorded_cloud("every-kind", "trueup", own_cells=True)
+    assert audit(cloud).code == 0
+    damage.change_cell(cloud, "cell1", "DELETE FROM instance_system_metadata")
+    ran = audit(cloud)
+    rows = {row["Subject"]: row for row in ran.json()}
+    assert (rows[BY_IMAGE]["Verdict"], ran.code) == ("could not check", 5)
+    assert "image properties could not be read" in rows[BY_IMAGE]["Evidence"]["reason"]
     assert plan(cloud, tmp_path / "plan.json").json() == []
 
 

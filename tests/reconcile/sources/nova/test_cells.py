@@ -163,6 +163,16 @@ def test_properties_of_the_image_that_bear_on_what_is_held_are_read(small, nova,
     assert read.image_properties == {"hw_cpu_policy": "dedicated", "trait:HW_A": "dedicated"}
 
 
+def test_a_table_of_image_properties_that_lost_its_rows_says_nothing_of_an_image(
+    small, nova, cell1
+):
+    [uuid, *_] = uuids(small, "deleted = 0")
+    assert {one.image_properties is None for one in nova.contents(cell1).instances} == {False}
+    small.sql("nova_cell1", "DELETE FROM instance_system_metadata")
+    assert {one.image_properties for one in nova.contents(cell1).instances} == {None}
+    assert nova.instances(cell1, [uuid]).instances[0].image_properties is None
+
+
 def test_a_port_without_an_allocation_is_not_carried_here(small, nova, cell1):
     plain, special = uuids(small, "deleted = 0")[:2]
     harmless = [{"profile": {}, "id": "a-port"}]

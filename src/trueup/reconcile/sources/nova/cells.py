@@ -234,8 +234,11 @@ class CellReading:
         rows = self._rows(query, tables.devices, uuids)
         return self._read(instance_rows.block_device, tables.devices, rows)
 
-    def _images(self, uuids: Sequence[str] | None) -> Mapping[str, Mapping[str, str]]:
-        """The image properties of each instance that has some, without the prefix `image_`."""
+    def _images(self, uuids: Sequence[str] | None) -> Mapping[str, Mapping[str, str]] | None:
+        """The image properties of each instance that has some, without the prefix `image_`.
+
+        None: the table has lost its rows, for Nova writes several for each instance.
+        """
         images: dict[str, dict[str, str]] = {}
         table = tables.system_metadata
         if not self._columns.has(table):
@@ -245,7 +248,7 @@ class CellReading:
         for row in self._rows(query, table, uuids):
             name = str(row.key).removeprefix(instance_rows.IMAGE_PREFIX)
             images.setdefault(reader.uuid(row, "instance_uuid"), {})[name] = row.value or ""
-        return images
+        return images if images or self.has_rows(table) else None
 
     def _pci(self, uuids: Sequence[str] | None) -> tuple[PciDevice, ...]:
         table = tables.pci_devices

@@ -43,7 +43,8 @@ class Beside:
 
     # destinations of the root devices, of which nearly every instance has one
     roots: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
-    images: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+    # None: the image properties of no instance could be read
+    images: Mapping[str, Mapping[str, str]] | None = field(default_factory=dict)
 
 
 class InstanceRows:
@@ -62,7 +63,8 @@ class InstanceRows:
     def _instance(self, row: Row, archived: bool) -> Instance:
         uuid = self._instances.uuid(row, "uuid")
         flavors = self._flavors(row)
-        image = self._beside.images.get(uuid, _NO_PROPERTIES)
+        images = self._beside.images
+        image = None if images is None else images.get(uuid, _NO_PROPERTIES)
         requests = self._pci_requests(row)
         known = row.deleted is not None
         if not known:
