@@ -111,9 +111,8 @@ def test_of_databases_only_the_rows_that_matter_are_read(large, whole, monkeypat
     part = collect(cloud, quiet, only(hosts=host))
     assert bare(part) == bare(chosen(whole, only(hosts=host)))
     # Nodes, services, mappings and providers of all hosts (a broken tree may be anywhere), their
-    # aggregates; the classes Placement knows; one instance of each cell, and one row about an
-    # image, as proof that it has some.
+    # aggregates; the classes Placement knows; one instance of each cell, as proof that it has some.
     of_hosts = 4 * HOSTS + sum(len(one.hosts) for one in whole.host_aggregates)
-    of_people = 14 * (len(part.consumers) + len(part.instances))
-    assert sum(counts) <= of_hosts + of_people + 60 + 2 * len(whole.cells)
+    of_people = 15 * (len(part.consumers) + len(part.instances))
+    assert sum(counts) <= of_hosts + of_people + 60 + len(whole.cells)
     assert len(part.instance_mappings) == len(part.alive.keys() | part.deleted.keys())

@@ -234,21 +234,25 @@ class CellReading:
         rows = self._rows(query, tables.devices, uuids)
         return self._read(instance_rows.block_device, tables.devices, rows)
 
-    def _images(self, uuids: Sequence[str] | None) -> Mapping[str, Mapping[str, str]] | None:
-        """The image properties of each instance that has some, without the prefix `image_`.
+    def _images(self, uuids: Sequence[str] | None) -> Mapping[str, Mapping[str, str]]:
+        """The image properties of each instance, without the prefix `image_`.
 
-        None: the table has lost its rows, for Nova writes several for each instance.
+        SAFETY: Nova writes one at least for each instance. One that is not here has lost its rows:
+        nobody knows what its image asks for.
         """
-        images: dict[str, dict[str, str]] = {}
+        images: dict[str, Mapping[str, str]] = {}
         table = tables.system_metadata
         if not self._columns.has(table):
             return images
         query = queries.image_properties(self._columns)
         reader = Reader(table.name, self._notes)
         for row in self._rows(query, table, uuids):
-            name = str(row.key).removeprefix(instance_rows.IMAGE_PREFIX)
-            images.setdefault(reader.uuid(row, "instance_uuid"), {})[name] = row.value or ""
-        return images if images or self.has_rows(table) else None
+            uuid = reader.uuid(row, "instance_uuid")
+            properties = images.setdefault(uuid, instance_rows.NO_PROPERTIES)
+            if row.key != tables.BASE_IMAGE:
+                name = str(row.key).removeprefix(instance_rows.IMAGE_PREFIX)
+                images[uuid] = {**properties, name: row.value or ""}
+        return images
 
     def _pci(self, uuids: Sequence[str] | None) -> tuple[PciDevice, ...]:
         table = tables.pci_devices

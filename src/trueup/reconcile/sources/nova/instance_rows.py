@@ -24,7 +24,7 @@ from trueup.reconcile.sources.reading import Reader
 
 # The last: JSON of thousands of nested brackets.
 _UNREADABLE = (ValueError, LookupError, TypeError, AttributeError, RecursionError)
-_NO_PROPERTIES: Mapping[str, str] = {}
+NO_PROPERTIES: Mapping[str, str] = {}
 IMAGE_PREFIX = "image_"
 
 
@@ -43,8 +43,8 @@ class Beside:
 
     # destinations of the root devices, of which nearly every instance has one
     roots: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
-    # None: the image properties of no instance could be read
-    images: Mapping[str, Mapping[str, str]] | None = field(default_factory=dict)
+    # None: they are not asked for
+    images: Mapping[str, Mapping[str, str]] | None = None
 
 
 class InstanceRows:
@@ -64,7 +64,7 @@ class InstanceRows:
         uuid = self._instances.uuid(row, "uuid")
         flavors = self._flavors(row)
         images = self._beside.images
-        image = None if images is None else images.get(uuid, _NO_PROPERTIES)
+        image = NO_PROPERTIES if images is None else images.get(uuid)
         requests = self._pci_requests(row)
         known = row.deleted is not None
         if not known:

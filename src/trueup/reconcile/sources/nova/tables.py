@@ -91,3 +91,5 @@ IMAGE_PROPERTIES = (
     "image_hw_cpu", "image_hw_emulator", "image_hw_mem", "image_hw_numa", "image_hw_pci",
     "image_trait",
 )  # fmt: skip
+# Nova writes this property for each instance, also one without an image.
+BASE_IMAGE = "image_base_image_ref"
