@@ -27,10 +27,9 @@ _BLOCK_BYTES_MAX = 1 << 20
 
 
 class Parts(tuple[bytes, ...]):
-    """A body in parts, which are joined when it is sent: at once if it is small, or in blocks.
+    """A body in parts: a small one is joined at once, and a large one in blocks while it is sent.
 
-    PERF: the 14 MB of an answer with ten thousand candidates took as much memory of each thread
-    that had sent one, which the thread kept.
+    PERF: a thread keeps the memory of its largest answer, and ten thousand candidates have 14 MB.
     """
 
     __slots__ = ()
