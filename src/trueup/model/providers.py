@@ -31,6 +31,16 @@ class ListedProviders(NamedTuple):
     root_uuids: Sequence[str | None] = ()
     parent_uuids: Sequence[str | None] = ()
 
+    def some(self, rows: slice) -> "ListedProviders":
+        """These rows of the list."""
+        return ListedProviders(
+            self.uuids[rows],
+            self.names[rows],
+            self.generations[rows],
+            self.root_uuids[rows],
+            self.parent_uuids[rows],
+        )
+
 
 @dataclass(frozen=True, slots=True)
 class Provider:

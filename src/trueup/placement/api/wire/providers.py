@@ -107,10 +107,9 @@ def render_list(providers: ListedProviders, request: Request) -> Parts:
     starts = range(0, max(1, len(providers.uuids)), _PROVIDERS_OF_A_PART)
     parts = []
     for first in starts:
-        some = slice(first, first + _PROVIDERS_OF_A_PART)
         before = b"," if first else b'{"resource_providers":['
         after = b"]}" if first == starts[-1] else b""
-        shown = ListedProviders._make(column[some] for column in providers)
+        shown = providers.some(slice(first, first + _PROVIDERS_OF_A_PART))
         parts.append(_rendered(shown, request, before, after))
     return Parts(parts)
 

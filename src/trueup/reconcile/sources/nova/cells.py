@@ -249,7 +249,7 @@ class CellReading:
         for row in self._rows(query, table, uuids):
             uuid = reader.uuid(row, "instance_uuid")
             properties = images.setdefault(uuid, instance_rows.NO_PROPERTIES)
-            if row.key != tables.BASE_IMAGE:
+            if row.key != tables.ORIGINAL_IMAGE:
                 name = str(row.key).removeprefix(instance_rows.IMAGE_PREFIX)
                 images[uuid] = {**properties, name: row.value or ""}
         return images

@@ -132,7 +132,7 @@ def block_devices(columns: Columns) -> Select[Any]:
 def image_properties(columns: Columns) -> Select[Any]:
     """The image properties that affect what an instance holds, and the one that each has."""
     metadata = tables.system_metadata.c
-    names = (*tables.IMAGE_PROPERTIES, tables.BASE_IMAGE)
+    names = (*tables.IMAGE_PROPERTIES, tables.ORIGINAL_IMAGE)
     # PERF: most rows are about other properties, and comparing their first letters is faster.
     letters = min(map(len, names))
     nearly = func.substr(metadata.key, 1, letters).in_(sorted({name[:letters] for name in names}))

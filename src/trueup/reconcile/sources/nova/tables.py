@@ -92,4 +92,4 @@ IMAGE_PROPERTIES = (
     "image_trait",
 )  # fmt: skip
 # Nova writes this property for each instance, also one without an image.
-BASE_IMAGE = "image_base_image_ref"
+ORIGINAL_IMAGE = "image_base_image_ref"
