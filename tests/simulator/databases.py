@@ -161,6 +161,7 @@ def _cell_rows(cell: Cell) -> Rows:
         cell_tables.INSTANCES: [_server(*pair) for pair in present],
         cell_tables.SHADOW_INSTANCES: [_server(*pair) for pair in numbered if pair[1].archived],
         cell_tables.INSTANCE_EXTRA: [_extra(*pair) for pair in present],
+        cell_tables.INSTANCE_SYSTEM_METADATA: [_original_image(row) for _, row in present],
         cell_tables.BLOCK_DEVICE_MAPPING: [_root_disk(row) for _, row in present],
         cell_tables.MIGRATIONS: [_migration(row) for row in moves if not row.archived],
         cell_tables.SHADOW_MIGRATIONS: [_migration(row) for row in moves if row.archived],
@@ -208,6 +209,16 @@ def _extra(number: int, row: ServerRow) -> Mapping[str, Any]:
     kept = {age: _flavor(one) if one else None for age, one in flavors.items()}
     written = {"id": number, "instance_uuid": row.uuid, "flavor": json.dumps(kept)}
     return _ALIVE | written | {"deleted": row.deleted, "pci_requests": "[]"}
+
+
+def _original_image(row: ServerRow) -> Mapping[str, Any]:
+    """The row that Nova writes for each instance, also for one without an image."""
+    return _ALIVE | {
+        "instance_uuid": row.uuid,
+        "key": "image_base_image_ref",
+        "value": "" if row.volume_backed else uuid_of("image"),
+        "deleted": row.deleted,
+    }
 
 
 def _flavor(row: FlavorRow) -> dict[str, Any]:
