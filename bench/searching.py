@@ -116,7 +116,7 @@ def _measure(query: str, view: View) -> str:
         start = time.process_time()
         asked = wire.parse(parse_qsl(query), _VERSION)
         found = find_candidates(asked, view, GenerationOptions())
-        text = b"".join(render(found, asked, _VERSION, cache))
+        text = render(found, asked, _VERSION, cache).joined()
         best = min(best, time.process_time() - start)
         if time.monotonic() - began > _ENOUGH_SECONDS:
             break

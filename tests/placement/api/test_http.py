@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
 from datetime import datetime
-from itertools import pairwise
 
 from hypothesis import given
 from hypothesis import strategies as st
@@ -35,11 +34,18 @@ def test_a_query_must_be_utf_8(client: Client) -> None:
     assert "Invalid query string parameters" in reply.error["detail"]
 
 
-@given(st.lists(st.sampled_from([0, 1, 400_000, 2**20, 2**20 + 1])))
-def test_blocks_have_all_parts_and_no_more_bytes_than_they_may(sizes: list[int]) -> None:
-    parts = [bytes([number % 256]) * size for number, size in enumerate(sizes)]
-    blocks = list(Parts(parts).blocks())
-    assert b"".join(blocks) == b"".join(parts)
-    assert all(len(block) <= 2**20 or block in parts for block in blocks)
-    # Blocks are not smaller than they have to be.
-    assert all(len(one) + len(other) > 2**20 for one, other in pairwise(blocks))
+_TEXTS = st.lists(st.sampled_from([b"", b"{}", b"[1,2]"]))
+
+
+@given(_TEXTS, _TEXTS.map(lambda few: 300 * few), st.sampled_from([b"", b"]}"]))
+def test_a_body_is_the_same_joined_at_once_and_in_blocks(
+    first: list[bytes], texts: list[bytes], last: bytes
+) -> None:
+    parts = Parts(first, texts, last)
+    whole = b"".join(first) + b",".join(texts) + last
+    assert parts.joined() == whole
+    assert parts.size() == len(whole)
+    blocks = list(parts.blocks())
+    assert b"".join(blocks) == whole
+    # The largest of 512 texts with a comma before each.
+    assert all(len(block) <= 512 * 6 for block in blocks)

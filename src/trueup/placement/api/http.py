@@ -1,13 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """What handlers take and return: a Request, and an Answer. Falcon reads and sends them."""
 
-from bisect import bisect_right
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from itertools import accumulate
 from types import MappingProxyType
-from typing import Any
+from typing import Any, NamedTuple
 from urllib.parse import parse_qsl
 
 import falcon
@@ -23,25 +21,40 @@ from trueup.placement.store.engine.database import Database
 JSON = "application/json"
 
 
-_BLOCK_BYTES_MAX = 1 << 20
+_TEXTS_OF_A_BLOCK = 512
 
 
-class Parts(tuple[bytes, ...]):
-    """A body in parts: a small one is joined at once, and a large one in blocks while it is sent.
+class Parts(NamedTuple):
+    """A body in parts: some in sequence, then texts with commas between them, then the end.
 
     PERF: a thread keeps the memory of its largest answer, and ten thousand candidates have 14 MB.
+    So only a small body is joined at once; a large one is joined in blocks while it is sent.
     """
 
-    __slots__ = ()
+    first: Sequence[bytes]
+    texts: Sequence[bytes] = ()
+    last: bytes = b""
+
+    def size(self) -> int:
+        """The number of bytes of the body."""
+        commas = max(0, len(self.texts) - 1)
+        return sum(map(len, self.first)) + sum(map(len, self.texts)) + commas + len(self.last)
+
+    def joined(self) -> bytes:
+        """PERF: all at once. To join the texts first takes a fifth of the time of an answer of a
+        megabyte: memory that large comes fresh from the system, page by page.
+        """
+        separated = [b","] * (2 * len(self.texts))
+        separated[::2] = self.texts
+        return b"".join((*self.first, *separated[:-1], self.last))
 
     def blocks(self) -> Iterator[bytes]:
-        """Blocks of at most a mebibyte; a part that is larger is a block of its own."""
-        ends = list(accumulate(map(len, self)))
-        first = end = 0
-        while first < len(self):
-            last = max(first + 1, bisect_right(ends, end + _BLOCK_BYTES_MAX))
-            yield b"".join(self[first:last])
-            first, end = last, ends[last - 1]
+        """The body in order: each part of `first`, some hundred texts at a time, and the end."""
+        yield from self.first
+        for first in range(0, len(self.texts), _TEXTS_OF_A_BLOCK):
+            block = b",".join(self.texts[first : first + _TEXTS_OF_A_BLOCK])
+            yield b"," + block if first else block
+        yield self.last
 
 
 @dataclass(frozen=True, slots=True)

@@ -207,8 +207,8 @@ def _set_body(response: falcon.Response, body: Any) -> None:
         response.data = body
     elif not isinstance(body, Parts):
         response.data = orjson.dumps(body)
-    elif (size := sum(map(len, body))) <= _WHOLE_BYTES_MAX:
-        response.data = b"".join(body)
+    elif (size := body.size()) <= _WHOLE_BYTES_MAX:
+        response.data = body.joined()
     else:
         response.set_stream(body.blocks(), size)
 

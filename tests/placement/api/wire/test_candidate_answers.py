@@ -42,7 +42,7 @@ def summarized(*columns: SummaryColumns) -> ProviderSummaries:
 
 
 def answer(found: Candidates, version: V = V.ANY_TRAITS) -> dict[str, Any]:
-    return orjson.loads(b"".join(render(found, ASKED, version, SummaryCache())))
+    return orjson.loads(render(found, ASKED, version, SummaryCache()).joined())
 
 
 def offered(slots: Sequence[RequestSlot], *requests: Sequence[str]) -> Candidates:
@@ -187,7 +187,7 @@ def test_only_summaries_that_changed_are_read_again() -> None:
 
     def shown(revisions: list[int], version: V = V.ANY_TRAITS) -> list[str]:
         found = Candidates(ProviderSummaries(revisions, read))
-        answer = b"".join(render(found, ASKED, version, cache))
+        answer = render(found, ASKED, version, cache).joined()
         return list(orjson.loads(answer)["provider_summaries"])
 
     assert shown([1, 2, 3]) == ["a", "b", "c"]

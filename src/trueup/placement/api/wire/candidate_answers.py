@@ -48,26 +48,8 @@ def render(found: Candidates, asked: CandidateRequest, version: V, cache: Summar
             for columns in found.summaries.columns(every)
             for text in _summaries(columns, quoted, version, classes)
         ]
-    return Parts(
-        (
-            b'{"allocation_requests":[',
-            *_blocks(found, version),
-            b'],"provider_summaries":{',
-            *_separated(summaries),
-            b"}}",
-        )
-    )
-
-
-def _separated(texts: Sequence[bytes]) -> list[bytes]:
-    """The texts with commas between them.
-
-    PERF: they are joined with all else of the answer. To join them first takes a fifth of the time
-    of an answer of a megabyte: memory that large comes fresh from the system, page by page.
-    """
-    separated = [b","] * (2 * len(texts))
-    separated[::2] = texts
-    return separated[:-1]
+    start, between = b'{"allocation_requests":[', b'],"provider_summaries":{'
+    return Parts((start, *_blocks(found, version), between), summaries, b"}}")
 
 
 def _cached_summaries(

@@ -144,10 +144,11 @@ class InstanceRows:
 
         None: several rows are root devices, and they contradict each other.
         """
-        found = {one == "volume" for one in self._beside.roots.get(uuid, ())}
-        if len(found) > 1:
-            return None
-        return found.pop() if found else not row.image_ref
+        destinations = self._beside.roots.get(uuid)
+        if destinations is None:
+            return not row.image_ref
+        volumes = destinations.count("volume")
+        return bool(volumes) if volumes in (0, len(destinations)) else None
 
 
 @lru_cache(maxsize=4096)
