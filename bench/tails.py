@@ -16,6 +16,7 @@ import contextlib
 import fnmatch
 import sys
 from collections.abc import AsyncIterator, Sequence
+from dataclasses import replace
 
 from bench import cloud
 from bench.loading import load
@@ -24,9 +25,11 @@ from bench.reads import READS, Read
 from bench.services import DATABASES, Database, Plan, Service, running_database, running_service
 from bench.session import Session
 from bench.terminal import say
-from bench.writes import WRITES, Write
+from bench.writes import WRITES, Write, having_consumers
 
 _PAUSE_SECONDS = 0.2
+_CONSUMERS_TO_DELETE = 4000
+"""Of a few deletions, p99 would be the slowest."""
 _USUAL = ["show", "list_filtered", "get_usages", "get_allocations", "candidates_*"]
 _USUAL += ["claim", "replace", "move", "delete", "put_inventories", "schedule"]
 
@@ -105,7 +108,9 @@ def _line(operation: Read | Write, measured: Measured, least: Measured) -> str:
 
 
 def _chosen(options: argparse.Namespace) -> list[Read | Write]:
-    every: tuple[Read | Write, ...] = (*READS, *WRITES)
+    deletions = having_consumers(_CONSUMERS_TO_DELETE)
+    writes = (replace(one, prepare=deletions) if one.name == "delete" else one for one in WRITES)
+    every: tuple[Read | Write, ...] = (*READS, *writes)
     return [
         one
         for one in every

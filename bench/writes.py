@@ -27,12 +27,13 @@ class Write:
     prepare: Preparation
 
 
-async def _have_consumers(session: Session, client: Client) -> None:
-    await session.have_living(client, _CONSUMERS_TO_KEEP)
+def having_consumers(count: int) -> Preparation:
+    """A preparation that makes this many consumers exist."""
 
+    async def prepare(session: Session, client: Client) -> None:
+        await session.have_living(client, count)
 
-async def _have_many_consumers(session: Session, client: Client) -> None:
-    await session.have_living(client, _CONSUMERS_TO_DELETE)
+    return prepare
 
 
 def _looking_at(what: str) -> Preparation:
@@ -170,10 +171,10 @@ async def _nothing(session: Session, client: Client) -> None:
 
 
 WRITES = (
-    Write("claim", _claim, _have_consumers),
-    Write("replace", _replace, _have_consumers),
-    Write("move", _move, _have_consumers),
-    Write("delete", _delete, _have_many_consumers),
+    Write("claim", _claim, having_consumers(_CONSUMERS_TO_KEEP)),
+    Write("replace", _replace, having_consumers(_CONSUMERS_TO_KEEP)),
+    Write("move", _move, having_consumers(_CONSUMERS_TO_KEEP)),
+    Write("delete", _delete, having_consumers(_CONSUMERS_TO_DELETE)),
     Write("claim_hot", _claim_hot, _have_a_wide_host),
     Write("put_inventories", _put_inventories, _looking_at("inventories")),
     Write("put_traits", _put_traits, _looking_at("traits")),
