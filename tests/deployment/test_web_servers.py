@@ -116,7 +116,7 @@ class Slow:
     def __call__(self, environ, start_response):
         if environ["QUERY_STRING"] == "slow":
             open("asked", "w").close()
-            time.sleep(2)
+            time.sleep(4)
         return self.application(environ, start_response)
     def close(self):
         self.application.close()
@@ -127,6 +127,7 @@ app.make_embedded_service = lambda settings, **more: Slow(make(settings, **more)
 
 
 def test_a_request_under_way_is_answered_before_the_end(tmp_path):
+    """Also if it takes seconds, in which its worker is told several times to end."""
     (tmp_path / "sitecustomize.py").write_text(SLOW)
     environment = {"TRUEUP_STATE_DIR": str(tmp_path), "PYTHONPATH": str(tmp_path)}
     answers = []

@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from granian import _signals
 from granian.constants import HTTPModes, Interfaces
 from granian.log import LogLevels
 from granian.server.mp import MPServer
@@ -140,8 +141,29 @@ def _build_in_worker(service: Service, threads: int) -> BodiesFirst:
     # would have no effect until then.
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    _signals.set_sync_signals = functools.partial(_end_at_the_first, _signals.set_sync_signals)
     length_max = config.read(service.source()).body_length_max
     return BodiesFirst(service.build(), threads, length_max)
+
+
+def _end_at_the_first(set_signals: Callable[[], Any]) -> Any:
+    """Set granian's handlers, which then get one signal and no other.
+
+    SAFETY: the first signal says it all. granian's handler waits for ever at the third, and holds
+    the lock of the interpreter meanwhile, so no request that is under way would be answered. There
+    is no public way to say this to granian.
+    """
+    event = set_signals()
+    handle: Any = signal.getsignal(signal.SIGTERM)
+
+    def end(number: int, frame: Any) -> None:
+        for ending in (signal.SIGTERM, signal.SIGINT):
+            signal.signal(ending, signal.SIG_IGN)
+        handle(number, frame)
+
+    for ending in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(ending, end)
+    return event
 
 
 def _try(service: Service, address: str, listen: ListenOptions) -> None:
