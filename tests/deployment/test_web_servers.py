@@ -11,6 +11,7 @@ from pathlib import Path
 
 from sqlalchemy.engine import make_url
 
+from tests.clouds.damage import execute
 from tests.deployment.processes import SCRIPTS, SECONDS_TO_STOP, server, trueup
 from tests.servers.processes import free_port, poll
 from trueup.placement.store import schema
@@ -102,6 +103,45 @@ def test_clients_that_send_slowly_keep_nobody_waiting(tmp_path):
             client = socket.create_connection(("127.0.0.1", placement.port))
             slow.enter_context(client).sendall(HALF)
         for _ in range(8):
+            assert placement.get("/")[0] == 200
+            assert placement.get("/resource_classes/VCPU", **ADMIN)[0] == 200
+
+
+FEW_THREADS = """
+from trueup.placement import slow_senders
+
+slow_senders.ANSWERS_MAX = 2
+slow_senders.SPARE_THREADS = 4
+"""
+LARGE = (
+    b"GET /resource_providers HTTP/1.1\r\nHost: x\r\nX-Auth-Token: admin\r\n"
+    b"OpenStack-API-Version: placement 1.39\r\n\r\n"
+)
+# 15 MB of them: the system keeps some of an answer for a client that does not read.
+PROVIDERS = """
+    WITH RECURSIVE numbers (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM numbers WHERE n < 20000)
+    INSERT INTO resource_providers (id, uuid, name, generation, root_provider_id)
+    SELECT n, printf('00000000-0000-4000-8000-%012d', n), printf('host-%d', n), 0, n FROM numbers
+"""
+
+
+def serve_alone(port: int) -> list[str]:
+    return trueup("serve", "--port", str(port), "--workers", "1", "--threads", "2")
+
+
+def test_clients_that_read_slowly_keep_nobody_waiting(tmp_path):
+    (tmp_path / "sitecustomize.py").write_text(FEW_THREADS)
+    url = f"sqlite:///{tmp_path / 'placement.sqlite'}"
+    schema.create(url)
+    execute(url, PROVIDERS)
+    environment = {**written(tmp_path, url), "PYTHONPATH": str(tmp_path)}
+    with server(serve_alone, tmp_path, environment) as placement, ExitStack() as slow:
+        for _ in range(9):
+            client = slow.enter_context(socket.socket())
+            client.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+            client.connect(("127.0.0.1", placement.port))
+            client.sendall(LARGE)
+        for _ in range(4):
             assert placement.get("/")[0] == 200
             assert placement.get("/resource_classes/VCPU", **ADMIN)[0] == 200
 

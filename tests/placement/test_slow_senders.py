@@ -1,11 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Requests whose bodies do not come take no turn; test_web_servers asks a real server."""
+"""Clients that send or read slowly take no turn; test_web_servers asks a real server."""
 
 import io
 import threading
+from collections.abc import Iterator
+from contextlib import closing
 from typing import Any
 
-from trueup.placement.slow_senders import BODIES_MAX, BodiesFirst
+from trueup.placement.slow_senders import ANSWERS_MAX, BODIES_MAX, BodiesFirst
 
 
 class Held:
@@ -56,3 +58,52 @@ def test_bodies_that_do_not_come_leave_the_turn_to_others() -> None:
 def test_no_more_is_read_than_a_body_may_have() -> None:
     application = BodiesFirst(echo, turns=1, length_max=3)
     assert ask(application, io.BytesIO(b"too long"), "8") == ("200 OK", b"too ")
+
+
+class InBlocks:
+    """An application whose answers are in blocks, and how many of these are open."""
+
+    def __init__(self) -> None:
+        self.open_count = 0
+
+    def __call__(self, _environ: dict[str, Any], start_response: Any) -> Iterator[bytes]:
+        start_response("200 OK", [])
+        self.open_count += 1
+        return self._blocks()
+
+    def _blocks(self) -> Iterator[bytes]:
+        try:
+            yield b"first"
+            yield b"last"
+        finally:
+            self.open_count -= 1
+
+
+def begun(application: Any) -> Any:
+    return application({}, lambda *_: None)
+
+
+def test_no_more_threads_send_blocks_than_the_server_can_spare() -> None:
+    inner = InBlocks()
+    application = BodiesFirst(inner, turns=1, length_max=100)
+    slow = [begun(application) for _ in range(ANSWERS_MAX)]
+    for one in slow:
+        assert next(iter(one)) == b"first"
+    assert begun(application) == [b"firstlast"]
+    assert inner.open_count == ANSWERS_MAX
+    for one in slow:
+        one.close()
+    assert inner.open_count == 0
+    with closing(begun(application)) as again:
+        assert list(again) == [b"first", b"last"]
+
+
+def test_an_answer_that_is_closed_twice_frees_its_place_once() -> None:
+    application = BodiesFirst(InBlocks(), turns=1, length_max=100)
+    for _ in range(2):
+        begun_and_left = begun(application)
+        begun_and_left.close()
+        begun_and_left.close()
+    slow = [begun(application) for _ in range(ANSWERS_MAX)]
+    assert begun(application) == [b"firstlast"]
+    assert not [one for one in slow if isinstance(one, list)]
