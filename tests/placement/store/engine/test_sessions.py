@@ -2,15 +2,19 @@
 """What is set for each session, and how long opening one takes at most."""
 
 import socket
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import closing
+from typing import Any
+from unittest import mock
 
 import pytest
-from sqlalchemy import text
+from sqlalchemy import insert, select, text
 
+from trueup.placement.store import schema
 from trueup.placement.store.engine.availability import DatabaseError, is_away
 from trueup.placement.store.engine.database import Database
 from trueup.placement.store.engine.sessions import DatabaseOptions
+from trueup.placement.store.tables import projects
 
 SHOWN = {
     "mariadb": "SELECT @@innodb_lock_wait_timeout",
@@ -63,3 +67,57 @@ def test_statements_may_take_longer_than_connecting(kind, fresh_database):
     database = Database(fresh_database(kind), DatabaseOptions(connect_seconds=2))
     with closing(database), database.reading() as tx:
         assert tx.scalar(text(wait[kind])) == 0
+
+
+@pytest.fixture(params=["mariadb", "mysqldb", "postgresql"])
+def with_one_session(
+    request: pytest.FixtureRequest, fresh_database: Callable[[str], str]
+) -> Iterator[Database]:
+    options = DatabaseOptions(pool_size=1, overflow=0, pool_timeout_seconds=1)
+    with closing(Database(fresh_database(request.param), options)) as database:
+        schema.create_tables(database)
+        yield database
+
+
+def add(tx: Any, name: str) -> None:
+    tx.execute(insert(projects).values(external_id=name))
+
+
+def refuse(tx: Any) -> None:
+    """A request whose rows must not stay."""
+    add(tx, "refused")
+    raise RuntimeError
+
+
+@pytest.mark.parametrize(("end", "write"), [("do_rollback", refuse), ("do_commit", add)])
+def test_a_transaction_whose_end_was_stopped_is_not_continued_by_the_next(
+    with_one_session: Database, end: str, write: Callable[..., None]
+) -> None:
+    """KILL QUERY can reach a session while it executes a ROLLBACK, which then does nothing."""
+    dialect = with_one_session.engine.dialect
+    stopped = dialect.loaded_dbapi.OperationalError(1317, "Query execution was interrupted")
+    with (
+        mock.patch.object(dialect, end, side_effect=stopped),
+        pytest.raises(DatabaseError),
+        with_one_session.transaction() as tx,
+    ):
+        write(tx, *(["refused"] if write is add else []))
+    with with_one_session.transaction() as tx:
+        add(tx, "kept")
+    with with_one_session.reading() as tx:
+        assert tx.scalars(select(projects.c.external_id)).all() == ["kept"]
+
+
+def test_a_snapshot_whose_end_was_stopped_gives_its_place_back(with_one_session: Database) -> None:
+    dialect = with_one_session.engine.dialect
+    stopped = dialect.loaded_dbapi.OperationalError(1317, "Query execution was interrupted")
+    with (
+        mock.patch.object(dialect, "do_rollback", side_effect=stopped),
+        pytest.raises(DatabaseError) as raised,
+        with_one_session.reading(snapshot=True) as tx,
+    ):
+        tx.execute(text("SELECT missing"))
+    # What was raised has the session in its traceback.
+    with with_one_session.reading(snapshot=True) as tx:
+        assert tx.scalar(text("SELECT 1")) == 1
+    assert raised.value

@@ -85,13 +85,29 @@ def _give_up_useless_sessions(engine: Engine) -> None:
 
     A session with PostgreSQL may be read-only as long as it lasts. The address of a cluster may
     by now belong to another server.
+
+    SAFETY: a session is also closed if its COMMIT or ROLLBACK failed, for it may be in the
+    transaction still, and the next request would commit that too. KILL QUERY can stop either.
     """
 
     @event.listens_for(engine, "handle_error")
     def judge(context: Any) -> None:
-        if context.connection is not None and context.original_exception is not None:
-            meaning = meaning_of_original(context.original_exception)
-            context.is_disconnect = context.is_disconnect or meaning in _NEW_SESSION_NEEDED
+        if context.connection is None or context.original_exception is None:
+            return
+        meaning = meaning_of_original(context.original_exception)
+        if context.is_disconnect or meaning in _NEW_SESSION_NEEDED:
+            context.is_disconnect = True
+        elif _failed_to_end(context) and meaning is not Meaning.CONFLICT:
+            # In a conflict the server has ended the transaction.
+            context.is_disconnect = True
+            # The others are as good as before.
+            context.invalidate_pool_on_disconnect = False
+
+
+def _failed_to_end(context: Any) -> bool:
+    """Whether the driver could not COMMIT or ROLLBACK; else, a statement or its result failed."""
+    is_of_statement = context.statement is not None or context.execution_context is not None
+    return context.sqlalchemy_exception is not None and not is_of_statement
 
 
 def _bound_connecting(engine: Engine, seconds: int) -> None:
