@@ -8,12 +8,13 @@ from typing import Any
 from unittest import mock
 
 import pytest
-from sqlalchemy import insert, select, text
+from sqlalchemy import bindparam, delete, insert, select, text
 
 from trueup.placement.store import schema
 from trueup.placement.store.engine.availability import DatabaseError, is_away
 from trueup.placement.store.engine.database import Database
 from trueup.placement.store.engine.sessions import DatabaseOptions
+from trueup.placement.store.engine.statements import FixedStatement
 from trueup.placement.store.tables import projects
 
 SHOWN = {
@@ -121,3 +122,40 @@ def test_a_snapshot_whose_end_was_stopped_gives_its_place_back(with_one_session:
     with with_one_session.reading(snapshot=True) as tx:
         assert tx.scalar(text("SELECT 1")) == 1
     assert raised.value
+
+
+OF_NAME = FixedStatement(delete(projects).where(projects.c.external_id == bindparam("name")))
+DELETES = {
+    "sent by us": lambda tx: OF_NAME.send(tx, {"name": "old"}).row_count,
+    "sent by SQLAlchemy": lambda tx: tx.execute(delete(projects)).rowcount,
+}
+
+
+@pytest.mark.parametrize("kind", ["mariadb", "mysqldb"])
+@pytest.mark.parametrize("way", DELETES)
+def test_a_delete_that_was_stopped_at_its_beginning_is_sent_again(
+    kind: str, way: str, fresh_database: Callable[[str], str]
+) -> None:
+    """MariaDB answers it as if it had found nothing, and not with an error."""
+    with closing(Database(fresh_database(kind))) as database:
+        schema.create_tables(database)
+        with database.transaction() as tx:
+            add(tx, "old")
+        dialect, sent = database.engine.dialect, []
+        execute = dialect.do_execute
+
+        def stop_first(cursor: Any, statement: str, *others: Any) -> None:
+            is_first = statement.startswith("DELETE") and not sent
+            sent.append(statement)
+            if is_first:
+                execute(cursor, "DELETE FROM projects WHERE 1 = 0", ())
+            else:
+                execute(cursor, statement, *others)
+
+        with (
+            mock.patch.object(dialect, "do_execute", stop_first),
+            database.transaction() as tx,
+        ):
+            assert DELETES[way](tx) == 1
+        with database.reading() as tx:
+            assert tx.scalars(select(projects)).all() == []

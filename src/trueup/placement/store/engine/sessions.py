@@ -52,6 +52,7 @@ def prepare_sessions(engine: Engine, url: URL, options: DatabaseOptions) -> None
     _bound_connecting(engine, options.connect_seconds)
     if url.get_backend_name() == "mysql":
         _prepare_mysql(engine, options)
+        _repeat_deletes(engine)
     elif options.lock_wait_seconds is not None:
         _prepare_postgresql(engine, options.lock_wait_seconds)
     _ping_idle_connections(engine)
@@ -174,3 +175,17 @@ def _prepare_mysql(engine: Engine, options: DatabaseOptions) -> None:
                 "SESSION group_concat_max_len = %s",
                 (options.sql_mode, options.sql_mode, _LISTS_LENGTH_MAX),
             )
+
+
+def _repeat_deletes(engine: Engine) -> None:
+    """Send a DELETE that found nothing once more.
+
+    SAFETY: MariaDB answers a DELETE that is stopped at its beginning (KILL QUERY,
+    max_statement_time) as if there were no such rows, and not with an error. Allocations would stay
+    without their consumer.
+    """
+
+    @event.listens_for(engine, "after_cursor_execute")
+    def look(tx: Any, cursor: Any, sql: str, given: Any, _context: Any, is_many: bool) -> None:
+        if cursor.rowcount == 0 and not is_many and sql.startswith("DELETE"):
+            tx.dialect.do_execute(cursor, sql, given)
