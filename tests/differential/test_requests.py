@@ -92,6 +92,16 @@ IN_AN_URL = (
         ("GET", f"/traits?name=startswith:{prefix}")
         for prefix in ("HW%25SSE", "HW_CPU_X8_", "H%5C_")
     ),
+    # Separators of parameters, or not.
+    *(
+        ("GET", f"{url}{separator}{asked}")
+        for url, asked in (
+            ("/usages?project_id=a", "user_id=b"),
+            ("/usages?project_id=a", "unknown=b"),
+            ("/resource_providers?name=host1", f"uuid={PROVIDERS[0]}"),
+        )
+        for separator in ("&", ";", "%3B", ";;&")
+    ),
     ("DELETE", f"{HOST}%0A"),
 )
 

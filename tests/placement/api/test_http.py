@@ -4,7 +4,7 @@ from datetime import datetime
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.placement.client import Client
+from tests.placement.client import UUID, Client
 from trueup.placement.api.http import Parts, http_date, newest, utc_now
 
 
@@ -32,6 +32,27 @@ def test_a_query_must_be_utf_8(client: Client) -> None:
     reply = client.get("/resource_providers?name=%ff")
     assert reply.status == 400
     assert "Invalid query string parameters" in reply.error["detail"]
+
+
+def test_a_query_need_not_be_percent_encoded(client: Client) -> None:
+    client.post("/resource_providers", {"name": "hé"})
+    # As servers pass what curl sends: the bytes of it, decoded as latin-1.
+    sent = "é".encode().decode("latin-1")
+    for asked in ("h%C3%A9", f"h{sent}"):
+        found = client.get(f"/resource_providers?name={asked}").json["resource_providers"]
+        assert [one["name"] for one in found] == ["hé"]
+    reply = client.get("/resource_providers?name=\xe9")
+    assert reply.status == 400
+    assert "Invalid query string parameters" in reply.error["detail"]
+
+
+def test_semicolons_separate_parameters(client: Client) -> None:
+    client.make_provider(1)
+    client.make_provider(2)
+    path = f"/resource_providers?name=provider 1;uuid={UUID(1)}"
+    assert [one["uuid"] for one in client.get(path).json["resource_providers"]] == [UUID(1)]
+    assert client.get("/usages?project_id=a;unknown=b").status == 400
+    assert client.get("/resource_providers?name=a%3Bb").json == {"resource_providers": []}
 
 
 _TEXTS = st.lists(st.sampled_from([b"", b"{}", b"[1,2]"]))

@@ -91,9 +91,16 @@ class Request(falcon.Request):
     arguments: Mapping[str, str] = MappingProxyType({})
 
     def query(self) -> Sequence[tuple[str, str]]:
-        """The query parameters in order, repeated ones too. Raises Refused for bad encoding."""
+        """The query parameters in order, repeated ones too. Raises Refused for bad encoding.
+
+        PARITY: semicolons separate parameters as well.
+        """
+        text = self.query_string.replace(";", "&")
         try:
-            return parse_qsl(self.query_string, keep_blank_values=True, errors="strict")
+            if not text.isascii() and max(text) <= "\xff":
+                # Servers pass the bytes of it, decoded as latin-1. (In-process clients pass text.)
+                text = text.encode("latin-1").decode()
+            return parse_qsl(text, keep_blank_values=True, errors="strict")
         except (UnicodeDecodeError, ValueError) as error:
             raise bad_request(f"Invalid query string parameters: {error}") from error
 
