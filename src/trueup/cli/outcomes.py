@@ -100,7 +100,7 @@ def tell_unsettled(steps: Sequence[OpenStep]) -> bool:
 def tell_open(undo: Run, undone: str) -> None:
     """Say which steps of an undone run, or of earlier undos of it, may still be written.
 
-    And which it leaves in place, because they may be somebody else's work.
+    And which it leaves as they are: they may be somebody else's work, or cannot be taken back.
     """
     for step in undo.open:
         what, past = "written", f"when run {step.run} ended"
@@ -115,6 +115,8 @@ def tell_open(undo: Run, undone: str) -> None:
             f"Step {one.id} is left in place: it may be somebody else's work. To take it back all "
             f"the same: trueup undo {undone} --step {one.id}"
         )
+    for one, outcome in undo.partly:
+        say(f"Step {one.id} is not taken back: {outcome.reason}.")
 
 
 def code_of(outcomes: Iterable[StepOutcome]) -> ExitCode:

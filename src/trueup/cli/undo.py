@@ -57,8 +57,8 @@ class UndoCommand(CloudVerb):
             self.exit_code = conclude(run, outcomes, again=OF_A_COMMAND)
         else:
             so_far = " so far" if run.open else ""
-            what = "Nothing else" if run.left_in_place else "Nothing"
+            what = "Nothing else" if run.left_in_place or run.partly else "Nothing"
             say(f"{what} of run {arguments.run} is in place{so_far}; nothing is written.")
-        if run.open or run.left_in_place:
+        if run.open or run.left_in_place or run.partly:
             self.exit_code = ExitCode.SOME_REFUSED
         return outcome_table(outcomes)

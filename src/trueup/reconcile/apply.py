@@ -132,8 +132,9 @@ def _attempt(step: Step, cloud: Cloud, journal: Journal, sent: bool) -> Ended:
         _tidy(step, cloud)
     found = _read(step, cloud)
     fates = _fates(step, found, journal)
-    fate_open = sent or journal.fate_open(step)
-    if fate_open:
+    outcome = journal.outcome_of(step)
+    begun = sent or journal.fate_open(step) or (outcome is not None and outcome.partly)
+    if begun:
         # An earlier attempt may have been written: the targets say whether it was.
         if all(one is Fate.WRITTEN for one in fates):
             done = _done(step, found)
@@ -146,7 +147,7 @@ def _attempt(step: Step, cloud: Cloud, journal: Journal, sent: bool) -> Ended:
     reasons += [words for guard in step.guards for words in broken(guard, cloud)]
     if reasons:
         reason = "; ".join(reasons)
-        if fate_open and Fate.WRITTEN in fates:
+        if begun and Fate.WRITTEN in fates:
             return Ended(_taken_back(step, found, cloud, journal, reason))
         return Ended(_not_written(step, journal, reason, foreign=bool(foreign)))
     journal.intend(step)
@@ -273,14 +274,16 @@ def _taken_back(
 ) -> Outcome:
     """Take back the written changes of a step, last first; the step is refused if that works.
 
-    SAFETY: if one of them is contested, somebody else may be about to write the others.
+    If one of them can never be taken back, all of them stay: what is left of the step is for the
+    next plan. SAFETY: if one is contested, somebody else may be about to write the others.
     """
     if contested:
         return Outcome(step.id, "unknown", f"{reason}; written in part: {CONTESTED}")
     fates = _fates(step, found, journal)
-    for change, fate in reversed(list(_with(step, fates))):
-        if fate is not Fate.WRITTEN:
-            continue
+    written = [change for change, fate in _with(step, fates) if fate is Fate.WRITTEN]
+    if lasting := next(filter(None, map(changes.permanent, written)), ""):
+        return Outcome(step.id, "refused", f"{reason}; written in part: {lasting}", partly=True)
+    for change in reversed(written):
         version = found[change_key(change)].version
         back = Change(change.target, change.after, change.before, version)
         if write_change(back, cloud, caused=True).result != "done":

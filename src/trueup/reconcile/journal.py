@@ -68,6 +68,7 @@ class Outcome:
 
     `target` is the one whose write was not accepted: kind and uuid, as `port-binding:0c72…`.
     `contested`: the step is done, by this run or by somebody else; which of them is not known.
+    `partly`: the step is refused, and what was written of it can never be taken back.
     """
 
     step: str
@@ -77,6 +78,7 @@ class Outcome:
     request_ids: tuple[str, ...] = ()
     target: str = ""
     contested: bool = False
+    partly: bool = False
 
 
 StepOutcome = tuple[Step, Outcome]
@@ -207,6 +209,12 @@ class Journal:
     def contested(self) -> tuple[Step, ...]:
         """The steps in place that this run or somebody else has written, in order."""
         return tuple(step for step, outcome in self.in_place if outcome.contested)
+
+    @property
+    def partly(self) -> tuple[StepOutcome, ...]:
+        """The refused steps of which a part was written that can never be taken back, in order."""
+        pairs = ((step, self._outcomes.get(step.id)) for step in self.plan.steps)
+        return tuple((step, one) for step, one in pairs if one and one.partly)
 
     @property
     def attempted(self) -> tuple[StepOutcome, ...]:

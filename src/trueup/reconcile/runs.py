@@ -246,7 +246,8 @@ class Run:
     `finished`: every step was done before. `name` is empty if there is nothing to do. `attempted`
     says how far it is: also steps whose outcome nobody has asked for, and a write under way. `open`
     are the steps of the undone run, and of earlier undos of it, that may still be written;
-    `left_in_place` those that may be somebody else's work, and that an undo does not take back.
+    `left_in_place` those that may be somebody else's work, and that an undo does not take back;
+    `partly` those of which a part was written that nothing can take back.
     """
 
     name: str
@@ -256,6 +257,7 @@ class Run:
     attempted: Callable[[], Sequence[StepOutcome]]
     open: tuple[OpenStep, ...] = ()
     left_in_place: tuple[Step, ...] = ()
+    partly: tuple[StepOutcome, ...] = ()
 
 
 @contextmanager
@@ -327,12 +329,15 @@ def undone(
         attempted = {step.id for step in plan.steps}
         open_steps = (*_open_steps(original), *(one for one in earlier if one.id not in attempted))
         left = () if chosen.steps else original.contested
+        partly = () if chosen.steps else original.partly
         if not plan.steps:
-            yield Run("", 0, True, iter(()), tuple, open_steps, left)
+            yield Run("", 0, True, iter(()), tuple, open_steps, left, partly)
             return
         with applied(plan, cloud, folder, pace) as undo:
             outcomes = _marking(undo, original)
-            yield replace(undo, outcomes=outcomes, open=open_steps, left_in_place=left)
+            yield replace(
+                undo, outcomes=outcomes, open=open_steps, left_in_place=left, partly=partly
+            )
 
 
 def origin(cloud: Cloud) -> Origin:

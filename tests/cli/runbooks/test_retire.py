@@ -4,12 +4,15 @@
 from typing import Any
 from uuid import uuid4
 
+import pytest
+
 from tests.cli.runbooks.emptying import DEVICE_TRAITS, DeadHost, child, dead_host, give, providers
 from tests.cli.running import Ran, trueup
 from tests.clouds.nova_services import NovaServices
 from tests.reconcile.small import Small
 from trueup.reconcile.collect import collect
 from trueup.reconcile.journals import runs
+from trueup.reconcile.plan_file import save
 
 
 def retire(host: str, *words: object) -> Ran:
@@ -173,6 +176,71 @@ def test_a_deletion_that_nova_began_is_completed(site, monkeypatch):
     assert ran.code == 4, ran.out + ran.err
     assert site.services.deletions == 0
     ran = retire(host.name, "--apply", "-f", "json")
+    assert ran.code == 0, ran.out + ran.err
+    assert host.provider not in providers(site)
+    assert site.services.deletions == 1
+
+
+def refused_by_a_claim(site: Small, host: DeadHost, monkeypatch: pytest.MonkeyPatch) -> str:
+    """Something is claimed on the host while Nova deletes its service: its provider stays."""
+    claimed = str(uuid4())
+
+    def claim(_: NovaServices, root: str) -> bool:
+        give(site, claimed, {root: {"VCPU": 1}})
+        return True
+
+    with monkeypatch.context() as patched:
+        patched.setattr(NovaServices, "_delete_tree", claim)
+        ran = retire(host.name, "--apply", "-f", "json")
+    assert ran.code == 4, ran.out + ran.err
+    [refused] = [row for row in ran.json()["steps"] if row["verdict"] != "done"]
+    assert refused["verdict"] == "refused"
+    assert "written in part: Nova cannot make a compute service again" in refused["then"]
+    assert site.services.deletions == 1
+    return claimed
+
+
+def test_a_claim_while_the_service_is_deleted_is_named_and_then_the_rest_is_deleted(
+    site, monkeypatch
+):
+    host = dead_host(site)
+    claimed = refused_by_a_claim(site, host, monkeypatch)
+    ran = retire(host.name, "--apply", "-f", "json")
+    assert ran.code == 3, ran.out + ran.err
+    [other] = [row for row in checks_of(ran, "consumer") if row["subject"] == claimed]
+    assert other["verdict"] == "blocks"
+    assert site.call("DELETE", f"/allocations/{claimed}").status_code == 204
+    ran = retire(host.name, "--apply")
+    assert ran.code == 0, ran.out + ran.err
+    assert host.provider not in providers(site)
+
+
+def test_what_was_written_before_a_service_that_cannot_be_made_again_is_undone(
+    site_on, monkeypatch, state
+):
+    site = site_on("trueup")
+    host = dead_host(site)
+    before = site.ledger()
+    claimed = refused_by_a_claim(site, host, monkeypatch)
+    assert site.call("DELETE", f"/allocations/{claimed}").status_code == 204
+    undone = trueup("undo", runs(state)[0].run)
+    assert undone.code == 4, undone.out + undone.err
+    assert "is not taken back" in undone.err
+    assert "Nova cannot make a compute service again" in undone.err
+    assert "may still be" not in undone.err
+    assert site.ledger() == before
+
+
+def test_a_plan_that_was_applied_in_part_is_applied_again(site_on, monkeypatch, tmp_path, state):
+    """Its file says all that is left, once what was in the way is released."""
+    site = site_on("trueup")
+    host = dead_host(site)
+    claimed = refused_by_a_claim(site, host, monkeypatch)
+    path = tmp_path / "plan.json"
+    save(runs(state)[0].plan, path)
+    assert trueup("apply", path).code == 4
+    assert site.call("DELETE", f"/allocations/{claimed}").status_code == 204
+    ran = trueup("apply", path)
     assert ran.code == 0, ran.out + ran.err
     assert host.provider not in providers(site)
     assert site.services.deletions == 1

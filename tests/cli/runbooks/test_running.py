@@ -9,9 +9,10 @@ import pytest
 from tests.cli.runbooks.emptying import DEVICE_TRAITS, child, dead_host, providers
 from tests.cli.running import trueup
 from tests.cli.terminal import at_a_terminal
+from tests.clouds.nova_services import NovaServices
 from trueup.reconcile import changes
 from trueup.reconcile.clock import now
-from trueup.reconcile.journal import Origin
+from trueup.reconcile.journal import Origin, Outcome
 from trueup.reconcile.journals import applying, read, runs
 from trueup.reconcile.plan import CELL_ZERO
 from trueup.reconcile.plan_file import load
@@ -75,6 +76,30 @@ def test_an_old_run_is_resolved_and_a_new_one_begins(site_on, tmp_path, state, m
     assert "its plan is older than 1 h, so a new one is made" in ran.err
     first, _ = runs(state)
     assert first.is_done(first.plan.steps[0].id)
+
+
+def test_an_old_run_that_ended_after_the_service_was_deleted_is_completed(
+    site_on, tmp_path, state, monkeypatch
+):
+    """Nova left the provider, and nothing takes the deletion of a service back."""
+    site = site_on("trueup")
+    host, path = dead_host(site), tmp_path / "plan.json"
+    assert trueup("retire", host.name, "--interval", 0.01, "--out", path).code == 3
+    monkeypatch.setattr(NovaServices, "_delete_tree", lambda services, root: True)
+    with applying(load(path), state, Origin("operator", "controller")) as journal:
+        *released, last = journal.plan.steps
+        for step in released:
+            journal.intend(step)
+            [change] = step.changes
+            assert changes.write(change, site.cloud).accepted
+            journal.record(Outcome(step.id, "done", versions=(changes.version_after(change),)))
+        journal.intend(last)
+        assert changes.write(last.changes[0], site.cloud).accepted
+    later = now() + timedelta(hours=2)
+    monkeypatch.setattr("trueup.cli.runbooks.running.now", lambda: later)
+    ran = trueup("retire", host.name, "--interval", 0.01, "--apply")
+    assert ran.code == 0, ran.out + ran.err
+    assert host.provider not in providers(site)
 
 
 def test_a_run_of_another_cloud_is_left_alone(site_on, tmp_path, state):

@@ -46,6 +46,7 @@ __all__ = [
     "fate",
     "not_restorable",
     "noun",
+    "permanent",
     "read",
     "tidy",
     "version_after",
@@ -137,6 +138,12 @@ def not_restorable(step: Step, providers: Mapping[str, Provider]) -> str:
         if words := allocations.without_inventory(held, providers):
             return f"{words} now, which has no inventory of it, and Placement takes no such amount"
     return ""
+
+
+def permanent(change: Change) -> str:
+    """Why a change can never be taken back, in words; empty for nearly every change."""
+    is_deletion = isinstance(change.target, ServiceRecord) and change.after is None
+    return compute_services.NOT_MADE if is_deletion else ""
 
 
 def noun(change: Change) -> str:
