@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Undo is apply of the inverse: it restores what was, and refuses by name what changed since."""
 
+from dataclasses import replace
 from datetime import datetime, timedelta
 from functools import partial
 
@@ -61,6 +62,22 @@ def test_only_the_steps_that_are_named_are_inverted(tmp_path):
         for name in ("3", "4", "0", ids[2], "nonsense"):
             with pytest.raises(StepUnknown):
                 inverse(journal, [name])
+
+
+def test_what_a_step_needed_is_taken_back_after_it(tmp_path):
+    """A step that is not in place, or not to be taken back, is not waited for."""
+    plan = planned()
+    first, second, third = plan.steps
+    second = structs.replace(second, needs=(first.id,))
+    third = structs.replace(third, needs=(first.id, second.id))
+    with applying(replace(plan, steps=(first, second, third)), tmp_path, Origin()) as journal:
+        for step in journal.plan.steps:
+            journal.record(Outcome(step.id, "done", versions=versions_of(step, 1)))
+        back = inverse(journal)
+        assert [step.id for step in back.steps] == [third.id, second.id, first.id]
+        assert [step.needs for step in back.steps] == [(), (third.id,), (second.id, third.id)]
+        assert [step.needs for step in inverse(journal, ["1", "3"]).steps] == [(), (third.id,)]
+        assert [step.needs for step in inverse(journal, ["1"]).steps] == [()]
 
 
 def test_an_undo_may_come_long_after(tmp_path):

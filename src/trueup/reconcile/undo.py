@@ -4,9 +4,11 @@
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from trueup.reconcile.journal import Journal
+from msgspec.structs import replace
+
+from trueup.reconcile.journal import Journal, StepOutcome
 from trueup.reconcile.plan import Plan, in_reverse
-from trueup.reconcile.steps import swapped
+from trueup.reconcile.steps import Step, swapped
 
 
 @dataclass(eq=False)
@@ -28,8 +30,10 @@ class UndoOpen(Exception):
 def inverse(journal: Journal, only: Iterable[str] = ()) -> Plan:
     """The inverse of the steps that are in place, last first; or only of these ids or numbers.
 
-    SAFETY: a contested step may be somebody else's work, and is taken back only if it is named.
-    Raises StepUnknown.
+    What a step needed is taken back after it, and not at all while the step is in place: a parent
+    is made again before its children, and children stay where allocations of them stay. SAFETY: a
+    contested step may be somebody else's work, and is taken back only if it is named. Raises
+    StepUnknown.
     """
     in_place = {step.id: (step, outcome) for step, outcome in journal.in_place}
     numbers = {str(number): step.id for number, step in enumerate(journal.plan.steps, 1)}
@@ -39,5 +43,12 @@ def inverse(journal: Journal, only: Iterable[str] = ()) -> Plan:
             raise StepUnknown(journal.run, name)
     every = [one for one, (_, outcome) in in_place.items() if not outcome.contested]
     chosen = [pair for one, pair in in_place.items() if one in (wanted or every)]
-    steps = (swapped(step, outcome.versions) for step, outcome in reversed(chosen))
+    steps = (
+        replace(swapped(step, outcome.versions), needs=_needing(step, chosen))
+        for step, outcome in reversed(chosen)
+    )
     return in_reverse(journal.plan, steps, journal.run)
+
+
+def _needing(needed: Step, chosen: Iterable[StepOutcome]) -> tuple[str, ...]:
+    return tuple(step.id for step, _ in chosen if needed.id in step.needs)

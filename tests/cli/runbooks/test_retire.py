@@ -142,6 +142,24 @@ def test_what_was_left_behind_can_be_undone(site, state):
     assert site.ledger() == before
 
 
+def test_an_undo_makes_parents_before_children_also_side_by_side(site_on, state):
+    site = site_on("trueup")
+    host = dead_host(site)
+    above = host.provider
+    for number in range(4):
+        name = f"{host.node}_0000:81:00.{number}"
+        above = child(site, above, name, *DEVICE_TRAITS)
+    for table in ("services", "compute_nodes"):
+        site.sql(host.cell, f"UPDATE {table} SET deleted = id WHERE host = ?", host.name)
+    site.sql("nova_api", "DELETE FROM host_mappings WHERE host = ?", host.name)
+    before = site.ledger()
+    assert retire(host.name, "--apply").code == 0
+    [journal] = runs(state)
+    undone = trueup("undo", journal.run, "--concurrency", 8)
+    assert undone.code == 0, undone.out + undone.err
+    assert site.ledger() == before
+
+
 def in_an_aggregate(site: Small, host: DeadHost) -> None:
     """Let the host be in a host aggregate, and its provider in Placement's of the same uuid."""
     uuid = str(uuid4())
