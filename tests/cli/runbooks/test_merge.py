@@ -1,11 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
 """`trueup merge`: a host was renamed, and Placement counts it twice."""
 
+from datetime import timedelta
+
 from tests.cli.runbooks.emptying import providers
 from tests.cli.runbooks.merging import NEW_NAME, made_again, renamed
-from tests.cli.runbooks.rekeying import HOST, NEW, held_on
+from tests.cli.runbooks.rekeying import CELL, HOST, NEW, held_on
 from tests.cli.runbooks.test_rekey import parents
 from tests.cli.running import Ran, trueup
+from tests.reconcile.small import Small
+from trueup.reconcile.clock import now
 from trueup.reconcile.journals import runs
 
 
@@ -44,6 +48,58 @@ def test_a_host_made_again_with_its_name_becomes_one(site, state):
     undone = trueup("undo", runs(state)[0].run, "--limit", 100)
     assert undone.code == 0, undone.out + undone.err
     assert site.ledger() == before
+
+
+def user_deletes(site: Small, instance: str) -> None:
+    """An instance of the host is deleted, with what it holds."""
+    assert site.call("DELETE", f"/allocations/{instance}").status_code == 204
+    gone = "UPDATE instances SET deleted = id, vm_state = 'deleted' WHERE uuid = ?"
+    site.sql(CELL, gone, instance)
+
+
+def test_what_could_not_be_taken_back_is_merged_again(site, state):
+    """An instance was deleted since, so that the one request in which all moved is not undone."""
+    host = renamed(site)
+    words = (host.old.name, NEW_NAME, "--apply", "--limit", 100)
+    assert merge(*words).code == 0
+    held = held_on(site, NEW)
+    user_deletes(site, host.old.instance)
+    del held[host.old.instance]
+    undone = trueup("undo", runs(state)[0].run, "--limit", 100)
+    assert undone.code == 4, undone.out + undone.err
+    assert host.old.old in providers(site)
+    assert parents(site)[host.old.device] == NEW, "what is held stays in one tree"
+    ran = merge(*words)
+    assert ran.code == 0, ran.out + ran.err
+    assert "What could not be taken back stays" in ran.err
+    assert host.old.old not in providers(site)
+    assert parents(site)[host.old.agent] == parents(site)[host.old.device] == NEW
+    assert held_on(site, NEW) == held
+    assert "has done it" in merge(*words).err
+
+
+def test_an_old_run_that_can_no_longer_be_taken_back_is_completed(site_on, state, monkeypatch):
+    """It was interrupted after the one request in which all moved, and the host lives on."""
+    site = site_on("trueup")
+    host = renamed(site)
+    words = (host.old.name, NEW_NAME, "--apply", "--limit", 100)
+    with monkeypatch.context() as patched:
+        patched.setattr("trueup.reconcile.changes.whole_providers.write", interrupted)
+        assert merge(*words).code == 130
+    held = held_on(site, NEW)
+    user_deletes(site, host.old.instance)
+    del held[host.old.instance]
+    later = now() + timedelta(hours=2)
+    monkeypatch.setattr("trueup.cli.runbooks.running.now", lambda: later)
+    monkeypatch.setattr("trueup.reconcile.apply.LATE", timedelta())
+    ran = merge(*words)
+    assert ran.code == 0, ran.out + ran.err
+    assert host.old.old not in providers(site)
+    assert held_on(site, NEW) == held
+
+
+def interrupted(*_: object) -> None:
+    raise KeyboardInterrupt
 
 
 def test_the_wrong_way_round_is_refused(site_on):

@@ -225,16 +225,18 @@ class RunbookVerb(DocumentVerb, CloudVerb):
             prepared = Prepared(self.purpose(arguments), (), journal.plan)
             return self._verified(prepared, run, outcomes, arguments, cloud, report)
         if self.whole:
-            ended = self._take_back(journal.run, journal.plan, arguments, cloud, report)
+            is_known = self._take_back(journal.run, journal.plan, arguments, cloud, report)
         else:
-            ended = not tell_unsettled(closed(journal.run, cloud, arguments.state_dir))
-        if not ended:
+            is_known = not tell_unsettled(closed(journal.run, cloud, arguments.state_dir))
+        if not is_known:
             # SAFETY: what may still be written is not in what a new plan is made from.
             self.exit_code = ExitCode.SOME_REFUSED
             settled = read(journal.run, arguments.state_dir)
             prepared = Prepared(self.purpose(arguments), (), journal.plan)
             return RunbookView(prepared, settled.attempted, run=journal.run)
-        if journal.interrupted and not self.whole:
+        if self.whole and read(journal.run, arguments.state_dir).in_place:
+            say("What could not be taken back stays. A new plan is made from what is there now.")
+        elif journal.interrupted and not self.whole:
             say(
                 f"{interruption}; its plan is older than {AGE_MAX_HOURS:g} h, so a new one is made."
             )
@@ -243,17 +245,21 @@ class RunbookVerb(DocumentVerb, CloudVerb):
     def _take_back(
         self, name: str, plan: Plan, arguments: argparse.Namespace, cloud: Cloud, report: Report
     ) -> bool:
-        """Take a run back that is not to stay half done. Returns whether nothing of it is left."""
+        """Take a run back that is not to stay half done.
+
+        Returns whether it is known what of it is in place now; a step may be refused, for what it
+        is about has changed since.
+        """
         chosen = Chosen(limit=len(plan.subjects))
         with undone(name, cloud, arguments.state_dir, chosen) as undo:
             if undo.name:
                 say(f"Run {name} is taken back, because it is half done.")
             outcomes = follow(undo, report, OF_A_COMMAND)
         tell_open(undo, name)
-        every = not (undo.open or undo.left_in_place)
         if undo.name:
-            every = conclude(undo, outcomes, again=OF_A_COMMAND) is ExitCode.CLEAN and every
-        return every
+            conclude(undo, outcomes, again=OF_A_COMMAND)
+        results = {outcome.result for _, outcome in outcomes}
+        return not (undo.open or undo.left_in_place or "unknown" in results)
 
     def _verified(
         self,
