@@ -10,8 +10,9 @@ import fcntl
 import os
 import re
 from collections.abc import Collection, Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, replace
+from io import BytesIO
 from pathlib import Path
 from typing import IO
 
@@ -59,6 +60,7 @@ class Unreadable:
 
     run: str
     reason: str
+    damage: JournalDamaged | None = None
 
 
 @contextmanager
@@ -153,7 +155,7 @@ def runs(folder: Path) -> tuple[Journal | Unreadable, ...]:
             unreadable.append(Unreadable(path.stem, reason))
         except JournalDamaged as damaged:
             reason = f"line {damaged.line} is damaged: {damaged.reason}"
-            unreadable.append(Unreadable(path.stem, reason))
+            unreadable.append(Unreadable(path.stem, reason, damaged))
         except JournalUnreadable as closed:
             unreadable.append(Unreadable(path.stem, closed.reason))
         else:
@@ -162,12 +164,32 @@ def runs(folder: Path) -> tuple[Journal | Unreadable, ...]:
 
 
 def last_for(reason: str, folder: Path, cells: Collection[str]) -> Journal | None:
-    """The last run with a step for this reason on the cloud with these cells, and no undo."""
-    every = (one for one in reversed(runs(folder)) if isinstance(one, Journal))
-    here = (one for one in every if of_this_cloud(one.plan, cells))
-    ours = (one for one in here if one.plan.undoes is None)
-    steps = ((one, step) for one in ours for step in one.plan.steps)
-    return next((one for one, step in steps if reason in step.because), None)
+    """The last run with a step for this reason on the cloud with these cells, and no undo.
+
+    SAFETY: what a run with a damaged journal has begun may still be written. Raises JournalDamaged
+    if such a run is the last one.
+    """
+
+    def is_wanted(plan: Plan) -> bool:
+        for_it = any(reason in step.because for step in plan.steps)
+        return for_it and plan.undoes is None and of_this_cloud(plan, cells)
+
+    every = runs(folder)
+    found = [one for one in every if isinstance(one, Journal) and is_wanted(one.plan)]
+    for one in every:
+        if isinstance(one, Unreadable) and one.damage:
+            head = _head(_path(folder, one.run))
+            later = head and not any(journal.began_at >= head.began_at for journal in found)
+            if head and later and is_wanted(head.plan):
+                raise one.damage
+    return found[-1] if found else None
+
+
+def _head(path: Path) -> Journal | None:
+    """What the first line of a damaged journal says; None if that line is damaged."""
+    with suppress(OSError, JournalDamaged, JournalFormatUnknown), path.open("rb") as file:
+        return continued(BytesIO(file.readline()), path)
+    return None
 
 
 def _path(folder: Path, run: str) -> Path:

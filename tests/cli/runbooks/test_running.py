@@ -67,6 +67,35 @@ def test_the_same_command_goes_on_with_a_run_that_was_interrupted(site_on, tmp_p
     assert len(runs(state)) == 1
 
 
+@pytest.mark.parametrize("words", [(), ("--apply",)])
+def test_a_damaged_journal_of_the_run_to_go_on_with_is_refused(site_on, tmp_path, state, words):
+    """SAFETY: what its run has begun may still be written."""
+    site = site_on("trueup")
+    host = interrupted(site, tmp_path, state)
+    [path] = state.glob("*.jsonl")
+    content, before = path.read_bytes(), site.rows()
+    path.write_bytes(content + b"garbage\n")
+    ran = trueup("retire", host, "--interval", 0.01, *words)
+    assert (ran.code, ran.out) == (2, "")
+    assert f"line 3 of {path} is damaged" in ran.err
+    assert site.rows() == before
+    path.write_bytes(content)
+    assert trueup("retire", host, "--interval", 0.01, "--apply").code == 0
+
+
+def test_a_damaged_journal_of_a_run_before_the_last_is_passed_over(site_on, tmp_path, state):
+    host = interrupted(site_on("trueup"), tmp_path, state)
+    [path] = state.glob("*.jsonl")
+    damaged, content = path.with_stem("20000101T000000-damaged-1"), path.read_bytes()
+    assert trueup("retire", host, "--interval", 0.01, "--apply").code == 0
+    damaged.write_bytes(content.splitlines(keepends=True)[0] + b"garbage\n")
+    later = path.read_bytes()
+    path.unlink()
+    assert trueup("retire", host, "--interval", 0.01).code == 2
+    path.write_bytes(later)
+    assert trueup("retire", host, "--interval", 0.01).code == 0
+
+
 def test_an_old_run_is_resolved_and_a_new_one_begins(site_on, tmp_path, state, monkeypatch):
     host = interrupted(site_on("trueup"), tmp_path, state)
     later = now() + timedelta(hours=2)
