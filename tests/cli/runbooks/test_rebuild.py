@@ -2,17 +2,21 @@
 """`trueup rebuild` on a small broken cloud, and both Placements on what it makes."""
 
 import json
+import sqlite3
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 import requests
+from sqlalchemy.exc import OperationalError
 
 from tests.cli.running import Ran, trueup
 from tests.clouds.ledger import HEADERS, ledger_in
 from tests.reconcile.small import Small
 from tests.servers.placement import placement_server
+from trueup.cli.runbooks import rebuild as rebuild_command
 from trueup.lab.nova.databases import sqlite_url
+from trueup.placement.store import fill
 
 
 @pytest.fixture
@@ -129,6 +133,57 @@ def test_a_database_in_use_is_refused_and_left_as_it_is(small, nova_conf, tmp_pa
         assert "Nothing is written" in refused.err
     assert (small.folder / "placement.sqlite").read_bytes() == before
     assert not backup.exists()
+
+
+@pytest.mark.parametrize(
+    ("url", "code", "said"),
+    [
+        ("nonsense", 2, "Correct the connection URL"),
+        ("sqlite:////no/such/folder/new.sqlite", 5, "unable to open database file"),
+        ("mysql+pymysql://placement:secret@127.0.0.1:1/new", 5, "Connection refused"),
+    ],
+)
+def test_a_new_database_that_cannot_be_used_is_named(small, nova_conf, url, code, said):
+    old = sqlite_url(small.folder / "placement.sqlite")
+    ran = trueup("rebuild", "--placement-database", old, "--into", url, "--apply")
+    assert (ran.code, ran.out) == (code, "")
+    assert "trueup: the new database " in ran.err
+    assert said in ran.err
+    assert "secret" not in ran.err
+
+
+def test_a_new_database_that_is_full_is_named_and_filled_again(rebuild, small, monkeypatch):
+    with monkeypatch.context() as patched:
+        patched.setattr(fill, "_insert", full)
+        ran = rebuild("--apply")
+    assert ran.code == 5
+    assert "the new database does not answer: database or disk is full" in ran.err
+    assert rebuild("--apply").code == 0
+    assert the_new(small)["providers"] == small.ledger()["providers"]
+
+
+def full(*_: object) -> None:
+    raise OperationalError("INSERT", {}, sqlite3.OperationalError("database or disk is full"))
+
+
+@pytest.mark.parametrize(("wrong", "code"), [(False, 0), (True, 2)])
+def test_of_two_that_fill_one_database_the_second_finds_it_done(
+    rebuild, small, monkeypatch, wrong, code
+):
+    """Both have found it empty; what the other one has filled may be another ledger."""
+    filling = rebuild_command.fill_database
+
+    def second(*arguments: object) -> None:
+        monkeypatch.setattr(rebuild_command, "fill_database", filling)
+        assert rebuild("--apply").code == 0
+        if wrong:
+            small.sql("new", "DELETE FROM allocations")
+        filling(*arguments)
+
+    monkeypatch.setattr(rebuild_command, "fill_database", second)
+    ran = rebuild("--apply")
+    assert ran.code == code, ran.err
+    assert ("holds another ledger" if wrong else "holds this ledger already") in ran.err
 
 
 @pytest.mark.parametrize("tables", [("wp_posts",), [f"t{number}" for number in range(9)]])

@@ -2,16 +2,35 @@
 """A rebuilt ledger as the store takes it, as a file keeps it, and as a database has it."""
 
 from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import asdict, replace
 
+from trueup.placement.store.engine import availability
 from trueup.placement.store.fill import FilledConsumer, FilledProvider
 from trueup.reconcile.facts import Allocations, Facts, Provider
 from trueup.reconcile.ledger_copy import LedgerCopy, ProviderCopy
 from trueup.reconcile.runbooks.rebuild import Rebuilt
 from trueup.reconcile.runbooks.rebuild_consumers import NOBODY
+from trueup.reconcile.sources.errors import DatabaseUnusable, Unreachable
 from trueup.reconcile.sources.placement.contract import Ledger
 from trueup.reconcile.sources.placement.database import PlacementDatabase
 from trueup.reconcile.steps import InventoryFields
+
+_NEW = "the new database"
+
+
+@contextmanager
+def new_database() -> Iterator[None]:
+    """What is wrong with the new database, as with any other source.
+
+    Raises DatabaseUnusable and Unreachable.
+    """
+    try:
+        yield
+    except availability.UrlUnusable as error:
+        raise DatabaseUnusable(_NEW, str(error)) from error
+    except availability.DatabaseError as error:
+        raise Unreachable(_NEW, availability.reason(error)) from error
 
 
 def ledger_in(url: str) -> Ledger:

@@ -16,12 +16,13 @@ from trueup.cli.runbooks.filling import (
     copy_of,
     holds,
     ledger_in,
+    new_database,
     providers_to_fill,
 )
 from trueup.cli.verb import CloudVerb, nova_conf_of
 from trueup.exit_codes import ExitCode
 from trueup.placement.manage.fill import fill_database, has_ledger, make_schema
-from trueup.placement.store.fill import NotOfPlacement
+from trueup.placement.store.fill import LedgerThere, NotOfPlacement
 from trueup.reconcile.audit import Audit, audit
 from trueup.reconcile.collect import collect
 from trueup.reconcile.facts import Facts, Holding
@@ -160,11 +161,8 @@ class RebuildCommand(CloudVerb):
         if arguments.backup:
             save(copy_of(facts), arguments.backup)
             say(f"The old ledger is kept in {arguments.backup}; 'trueup ledger import' reads it.")
-        if is_done:
+        if is_done or not _filled(arguments.into, made):
             say("The new database holds this ledger already; nothing is written.")
-        else:
-            make_schema(arguments.into)
-            fill_database(arguments.into, providers_to_fill(made), consumers_to_fill(made))
         found = ledger_in(arguments.into)
         if not holds(found, made):
             raise NotAsWritten
@@ -243,13 +241,28 @@ def _is_done(url: str, made: Rebuilt) -> bool:
     Raises TargetForeign, and TargetNotEmpty if it holds another ledger.
     """
     try:
-        if not has_ledger(url):
-            return False
+        with new_database():
+            if not has_ledger(url):
+                return False
     except NotOfPlacement as error:
         raise TargetForeign(error.tables) from error
     found = ledger_in(url)
     if not holds(found, made):
         raise TargetNotEmpty(len(found.providers), len(found.consumers))
+    return True
+
+
+def _filled(url: str, made: Rebuilt) -> bool:
+    """Fill a database; False if somebody else has just filled it with the same ledger.
+
+    Raises TargetNotEmpty if it is another one.
+    """
+    try:
+        with new_database():
+            make_schema(url)
+            fill_database(url, providers_to_fill(made), consumers_to_fill(made))
+    except LedgerThere:
+        return not _is_done(url, made)
     return True
 
 

@@ -1,10 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A new database for Placement: its schema as `db sync` makes it, and a whole ledger in it."""
+"""A new database for Placement: its schema as `db sync` makes it, and a whole ledger in it.
+
+All of it raises UrlUnusable, and DatabaseError if the database cannot be read or written.
+"""
 
 from collections.abc import Iterable
 
 from trueup.placement.store import migrations, schema
-from trueup.placement.store.engine.database import Database
+from trueup.placement.store.engine.availability import open_database
 from trueup.placement.store.engine.sessions import DatabaseOptions
 from trueup.placement.store.fill import FilledConsumer, FilledProvider, fill, is_filled
 
@@ -14,7 +17,7 @@ _OPTIONS = DatabaseOptions(lock_wait_seconds=None)
 
 def has_ledger(url: str) -> bool:
     """Whether a database has a ledger; nothing is written. Raises NotOfPlacement."""
-    database = Database(url, _OPTIONS)
+    database = open_database(url, _OPTIONS)
     try:
         return is_filled(database)
     finally:
@@ -23,7 +26,7 @@ def has_ledger(url: str) -> bool:
 
 def make_schema(url: str) -> None:
     """Make the tables where they are missing, as `trueup-manage db sync` does."""
-    database = Database(url, _OPTIONS)
+    database = open_database(url, _OPTIONS)
     try:
         migrations.upgrade(database)
         # A service adds these when it starts; here the ledger needs them before.
@@ -39,7 +42,7 @@ def fill_database(
 
     Raises LedgerThere.
     """
-    database = Database(url, _OPTIONS)
+    database = open_database(url, _OPTIONS)
     try:
         fill(database, tuple(providers), tuple(consumers))
     finally:
