@@ -184,6 +184,20 @@ def test_a_write_in_between_is_refused_and_everything_still_holds(site, tmp_path
     assert held_on(site, NEW) == held
 
 
+def test_what_can_neither_be_taken_back_nor_planned_anew_is_said(site_on, state):
+    """An instance was deleted since; only the old provider is made again, out of the way."""
+    site = site_on("trueup")
+    host = with_another_uuid(site)
+    assert rekey("--apply", "--limit", 100).code == 0
+    assert site.call("DELETE", f"/allocations/{host.instance}").status_code == 204
+    [journal] = runs(state)
+    assert trueup("undo", journal.run, "--limit", 100).code == 4
+    assert parents(site)[host.device] == NEW, "what is held stays in one tree"
+    ran = rekey("--apply", "--limit", 100)
+    assert ran.code == 4, ran.out + ran.err
+    assert f"No step follows for what stays: see 'trueup journal {journal.run}'" in ran.err
+
+
 def test_an_account_that_may_not_reshape_leaves_nothing_half_done(site, monkeypatch):
     """Upstream lets the admin role make and rename providers, and only services reshape."""
     with_another_uuid(site)

@@ -66,6 +66,8 @@ class RunbookVerb(DocumentVerb, CloudVerb):
     # Whether a run of which a step was refused is taken back, rather than left half done.
     whole = False
     _view: RunbookView
+    # The run that was half done, if it could not be taken back in full.
+    _staying = ""
 
     def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
         parser = super().get_parser(prog_name)
@@ -182,6 +184,9 @@ class RunbookVerb(DocumentVerb, CloudVerb):
             return
         if not plan.steps:
             say("Nothing is left to do.")
+            if self._staying:
+                self.exit_code = ExitCode.SOME_REFUSED
+                say(f"No step follows for what stays: see 'trueup journal {self._staying}'.")
             return
         self.exit_code = ExitCode.FINDINGS
         if arguments.out:
@@ -235,6 +240,7 @@ class RunbookVerb(DocumentVerb, CloudVerb):
             prepared = Prepared(self.purpose(arguments), (), journal.plan)
             return RunbookView(prepared, settled.attempted, run=journal.run)
         if self.whole and read(journal.run, arguments.state_dir).in_place:
+            self._staying = journal.run
             say("What could not be taken back stays. A new plan is made from what is there now.")
         elif journal.interrupted and not self.whole:
             say(
