@@ -88,7 +88,8 @@ _WORDS: dict[type[Exception], tuple[ExitCode, Callable[[Any], str]]] = {
         lambda e: (
             f"the new database has tables of another program or release: {', '.join(e.tables[:5])}"
             f"{' and others' if len(e.tables) > 5 else ''}. "
-            "Nothing is written. Name an empty database with --into."
+            "Nothing is written. Name an empty database with --into, or drop the tables that a "
+            "killed rebuild left."
         ),
     ),
     rebuild.NotAsWritten: (

@@ -162,6 +162,17 @@ def test_a_new_database_that_is_full_is_named_and_filled_again(rebuild, small, m
     assert the_new(small)["providers"] == small.ledger()["providers"]
 
 
+def test_tables_that_a_killed_rebuild_left_are_named(rebuild, small):
+    """MariaDB commits each statement that makes a table; they cannot be made beside these."""
+    small.sql("new", "CREATE TABLE placement_aggregates (id INTEGER)")
+    refused = rebuild("--apply")
+    assert refused.code == 2, refused.err
+    assert "placement_aggregates" in refused.err
+    assert "drop the tables that a killed rebuild left" in refused.err
+    small.sql("new", "DROP TABLE placement_aggregates")
+    assert rebuild("--apply").code == 0
+
+
 def full(*_: object) -> None:
     raise OperationalError("INSERT", {}, sqlite3.OperationalError("database or disk is full"))
 

@@ -255,12 +255,14 @@ def _is_done(url: str, made: Rebuilt) -> bool:
 def _filled(url: str, made: Rebuilt) -> bool:
     """Fill a database; False if somebody else has just filled it with the same ledger.
 
-    Raises TargetNotEmpty if it is another one.
+    Raises TargetNotEmpty if it is another one, and TargetForeign.
     """
     try:
         with new_database():
             make_schema(url)
             fill_database(url, providers_to_fill(made), consumers_to_fill(made))
+    except NotOfPlacement as error:
+        raise TargetForeign(error.tables) from error
     except LedgerThere:
         return not _is_done(url, made)
     return True

@@ -7,9 +7,17 @@ All of it raises UrlUnusable, and DatabaseError if the database cannot be read o
 from collections.abc import Iterable
 
 from trueup.placement.store import migrations, schema
-from trueup.placement.store.engine.availability import open_database
+from trueup.placement.store.engine.availability import DatabaseError, open_database
+from trueup.placement.store.engine.errors import meaning_of
 from trueup.placement.store.engine.sessions import DatabaseOptions
-from trueup.placement.store.fill import FilledConsumer, FilledProvider, fill, is_filled
+from trueup.placement.store.fill import (
+    FilledConsumer,
+    FilledProvider,
+    NotOfPlacement,
+    fill,
+    is_filled,
+    tables_in,
+)
 
 # A transaction with a whole ledger in it waits for nobody: the database is new.
 _OPTIONS = DatabaseOptions(lock_wait_seconds=None)
@@ -25,10 +33,20 @@ def has_ledger(url: str) -> bool:
 
 
 def make_schema(url: str) -> None:
-    """Make the tables where they are missing, as `trueup-manage db sync` does."""
+    """Make the tables where they are missing, as `trueup-manage db sync` does.
+
+    Raises NotOfPlacement if they cannot be made beside those that are there: MariaDB and MySQL keep
+    what a command had made when it was killed.
+    """
     database = open_database(url, _OPTIONS)
     try:
-        migrations.upgrade(database)
+        try:
+            migrations.upgrade(database)
+        except DatabaseError as error:
+            there = tables_in(database)
+            if meaning_of(error) is None and there:
+                raise NotOfPlacement(there) from error
+            raise
         # A service adds these when it starts; here the ledger needs them before.
         schema.add_standard_names(database)
     finally:

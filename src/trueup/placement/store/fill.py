@@ -80,6 +80,11 @@ class NotOfPlacement(Exception):
     tables: tuple[str, ...]
 
 
+def tables_in(database: Database) -> tuple[str, ...]:
+    """The names of all tables, in order."""
+    return tuple(sorted(inspect(database.engine).get_table_names()))
+
+
 def is_filled(database: Database) -> bool:
     """Whether a database has a ledger; it may have no tables yet. Raises NotOfPlacement.
 
