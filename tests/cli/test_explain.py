@@ -58,6 +58,39 @@ def test_a_snapshot_is_told_as_the_cloud_is(evacuated, tmp_path):
     assert reported["findings"] == [f"evacuation-residue:{uuid}"]
 
 
+HOST = "SELECT id, uuid, name FROM resource_providers WHERE parent_provider_id IS NULL LIMIT 1"
+# Each leaves the provider out of all lists of Placement's service.
+UNLISTED = {
+    "missing-provider": "DELETE FROM resource_providers WHERE id = ?",
+    "broken-tree": "UPDATE resource_providers SET root_provider_id = NULL WHERE id = ?",
+}
+
+
+@pytest.mark.parametrize("defect", UNLISTED)
+def test_a_provider_that_an_audit_names_is_told_though_placement_does_not_list_it(
+    small, nova_conf, defect
+):
+    [host] = small.sql("placement", HOST)
+    small.sql("placement", UNLISTED[defect], host["id"])
+    database = ("--placement-database", f"sqlite:///{small.folder / 'placement.sqlite'}")
+    finding = f"{defect}:{host['uuid']}"
+    for name in (host["uuid"], host["name"]):
+        reported = trueup("explain", "provider", name, *database, "-f", "json").json()
+        assert finding in reported["findings"]
+        selected = trueup("audit", "--provider", name, *database, "-f", "json").json()
+        assert finding in {row["id"] for row in selected["findings"]}
+
+
+def test_rows_that_refer_to_no_provider_are_told_by_the_name_that_an_audit_gives_them(
+    small, nova_conf
+):
+    small.sql("placement", "UPDATE inventories SET resource_provider_id = 99 WHERE id = 1")
+    database = ("--placement-database", f"sqlite:///{small.folder / 'placement.sqlite'}")
+    ran = trueup("explain", "provider", "inventories 99", *database, "-f", "json")
+    assert ran.code == 3
+    assert ran.json()["findings"] == ["dangling-rows:inventories 99"]
+
+
 @pytest.mark.parametrize("kind", ["instance", "provider", "consumer", "host"])
 def test_what_nothing_knows_is_refused_with_a_sentence(nova_conf, kind):
     ran = trueup("explain", kind, "nobody")

@@ -56,6 +56,13 @@ def test_a_host_is_told_with_its_instances_and_what_is_wrong_with_them():
     assert not reported.incomplete
 
 
+def test_a_provider_that_is_missing_is_told_by_its_compute_node():
+    reported = story_of("provider", "h1", "cell1\n  host h1 without-provider\n")
+    assert section(reported, "Placement says") == ("It lists no provider with this uuid.",)
+    assert section(reported, "Nova says")[0] == "Its root is compute node h1 of host h1 in cell1."
+    assert f"missing-provider:{uuid_of('h1')}" in reported.findings
+
+
 def test_a_host_without_a_provider_says_why():
     reported = story_of("host", "h1", "cell1\n  host h1 without-provider\n  server web on h1\n")
     said = section(reported, "Nova says")

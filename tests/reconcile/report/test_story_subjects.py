@@ -8,6 +8,7 @@ import pytest
 from tests.reconcile.planning import BROKEN, facts_of
 from tests.scenarios.drafting import uuid_of
 from trueup.reconcile.collect.selection import SelectionUnknown
+from trueup.reconcile.facts import LedgerFault
 from trueup.reconcile.report import story_subjects
 from trueup.reconcile.report.story_subjects import SubjectAmbiguous
 
@@ -31,6 +32,14 @@ def test_a_host_may_be_named_by_its_node():
     facts = facts_of(BROKEN)
     nodes = tuple(replace(row, node=f"{row.host}.example") for row in facts.compute_nodes)
     assert story_subjects.uuid_of("host", "h2.example", replace(facts, compute_nodes=nodes)) == "h2"
+
+
+def test_a_provider_that_placement_does_not_list_goes_by_its_compute_node_or_its_rows():
+    facts = facts_of("cell1\n  host h1 without-provider\n")
+    for name in ("h1", uuid_of("h1")):
+        assert story_subjects.uuid_of("provider", name, facts) == uuid_of("h1")
+    rows = replace(facts, ledger_faults=(LedgerFault("dangling", "inventories 7", "7 rows"),))
+    assert story_subjects.uuid_of("provider", "inventories 7", rows) == "inventories 7"
 
 
 @pytest.mark.parametrize("kind", story_subjects.KINDS)

@@ -134,7 +134,8 @@ def _judged(facts: Facts, selection: Selection) -> frozenset[str]:
         return NOBODY
     nodes = nodes_selected(facts, selection)
     if not selection.cells:
-        return providers_selected(facts, selection) | {row.uuid for row in nodes}
+        unlisted = selection.providers & {row.subject for row in facts.ledger_faults}
+        return providers_selected(facts, selection) | {row.uuid for row in nodes} | unlisted
     cells = cells_selected(facts.cells, selection)
     uuids = frozenset(row.uuid for row in nodes if row.cell in cells)
     trees = frozenset(row.uuid for row in facts.providers.values() if row.root in uuids)
@@ -245,11 +246,13 @@ def providers_selected(facts: Facts, selection: Selection) -> frozenset[str]:
 def hosts_selected(facts: Facts, selection: Selection) -> frozenset[str]:
     """The hosts that are selected, by name or by their provider.
 
-    A provider may only have the name of a host's compute node: then their uuids clash.
+    A provider may only have the name of a host's compute node: then their uuids clash. Or only
+    the host's compute node has that name or uuid: then Placement does not list its provider.
     """
     providers = providers_selected(facts, selection) if selection.providers else NOBODY
     names = {facts.providers[uuid].name for uuid in providers}
-    rows = (row for row in facts.compute_nodes if row.uuid in providers or row.node in names)
+    called = providers | names | selection.providers
+    rows = (row for row in facts.compute_nodes if {row.uuid, row.node} & called)
     return selection.hosts | {row.host for row in rows}
 
 
@@ -274,11 +277,13 @@ def _refuse_unknown(facts: Facts, selection: Selection) -> None:
     hosts |= {row.host for row in facts.host_mappings} | names
     uuids = {*facts.alive, *facts.deleted, *facts.consumers, *facts.builds, *facts.mappings}
     uuids |= {row.uuid for row in facts.migrations}
+    providers = names | set(facts.providers) | {row.subject for row in facts.ledger_faults}
+    providers |= {name for row in facts.compute_nodes for name in (row.uuid, row.node)}
     known: Iterable[tuple[str, frozenset[str], set[str]]] = (
         ("instance", selection.instances, uuids),
         ("consumer", selection.consumers, uuids),
         ("host", selection.hosts, hosts),
-        ("provider", selection.providers, names | set(facts.providers)),
+        ("provider", selection.providers, providers),
     )
     for kind, asked, there in known:
         for name in sorted(asked - there):

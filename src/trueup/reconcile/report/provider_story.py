@@ -14,7 +14,9 @@ from trueup.reconcile.residence import Undetermined, provider_of
 def provider_story(uuid: str, seen: Observation) -> Story:
     """The story of one provider."""
     facts = seen.facts
-    provider = facts.providers[uuid]
+    provider = facts.providers.get(uuid)
+    if provider is None:
+        return _story_of_unlisted(uuid, seen)
     holders = _holders([uuid], facts)
     nodes = facts.nodes_by_uuid.get(provider.root, ())
     about = concern(seen, {uuid, provider.name, *holders, *(row.host for row in nodes)})
@@ -22,9 +24,24 @@ def provider_story(uuid: str, seen: Observation) -> Story:
         Section("Placement says", tuple(_provider(provider, facts))),
         Section("Inventory and usage", tuple(_inventories(provider, facts))),
         Section("Who holds its resources", tuple(_who_holds(holders, facts))),
-        Section("Nova says", (*_nodes(nodes, provider, facts), *silent(facts))),
+        Section("Nova says", (*_nodes(nodes, facts), *silent(facts))),
     ]
     return make_story(Subject("provider", uuid), provider.name, about, sections)
+
+
+def _story_of_unlisted(uuid: str, seen: Observation) -> Story:
+    """The story of a provider that Placement does not list: its compute node or its rows name it.
+
+    Of rows without a provider, `uuid` is the subject of their fault.
+    """
+    facts = seen.facts
+    nodes = facts.nodes_by_uuid.get(uuid, ())
+    sections = [
+        Section("Placement says", ("It lists no provider with this uuid.",)),
+        Section("Nova says", (*_nodes(nodes, facts), *silent(facts))),
+    ]
+    about = concern(seen, {uuid, *(row.host for row in nodes)})
+    return make_story(Subject("provider", uuid), uuid, about, sections)
 
 
 def host_story(name: str, seen: Observation) -> Story:
@@ -108,7 +125,7 @@ def _kind(uuid: str, moves: set[str], facts: Facts) -> str:
     return "migrations" if uuid in moves else "not known to any cell that answered"
 
 
-def _nodes(nodes: Iterable[ComputeNode], provider: Provider, facts: Facts) -> Iterator[str]:
+def _nodes(nodes: Iterable[ComputeNode], facts: Facts) -> Iterator[str]:
     found = False
     for node in nodes:
         found = True

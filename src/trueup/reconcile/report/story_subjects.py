@@ -61,10 +61,21 @@ def _instances(name: str, facts: Facts) -> dict[str, str]:
 def _providers(name: str, facts: Facts) -> dict[str, str]:
     if name in facts.providers:
         return {name: name}
-    return {
+    listed = {
         row.uuid: f"{row.uuid}, of the tree {facts.provider_names.get(row.root, row.root)}"
         for row in facts.providers_by_name.get(name, ())
     }
+    return listed or _unlisted(name, facts)
+
+
+def _unlisted(name: str, facts: Facts) -> dict[str, str]:
+    """What an audit may say of providers that Placement does not list."""
+    of_nodes = {
+        row.uuid: f"{row.uuid}, of the compute node of host {row.host}"
+        for row in facts.compute_nodes
+        if row.uuid and name in (row.uuid, row.node)
+    }
+    return of_nodes or {row.subject: name for row in facts.ledger_faults if row.subject == name}
 
 
 def _consumers(name: str, facts: Facts) -> dict[str, str]:
