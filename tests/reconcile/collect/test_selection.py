@@ -225,6 +225,19 @@ def test_invariant_6_a_cell_that_is_not_selected_is_asked_all_the_same(small: Sm
     assert {row.defect for row in found} <= {"stale-instance-mapping"}
 
 
+def test_an_instance_with_rows_in_two_cells_is_selected_by_the_place_of_each():
+    """A stale row is of the cell that nobody maps the instance to: there, too, it is found."""
+    facts = facts_of(TEXT)
+    [web] = [row for row in facts.instances if row.uuid == uuid_of("web")]
+    cell2 = next(uuid for uuid, name in facts.cells.items() if name == "cell2")
+    stale = replace(web, cell=cell2, host="h3", node="h3", project="another")
+    for rows in ((web, stale), (stale, web)):
+        twice = replace(facts, instances=(*facts.instances[1:], *rows))
+        for where in ({"cells": "cell1"}, {"cells": "cell2"}, {"hosts": "h1"}, {"hosts": "h3"}):
+            assert web.uuid in subjects(twice, only(**where))
+        assert web.uuid in subjects(twice, only(projects="another"))
+
+
 def test_invariant_6_a_silent_cell_that_is_not_selected_leaves_it_open(small: Small):
     orphan = small.planted["orphaned-allocation"]
     other = "cell1" if orphan.cell == "cell2" else "cell2"

@@ -171,30 +171,33 @@ def subjects(facts: Facts, selection: Selection) -> frozenset[str]:
     return frozenset(
         uuid
         for uuid in everybody
-        if all(
-            side(uuid, facts.alive.get(uuid) or facts.deleted.get(uuid), _held(facts, uuid))
-            for side in sides
-        )
+        if all(side(uuid, _rows_of(facts, uuid), _held(facts, uuid)) for side in sides)
     )
 
 
-Side = Callable[[str, Instance | None, Amounts], bool]
+def _rows_of(facts: Facts, uuid: str) -> tuple[Instance, ...]:
+    """The rows of an instance that are alive, in any cell; if none is, one that is deleted."""
+    rows = facts.instance_rows.get(uuid, ())
+    return tuple(row for row in rows if not row.deleted) or rows[-1:]
+
+
+# Whether an instance, or another consumer that has no rows, is selected by its uuid and place.
+Side = Callable[[str, tuple[Instance, ...], Amounts], bool]
 
 
 def _by_uuid(selection: Selection) -> Side:
-    return lambda uuid, instance, held: not selection.uuids or uuid in selection.uuids
+    return lambda uuid, rows, held: not selection.uuids or uuid in selection.uuids
 
 
 def _by_place(facts: Facts, selection: Selection) -> Side:
     if not selection.hosts | selection.providers:
-        return lambda uuid, instance, held: True
+        return lambda uuid, rows, held: True
     hosts, providers = hosts_selected(facts, selection), providers_selected(facts, selection)
     names, nodes = alike(hosts), alike(row.node for row in nodes_of(facts, hosts))
     guests = _guests_on(hosts, facts)
 
-    def is_there(uuid: str, instance: Instance | None, held: Amounts) -> bool:
-        living = instance if instance is not None and not instance.deleted else None
-        on_host = living is not None and may_be_on(living, names, nodes)
+    def is_there(uuid: str, rows: tuple[Instance, ...], held: Amounts) -> bool:
+        on_host = any(not row.deleted and may_be_on(row, names, nodes) for row in rows)
         return on_host or uuid in guests or not providers.isdisjoint(held)
 
     return is_there
@@ -203,13 +206,13 @@ def _by_place(facts: Facts, selection: Selection) -> Side:
 def _by_cell(facts: Facts, selection: Selection) -> Side:
     cells = cells_selected(facts.cells, selection)
     if not selection.cells:
-        return lambda uuid, instance, held: True
+        return lambda uuid, rows, held: True
     nodes = [row for row in facts.compute_nodes if row.cell in cells]
     roots = frozenset(row.uuid for row in nodes)
     guests = _guests_on(frozenset(row.host for row in nodes), facts)
 
-    def is_there(uuid: str, instance: Instance | None, held: Amounts) -> bool:
-        if instance is not None and not instance.deleted and instance.cell in cells:
+    def is_there(uuid: str, rows: tuple[Instance, ...], held: Amounts) -> bool:
+        if any(not row.deleted and row.cell in cells for row in rows):
             return True
         return uuid in guests or not roots.isdisjoint(facts.roots_of(held))
 
@@ -224,10 +227,8 @@ def _guests_on(hosts: frozenset[str], facts: Facts) -> frozenset[str]:
 def _by_project(selection: Selection) -> Side:
     """By the project that Nova has: Placement's project is not read for every consumer."""
     if not selection.projects:
-        return lambda uuid, instance, held: True
-    return lambda uuid, instance, held: (
-        instance is not None and instance.project in selection.projects
-    )
+        return lambda uuid, rows, held: True
+    return lambda uuid, rows, held: any(row.project in selection.projects for row in rows)
 
 
 def providers_selected(facts: Facts, selection: Selection) -> frozenset[str]:
