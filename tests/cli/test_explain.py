@@ -81,6 +81,23 @@ def test_a_provider_that_an_audit_names_is_told_though_placement_does_not_list_i
         assert finding in {row["id"] for row in selected["findings"]}
 
 
+def test_a_host_below_another_provider_has_the_finding_that_an_audit_of_all_has(small, nova_conf):
+    """Its parent is in a tree that nothing else of the selection needs."""
+    [above, below] = small.sql("placement", HOST.replace("LIMIT 1", "LIMIT 2"))
+    made = "UPDATE resource_providers SET parent_provider_id = ? WHERE id = ?"
+    small.sql("placement", made, above["id"], below["id"])
+    [found] = [
+        row
+        for row in trueup("audit", "-f", "json").json()["findings"]
+        if row["defect"] == "broken-tree"
+    ]
+    assert found["id"] == f"broken-tree:{below['uuid']}"
+    selected = trueup("audit", "--provider", below["uuid"], "-f", "json").json()["findings"]
+    assert [row for row in selected if row["id"] == found["id"]] == [found]
+    reported = trueup("explain", "provider", below["uuid"], "-f", "json").json()
+    assert found["id"] in reported["findings"]
+
+
 def test_rows_that_refer_to_no_provider_are_told_by_the_name_that_an_audit_gives_them(
     small, nova_conf
 ):

@@ -95,3 +95,16 @@ def roots_of_held(facts: Facts, held: Iterable[Amounts]) -> frozenset[str]:
     """The roots of all trees in which something is held, including those of sharing providers."""
     uuids = {uuid for amounts in held for uuid in amounts}
     return frozenset(facts.providers[u].root for u in uuids & facts.providers.keys())
+
+
+def roots_above(facts: Facts, roots: Iterable[str]) -> frozenset[str]:
+    """These roots, and those of the trees that have a parent of their providers.
+
+    A tree with such a parent is broken, and only its parent's tree shows how.
+    """
+    known, asked = frozenset(roots), frozenset[str]()
+    while unasked := known - asked:
+        asked = known
+        parents = {row.parent for root in unasked for row in facts.trees.get(root, ())}
+        known |= {facts.providers[uuid].root for uuid in parents & facts.providers.keys()}
+    return known
