@@ -105,6 +105,7 @@ def roots_above(facts: Facts, roots: Iterable[str]) -> frozenset[str]:
     known, asked = frozenset(roots), frozenset[str]()
     while unasked := known - asked:
         asked = known
-        parents = {row.parent for root in unasked for row in facts.trees.get(root, ())}
+        rows = (row for root in unasked for row in facts.trees.get(root, ()))
+        parents = {row.parent for row in rows if row.parent}
         known |= {facts.providers[uuid].root for uuid in parents & facts.providers.keys()}
     return known

@@ -52,6 +52,18 @@ def test_the_services_of_one_host_and_none_of_a_cell_that_is_down(nova, with_a_c
         with_a_cell_down.service_reports(DOWN_CELLS, "devstack3")
 
 
+def test_an_aggregate_without_a_uuid_is_noted_and_left_out(recorded):
+    changed = copy.deepcopy(recorded)
+    [key] = [one for one in changed if one.startswith("GET /os-aggregates")]
+    listed = changed[key][1]["aggregates"]
+    listed.append({"uuid": None, "name": "old", "hosts": [], "metadata": {}})
+    listed.append({"uuid": GONE, "name": "fast", "hosts": [], "metadata": {}})
+    with answers.replayed(changed) as adapter:
+        registry = NovaApi(adapter).registry(())
+    assert [row.name for row in registry.host_aggregates] == ["fast"]
+    assert [(one.table, one.row) for one in registry.noted.unread] == [("aggregates", "old")]
+
+
 def older(answers_: answers.Answers, minor: int) -> answers.Answers:
     """The same cloud as a Nova of this microversion would answer."""
     changed = {key.replace(" 2.98", f" 2.{minor}"): row for key, row in answers_.items()}

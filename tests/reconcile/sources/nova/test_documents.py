@@ -6,6 +6,7 @@ from datetime import datetime
 import pytest
 
 from tests.clouds import answers
+from trueup.reconcile.facts import HostAggregate
 from trueup.reconcile.sources.nova import documents
 
 SERVERS = answers.load("every-kind/api")["GET /servers/detail?all_tenants=1 2.98"][1]["servers"]
@@ -74,6 +75,21 @@ def test_a_host_aggregate():
     row = {"uuid": "u", "name": "fast", "hosts": ["h1"], "metadata": {"ssd": "true"}}
     found = documents.host_aggregate(row)
     assert (found.hosts, found.metadata) == (("h1",), {"ssd": "true"})
+
+
+def test_what_is_null_is_read_as_in_a_database():
+    """As of a row in which somebody set a column to NULL by hand."""
+    aggregate = {"uuid": None, "name": None, "hosts": ["h1", None], "metadata": {}}
+    assert documents.host_aggregate(aggregate) == HostAggregate("", "", ("h1", ""))
+    node = {"id": None, "hypervisor_hostname": None, "service": {"host": None}}
+    found = documents.compute_node(node, "a-cell")
+    assert (found.uuid, found.node, found.host) == ("", "", "")
+    names = ("uuid", "instance_uuid", "migration_type", "status", "source_compute", "source_node",
+             "dest_compute", "dest_node")  # fmt: skip
+    move = documents.migration(dict.fromkeys(names), "a-cell")
+    assert (move.uuid, move.instance, move.kind) == ("", "", "migration")
+    nobody = server(name=None, tenant_id=None, user_id=None)
+    assert (nobody.name, nobody.project, nobody.user) == ("", "", "")
 
 
 @pytest.mark.parametrize(

@@ -18,7 +18,7 @@ from keystoneauth1.adapter import Adapter
 from trueup.reconcile.facts import ComputeNode, Instance, Migration
 from trueup.reconcile.sources.errors import Unreachable
 from trueup.reconcile.sources.http import document_of, send_request, well_formed
-from trueup.reconcile.sources.notes import Noted
+from trueup.reconcile.sources.notes import Notes
 from trueup.reconcile.sources.nova import documents
 from trueup.reconcile.sources.nova.contract import (
     API_CELL,
@@ -91,9 +91,19 @@ class NovaApi:
         return self._minor
 
     def registry(self, cells: Iterable[NovaCell], uuids: Iterable[str] | None = None) -> Registry:
-        """Host aggregates, and the kinds of facts that the API does not have."""
+        """Host aggregates, and the kinds of facts that the API does not have.
+
+        An aggregate without a uuid is noted and left out, as where databases are read.
+        """
         rows = self._parsed(self._get("/os-aggregates"), "aggregates", documents.host_aggregate)
-        return Registry(host_aggregates=tuple(rows), noted=Noted(unsupported=documents.NOT_SHOWN))
+        notes = Notes()
+        for row in rows:
+            if not row.uuid:
+                notes.add("aggregates", row.name, "uuid", "Nova shows none")
+        return Registry(
+            host_aggregates=tuple(row for row in rows if row.uuid),
+            noted=notes.so_far(documents.NOT_SHOWN),
+        )
 
     def contents(self, cell: NovaCell, counted: CountInstances = lambda _: None) -> CellContents:
         """All servers that are not deleted, their migrations, and all hosts.

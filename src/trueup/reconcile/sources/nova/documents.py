@@ -54,10 +54,10 @@ def instance(row: Document, cell: str) -> Instance:
     image = row.get("image") or {}
     return Instance(
         uuid=row["id"],
-        name=row["name"],
+        name=row["name"] or "",
         cell=cell,
-        project=row["tenant_id"],
-        user=row["user_id"],
+        project=row["tenant_id"] or "",
+        user=row["user_id"] or "",
         host=row["OS-EXT-SRV-ATTR:host"] or None,
         node=row["OS-EXT-SRV-ATTR:hypervisor_hostname"] or None,
         vm_state=state,
@@ -79,10 +79,10 @@ def instance(row: Document, cell: str) -> Instance:
 
 def migration(row: Document, cell: str) -> Migration:
     return Migration(
-        uuid=row["uuid"],
+        uuid=row["uuid"] or "",
         cell=cell,
-        instance=row["instance_uuid"],
-        kind=row["migration_type"],
+        instance=row["instance_uuid"] or "",
+        kind=row["migration_type"] or "migration",
         status=row["status"] or "of unknown status",
         source_host=row["source_compute"],
         source_node=row["source_node"],
@@ -95,10 +95,10 @@ def migration(row: Document, cell: str) -> Migration:
 
 def compute_node(row: Document, cell: str) -> ComputeNode:
     return ComputeNode(
-        uuid=row["id"],
+        uuid=row["id"] or "",
         cell=cell,
-        host=row["service"]["host"],
-        node=row["hypervisor_hostname"],
+        host=row["service"]["host"] or "",
+        node=row["hypervisor_hostname"] or "",
         hypervisor=row.get("hypervisor_type") or "",
     )
 
@@ -106,10 +106,10 @@ def compute_node(row: Document, cell: str) -> ComputeNode:
 def compute_service(row: Document, cell: str) -> ComputeService:
     return ComputeService(
         cell=cell,
-        host=row["host"],
+        host=row["host"] or "",
         forced_down=bool(row["forced_down"]),
         last_seen=moment(row["updated_at"]),
-        uuid=row["id"],
+        uuid=row["id"] or "",
         disabled=row["status"] == "disabled",
         disabled_reason=row.get("disabled_reason") or "",
         state=row.get("state"),
@@ -118,9 +118,9 @@ def compute_service(row: Document, cell: str) -> ComputeService:
 
 def host_aggregate(row: Document) -> HostAggregate:
     return HostAggregate(
-        uuid=row["uuid"],
-        name=row["name"],
-        hosts=tuple(row["hosts"]),
+        uuid=row["uuid"] or "",
+        name=row["name"] or "",
+        hosts=tuple(host or "" for host in row["hosts"]),
         metadata=dict(row["metadata"]),
     )
 
