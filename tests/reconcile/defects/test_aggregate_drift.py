@@ -73,6 +73,14 @@ def test_other_letters_elsewhere_do_not_matter():
     assert [row["name"] for row in found(aggregate_drift, cloud).evidence["wrongly_in"]] == ["rack"]
 
 
+def test_a_host_without_a_name_in_an_aggregate_may_be_any_host():
+    """As after `UPDATE aggregate_hosts SET host = NULL` by hand: nothing is taken out of it."""
+    facts = facts_of(CLOUD.format("rack", "aggregate rack h1"))
+    [rack] = facts.host_aggregates
+    words = reason(aggregate_drift, replace(facts, host_aggregates=(replace(rack, hosts=("",)),)))
+    assert words.startswith("the host aggregate rack has a host without a name")
+
+
 def test_without_the_aggregates_of_the_provider_there_is_no_step():
     """They may not be answered when the plan reads them again."""
     facts = facts_of(CLOUD.format("", "aggregate rack h1"))

@@ -79,6 +79,16 @@ def test_exchanged_names_are_worse_than_a_new_name():
     assert [one.severity for one in told] == [Severity.HIGH, Severity.HIGH]
 
 
+def test_for_a_compute_node_without_a_name_no_provider_is_renamed():
+    facts = facts_of("cell1\n  host h1 VCPU=8\n")
+    [node] = facts.compute_nodes
+    words = declined(
+        provider_identity_clash, replace(facts, compute_nodes=(replace(node, node=""),))
+    )
+    assert "resource provider set" not in words
+    assert "no name in cell1: if its provider's, h1, is right" in words
+
+
 def test_of_two_compute_nodes_of_one_name_the_host_of_each_is_named():
     facts = facts_of(ALONE + "  host h2 without-provider uuid=h2-new\n")
     nodes = tuple(replace(row, node="h1") for row in facts.compute_nodes)

@@ -63,7 +63,9 @@ def find(facts: Facts, options: AuditOptions) -> Iterator[Verdict]:
         elif found.extra & shared:
             reason = "a sharing provider is in an aggregate that its host is not in: what it shares"
             yield LeftAlone(subject, node.host, f"{reason} would be lost")
-        elif reason := _in_other_letters(node.host, found.extra, facts):
+        elif reason := (
+            _in_other_letters(node.host, found.extra, facts) or _without_name(found.extra, facts)
+        ):
             yield Unchecked(subject, node.host, reason)
         elif found.extra and service_of(node, facts) is None:
             # SAFETY: aggregates have hosts by name, so a wrong name would empty them in Placement.
@@ -109,6 +111,20 @@ def _in_other_letters(host: str, aggregates: frozenset[str], facts: Facts) -> st
             return (
                 f"the host aggregate {aggregate} has it as {written}: whether Nova finds it there "
                 "depends on its database"
+            )
+    return ""
+
+
+def _without_name(aggregates: frozenset[str], facts: Facts) -> str:
+    """Which of these aggregates has a host that is not named, in words; or "".
+
+    SAFETY: its row was changed by hand, and may be that of any host.
+    """
+    for uuid, aggregate, _ in facts.once(_hosts_by_letters).get("", ()):
+        if uuid in aggregates:
+            return (
+                f"the host aggregate {aggregate} has a host without a name, which may be this one: "
+                "correct that row of `aggregate_hosts`"
             )
     return ""
 

@@ -109,6 +109,11 @@ def _rename(provider: Provider, node: ComputeNode, facts: Facts) -> Declined:
             f"other one any other name, then run {rename}; else Nova's compute nodes have each "
             "other's uuids: restore them"
         )
+    if not node.node:
+        return Declined(
+            f"its compute node has no name in {facts.cells[node.cell]}: if its provider's, "
+            f"{provider.name}, is right, restore `hypervisor_hostname` of that row"
+        )
     return Declined(f"run {rename}: Neutron and sync_aggregates look for it by that name")
 
 
