@@ -50,6 +50,16 @@ def test_what_is_no_uuid_is_not_asked_for(asked):
     assert paths == []
 
 
+def test_the_tree_of_a_uuid_that_was_made_none_by_hand_is_not_asked_for():
+    """Placement refuses that search, and one such row may not hide all that is selected."""
+    row = {
+        "uuid": "x", "name": "h1", "generation": 1, "parent_provider_uuid": None,
+        "root_provider_uuid": "x",
+    }  # fmt: skip
+    documents = {"/resource_providers?name=h1": {"resource_providers": [row]}}
+    assert LedgerApi(documents.__getitem__).trees([], ["h1"]).keys() == {"x"}
+
+
 def test_who_holds_and_what(asked):
     parts, paths = asked
     assert parts.holders([HOST, OTHER, UUID(77)]) == {UUID(11), UUID(12), UUID(13)}

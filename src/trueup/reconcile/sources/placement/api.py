@@ -51,12 +51,18 @@ class LedgerApi:
         self._allocations: dict[str, Any] = {}
 
     def trees(self, uuids: Iterable[str], names: Iterable[str]) -> dict[str, Provider]:
+        """As `LedgerLookup.trees`.
+
+        Of a tree whose root has a uuid that was made none by hand, only what is named is listed.
+        """
         known = self._trees(uuid for uuid in frozenset(uuids) if _UUID.fullmatch(uuid))
         # The names of providers are unique.
         unseen = frozenset(names) - {row.name for row in known.values()}
         listed = self._each(lambda name: self._listed(f"?name={quote(name, safe='')}"), unseen)
-        roots = {row.root for rows in listed.values() for row in rows}
-        return known | self._trees(roots - known.keys())
+        named = {row.uuid: row for rows in listed.values() for row in rows}
+        roots = {row.root for row in named.values()} - known.keys()
+        whole = self._trees(one for one in roots if _UUID.fullmatch(canonical_uuid(one)))
+        return named | known | whole
 
     def holders(self, providers: Iterable[str]) -> frozenset[str]:
         return frozenset().union(*self._each(self._allocations_of, providers).values())
