@@ -63,6 +63,20 @@ def test_a_provider_that_is_missing_is_told_by_its_compute_node():
     assert f"missing-provider:{uuid_of('h1')}" in reported.findings
 
 
+def test_of_a_host_whose_uuids_clash_the_provider_with_the_name_of_its_node_is_told():
+    facts = facts_of("cell1\n  host h1 VCPU=8 uuid=h1-new\nholds web h1 VCPU=1\n")
+    facts = replace(
+        facts,
+        compute_nodes=tuple(replace(row, node="h1.example") for row in facts.compute_nodes),
+        providers={u: replace(row, name="h1.example") for u, row in facts.providers.items()},
+    )
+    reported = host_story("h1", observation(facts, AuditOptions()))
+    assert section(reported, "Provider h1.example")
+    assert section(reported, "Who holds its resources") == (
+        "1 consumer: not known to any cell that answered.",
+    )
+
+
 def test_a_host_without_a_provider_says_why():
     reported = story_of("host", "h1", "cell1\n  host h1 without-provider\n  server web on h1\n")
     said = section(reported, "Nova says")

@@ -49,7 +49,9 @@ def host_story(name: str, seen: Observation) -> Story:
     facts = seen.facts
     nodes = [row for row in facts.compute_nodes if row.host == name]
     providers = [row for node in nodes for row in facts.trees.get(node.uuid, ())]
-    providers = providers or list(facts.providers_by_name.get(name, ()))
+    called = dict.fromkeys([*(node.node for node in nodes), name])
+    # Where uuids clash, its provider is the one with the name of its node.
+    providers = providers or [row for one in called for row in facts.providers_by_name.get(one, ())]
     holders = _holders([row.uuid for row in providers], facts)
     living = [uuid for uuid, row in facts.alive.items() if row.host == name]
     about = concern(seen, {name, *living, *holders, *(row.uuid for row in providers)})
