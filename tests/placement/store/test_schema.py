@@ -3,7 +3,7 @@ from contextlib import closing
 
 import os_resource_classes
 import os_traits
-from sqlalchemy import delete, inspect, select
+from sqlalchemy import delete, inspect, select, update
 
 from trueup.placement.store import schema
 from trueup.placement.store.engine.database import Database
@@ -39,3 +39,18 @@ def test_only_what_is_missing_is_added(database_url: str) -> None:
             query = select(resource_classes.c.id).where(resource_classes.c.name == "MEMORY_MB")
             assert tx.scalar(query) == os_resource_classes.STANDARDS.index("MEMORY_MB")
             assert tx.scalar(select(traits.c.id).where(traits.c.name == "HW_CPU_X86_AVX"))
+
+
+def test_a_service_starts_where_a_standard_class_has_another_name(database_url: str) -> None:
+    """Its id is not free for the standard name, as after an edit by hand."""
+    schema.create(database_url)
+    first, second = os_resource_classes.STANDARDS[:2]
+    with closing(Database(database_url)) as database:
+        with database.transaction() as tx:
+            renamed = update(resource_classes).where(resource_classes.c.name == first)
+            tx.execute(renamed.values(name="CUSTOM_RENAMED"))
+            tx.execute(delete(resource_classes).where(resource_classes.c.name == second))
+        schema.add_standard_names(database)
+        with database.reading() as tx:
+            names = tx.scalars(select(resource_classes.c.name).order_by(resource_classes.c.id))
+            assert names.all() == ["CUSTOM_RENAMED", *os_resource_classes.STANDARDS[1:]]

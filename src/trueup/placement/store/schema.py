@@ -40,12 +40,14 @@ def add_standard_names(tx: Transaction) -> None:
 
 
 def _add_resource_classes(tx: Transaction) -> None:
-    known = set(tx.scalars(select(resource_classes.c.name)))
-    # The place in this list is the id, in every deployment.
+    rows = tx.execute(select(resource_classes.c.id, resource_classes.c.name)).all()
+    taken, known = {row.id for row in rows}, {row.name for row in rows}
+    # The place in this list is the id, in every deployment. PARITY: where a class was renamed by
+    # hand, its id is taken, and the standard name stays missing.
     missing = [
         {"id": position, "name": name}
         for position, name in enumerate(os_resource_classes.STANDARDS)
-        if name not in known
+        if name not in known and position not in taken
     ]
     if missing:
         tx.execute(insert(resource_classes), missing)
