@@ -2,9 +2,9 @@
 """What a package index shows of Trueup, and what the source distribution holds."""
 
 import re
+import shutil
 import subprocess
 import sys
-import tarfile
 import zipfile
 from email import message_from_binary_file
 from pathlib import Path
@@ -32,8 +32,7 @@ def sdist(tmp_path_factory: pytest.TempPathFactory) -> Path:
         [sys.executable, "-c", BUILD, str(folder)], cwd=copy, check=True, capture_output=True
     )
     [archive] = folder.glob("*.tar.gz")
-    with tarfile.open(archive) as packed:
-        packed.extractall(folder, filter="data")
+    shutil.unpack_archive(archive, folder)
     return folder / archive.name.removesuffix(".tar.gz")
 
 

@@ -137,7 +137,7 @@ def rendered(view: View, cache: SummaryCache) -> Any:
     """The summaries of all providers, as an answer has them."""
     summaries = summaries_of(np.arange(len(view.forest)), view)
     answer = render(Candidates(summaries), CandidateRequest(()), max(V), cache)
-    return orjson.loads(b"".join(answer))["provider_summaries"]
+    return orjson.loads(answer.joined())["provider_summaries"]
 
 
 def furnish(client: Client) -> None:
