@@ -115,13 +115,18 @@ def test_a_provider_that_somebody_deleted_is_made_first(site):
     assert site.services.deletions == 1
 
 
+def deleted_in_nova(site: Small, host: DeadHost) -> None:
+    """Its service is deleted in another way: Nova forgot the host, and Placement keeps it."""
+    for table in ("services", "compute_nodes"):
+        site.sql(host.cell, f"UPDATE {table} SET deleted = id WHERE host = ?", host.name)
+    site.sql("nova_api", "DELETE FROM host_mappings WHERE host = ?", host.name)
+
+
 def test_what_nova_left_behind_is_deleted_afterwards(site):
     """The service is gone, and its provider is still there: Nova swallowed Placement's refusal."""
     host = dead_host(site)
     gpu = child(site, host.provider, f"{host.node}_0000:81:00.0", *DEVICE_TRAITS)
-    for table in ("services", "compute_nodes"):
-        site.sql(host.cell, f"UPDATE {table} SET deleted = id WHERE host = ?", host.name)
-    site.sql("nova_api", "DELETE FROM host_mappings WHERE host = ?", host.name)
+    deleted_in_nova(site, host)
     ran = retire(host.name, "--apply", "-f", "json")
     assert ran.code == 0, ran.out + ran.err
     assert ran.json()["permanent"] == ""
@@ -132,9 +137,7 @@ def test_what_nova_left_behind_is_deleted_afterwards(site):
 def test_what_was_left_behind_can_be_undone(site, state):
     host = dead_host(site)
     child(site, host.provider, f"{host.node}_0000:81:00.0", *DEVICE_TRAITS)
-    for table in ("services", "compute_nodes"):
-        site.sql(host.cell, f"UPDATE {table} SET deleted = id WHERE host = ?", host.name)
-    site.sql("nova_api", "DELETE FROM host_mappings WHERE host = ?", host.name)
+    deleted_in_nova(site, host)
     before = site.ledger()
     assert retire(host.name, "--apply").code == 0
     [journal] = runs(state)
@@ -149,9 +152,7 @@ def test_an_undo_makes_parents_before_children_also_side_by_side(site_on, state)
     for number in range(4):
         name = f"{host.node}_0000:81:00.{number}"
         above = child(site, above, name, *DEVICE_TRAITS)
-    for table in ("services", "compute_nodes"):
-        site.sql(host.cell, f"UPDATE {table} SET deleted = id WHERE host = ?", host.name)
-    site.sql("nova_api", "DELETE FROM host_mappings WHERE host = ?", host.name)
+    deleted_in_nova(site, host)
     before = site.ledger()
     assert retire(host.name, "--apply").code == 0
     [journal] = runs(state)
