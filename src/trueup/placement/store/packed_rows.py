@@ -7,7 +7,7 @@ tenth of a microsecond.
 """
 
 import secrets
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from datetime import datetime
 from typing import Any
 
@@ -21,6 +21,8 @@ from sqlalchemy import (
     literal_column,
     type_coerce,
 )
+from sqlalchemy.ext.compiler import compiles
+from sqlalchemy.sql.functions import FunctionElement
 
 # Names of classes and traits may end with a line break, and times contain a space.
 _BETWEEN_PARTS = "|"
@@ -56,6 +58,14 @@ def joined(*parts: ColumnElement[Any]) -> ColumnElement[str]:
     return func.aggregate_strings(line + _BEFORE_LAST + _text(last), _BETWEEN_LINES)
 
 
+def neighbors(key: ColumnElement[int], bits: int) -> ColumnElement[int]:
+    """The group of a row, for texts with the rows of up to 2 ** `bits` successive keys.
+
+    PERF: for a division MariaDB takes 0.15 microseconds, a seventh of its time for a list's row.
+    """
+    return key.bitwise_rshift(bits)
+
+
 def rows_of(texts: Iterable[str | None], parts: int) -> list[tuple[str, ...]]:
     """The rows in these texts, each with that many parts; NULL is an empty part.
 
@@ -74,7 +84,7 @@ def columns_of(texts: Iterable[str | None], parts: int) -> list[list[str]]:
     flat = parts_of(_BETWEEN_PARTS.join(pieces[::2])) if pieces else []
     columns = [flat[part :: parts - 1] for part in range(parts - 1)]
     columns.append(pieces[1::2])
-    keys = [int(key) for key in columns[0]]
+    keys = list(map(int, columns[0]))
     # Most databases have them in their order.
     if keys != sorted(keys):
         rows = sorted(zip(*columns, strict=True), key=lambda row: int(row[0]))
@@ -85,6 +95,11 @@ def columns_of(texts: Iterable[str | None], parts: int) -> list[list[str]]:
 def number_of(text: str) -> int | None:
     """The number in a part, if there is one."""
     return int(text) if text else None
+
+
+def numbers_of(texts: Sequence[str]) -> list[int] | list[int | None]:
+    """The same for each of these parts."""
+    return list(map(int, texts)) if "" not in texts else list(map(number_of, texts))
 
 
 def time_of(text: str) -> datetime | None:
@@ -108,5 +123,25 @@ def _text(part: ColumnElement[Any]) -> ColumnElement[str]:
     column = part.clause if isinstance(part, Cast) else part
     if isinstance(column, Column) and not column.nullable:
         return type_coerce(part, String)
-    text = part if isinstance(part.type, String) else cast(part, String(30))
-    return func.coalesce(text, _NOTHING)
+    return func.coalesce(part, _NOTHING) if isinstance(part.type, String) else _TextOf(part)
+
+
+class _TextOf(FunctionElement[str]):
+    """A number or a time as a text; an empty one for NULL."""
+
+    type = String()
+    inherit_cache = True
+
+
+@compiles(_TextOf)
+def _cast_first(element: _TextOf, compiler: Any, **options: Any) -> str:
+    (part,) = element.clauses
+    text: str = compiler.process(func.coalesce(cast(part, String(30)), _NOTHING), **options)
+    return text
+
+
+@compiles(_TextOf, "mysql", "mariadb")
+def _mixed(element: _TextOf, compiler: Any, **options: Any) -> str:
+    """PERF: MariaDB takes 0.2 microseconds for each time that is cast, a third of a list's row."""
+    text: str = compiler.process(func.coalesce(*element.clauses, _NOTHING), **options)
+    return text

@@ -27,7 +27,7 @@ from trueup.placement.store.engine.statements import (
     filled,
     places,
 )
-from trueup.placement.store.packed_rows import columns_of, joined, time_of
+from trueup.placement.store.packed_rows import columns_of, joined, neighbors, numbers_of, time_of
 from trueup.placement.store.rows import class_and_trait_names
 from trueup.placement.store.rows.providers import of_uuid
 from trueup.placement.store.tables import (
@@ -56,8 +56,7 @@ _PARTS = (
     providers.c.uuid,
     providers.c.name,
 )
-_ROWS_AT_ONCE = 128
-_LISTED = select(joined(*_PARTS)).group_by(providers.c.id // _ROWS_AT_ONCE)
+_LISTED = select(joined(*_PARTS)).group_by(neighbors(providers.c.id, bits=7))
 _UUIDS = ListStatement(
     "ids", lambda ids: select(providers.c.id, providers.c.uuid).where(providers.c.id.in_(ids))
 )
@@ -133,7 +132,7 @@ def _listing(tx: Transaction, texts: Iterable[str]) -> Listing:
     listed = ListedProviders(
         uuids,
         names,
-        [int(generation) if generation else None for generation in generations],
+        numbers_of(generations),
         list(map(known.get, roots)),
         list(map(known.get, parents)),
     )

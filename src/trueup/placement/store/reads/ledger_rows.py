@@ -23,7 +23,7 @@ from sqlalchemy import (
 
 from trueup.placement.store.engine.database import Transaction
 from trueup.placement.store.engine.statements import ListStatement
-from trueup.placement.store.packed_rows import joined, rows_of
+from trueup.placement.store.packed_rows import joined, neighbors, rows_of
 from trueup.placement.store.tables import (
     aggregates,
     allocations,
@@ -36,7 +36,8 @@ from trueup.placement.store.tables import (
 )
 
 _BETWEEN = ","
-_PROVIDERS_IN_ROW = 1000
+_BITS = 10
+"""A row has the numbers of 1024 providers."""
 
 UsageRow = tuple[int, int, int]
 """The ids of a provider and of a resource class, of which it may have no inventory, and the usage.
@@ -145,7 +146,7 @@ _lines_of_providers: tuple[Any, Any] = (
 _PROVIDERS = _query(
     select(*_lines_of_providers)
     .where(providers.c.root_provider_id.is_not(None))
-    .group_by(providers.c.id // _PROVIDERS_IN_ROW),
+    .group_by(neighbors(providers.c.id, _BITS)),
     providers.c.id,
 )
 _kind_of_inventory = (
@@ -174,14 +175,14 @@ _used = select(
 def _used_by_class(used: Select[Any]) -> Select[Any]:
     of = used.subquery("used_of").c
     return select(*_listed(of.provider, of.used), of["class"]).group_by(
-        of["class"], of.provider // _PROVIDERS_IN_ROW
+        of["class"], neighbors(of.provider, _BITS)
     )
 
 
 _some = allocations.c.resource_provider_id.in_(bindparam("ids", expanding=True))
 _USED = _Query(_used_by_class(_used), _used_by_class(_used.where(_some)))
 _GENERATIONS = select(*_listed(providers.c.id, func.coalesce(providers.c.generation, 0))).group_by(
-    providers.c.id // _PROVIDERS_IN_ROW
+    neighbors(providers.c.id, _BITS)
 )
 _USAGE_OF = ListStatement(
     "ids",

@@ -5,7 +5,18 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any, TypeVar
 
 from oslo_utils.timeutils import utcnow
-from sqlalchemy import Select, bindparam, delete, func, insert, select, update
+from sqlalchemy import (
+    ColumnElement,
+    Select,
+    String,
+    bindparam,
+    delete,
+    func,
+    insert,
+    select,
+    type_coerce,
+    update,
+)
 
 from trueup.model.providers import Provider, ProviderRef
 from trueup.placement.store.engine import lock_rows
@@ -42,22 +53,36 @@ _parent_uuid = (
 )
 
 
-# PERF: one column, for with PyMySQL each costs as much as a tenth of a small query.
-_COLUMNS: Select[Any] = select(
-    packed(
-        providers.c.id,
-        providers.c.uuid,
-        providers.c.generation,
-        _root_uuid,
-        _parent_uuid,
-        # A provider without a root is one, once `online_data_migrations` ran.
-        func.coalesce(providers.c.root_provider_id, providers.c.id),
-        func.coalesce(providers.c.updated_at, providers.c.created_at),
-        providers.c.name,
+def _columns(root_uuid: ColumnElement[str], parent_uuid: ColumnElement[str]) -> Select[Any]:
+    """PERF: one column, for with PyMySQL each costs as much as a tenth of a small query."""
+    return select(
+        packed(
+            providers.c.id,
+            providers.c.uuid,
+            providers.c.generation,
+            root_uuid,
+            parent_uuid,
+            # A provider without a root is one, once `online_data_migrations` ran.
+            func.coalesce(providers.c.root_provider_id, providers.c.id),
+            func.coalesce(providers.c.updated_at, providers.c.created_at),
+            providers.c.name,
+        )
     )
-)
+
+
+_COLUMNS = _columns(_root_uuid, _parent_uuid)
 _TREE = FixedStatement(_COLUMNS.where(providers.c.root_provider_id == bindparam("root")))
-_ONE = FixedStatement(_COLUMNS.where(providers.c.uuid == bindparam("uuid")))
+# PERF: MariaDB takes a quarter less for two joins than for two subqueries. What they join may be
+# missing, though the table's own column is never NULL.
+_ONE = FixedStatement(
+    _columns(*(type_coerce(of.c.uuid, String) for of in (_root, _parent)))
+    .select_from(
+        providers.outerjoin(_root, _root.c.id == providers.c.root_provider_id).outerjoin(
+            _parent, _parent.c.id == providers.c.parent_provider_id
+        )
+    )
+    .where(providers.c.uuid == bindparam("uuid"))
+)
 _FEW = select(providers.c.id, providers.c.uuid, GENERATION)
 _KNOWN = FixedStatement(_FEW.where(providers.c.uuid == bindparam("uuid")))
 
