@@ -5,7 +5,7 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from trueup.placement.api.wire.columns import encoded, joined, of_each
+from trueup.placement.api.wire.columns import encoded, encoded_bare, joined, of_each
 
 values = (
     st.none() | st.integers(-(2**53), 2**53) | st.text(st.characters(exclude_categories=["Cs"]))
@@ -15,6 +15,11 @@ values = (
 @given(st.lists(values))
 def test_each_value_of_a_column_is_its_json(column: list[Any]) -> None:
     assert [json.loads(text) for text in encoded(column)] == column
+
+
+@given(st.lists(st.text(st.characters(exclude_categories=["Cs"]))))
+def test_a_bare_text_is_its_json_without_quotation_marks(column: list[str]) -> None:
+    assert [json.loads(b'"%s"' % text) for text in encoded_bare(column)] == column
 
 
 @given(st.lists(st.tuples(values, values)))

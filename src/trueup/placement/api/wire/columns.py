@@ -19,6 +19,12 @@ def encoded(column: Sequence[Any]) -> list[bytes]:
     return lines.removeprefix(b"[\n  ").removesuffix(b"\n]").split(b",\n  ") if column else []
 
 
+def encoded_bare(column: Sequence[str]) -> list[bytes]:
+    """The JSON of each of these texts, without its quotation marks."""
+    lines = orjson.dumps(column, option=orjson.OPT_INDENT_2)
+    return lines.removeprefix(b'[\n  "').removesuffix(b'"\n]').split(b'",\n  "') if column else []
+
+
 Pieces = Sequence[bytes | Sequence[bytes]]
 """The parts of objects: a text that each object has, or a column with one for each of them."""
 

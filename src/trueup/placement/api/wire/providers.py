@@ -2,7 +2,9 @@
 """A provider on the wire, and the filters of their list."""
 
 import uuid
-from typing import Any
+from collections.abc import Iterable
+from functools import lru_cache
+from itertools import chain
 
 import orjson
 
@@ -11,7 +13,7 @@ from trueup.model.requests import ProviderFilters
 from trueup.placement.api.http import Parts, Request
 from trueup.placement.api.versions import V
 from trueup.placement.api.wire import query
-from trueup.placement.api.wire.columns import encoded, joined
+from trueup.placement.api.wire.columns import Pieces, encoded, encoded_bare, joined
 from trueup.placement.api.wire.schema import STRING, UUID, Checked, Field, Object
 from trueup.placement.transactions.providers import WantedProvider
 
@@ -40,6 +42,7 @@ LIST_PROVIDERS = Checked(
 )
 
 _LINKS = (
+    ("self", V.INITIAL),
     ("inventories", V.INITIAL),
     ("usages", V.INITIAL),
     ("aggregates", V.AGGREGATES),
@@ -118,18 +121,31 @@ def _rendered(
     providers: ListedProviders, request: Request, before: bytes = b"", after: bytes = b""
 ) -> bytes:
     """The JSON of each provider, with commas between them, and what comes before and after all."""
-    path = orjson.dumps(request.root_path)[1:-1] + b"/resource_providers/"
-    tails = [name for name, since in _LINKS if request.version >= since]
-    uuids, names, generations, roots, parents = map(encoded, providers)
-    bare_uuids = [uuid[1:-1] for uuid in uuids]
-    # In turn: a piece that is the same for all, and a column of values.
-    pieces: list[Any] = [b'{"uuid":', uuids, b',"name":', names, b',"generation":', generations]
-    end = b',"links":['
-    for rel, tail in (("self", ""), *((name, f"/{name}") for name in tails)):
-        pieces += [end + f'{{"rel":"{rel}","href":"'.encode() + path, bare_uuids]
-        end = f'{tail}"}},'.encode()
-    end = end[:-1] + b"]"
+    texts = _texts(request.root_path, request.version)
+    uuids = encoded_bare(providers.uuids)
+    columns = [uuids, encoded(providers.names), encoded(providers.generations)]
+    columns += [uuids] * sum(request.version >= since for _, since in _LINKS)
     if request.version >= V.NESTED_PROVIDERS:
-        pieces += [end + b',"parent_provider_uuid":', parents, b',"root_provider_uuid":', roots]
-        end = b""
-    return joined([*pieces, end + b"}"], len(uuids), before, after)
+        columns += [encoded(providers.parent_uuids), encoded(providers.root_uuids)]
+    pairs: Iterable[Pieces] = zip(texts, columns, strict=False)
+    return joined([*chain.from_iterable(pairs), texts[-1]], len(uuids), before, after)
+
+
+@lru_cache(maxsize=256)
+def _texts(root_path: str, version: V) -> tuple[bytes, ...]:
+    """What stands before each value of a provider, and after the last one.
+
+    PERF: to make it anew takes a tenth of the service's time for one provider.
+    """
+    path = orjson.dumps(root_path)[1:-1].decode() + "/resource_providers/"
+    texts = ['{"uuid":"', '","name":', ',"generation":']
+    before = ',"links":['
+    for rel, since in _LINKS:
+        if version >= since:
+            texts.append(f'{before}{{"rel":"{rel}","href":"{path}')
+            before = '"},' if rel == "self" else f'/{rel}"}},'
+    end = before.removesuffix(",") + "]"
+    if version >= V.NESTED_PROVIDERS:
+        texts += [f'{end},"parent_provider_uuid":', ',"root_provider_uuid":']
+        end = ""
+    return tuple(text.encode() for text in [*texts, end + "}"])
