@@ -67,7 +67,7 @@ def _listed(table: Table) -> Select[Any]:
     """
     modified_at = func.coalesce(table.c.updated_at, table.c.created_at)
     parts: tuple[Any, ...] = (
-        cast(func.max(modified_at), String(30)),
+        func.max(modified_at),
         func.count() - func.count(modified_at),
         joined(table.c.id, table.c.name),
     )
