@@ -57,11 +57,15 @@ def test_an_aggregate_without_a_uuid_is_noted_and_left_out(recorded):
     [key] = [one for one in changed if one.startswith("GET /os-aggregates")]
     listed = changed[key][1]["aggregates"]
     listed.append({"uuid": None, "name": "old", "hosts": [], "metadata": {}})
-    listed.append({"uuid": GONE, "name": "fast", "hosts": [], "metadata": {}})
+    listed.append({"uuid": "rack-1", "name": "rack", "hosts": [], "metadata": {}})
+    listed.append({"uuid": GONE.upper(), "name": "fast", "hosts": [], "metadata": {}})
     with answers.replayed(changed) as adapter:
         registry = NovaApi(adapter).registry(())
-    assert [row.name for row in registry.host_aggregates] == ["fast"]
-    assert [(one.table, one.row) for one in registry.noted.unread] == [("aggregates", "old")]
+    assert [(row.uuid, row.name) for row in registry.host_aggregates] == [(GONE, "fast")]
+    assert [(one.table, one.row) for one in registry.noted.unread] == [
+        ("aggregates", "old"),
+        ("aggregates", "rack"),
+    ]
 
 
 def older(answers_: answers.Answers, minor: int) -> answers.Answers:

@@ -129,11 +129,12 @@ def test_an_aggregate_has_its_hosts_and_its_metadata():
     )
 
 
-def test_an_aggregate_without_a_uuid_is_noted_and_left_out():
+@pytest.mark.parametrize("uuid", [None, "", "rack-1"])
+def test_an_aggregate_without_a_uuid_is_noted_and_left_out(uuid):
     """Placement cannot have it, so its hosts' providers would look as if they lacked it."""
     notes = Notes()
     told = rows.host_aggregates(
-        Reader("aggregates", notes), [row(id=1, uuid=None, name="old")], [], []
+        Reader("aggregates", notes), [row(id=1, uuid=uuid, name="old")], [], []
     )
     assert told == ()
     assert [(one.table, one.row, one.column) for one in notes.unread] == [

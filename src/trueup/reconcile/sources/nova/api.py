@@ -97,11 +97,9 @@ class NovaApi:
         """
         rows = self._parsed(self._get("/os-aggregates"), "aggregates", documents.host_aggregate)
         notes = Notes()
-        for row in rows:
-            if not row.uuid:
-                notes.add("aggregates", row.name, "uuid", "Nova shows none")
+        host_aggregates = tuple(documents.with_uuid(rows, notes))
         return Registry(
-            host_aggregates=tuple(row for row in rows if row.uuid),
+            host_aggregates=host_aggregates,
             noted=notes.so_far(documents.NOT_SHOWN),
         )
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Documents of Nova's API → facts. No requests here."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from datetime import UTC, datetime
 from typing import Any
 
@@ -15,7 +15,10 @@ from trueup.reconcile.facts import (
     Instance,
     Migration,
     Unsupported,
+    canonical_uuid,
 )
+from trueup.reconcile.sources.notes import Notes
+from trueup.reconcile.sources.uuids import is_uuid
 
 Document = Mapping[str, Any]
 
@@ -118,11 +121,21 @@ def compute_service(row: Document, cell: str) -> ComputeService:
 
 def host_aggregate(row: Document) -> HostAggregate:
     return HostAggregate(
-        uuid=row["uuid"] or "",
+        uuid=canonical_uuid(row["uuid"] or ""),
         name=row["name"] or "",
         hosts=tuple(host or "" for host in row["hosts"]),
         metadata=dict(row["metadata"]),
     )
+
+
+def with_uuid(rows: Iterable[HostAggregate], notes: Notes) -> Iterator[HostAggregate]:
+    """The aggregates that have a uuid. One without, or with a text that is none, is noted."""
+    for row in rows:
+        if is_uuid(row.uuid):
+            yield row
+        else:
+            reason = f"{row.uuid!r} is no UUID" if row.uuid else "Nova shows none"
+            notes.add("aggregates", row.name, "uuid", reason)
 
 
 def moment(text: str | None) -> datetime | None:

@@ -19,6 +19,7 @@ from trueup.reconcile.facts import (
 from trueup.reconcile.host_defaults import Hardware
 from trueup.reconcile.sources.database import Row
 from trueup.reconcile.sources.reading import Reader
+from trueup.reconcile.sources.uuids import is_uuid
 
 
 def compute_node(reader: Reader, row: Row, cell: str) -> ComputeNode:
@@ -136,16 +137,17 @@ def host_aggregates(
 ) -> tuple[HostAggregate, ...]:
     """Host aggregates, each with its hosts and metadata.
 
-    One without a uuid is noted and left out: until Nova gives it one, Placement cannot have it.
+    One without a uuid, or with a text that is none, is noted and left out: Placement cannot have
+    it, and refuses every list of aggregates that names it.
     """
     members = grouped((row.aggregate_id, row.host or "") for row in hosts)
     properties = grouped((row.aggregate_id, (row.key, row.value)) for row in metadata)
     found: list[HostAggregate] = []
     for row in rows:
         uuid = reader.uuid(row, "uuid")
-        if uuid:
+        if is_uuid(uuid):
             hosts_in, pairs = members.get(row.id, ()), dict(properties.get(row.id, ()))
             found.append(HostAggregate(uuid, row.name or "", hosts_in, pairs))
-        else:
+        elif not uuid:
             reader.note(row, "uuid", "it is NULL: Nova gives it one when it next loads it")
     return tuple(found)

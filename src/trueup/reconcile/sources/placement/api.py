@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Reads parts of the ledger over Placement's API: a request for each consumer, provider or tree."""
 
-import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from datetime import datetime
@@ -21,13 +20,12 @@ from trueup.reconcile.sources.placement import documents
 from trueup.reconcile.sources.placement.contract import SHARING_TRAIT
 from trueup.reconcile.sources.placement.sharing import members_of_sharing, with_sharing
 from trueup.reconcile.sources.placement.usages import unlisted
+from trueup.reconcile.sources.uuids import is_uuid
 from trueup.reconcile.threads import threads
 
 API = "API"
 # PERF: more threads only wait for each other, here and in the service.
 PARALLEL_REQUESTS = 8
-# Placement refuses a search for something that is not a UUID.
-_UUID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 _PROVIDERS = "/resource_providers"
 
 Asked = TypeVar("Asked")
@@ -55,13 +53,14 @@ class LedgerApi:
 
         Of a tree whose root has a uuid that was made none by hand, only what is named is listed.
         """
-        known = self._trees(uuid for uuid in frozenset(uuids) if _UUID.fullmatch(uuid))
+        # Placement refuses a search for something that is not a UUID.
+        known = self._trees(uuid for uuid in frozenset(uuids) if is_uuid(uuid))
         # The names of providers are unique.
         unseen = frozenset(names) - {row.name for row in known.values()}
         listed = self._each(lambda name: self._listed(f"?name={quote(name, safe='')}"), unseen)
         named = {row.uuid: row for rows in listed.values() for row in rows}
         roots = {row.root for row in named.values()} - known.keys()
-        whole = self._trees(one for one in roots if _UUID.fullmatch(canonical_uuid(one)))
+        whole = self._trees(one for one in roots if is_uuid(canonical_uuid(one)))
         return named | known | whole
 
     def holders(self, providers: Iterable[str]) -> frozenset[str]:
