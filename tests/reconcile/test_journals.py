@@ -3,11 +3,12 @@
 
 from dataclasses import replace
 from datetime import timedelta
+from functools import partial
 
 import pytest
 
 from tests.reconcile.planning import planned
-from trueup.reconcile.journal import JournalUnwritable, Origin, Outcome
+from trueup.reconcile.journal import JournalDamaged, JournalUnwritable, Origin, Outcome
 from trueup.reconcile.journals import (
     JournalUnreadable,
     RunBusy,
@@ -15,6 +16,7 @@ from trueup.reconcile.journals import (
     Unreadable,
     applying,
     find,
+    interrupted,
     read,
     reopened,
     runs,
@@ -138,3 +140,19 @@ def test_one_journal_that_cannot_be_read_does_not_hide_the_others(tmp_path, cont
     assert isinstance(bad, Unreadable)
     assert bad.run == "a-bad-one"
     assert bad.reason
+
+
+def test_a_damaged_journal_of_a_run_to_go_on_with_is_refused(tmp_path):
+    """SAFETY: what its run has begun may still be written."""
+    run = begin(PLAN, tmp_path)
+    began = read(run, tmp_path).began_at
+    look = partial(interrupted, tmp_path, PLAN.cells)
+    assert [one.run for one in look(began, lambda _: True)] == [run]
+    path = tmp_path / f"{run}.jsonl"
+    path.write_bytes(path.read_bytes() + b"garbage\n")
+    with pytest.raises(JournalDamaged) as refused:
+        look(began, lambda _: True)
+    assert (refused.value.path, refused.value.line) == (str(path), 2)
+    assert look(began, lambda _: False) == (), "it is not ours"
+    assert look(began + timedelta(seconds=1), lambda _: True) == (), "it is too old to go on"
+    assert interrupted(tmp_path, ("another",), began, lambda _: True) == ()

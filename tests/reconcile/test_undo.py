@@ -11,7 +11,7 @@ from msgspec import structs
 from tests.reconcile.planning import planned
 from tests.reconcile.small import Small
 from trueup.reconcile import apply as apply_module
-from trueup.reconcile.journal import Origin, Outcome
+from trueup.reconcile.journal import JournalDamaged, Origin, Outcome
 from trueup.reconcile.journals import applying, reopened, runs
 from trueup.reconcile.runs import Chosen, applied, undone
 from trueup.reconcile.steps import Step, Version
@@ -251,6 +251,27 @@ def test_invariant_10_what_a_killed_undo_took_back_is_done_again(small, noted):
     with applied(plan, small.cloud, small.folder / "journal") as found:
         assert {outcome.result for _, outcome in found.outcomes} == {"done"}
     assert small.ledger() == repaired
+
+
+def test_with_a_damaged_journal_of_its_undo_a_run_neither_goes_on_nor_is_undone(small):
+    """SAFETY: which steps that undo took back is not known; without it, all look in place."""
+    folder = small.folder / "journal"
+    plan = small.plan()
+    small.apply(plan)
+    killed_undo(small, plan.id, written=True)
+    ledger, path = small.ledger(), folder / f"{runs(folder)[-1].run}.jsonl"
+    content = path.read_bytes()
+    path.write_bytes(content + b"garbage\n")
+    with pytest.raises(JournalDamaged) as refused, applied(plan, small.cloud, folder):
+        pass
+    assert (refused.value.path, refused.value.line) == (str(path), 3)
+    with pytest.raises(JournalDamaged):
+        undo(small, plan.id)
+    assert small.ledger() == ledger
+    path.write_bytes(content)
+    assert {one.result for one in undo(small, plan.id).values()} == {"done"}
+    path.write_bytes(content + b"garbage\n")
+    assert undo(small, f"{plan.id}-1") == {}, "all that it may have done is known from its run"
 
 
 def test_a_run_does_not_go_on_while_a_killed_undo_may_still_take_back_a_step(small, monkeypatch):

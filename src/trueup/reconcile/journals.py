@@ -9,9 +9,10 @@ it finds out what became of those whose write was not answered.
 import fcntl
 import os
 import re
-from collections.abc import Collection, Iterator
+from collections.abc import Callable, Collection, Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, replace
+from datetime import datetime
 from io import BytesIO
 from pathlib import Path
 from typing import IO
@@ -174,15 +175,63 @@ def last_for(reason: str, folder: Path, cells: Collection[str]) -> Journal | Non
         for_it = any(reason in step.because for step in plan.steps)
         return for_it and plan.undoes is None and of_this_cloud(plan, cells)
 
-    every = runs(folder)
-    found = [one for one in every if isinstance(one, Journal) and is_wanted(one.plan)]
-    for one in every:
+    found = [one for one in runs(folder) if isinstance(one, Journal) and is_wanted(one.plan)]
+    for head, damage in damaged(folder):
+        later = not any(journal.began_at >= head.began_at for journal in found)
+        if later and is_wanted(head.plan):
+            raise damage
+    return found[-1] if found else None
+
+
+def interrupted(
+    folder: Path, cells: Collection[str], since: datetime, plan_is_ours: Callable[[Plan], bool]
+) -> tuple[Journal, ...]:
+    """The runs that began since then, and ended before it was known how each step ended.
+
+    Only those of plans of ours for the cloud with these cells, and no undo; oldest first. SAFETY:
+    what a run with a damaged journal has begun may still be written. Raises JournalDamaged if such
+    a run may be one of them.
+    """
+
+    def is_wanted(one: Journal) -> bool:
+        ours = one.plan.undoes is None and of_this_cloud(one.plan, cells)
+        return ours and one.began_at >= since and plan_is_ours(one.plan)
+
+    for head, damage in damaged(folder):
+        if is_wanted(head):
+            raise damage
+    journals = (one for one in runs(folder) if isinstance(one, Journal) and is_wanted(one))
+    return tuple(
+        one
+        for one in journals
+        if any(one.outcome_of(step) is None or one.fate_open(step) for step in one.plan.steps)
+    )
+
+
+def undos(original: Journal, folder: Path) -> tuple[str, ...]:
+    """The runs that took back steps of this run, oldest first.
+
+    SAFETY: raises JournalDamaged if one of them, whose journal is damaged, may have taken back a
+    step without noting it in the journal of this run.
+    """
+    for head, damage in damaged(folder):
+        unnoted = (one for one in head.plan.steps if not original.taken_back_by(one))
+        if head.plan.undoes == original.run and any(unnoted):
+            raise damage
+    journals = (one for one in runs(folder) if isinstance(one, Journal))
+    return tuple(one.run for one in journals if one.plan.undoes == original.run)
+
+
+def damaged(folder: Path) -> Iterator[tuple[Journal, JournalDamaged]]:
+    """The journals with a damaged line, as far as their first line says; with the damage.
+
+    Without those whose first line is damaged: it is not known what they are about.
+    """
+    for one in runs(folder):
         if isinstance(one, Unreadable) and one.damage:
             head = _head(_path(folder, one.run))
-            later = head and not any(journal.began_at >= head.began_at for journal in found)
-            if head and later and is_wanted(head.plan):
-                raise one.damage
-    return found[-1] if found else None
+            if head is not None:
+                yield head, one.damage
 
 
 def _head(path: Path) -> Journal | None:

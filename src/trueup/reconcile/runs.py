@@ -3,7 +3,7 @@
 
 import getpass
 import socket
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from datetime import timedelta
@@ -20,7 +20,7 @@ from trueup.reconcile.collect.selection import EVERYTHING, Selection, SelectionU
 from trueup.reconcile.domain_definition import DomainDefinition
 from trueup.reconcile.facts import DomainRecord, Facts, Holding
 from trueup.reconcile.journal import Journal, Origin, StepOutcome
-from trueup.reconcile.journals import RunUnknown, applying, reopened
+from trueup.reconcile.journals import RunUnknown, applying, reopened, undos
 from trueup.reconcile.journals import runs as runs_in
 from trueup.reconcile.observation import (
     Confirmed,
@@ -41,7 +41,6 @@ from trueup.reconcile.plan import (
     consumers_of,
     domains_wanted,
     make_plan,
-    of_this_cloud,
     refuse_foreign,
     refuse_too_large,
     remedy_of_defect,
@@ -171,24 +170,6 @@ def _domain_records(
         with suppress(Unreachable):
             records.append(hypervisors.record(host, domain))
     return tuple(one for one in records if one is not None)
-
-
-def interrupted(
-    folder: Path, cells: Collection[str], plan_is_ours: Callable[[Plan], bool]
-) -> tuple[Journal, ...]:
-    """The runs in a folder that ended before it was known how each step ended, oldest first.
-
-    Only those of plans of ours for the cloud with these cells, and no undo.
-    """
-    journals = (one for one in runs_in(folder) if isinstance(one, Journal))
-    return tuple(
-        one
-        for one in journals
-        if one.plan.undoes is None
-        and of_this_cloud(one.plan, cells)
-        and plan_is_ours(one.plan)
-        and any(one.outcome_of(step) is None or one.fate_open(step) for step in one.plan.steps)
-    )
 
 
 def undefined_in(folder: Path) -> frozenset[str]:
@@ -377,11 +358,10 @@ def note_undos(run: str, cloud: Cloud, folder: Path) -> None:
 def _resolve_earlier_undos(original: Journal, cloud: Cloud, folder: Path) -> tuple[OpenStep, ...]:
     """Note in the journal what interrupted undos of the same run took back without noting it.
 
-    Returns their steps that may still be written.
+    Returns their steps that may still be written. Raises JournalDamaged.
     """
     open_steps: list[OpenStep] = []
-    journals = (one for one in runs_in(folder) if isinstance(one, Journal))
-    for name in [one.run for one in journals if one.plan.undoes == original.run]:
+    for name in undos(original, folder):
         with reopened(name, folder) as undo:
             resolve_interrupted(cloud, undo)
             in_place = [pair for pair in undo.in_place if not original.taken_back_by(pair[0])]

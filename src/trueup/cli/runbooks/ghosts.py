@@ -28,6 +28,7 @@ from trueup.reconcile.clock import now
 from trueup.reconcile.collect.selection import Selection
 from trueup.reconcile.files import refuse_unwritable
 from trueup.reconcile.journal import StepOutcome
+from trueup.reconcile.journals import interrupted
 from trueup.reconcile.observation import refuse_interval
 from trueup.reconcile.pace import ONE_BY_ONE
 from trueup.reconcile.plan import Plan, refuse_too_large, refuse_unfit
@@ -46,7 +47,6 @@ from trueup.reconcile.runs import (
     Observer,
     Planned,
     applied,
-    interrupted,
     plan,
     undefined_in,
 )
@@ -97,7 +97,7 @@ class GhostsCommand(CloudVerb):
         # The hypervisors are what this command is about, so they are always asked.
         arguments.libvirt = arguments.libvirt or PATTERN
         with self.cloud(arguments) as cloud, progress() as report:
-            outcomes = self._continued(cloud, arguments, report) if arguments.apply else []
+            outcomes = self._continued(cloud, arguments, report)
             planned = _planned(cloud, arguments, report)
             rows = _rows(planned, arguments)
             self.exit_code = _verdict(planned, rows)
@@ -124,12 +124,15 @@ class GhostsCommand(CloudVerb):
     def _continued(
         self, cloud: Cloud, arguments: argparse.Namespace, report: Report
     ) -> list[StepOutcome]:
-        """Go on with the runs of this command that were interrupted."""
+        """Go on with the runs of this command that were interrupted, if it may write.
+
+        Raises JournalDamaged, also where nothing may be written.
+        """
         outcomes: list[StepOutcome] = []
         cells = [one.uuid for one in cloud.nova.cells()]
-        for journal in interrupted(arguments.state_dir, cells, removes_definitions):
-            if now() - journal.began_at > _CONTINUED_WITHIN:
-                continue
+        since = now() - _CONTINUED_WITHIN
+        unfinished = interrupted(arguments.state_dir, cells, since, removes_definitions)
+        for journal in unfinished if arguments.apply else ():
             say(f"Run {journal.run} was interrupted; continuing it.")
             refuse_unfit(journal.plan, cells, now(), _CONTINUED_WITHIN)
             outcomes += self._apply(journal.plan, cloud, arguments, report)
