@@ -11,9 +11,10 @@ from tests.properties.clouds import HOSTS, SERVERS, drafts
 from tests.scenarios.drafting import OWNER, Draft, uuid_of
 from trueup.reconcile.audit import audit
 from trueup.reconcile.collect import collect
-from trueup.reconcile.collect.selection import Selection, SelectionUnknown, chosen
+from trueup.reconcile.collect.selection import Selection, SelectionUnknown, chosen, subjects
 from trueup.reconcile.facts import Facts, Instance
 from trueup.reconcile.options import AuditOptions
+from trueup.reconcile.residence import Undetermined, residence
 from trueup.reconcile.sources.cloud import Cloud
 from trueup.reconcile.sources.errors import Unreachable
 from trueup.reconcile.sources.notes import NOTHING_NOTED, Noted
@@ -120,8 +121,18 @@ SELECTIONS = st.builds(
 ).filter(lambda one: one.narrows)
 
 
-# Placement has no tree without its root.
-DRAFTS = drafts().filter(lambda draft: uuid_of("h1") in draft.providers)
+@st.composite
+def clouds(draw: st.DrawFn) -> Draft:
+    """A draft of which one tree may be broken: a child has the root of another tree.
+
+    Placement has no tree without its root.
+    """
+    draft = draw(drafts().filter(lambda draft: uuid_of("h1") in draft.providers))
+    nic = draft.providers[uuid_of("nic")]
+    root = draw(st.sampled_from(["h1", "h1", *HOSTS, "stray", "pool"]))
+    if uuid_of(root) in draft.providers:
+        draft.providers[nic.uuid] = replace(nic, root=uuid_of(root))
+    return draft
 
 
 def of_all(draft: Draft, selection: Selection, shares_with: frozenset[str]) -> Facts:
@@ -154,7 +165,7 @@ def comparable(facts: Facts) -> dict[str, object]:
 
 
 @settings(max_examples=1000, deadline=None, derandomize=True)
-@given(DRAFTS, SELECTIONS, names(*map(uuid_of, HOSTS)))
+@given(clouds(), SELECTIONS, names(*map(uuid_of, HOSTS)))
 def test_a_selection_reads_the_same_facts_as_the_whole_cloud(draft, selection, shared):
     whole = of_all(draft, selection, shared)
     nova = DraftedNova(draft, whole)
@@ -169,3 +180,20 @@ def test_a_selection_reads_the_same_facts_as_the_whole_cloud(draft, selection, s
     reported, known = (audit(replace(facts, **at), AuditOptions()) for facts in (part, expected))
     assert reported.findings == known.findings
     assert reported.left_alone == known.left_alone
+
+
+@settings(max_examples=500, deadline=None, derandomize=True)
+@given(clouds(), SELECTIONS)
+def test_of_what_is_selected_the_same_is_not_checked_as_in_the_whole_cloud(draft, selection):
+    """Silence is never an all-clear."""
+    whole = of_all(draft, selection, frozenset())
+    try:
+        part = chosen(whole, selection)
+    except SelectionUnknown:
+        return
+    for uuid in subjects(whole, selection) & whole.alive.keys():
+        expected = residence(whole.alive[uuid], whole.record(uuid), whole)
+        assert residence(part.alive[uuid], part.record(uuid), part) == expected
+        if isinstance(expected, Undetermined):
+            told = audit(part, AuditOptions())
+            assert told.unchecked or told.findings or not told.coverage.complete

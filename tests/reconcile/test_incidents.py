@@ -71,6 +71,30 @@ def test_of_a_broken_tree_nothing_is_released(recorded_cloud, tmp_path, options)
     assert plan(cloud, tmp_path / "plan.json").json() == []
 
 
+@pytest.mark.parametrize("by_database", [False, True])
+def test_an_instance_beside_a_broken_tree_is_not_checked_however_it_is_selected(
+    recorded_cloud, by_database
+):
+    """A child of its host's provider has the root of another: nothing else of the tree shows it."""
+    cloud = recorded_cloud("healthy", "trueup")
+    planted(
+        cloud,
+        f"UPDATE resource_providers SET root_provider_id = ({_copied(DEVSTACK2)}) "
+        f"WHERE uuid = '{NIC}'",
+    )
+    way = ("--placement-database", cloud.placement_database_url) if by_database else ()
+    words = "the tree of its provider is broken: devstack1"
+    for options in ((), ("--instance", WEB1), ("--host", "devstack1")):
+        ran = audit(cloud, *options, *way)
+        reasons = {
+            row["Evidence"]["reason"] for row in ran.json() if row["Verdict"] == "could not check"
+        }
+        assert any(one.startswith(words) for one in reasons), (options, reasons)
+        assert ran.code == 5
+    told = trueup("explain", "instance", WEB1, "--nova-conf", cloud.nova_conf, *way)
+    assert words in told.out
+
+
 @pytest.mark.parametrize("lost", ["", f" WHERE instance_uuid = '{BY_IMAGE}'"])
 def test_without_image_properties_no_dedicated_processor_is_released(
     recorded_cloud, tmp_path, lost

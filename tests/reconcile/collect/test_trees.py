@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """A tree is read up to its top, also where a parent names another root."""
 
+import pytest
+
 from tests.scenarios.names import uuid_of
 from tests.scenarios.reading import read_cloud
 from trueup.reconcile.collect.trees import whole_trees
@@ -19,8 +21,12 @@ def whole(*names: str) -> set[str]:
     return {row.name for row in found.values()}
 
 
-def test_the_trees_of_parents_are_read_too():
-    assert whole("h2") == {"h2", "nic", "agent", "h1"}
-    assert whole("h1") == {"h1", "agent"}
+@pytest.mark.parametrize("name", ["h1", "agent", "nic", "h2"])
+def test_trees_that_a_parent_connects_are_read_together(name):
+    """Only together do they show that they are broken."""
+    assert whole(name) == {"h2", "nic", "agent", "h1"}
+
+
+def test_other_trees_are_not_read():
     assert whole("h3") == {"h3"}
     assert whole() == set()

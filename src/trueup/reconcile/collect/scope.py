@@ -6,7 +6,7 @@ The same rules decide what a selection reads of a cloud, and what it keeps of a 
 
 from collections.abc import Iterable
 
-from trueup.reconcile.facts import Amounts, ComputeNode, Facts, Instance
+from trueup.reconcile.facts import Amounts, ComputeNode, Facts, Instance, grouped
 
 
 def alike(names: Iterable[str]) -> frozenset[str]:
@@ -97,15 +97,22 @@ def roots_of_held(facts: Facts, held: Iterable[Amounts]) -> frozenset[str]:
     return frozenset(facts.providers[u].root for u in uuids & facts.providers.keys())
 
 
-def roots_above(facts: Facts, roots: Iterable[str]) -> frozenset[str]:
-    """These roots, and those of the trees that have a parent of their providers.
+def roots_connected(facts: Facts, roots: Iterable[str]) -> frozenset[str]:
+    """These roots, and those of the trees that have a parent or a child of their providers.
 
-    A tree with such a parent is broken, and only its parent's tree shows how.
+    Such trees are broken, and only together do they show how.
     """
+    links = facts.once(_links)
     known, asked = frozenset(roots), frozenset[str]()
     while unasked := known - asked:
         asked = known
-        rows = (row for root in unasked for row in facts.trees.get(root, ()))
-        parents = {row.parent for row in rows if row.parent}
-        known |= {facts.providers[uuid].root for uuid in parents & facts.providers.keys()}
+        known |= {other for root in unasked for other in links.get(root, ())}
     return known
+
+
+def _links(facts: Facts) -> dict[str, tuple[str, ...]]:
+    """By the root of each tree: the other roots that a parent or a child of its providers names."""
+    rows = [row for row in facts.providers.values() if row.parent in facts.providers]
+    pairs = {(row.root, facts.providers[row.parent or ""].root) for row in rows}
+    apart = [(one, other) for one, other in sorted(pairs) if one != other]
+    return grouped(link for one, other in apart for link in ((one, other), (other, one)))

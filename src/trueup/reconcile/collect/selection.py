@@ -16,7 +16,7 @@ from trueup.reconcile.collect.scope import (
     hosts_of_moves,
     may_be_on,
     nodes_of,
-    roots_above,
+    roots_connected,
     roots_of_held,
     roots_of_nodes,
     with_partners,
@@ -155,7 +155,7 @@ def _roots(
     named = (facts.providers[uuid].root for uuid in providers_selected(facts, selection))
     held = (facts.consumers[uuid] for uuid in kept & facts.consumers.keys())
     of_hosts = roots_of_nodes(facts, nodes_of(facts, hosts))
-    return roots_above(facts, frozenset(named) | of_hosts | roots_of_held(facts, held))
+    return roots_connected(facts, frozenset(named) | of_hosts | roots_of_held(facts, held))
 
 
 def subjects(facts: Facts, selection: Selection) -> frozenset[str]:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Whole trees: what is read of a tree of providers goes up to its top."""
+"""Whole trees: what is read of a tree of providers goes up to its top, and down to its leaves."""
 
 from collections.abc import Mapping
 
@@ -8,9 +8,16 @@ from trueup.reconcile.sources.placement.contract import LedgerLookup
 
 
 def whole_trees(ledger: LedgerLookup, trees: Mapping[str, Provider]) -> dict[str, Provider]:
-    """These trees, with the trees of parents that name another root: such a tree is broken."""
+    """These trees, with those that have a parent or a child of their providers.
+
+    Where a child names another root than its parent, both trees are broken. SAFETY: each of them
+    alone may look whole.
+    """
     known, asked = dict(trees), frozenset[str]()
-    while parents := {row.parent for row in known.values() if row.parent} - known.keys() - asked:
-        asked |= parents
-        known |= ledger.trees(parents, ())
+    while unasked := known.keys() - asked:
+        asked |= known.keys()
+        parents = {known[uuid].parent for uuid in unasked} - known.keys() - {None}
+        near = {*filter(None, parents), *ledger.children(unasked)} - known.keys()
+        if near:
+            known |= ledger.trees(near, ())
     return known

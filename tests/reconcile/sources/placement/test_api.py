@@ -60,6 +60,16 @@ def test_the_tree_of_a_uuid_that_was_made_none_by_hand_is_not_asked_for():
     assert LedgerApi(documents.__getitem__).trees([], ["h1"]).keys() == {"x"}
 
 
+def test_all_providers_are_listed_once_to_find_children(asked):
+    """Also a child with another root, which a search for the tree of its parent does not find."""
+    parts, paths = asked
+    assert parts.children([]) == frozenset()
+    assert paths == []
+    assert parts.children([HOST, OTHER]) == {NESTED}
+    assert parts.children([NESTED]) == frozenset()
+    assert paths == ["/resource_providers"]
+
+
 def test_who_holds_and_what(asked):
     parts, paths = asked
     assert parts.holders([HOST, OTHER, UUID(77)]) == {UUID(11), UUID(12), UUID(13)}

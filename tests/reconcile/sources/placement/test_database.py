@@ -54,6 +54,12 @@ def test_parts_are_as_of_the_whole(both):
     assert (rows.read_via, whole.read_via) == ("database", "database")
 
 
+def test_children_are_found_whatever_their_root(both):
+    part, whole = both
+    for parent, child in ((HOST, {NESTED}), (NESTED, set()), (OTHER, set())):
+        assert part.children([parent]) == whole.children([parent]) == child
+
+
 def test_a_part_says_what_bears_on_it(both):
     for parts in both:
         trees = parts.trees([NESTED], [])

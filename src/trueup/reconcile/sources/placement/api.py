@@ -47,6 +47,8 @@ class LedgerApi:
         self._owners: dict[str, Owner] = {}
         # The documents about providers that were read: they are compared with the usages.
         self._allocations: dict[str, Any] = {}
+        # By uuid the parent of every provider, as soon as they were listed.
+        self._parents: dict[str, str | None] | None = None
 
     def trees(self, uuids: Iterable[str], names: Iterable[str]) -> dict[str, Provider]:
         """As `LedgerLookup.trees`.
@@ -62,6 +64,14 @@ class LedgerApi:
         roots = {row.root for row in named.values()} - known.keys()
         whole = self._trees(one for one in roots if is_uuid(canonical_uuid(one)))
         return named | known | whole
+
+    def children(self, providers: Iterable[str]) -> frozenset[str]:
+        """As `LedgerLookup.children`. Placement cannot search for a parent: all are listed once."""
+        wanted = frozenset(providers)
+        if wanted and self._parents is None:
+            self._parents = {row.uuid: row.parent for row in self._listed("")}
+        parents = self._parents or {}
+        return frozenset(uuid for uuid, parent in parents.items() if parent in wanted)
 
     def holders(self, providers: Iterable[str]) -> frozenset[str]:
         return frozenset().union(*self._each(self._allocations_of, providers).values())

@@ -42,6 +42,9 @@ class LedgerLookup(Protocol):
     def trees(self, uuids: Iterable[str], names: Iterable[str]) -> dict[str, Provider]:
         """By UUID, all providers of the trees that contain one of these, without inventories."""
 
+    def children(self, providers: Iterable[str]) -> frozenset[str]:
+        """The providers whose parent is one of these, whatever their root."""
+
     def holders(self, providers: Iterable[str]) -> frozenset[str]:
         """The consumers with an allocation on one of these providers."""
 

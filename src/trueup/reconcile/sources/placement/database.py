@@ -46,6 +46,10 @@ class PlacementDatabase:
         by_uuid, by_name = sorted(set(uuids)), sorted(set(names))
         return self._database.ask(lambda session: _Reading(session).trees(by_uuid, by_name))
 
+    def children(self, providers: Iterable[str]) -> frozenset[str]:
+        wanted = sorted(set(providers))
+        return self._database.ask(lambda session: _Reading(session).children(wanted))
+
     def holders(self, providers: Iterable[str]) -> frozenset[str]:
         wanted = sorted(set(providers))
         return self._database.ask(lambda session: _Reading(session).holders(wanted))
@@ -120,6 +124,12 @@ class _Reading:
         roots = sorted({row.root_provider_id for row in members.values()})
         rows = self._provider_rows(columns.root_provider_id, roots).values()
         return {row.uuid: provider_of(row) for row in rows}
+
+    def children(self, providers: Sequence[str]) -> frozenset[str]:
+        columns = tables.providers.c
+        numbers = sorted(self._provider_rows(columns.uuid, providers))
+        below = self._provider_rows(columns.parent_provider_id, numbers).values()
+        return frozenset(row.uuid for row in below)
 
     def holders(self, providers: Sequence[str]) -> frozenset[str]:
         allocations = tables.allocations.c

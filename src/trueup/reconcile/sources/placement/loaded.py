@@ -29,6 +29,9 @@ class LoadedLedger:
         roots |= {row.root for row in known.values() if row.name in wanted}
         return {uuid: row for uuid, row in known.items() if row.root in roots}
 
+    def children(self, providers: Iterable[str]) -> frozenset[str]:
+        return frozenset(uuid for one in providers for uuid in self._children.get(one, ()))
+
     def holders(self, providers: Iterable[str]) -> frozenset[str]:
         return frozenset(who for one in providers for who in self._holders.get(one, ()))
 
@@ -61,6 +64,11 @@ class LoadedLedger:
     def completed(self, trees: Mapping[str, Provider]) -> dict[str, Provider]:
         roots = frozenset(row.root for row in trees.values())
         return within_trees(self._ledger.providers, roots)
+
+    @cached_property
+    def _children(self) -> Mapping[str, tuple[str, ...]]:
+        every = self._ledger.providers.values()
+        return grouped((row.parent, row.uuid) for row in every if row.parent)
 
     @cached_property
     def _holders(self) -> Mapping[str, tuple[str, ...]]:
