@@ -18,6 +18,7 @@ from trueup.reconcile.place_guards import (
     HostEmpty,
     NodeGone,
     NodeIs,
+    NotShared,
     ServiceSetting,
 )
 from trueup.reconcile.plan import Plan
@@ -214,6 +215,25 @@ def test_host_aggregates_that_changed_since_are_named(small):
     other = AggregatesOfHost(host, (*guard.aggregates, "another"))
     words = [f"the host aggregates of {host} are not what they were"]
     assert reasons(other, small.cloud) == words
+
+
+def test_a_pool_that_shares_by_an_aggregate_is_named(small):
+    """As one that joined it after the plan was made."""
+    aggregate = "41111111-2222-4333-8444-555555555555"
+    guard = NotShared((aggregate, "51111111-2222-4333-8444-555555555555"))
+    body = {"name": "pool", "uuid": "61111111-2222-4333-8444-555555555555"}
+    path = f"/resource_providers/{body['uuid']}"
+    assert small.call("POST", "/resource_providers", body).status_code == 200
+    for generation, content in enumerate(
+        ({"aggregates": [aggregate]}, {"traits": ["MISC_SHARES_VIA_AGGREGATE"]})
+    ):
+        assert reasons(guard, small.cloud) == []
+        [part] = content
+        body = {"resource_provider_generation": generation, **content}
+        assert small.call("PUT", f"{path}/{part}", body).status_code == 200
+    [words] = reasons(guard, small.cloud)
+    assert words.startswith("pool shares by an aggregate")
+    assert reasons(NotShared(guard.aggregates[1:]), small.cloud) == []
 
 
 def test_a_compute_node_that_is_gone_is_named(small):

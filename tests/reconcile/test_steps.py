@@ -16,6 +16,7 @@ from trueup.reconcile.place_guards import (
     HostEmpty,
     NodeGone,
     NodeIs,
+    NotShared,
     ServiceSetting,
 )
 from trueup.reconcile.steps import (
@@ -180,6 +181,7 @@ GUARDS = (
     DomainIs("h1", "i", None),
     ServiceSetting("cell", "h1", True),
     AggregatesOfHost("h1", ("x",)),
+    NotShared(("x",)),
     NodeIs("cell", "h1", "n"),
     NodeGone("n", "h1", "cell", "h1"),
     HostEmpty("h1"),

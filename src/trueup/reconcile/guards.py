@@ -13,11 +13,13 @@ from trueup.reconcile.place_guards import (
     HostEmpty,
     NodeGone,
     NodeIs,
+    NotShared,
     PlaceGuard,
     ServiceSetting,
 )
 from trueup.reconcile.sources.cloud import Cloud
 from trueup.reconcile.sources.nova.contract import InstanceFilter, NovaCell
+from trueup.reconcile.sources.placement.contract import SHARING_TRAIT
 from trueup.reconcile.steps import (
     CellFresh,
     Guard,
@@ -59,6 +61,8 @@ def _of_place(guard: PlaceGuard, cloud: Cloud) -> Iterator[str]:
             yield from _setting(guard, cloud)
         case AggregatesOfHost(host, aggregates):
             yield from _aggregates(host, aggregates, cloud)
+        case NotShared(aggregates):
+            yield from _sharing(aggregates, cloud)
         case NodeIs():
             yield from _node(guard, cloud)
         case NodeGone():
@@ -199,6 +203,13 @@ def _aggregates(host: str, aggregates: tuple[str, ...], cloud: Cloud) -> Iterato
     found = cloud.nova.registry(cloud.nova.cells(), ()).host_aggregates
     if tuple(sorted(one.uuid for one in found if host in one.hosts)) != aggregates:
         yield f"the host aggregates of {host} are not what they were"
+
+
+def _sharing(aggregates: tuple[str, ...], cloud: Cloud) -> Iterator[str]:
+    query = f"member_of=in:{','.join(aggregates)}&required={SHARING_TRAIT}"
+    found = cloud.placement.document(f"/resource_providers?{query}")
+    for row in found["resource_providers"]:
+        yield f"{row['name']} shares by an aggregate that the step leaves: what it shares is lost"
 
 
 def _node(guard: NodeIs, cloud: Cloud) -> Iterator[str]:

@@ -19,6 +19,12 @@ class AggregatesOfHost(msgspec.Struct, frozen=True, tag="host-aggregates"):
     aggregates: tuple[str, ...]
 
 
+class NotShared(msgspec.Struct, frozen=True, tag="not-shared"):
+    """Guard: no provider shares what it has with the members of these aggregates (their uuids)."""
+
+    aggregates: tuple[str, ...]
+
+
 class NodeIs(msgspec.Struct, frozen=True, tag="compute-node"):
     """Guard: a cell still has this compute node, not deleted, on this host."""
 
@@ -52,4 +58,6 @@ class AgentsDown(msgspec.Struct, frozen=True, tag="agents-down"):
     host: str
 
 
-PlaceGuard = ServiceSetting | AggregatesOfHost | NodeIs | NodeGone | HostEmpty | AgentsDown
+PlaceGuard = (
+    ServiceSetting | AggregatesOfHost | NotShared | NodeIs | NodeGone | HostEmpty | AgentsDown
+)

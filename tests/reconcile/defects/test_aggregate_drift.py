@@ -9,7 +9,7 @@ from tests.scenarios.names import uuid_of
 from trueup.reconcile.changes.aggregates import Aggregates
 from trueup.reconcile.defects import aggregate_drift
 from trueup.reconcile.findings import Declined
-from trueup.reconcile.place_guards import AggregatesOfHost, NodeIs
+from trueup.reconcile.place_guards import AggregatesOfHost, NodeIs, NotShared
 
 CLOUD = "cell1\n  host h1 VCPU=8 aggregates={}\n{}"
 
@@ -36,6 +36,13 @@ def test_the_write_needs_the_host_and_its_aggregates_as_they_were():
     assert guards(made, AggregatesOfHost) == [AggregatesOfHost("h1", ("rack",))]
     [node] = guards(made, NodeIs)
     assert (node.host, node.node) == ("h1", uuid_of("h1"))
+
+
+@pytest.mark.parametrize(("of_provider", "left"), [("", []), ("rack", [NotShared(("rack",))])])
+def test_what_is_left_needs_that_no_pool_shares_by_it(of_provider, left):
+    """One that joins between plan and apply would be lost to the host."""
+    made = steps(aggregate_drift, CLOUD.format(of_provider, "aggregate rack\naggregate zone h1"))
+    assert guards(made, NotShared) == left
 
 
 def test_the_evidence_names_both_directions():

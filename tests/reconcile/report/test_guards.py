@@ -20,6 +20,7 @@ SENTENCES = (
     "the hypervisor of h1 has no domain i",
     "the compute service of h1 is disabled",
     "host h1 is in these host aggregates and no other: x",
+    "no provider shares by one of these aggregates: x",
     "host h1 has compute node n",
     "no cell has a compute node n or one named h1, and host h1 has no compute service",
     "no instance is on host h1, and no migration is under way from or to it",

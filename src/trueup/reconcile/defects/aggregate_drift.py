@@ -29,7 +29,7 @@ from trueup.reconcile.nodes import (
     service_of,
 )
 from trueup.reconcile.options import AuditOptions
-from trueup.reconcile.place_guards import AggregatesOfHost
+from trueup.reconcile.place_guards import AggregatesOfHost, NotShared
 from trueup.reconcile.remedies import on_host
 from trueup.reconcile.steps import Aggregates, AggregatesOf, Change, Step, step_of
 
@@ -97,7 +97,9 @@ def remedy(finding: Finding, facts: Facts) -> tuple[Step, ...] | Declined:
         {provider.uuid: provider.generation},
     )
     guards = (*on_host(node, facts), AggregatesOfHost(node.host, tuple(sorted(wanted))))
-    return (step_of((change,), guards, (finding.id,)),)
+    # SAFETY: what a pool shares by an aggregate is lost to a host that is taken out of it.
+    alone = (NotShared(tuple(sorted(found.extra))),) if found.extra else ()
+    return (step_of((change,), (*guards, *alone), (finding.id,)),)
 
 
 def _in_other_letters(host: str, aggregates: frozenset[str], facts: Facts) -> str:

@@ -10,6 +10,7 @@ from trueup.reconcile.place_guards import (
     HostEmpty,
     NodeGone,
     NodeIs,
+    NotShared,
     PlaceGuard,
     ServiceSetting,
 )
@@ -75,6 +76,8 @@ def _of_place(guard: PlaceGuard) -> str:
             return f"host {host} is in no host aggregate"
         case AggregatesOfHost(host, aggregates):
             return f"host {host} is in these host aggregates and no other: {' '.join(aggregates)}"
+        case NotShared(aggregates):
+            return f"no provider shares by one of these aggregates: {' '.join(aggregates)}"
         case NodeIs(_, host, node):
             return f"host {host} has compute node {node}"
         case NodeGone(node, name, _, host):
