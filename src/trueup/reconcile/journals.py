@@ -9,7 +9,7 @@ it finds out what became of those whose write was not answered.
 import fcntl
 import os
 import re
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, replace
 from datetime import datetime
@@ -175,8 +175,9 @@ def last_for(reason: str, folder: Path, cells: Collection[str]) -> Journal | Non
         for_it = any(reason in step.because for step in plan.steps)
         return for_it and plan.undoes is None and of_this_cloud(plan, cells)
 
-    found = [one for one in runs(folder) if isinstance(one, Journal) and is_wanted(one.plan)]
-    for head, damage in damaged(folder):
+    every = runs(folder)
+    found = [one for one in every if isinstance(one, Journal) and is_wanted(one.plan)]
+    for head, damage in _damaged(every, folder):
         later = not any(journal.began_at >= head.began_at for journal in found)
         if later and is_wanted(head.plan):
             raise damage
@@ -197,10 +198,11 @@ def interrupted(
         ours = one.plan.undoes is None and of_this_cloud(one.plan, cells)
         return ours and one.began_at >= since and plan_is_ours(one.plan)
 
-    for head, damage in damaged(folder):
+    every = runs(folder)
+    for head, damage in _damaged(every, folder):
         if is_wanted(head):
             raise damage
-    journals = (one for one in runs(folder) if isinstance(one, Journal) and is_wanted(one))
+    journals = (one for one in every if isinstance(one, Journal) and is_wanted(one))
     return tuple(
         one
         for one in journals
@@ -214,20 +216,23 @@ def undos(original: Journal, folder: Path) -> tuple[str, ...]:
     SAFETY: raises JournalDamaged if one of them, whose journal is damaged, may have taken back a
     step without noting it in the journal of this run.
     """
-    for head, damage in damaged(folder):
+    every = runs(folder)
+    for head, damage in _damaged(every, folder):
         unnoted = (one for one in head.plan.steps if not original.taken_back_by(one))
         if head.plan.undoes == original.run and any(unnoted):
             raise damage
-    journals = (one for one in runs(folder) if isinstance(one, Journal))
+    journals = (one for one in every if isinstance(one, Journal))
     return tuple(one.run for one in journals if one.plan.undoes == original.run)
 
 
-def damaged(folder: Path) -> Iterator[tuple[Journal, JournalDamaged]]:
-    """The journals with a damaged line, as far as their first line says; with the damage.
+def _damaged(
+    every: Iterable[Journal | Unreadable], folder: Path
+) -> Iterator[tuple[Journal, JournalDamaged]]:
+    """Of these runs, those whose journals have a damaged line, with what their first line says.
 
     Without those whose first line is damaged: it is not known what they are about.
     """
-    for one in runs(folder):
+    for one in every:
         if isinstance(one, Unreadable) and one.damage:
             head = _head(_path(folder, one.run))
             if head is not None:
