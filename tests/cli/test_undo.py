@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """`trueup undo` takes a run back."""
 
+import os
 from dataclasses import replace
 
 import pytest
@@ -42,6 +43,25 @@ def test_a_run_is_taken_back_once(small, run):
     assert ran.code == 0
     assert f"Nothing of run {run} is in place; nothing is written." in ran.err
     assert small.rows() == before
+
+
+def test_a_journal_that_cannot_be_read_may_be_of_an_earlier_undo(run, plan_file, state):
+    """Silence would say that there was none."""
+    closed = state / "20990101T000000-abcdef01-1.jsonl"
+    closed.write_text("garbage\n")
+    words = f"Not read: journal {closed.stem}: line 1 is damaged"
+    for command in (("apply", plan_file), ("undo", run)):
+        ran = trueup(*command)
+        assert ran.code == 0
+        assert words in ran.err
+    os.utime(closed, (0, 0))
+    assert words not in trueup("undo", run).err, "it was written before the run began"
+
+
+def test_the_first_apply_of_a_plan_has_no_earlier_undo(plan_file, state):
+    state.mkdir()
+    (state / "bad.jsonl").write_text("garbage\n")
+    assert "Not read" not in trueup("apply", plan_file).err
 
 
 def test_what_changed_since_is_refused_by_name(small, run):

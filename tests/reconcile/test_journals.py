@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The folder of all runs: their names, who may write to one, and what is unreadable in it."""
 
+import os
 from dataclasses import replace
 from datetime import timedelta
 from functools import partial
@@ -20,6 +21,7 @@ from trueup.reconcile.journals import (
     read,
     reopened,
     runs,
+    unread_since,
 )
 
 PLAN = planned()
@@ -140,6 +142,16 @@ def test_one_journal_that_cannot_be_read_does_not_hide_the_others(tmp_path, cont
     assert isinstance(bad, Unreadable)
     assert bad.run == "a-bad-one"
     assert bad.reason
+
+
+def test_what_cannot_be_read_is_told_if_it_was_written_after_a_run_began(tmp_path):
+    assert unread_since("none", tmp_path) == ()
+    (tmp_path / "bad.jsonl").write_bytes(b"garbage\n")
+    (tmp_path / "gone.jsonl").symlink_to(tmp_path / "gone.jsonl")
+    run = begin(PLAN, tmp_path)
+    assert [one.run for one in unread_since(run, tmp_path)] == ["bad", "gone"]
+    os.utime(tmp_path / "bad.jsonl", (0, 0))
+    assert [one.run for one in unread_since(PLAN.id, tmp_path)] == ["gone"]
 
 
 def test_a_damaged_journal_of_a_run_to_go_on_with_is_refused(tmp_path):

@@ -16,6 +16,7 @@ from trueup.cli.outcomes import (
     follow,
     pace_of,
     tell_plan,
+    tell_unread,
 )
 from trueup.cli.progress import Report, progress, wait
 from trueup.cli.verb import CloudVerb, add_state_option
@@ -64,6 +65,7 @@ class ApplyCommand(CloudVerb):
         with self.cloud(arguments) as cloud:
             cells = [cell.uuid for cell in cloud.nova.cells()]
             refuse_unfit(plan, cells, now(), timedelta(hours=arguments.max_age))
+            tell_unread(plan.id, arguments.state_dir)
             ask(arguments, plan, cloud)
             with progress() as report:
                 outcomes = self._apply(plan, cloud, arguments, report)

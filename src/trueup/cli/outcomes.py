@@ -6,12 +6,14 @@ import sys
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 from trueup.cli.progress import Report, say
 from trueup.exit_codes import ExitCode
 from trueup.reconcile.changes import not_restorable
 from trueup.reconcile.findings import counted
 from trueup.reconcile.journal import Journal, StepOutcome
+from trueup.reconcile.journals import unread_since
 from trueup.reconcile.pace import Pace
 from trueup.reconcile.plan import Plan
 from trueup.reconcile.runs import INTERVAL_SECONDS, OpenStep, Planned, Run
@@ -95,6 +97,15 @@ def tell_unsettled(steps: Sequence[OpenStep]) -> bool:
             "so far, but may still be: give the same command again in two minutes."
         )
     return bool(steps)
+
+
+def tell_unread(run: str, folder: Path) -> None:
+    """Say which journals cannot be read, and may be of an undo of a run. Raises as `read`."""
+    for one in unread_since(run, folder):
+        say(
+            f"Not read: journal {one.run}: {one.reason}. Whether it is of an undo of run {run}, "
+            "and took back a step, is not known."
+        )
 
 
 def tell_open(undo: Run, undone: str) -> None:

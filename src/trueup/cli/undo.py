@@ -12,6 +12,7 @@ from trueup.cli.outcomes import (
     follow,
     pace_of,
     tell_open,
+    tell_unread,
 )
 from trueup.cli.progress import progress, say
 from trueup.cli.verb import CloudVerb, add_state_option
@@ -44,6 +45,7 @@ class UndoCommand(CloudVerb):
 
     def act(self, arguments: argparse.Namespace) -> Table:
         folder = arguments.state_dir
+        tell_unread(arguments.run, folder)
         ask_undo(arguments, read(arguments.run, folder))
         chosen = Chosen(arguments.step, arguments.limit)
         with (

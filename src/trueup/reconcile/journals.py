@@ -12,8 +12,9 @@ import re
 from collections.abc import Callable, Collection, Iterable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, replace
-from datetime import datetime
+from datetime import UTC, datetime
 from io import BytesIO
+from math import inf
 from pathlib import Path
 from typing import IO
 
@@ -30,6 +31,8 @@ from trueup.reconcile.journal import (
 from trueup.reconcile.plan import Plan, of_this_cloud
 
 _FOLDER_MODE = 0o700
+# File systems keep times of files by a clock that lags behind by up to that.
+_COARSE_SECONDS = 2
 
 
 @dataclass(eq=False)
@@ -223,6 +226,34 @@ def undos(original: Journal, folder: Path) -> tuple[str, ...]:
             raise damage
     journals = (one for one in every if isinstance(one, Journal))
     return tuple(one.run for one in journals if one.plan.undoes == original.run)
+
+
+def unread_since(run: str, folder: Path) -> tuple[Unreadable, ...]:
+    """The journals of which nothing can be read, and that were written to after a run began.
+
+    Any of them may be of an undo of that run. Without a journal of the run, there is none. Raises
+    JournalUnreadable, JournalDamaged, JournalFormatUnknown.
+    """
+    try:
+        original = read(run, folder)
+    except RunUnknown:
+        return ()
+    began = original.began_at.replace(tzinfo=UTC).timestamp() - _COARSE_SECONDS
+    return tuple(
+        one
+        for one in runs(folder)
+        if isinstance(one, Unreadable)
+        and not (one.damage and _head(_path(folder, one.run)))
+        and _written_at(_path(folder, one.run)) >= began
+    )
+
+
+def _written_at(path: Path) -> float:
+    """When a file was written last, as a timestamp; the end of time if that cannot be read."""
+    try:
+        return path.stat().st_mtime
+    except OSError:
+        return inf
 
 
 def _damaged(
