@@ -17,7 +17,6 @@ from sqlalchemy import (
     String,
     Table,
     bindparam,
-    cast,
     delete,
     func,
     insert,
