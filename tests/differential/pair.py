@@ -50,9 +50,11 @@ TABLES = {
     "resource classes": "SELECT name FROM resource_classes",
 }
 # After these words comes whichever of several faults was seen first: jsonschema's, with the schema,
-# or of a set of unknown traits the one that Python happens to give first.
+# of a set of unknown traits the one that Python happens to give first, or of a name and a UUID that
+# are both taken the one whose index the database looks at first.
 FIRST_OF_SEVERAL = re.compile(
-    r"(JSON does not validate|Invalid query string parameters|No such trait\(s\))"
+    r"(JSON does not validate|Invalid query string parameters|No such trait\(s\)"
+    r"|Conflicting resource provider)"
 )
 # Upstream tells a client the SQL that failed; ours says the same in words.
 SQL_IN_THE_DETAIL = "(sqlite3."

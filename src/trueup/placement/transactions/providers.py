@@ -105,10 +105,12 @@ def _refuse_bad_creation(wanted: WantedProvider, parent: Provider | None) -> Non
 
 
 def _refuse_taken(tx: Transaction, wanted: WantedProvider) -> None:
-    if store.providers.is_taken(tx, name=wanted.name):
-        raise ProviderExists("name", wanted.name)
+    # PARITY: as upstream on MySQL. Where two threads create the same provider, Nova goes on with
+    # it, unless the answer names the name: then it takes it for another provider's.
     if store.providers.is_taken(tx, uuid=wanted.uuid):
         raise ProviderExists("uuid", wanted.uuid)
+    if store.providers.is_taken(tx, name=wanted.name):
+        raise ProviderExists("name", wanted.name)
 
 
 def _present(tx: Transaction, uuid: str) -> Provider:

@@ -34,6 +34,13 @@ def test_names_and_uuids_are_unique(client: Client) -> None:
     assert same_name.error["code"] == "placement.duplicate_name"
 
 
+def test_the_same_provider_again_is_refused_by_its_uuid(client: Client) -> None:
+    """Nova goes on with a provider that another thread created, but not after a name conflict."""
+    client.make_provider(ROOT)
+    again = client.post("/resource_providers", {"name": "provider 1", "uuid": UUID(ROOT)})
+    assert f"provider uuid: {UUID(ROOT)} already exists" in again.error["detail"]
+
+
 def test_a_tree_moves_with_its_root(client: Client) -> None:
     client.make_provider(ROOT)
     client.make_provider(CHILD, ROOT)
