@@ -94,6 +94,28 @@ def test_errors_come_in_the_type_that_is_preferred(client: Client) -> None:
     assert error_type("image/png") == "text/plain; charset=UTF-8"
 
 
+def test_refusals_repeat_the_headers_as_upstream_does(client: Client) -> None:
+    def detail(**headers: str) -> str:
+        reply = client.post("/resource_providers", b"x", headers=headers)
+        return reply.error["detail"].replace("\n", " ")
+
+    form = "multipart/form-data; boundary=x"
+    assert f"media type {form} is not supported" in detail(**{"content-type": form})
+    assert "media type None;x is not supported" in detail(**{"content-type": ";x"})
+    for accept in ("", "*/*"):
+        unknown = {"accept": accept, "openstack-api-version": "placement 1.99"}
+        reply = client.get("/", version=None, headers=unknown)
+        assert f"browser (content of type {JSON}. " in reply.error["detail"]
+
+
+@pytest.mark.parametrize(("host", "origin"), [("", "placement.example"), ("h:8778", "h:8778")])
+def test_a_location_has_the_servers_own_name_where_the_client_says_none(
+    client: Client, host: str, origin: str
+) -> None:
+    made = client.put("/traits/CUSTOM_A", headers={"host": host})
+    assert made.headers["location"] == f"http://{origin}/traits/CUSTOM_A"
+
+
 def test_content_needs_a_type_and_a_length_that_is_a_number(client: Client) -> None:
     untyped = client.post("/resource_providers", b"{}", headers={"content-type": ""})
     assert untyped.status == 400

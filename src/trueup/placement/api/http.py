@@ -139,6 +139,18 @@ def content_type(request: falcon.Request) -> str:
     return (request.content_type or "").split(";")[0] or "None"
 
 
+def stated_content_type(request: falcon.Request) -> str:
+    """The content type of the request with its parameters, as errors repeat it."""
+    media_type, semicolon, parameters = (request.content_type or "").partition(";")
+    return f"{media_type or 'None'}{semicolon}{parameters}"
+
+
+def stated_accept(request: falcon.Request) -> str:
+    """What the client accepts, as errors repeat it: JSON, unless it says something else."""
+    accept: str = request.get_header("Accept") or "*/*"
+    return JSON if accept == "*/*" else accept
+
+
 def preferred_error_type(request: falcon.Request) -> str:
     """The media type in which the client prefers errors."""
     page, document = _quality(request, "text/html"), _quality(request, JSON)

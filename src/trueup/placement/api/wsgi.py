@@ -33,11 +33,12 @@ from trueup.placement.api.http import (
     JSON,
     Parts,
     Request,
-    content_type,
     http_date,
     preferred_error_type,
     refuse_if_json_is_not_accepted,
     refuse_other_content,
+    stated_accept,
+    stated_content_type,
 )
 from trueup.placement.api.request_ids import REQUEST_ID, ROUTE
 from trueup.placement.api.routes import EVERY_ROUTE, Route
@@ -215,6 +216,9 @@ def _set_body(response: falcon.Response, body: Any) -> None:
 
 def _origin(request: Request) -> str:
     """The URL of the service, without the default port of its scheme."""
+    if request.env.get("HTTP_HOST") == "":
+        # Then the server's own name is all that is known of its address.
+        del request.env["HTTP_HOST"]
     default_port = ":443" if request.scheme == "https" else ":80"
     host: str = request.netloc.removesuffix(default_port)
     return f"{request.scheme}://{host}{request.root_path}"
@@ -226,8 +230,8 @@ def _answer_error(
     refused = _refusal(request, error)
     context = ErrorContext(
         method=request.method,
-        accept=request.get_header("Accept") or "",
-        content_type=content_type(request),
+        accept=stated_accept(request),
+        content_type=stated_content_type(request),
         request_id=request.env.get(REQUEST_ID, ""),
         version=getattr(request, "version", None),
     )
