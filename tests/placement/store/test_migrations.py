@@ -119,10 +119,10 @@ def test_rows_that_a_revision_cannot_live_with_stop_it(database_url, opened, sta
     assert migrations.revision(database) in REVISIONS[:2]
 
 
-@pytest.mark.parametrize("kind", ["mariadb", "postgresql"])
+@pytest.mark.parametrize("kind", KINDS)
 def test_several_that_start_at_once_upgrade_once(kind, fresh_database, opened):
     url = fresh_database(kind)
-    databases = [opened(url) for _ in range(4)]
+    databases = [opened(url) for _ in range(8)]
     with ThreadPoolExecutor(len(databases)) as workers:
         list(workers.map(migrations.upgrade, databases))
     assert migrations.revision(databases[0]) == REVISIONS[-1]

@@ -25,7 +25,12 @@ from trueup.placement.meter import IGNORED, Meter
 from trueup.placement.store import own_tables
 from trueup.placement.store.engine import changes, reporting
 from trueup.placement.store.engine.errors import Meaning, TooManyWaiting, meaning_of
-from trueup.placement.store.engine.sessions import IN_MEMORY, DatabaseOptions, prepare_sessions
+from trueup.placement.store.engine.sessions import (
+    IN_MEMORY,
+    WRITES_FIRST,
+    DatabaseOptions,
+    prepare_sessions,
+)
 from trueup.placement.store.engine.statements import AUTOCOMMIT
 from trueup.placement.store.engine.write_slots import WriteSlots
 
@@ -89,9 +94,9 @@ class Database:
         slot = self.write_slots.take()
         idle = self._idle_writers.setdefault(os.getpid(), [])
         writer, keeps_writer, progressed = idle.pop() if idle else changes.Writer(), False, True
-        options = {"trueup_begin": "BEGIN IMMEDIATE"}
+        options: dict[str, Any] = WRITES_FIRST
         if alone and not self.is_sqlite:
-            options["isolation_level"] = "SERIALIZABLE"
+            options = {**WRITES_FIRST, "isolation_level": "SERIALIZABLE"}
         try:
             with self._engine.connect() as connection:
                 noted: set[str] = set()
@@ -149,7 +154,7 @@ class Database:
 
     def add_own_tables(self) -> None:
         """Create those of Trueup's own tables that are missing."""
-        own_tables.add(self._engine)
+        own_tables.add(self._engine.execution_options(**WRITES_FIRST))
 
     def forget_unused_writers(self, forget: Callable[[Transaction], None]) -> None:
         """Remove rows of writers that are unused, unless that fails.

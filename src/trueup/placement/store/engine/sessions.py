@@ -15,6 +15,10 @@ from trueup.placement.store.engine.errors import Meaning, meaning_of_original
 IN_MEMORY = frozenset({None, "", ":memory:"})
 """The names of SQLite databases that are not in a file."""
 
+WRITES_FIRST = {"trueup_begin": "BEGIN IMMEDIATE"}
+"""Options of a connection whose transactions write. SQLite's lock is waited for at their beginning;
+one that read first and found it taken would fail at once."""
+
 _TRUSTED_UNTIL = "trueup trusted until"
 _TRUSTED_SECONDS = 1.0
 
@@ -137,7 +141,7 @@ def _prepare_sqlite(engine: Engine, url: URL, options: DatabaseOptions) -> None:
             connection.execute("PRAGMA journal_mode=WAL")
         connection.execute(f"PRAGMA synchronous={'NORMAL' if options.synchronous else 'OFF'}")
 
-    # SAFETY: a deferred transaction would read first and fail to become a writer later.
+    # See WRITES_FIRST.
     event.listen(
         engine,
         "begin",

@@ -9,6 +9,7 @@ never looks at it.
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from threading import Lock
 
 from sqlalchemy import Connection, MetaData, inspect, select, text
 from sqlalchemy.exc import DBAPIError
@@ -16,6 +17,7 @@ from sqlalchemy.exc import DBAPIError
 from trueup.placement.store.engine import changes
 from trueup.placement.store.engine.database import Database
 from trueup.placement.store.engine.errors import meaning_of
+from trueup.placement.store.engine.sessions import WRITES_FIRST
 from trueup.placement.store.migrations.blocking import RowsInTheWay
 from trueup.placement.store.own_tables import OWN, PREFIX
 from trueup.placement.store.tables import alembic_version
@@ -34,6 +36,8 @@ __all__ = [
 
 _NEWEST = "head"
 _VERSIONS = Path(__file__).parent / "versions"
+_ALEMBIC_IN_USE = Lock()
+"""Alembic keeps what it works on in globals of the process."""
 _LOCK_ID = 0x7472756575
 _LOCK_SECONDS_MAX = 600
 _GET_LOCK = text("SELECT GET_LOCK(CONCAT('trueup ', DATABASE()), :seconds)")
@@ -122,14 +126,15 @@ def _run(connection: Connection, verb: str, version: str) -> None:
     # In an option, a per cent sign begins the name of another option.
     config.set_main_option("script_location", str(Path(__file__).parent).replace("%", "%%"))
     try:
-        getattr(command, verb)(config, version)
+        with _ALEMBIC_IN_USE:
+            getattr(command, verb)(config, version)
     except CommandError as error:
         raise UnknownRevision(str(error)) from error
 
 
 @contextmanager
 def _locked(database: Database) -> Iterator[Connection]:
-    with database.engine.connect() as connection:
+    with database.engine.connect().execution_options(**WRITES_FIRST) as connection:
         _lock(connection)
         try:
             yield connection
@@ -138,7 +143,10 @@ def _locked(database: Database) -> Iterator[Connection]:
 
 
 def _lock(connection: Connection) -> None:
-    """Wait until no other process changes the schema. SQLite's own lock is enough for SQLite."""
+    """Wait until no other process changes the schema.
+
+    For SQLite its own lock is enough, which a transaction takes that writes first.
+    """
     if connection.dialect.name != "sqlite":
         # A session of its own, since it waits for locks longer than those of requests.
         connection.detach()
