@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import asdict, dataclass, field, replace
 from types import SimpleNamespace
 from typing import Any
+from urllib.parse import parse_qs
 
 from tests.simulator.changes import Change, Step
 from tests.simulator.cloud import Cloud
@@ -169,7 +170,9 @@ class _Placement:
         return {one: self.holding(one) for one in consumers}
 
     def document(self, path: str) -> Any:
-        """A provider, or its inventories, traits or aggregates."""
+        """A provider, its inventories, traits or aggregates; or those with traits in aggregates."""
+        if path.startswith("/resource_providers?"):
+            return self._listed(parse_qs(path.partition("?")[2]))
         _, _, uuid, *part = path.split("/")
         row = self._cloud.providers.get(uuid)
         if row is None:
@@ -189,6 +192,13 @@ class _Placement:
             "parent_provider_uuid": row.parent,
             "generation": row.generation,
         }
+
+    def _listed(self, filters: Mapping[str, list[str]]) -> Any:
+        aggregates = {one for text in filters["member_of"] for one in text[3:].split(",")}
+        traits = frozenset(filters["required"])
+        rows = self._cloud.providers.values()
+        found = [row for row in rows if row.aggregates & aggregates and row.traits >= traits]
+        return {"resource_providers": [{"name": row.name} for row in found]}
 
     def _send_to_provider(self, method: str, path: str, body: Any) -> _Response:
         """PUT of a provider's traits or aggregates, or DELETE of a provider that nobody uses."""
