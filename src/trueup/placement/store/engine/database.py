@@ -25,8 +25,10 @@ from trueup.placement.meter import IGNORED, Meter
 from trueup.placement.store import own_tables
 from trueup.placement.store.engine import changes, reporting
 from trueup.placement.store.engine.errors import Meaning, TooManyWaiting, meaning_of
+from trueup.placement.store.engine.kept_connections import KeptConnections
 from trueup.placement.store.engine.sessions import (
     IN_MEMORY,
+    TRUSTED_SECONDS,
     WRITES_FIRST,
     DatabaseOptions,
     prepare_sessions,
@@ -71,6 +73,10 @@ class Database:
             else self._engine
         )
         self._readers = _readers_of(self._engine, parsed, options)
+        self._writers, self._repairers = _writers_of(self._engine)
+        self._connections = _kept_of(self._engine)
+        shares_pool = self._readers.pool is self._engine.pool
+        self._reading = self._connections if shares_pool else _kept_of(self._readers)
         self.lock_wait_seconds = options.lock_wait_seconds
         """How long a transaction may wait for a lock; None: as long as the server lets it."""
         self.write_slots = WriteSlots(reporting.connections_max(self._engine))
@@ -94,14 +100,12 @@ class Database:
         slot = self.write_slots.take()
         idle = self._idle_writers.setdefault(os.getpid(), [])
         writer, keeps_writer, progressed = idle.pop() if idle else changes.Writer(), False, True
-        options: dict[str, Any] = WRITES_FIRST
-        if alone and not self.is_sqlite:
-            options = {**WRITES_FIRST, "isolation_level": "SERIALIZABLE"}
+        engine = self._repairers if alone else self._writers
         try:
-            with self._engine.connect() as connection:
+            with self._connections.take(engine) as connection:
                 noted: set[str] = set()
                 connection.info[changes.NOTED] = noted
-                with connection.execution_options(**options).begin():
+                with connection.begin():
                     yield connection
                     changes.publish(connection, noted, writer)
             keeps_writer = True
@@ -128,7 +132,8 @@ class Database:
     def reading(self, *, snapshot: bool = False) -> Iterator[Transaction]:
         """A block that writes nothing."""
         engine = self._snapshots if snapshot else self._readers
-        with engine.connect() as connection:
+        connections = self._connections if snapshot else self._reading
+        with connections.take(engine) as connection:
             if snapshot and self._is_mysql:
                 # PERF: for one transaction; two changes of the session take four round trips.
                 connection.exec_driver_sql("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ")
@@ -154,7 +159,7 @@ class Database:
 
     def add_own_tables(self) -> None:
         """Create those of Trueup's own tables that are missing."""
-        own_tables.add(self._engine.execution_options(**WRITES_FIRST))
+        own_tables.add(self.engine.execution_options(**WRITES_FIRST))
 
     def forget_unused_writers(self, forget: Callable[[Transaction], None]) -> None:
         """Remove rows of writers that are unused, unless that fails.
@@ -167,12 +172,15 @@ class Database:
 
     def close(self) -> None:
         """Release all connections."""
+        self._connections.give_back()
+        self._reading.give_back()
         self._engine.dispose()
         self._readers.dispose()
 
     @property
     def engine(self) -> Engine:
-        """For the schema, and for tests that count statements."""
+        """For the schema, and for tests that count statements; no connection is kept from it."""
+        self._connections.give_back()
         return self._engine
 
 
@@ -270,6 +278,18 @@ def _engine_arguments(url: URL, options: DatabaseOptions) -> dict[str, Any]:
         "pool_reset_on_return": None,
         **{name: value for name, value in sizes.items() if value is not None},
     }
+
+
+def _kept_of(engine: Engine) -> KeptConnections:
+    return KeptConnections(reporting.connections_max(engine), TRUSTED_SECONDS)
+
+
+def _writers_of(engine: Engine) -> tuple[Engine, Engine]:
+    """The engines for transactions that write: the one for all, and the one for repairs."""
+    if engine.dialect.name == "sqlite":
+        writers = engine.execution_options(**WRITES_FIRST)
+        return writers, writers
+    return engine, engine.execution_options(isolation_level="SERIALIZABLE")
 
 
 def _readers_of(engine: Engine, url: URL, options: DatabaseOptions) -> Engine:

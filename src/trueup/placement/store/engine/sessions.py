@@ -19,8 +19,10 @@ WRITES_FIRST = {"trueup_begin": "BEGIN IMMEDIATE"}
 """Options of a connection whose transactions write. SQLite's lock is waited for at their beginning;
 one that read first and found it taken would fail at once."""
 
+TRUSTED_SECONDS = 1.0
+"""How long a connection is used without a ping after it was last found to work."""
+
 _TRUSTED_UNTIL = "trueup trusted until"
-_TRUSTED_SECONDS = 1.0
 
 _LISTS_LENGTH_MAX = 2**30
 _LOCK_WAIT_SECONDS_MAX = 600
@@ -75,7 +77,7 @@ def _ping_idle_connections(engine: Engine) -> None:
     def take(connection: Any, record: Any, _proxy: Any) -> None:
         now = time.monotonic()
         trusted_until = record.info.get(_TRUSTED_UNTIL, math.inf)
-        record.info[_TRUSTED_UNTIL] = now + _TRUSTED_SECONDS
+        record.info[_TRUSTED_UNTIL] = now + TRUSTED_SECONDS
         if now < trusted_until:
             return
         try:

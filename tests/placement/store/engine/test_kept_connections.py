@@ -1,0 +1,188 @@
+# SPDX-License-Identifier: Apache-2.0
+import random
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import AbstractContextManager, ExitStack, closing, suppress
+from pathlib import Path
+from threading import Event
+from unittest import mock
+
+import pytest
+from sqlalchemy import Connection, Engine, QueuePool, create_engine, event, text
+
+from trueup.placement.store.engine.availability import DatabaseError, is_away
+from trueup.placement.store.engine.database import Database
+from trueup.placement.store.engine.kept_connections import KeptConnections
+from trueup.placement.store.engine.sessions import DatabaseOptions
+
+CONNECTIONS = 2
+FOREVER_SECONDS = 3600.0
+
+
+@pytest.fixture
+def engine(tmp_path: Path) -> Iterator[Engine]:
+    """An engine whose pool has two connections, and does not wait long for one."""
+    sizes = {"pool_size": CONNECTIONS, "max_overflow": 0, "pool_timeout": 20}
+    engine = create_engine(f"sqlite:///{tmp_path / 'file'}", poolclass=QueuePool, **sizes)
+    yield engine
+    engine.dispose()
+
+
+@pytest.fixture
+def taken(engine: Engine) -> list[object]:
+    """The connections that the pool gave, in order."""
+    seen: list[object] = []
+    event.listen(engine, "checkout", lambda one, *_: seen.append(one))
+    return seen
+
+
+def out(engine: Engine) -> int:
+    """How many connections the pool lacks."""
+    assert isinstance(engine.pool, QueuePool)
+    return engine.pool.checkedout()
+
+
+def test_a_connection_serves_one_block_after_the_other(engine: Engine, taken: list[object]) -> None:
+    connections = KeptConnections(CONNECTIONS, FOREVER_SECONDS)
+    for _ in range(3):
+        with connections.take(engine):
+            assert out(engine) == 1
+    assert len(taken) == 1
+    with connections.take(engine) as one, connections.take(engine) as another:
+        assert one is not another
+    assert len(taken) == 2
+
+
+def test_after_its_time_it_goes_back(engine: Engine, taken: list[object]) -> None:
+    connections = KeptConnections(CONNECTIONS, seconds=0)
+    for _ in range(3):
+        with connections.take(engine):
+            assert out(engine) == 1
+    assert len(taken) == 3
+
+
+def test_the_pool_gets_back_what_is_not_clean(engine: Engine) -> None:
+    connections = KeptConnections(CONNECTIONS, FOREVER_SECONDS)
+    with suppress(RuntimeError), connections.take(engine):
+        raise RuntimeError
+    assert out(engine) == 0
+    with connections.take(engine) as connection:
+        connection.execute(text("SELECT 1"))
+        assert connection.in_transaction()
+    assert out(engine) == 0
+
+
+def test_those_that_are_idle_can_be_given_back(engine: Engine) -> None:
+    connections = KeptConnections(CONNECTIONS, FOREVER_SECONDS)
+    with connections.take(engine), connections.take(engine):
+        pass
+    assert out(engine) == 2
+    connections.give_back()
+    assert out(engine) == 0
+
+
+def test_an_engine_never_waits_for_what_is_idle_for_another(engine: Engine) -> None:
+    connections = KeptConnections(CONNECTIONS, FOREVER_SECONDS)
+    engines = [engine, *(engine.execution_options(trueup_kind=kind) for kind in range(2))]
+    for one in engines * 2:
+        with connections.take(one) as first, connections.take(one) as second:
+            assert first.engine is second.engine is one
+
+
+def test_a_thread_that_waits_for_the_pool_gets_what_is_released(engine: Engine) -> None:
+    connections, asks = KeptConnections(CONNECTIONS, FOREVER_SECONDS), Event()
+    connect = engine.connect
+
+    def wait_in_turn() -> Connection:
+        asks.set()
+        return connect()
+
+    def use_one() -> bool:
+        with connections.take(engine) as connection:
+            return not connection.closed
+
+    with ThreadPoolExecutor(1) as pool:
+        with (
+            connections.take(engine),
+            connections.take(engine),
+            mock.patch.object(engine, "connect", wait_in_turn),
+        ):
+            waiting = pool.submit(use_one)
+            assert asks.wait(20)
+        assert waiting.result()
+
+
+@pytest.mark.parametrize("seconds", [0, 0.001, FOREVER_SECONDS])
+def test_many_threads_share_few_connections(engine: Engine, seconds: float) -> None:
+    """Nobody waits in vain, and no two use one connection at the same time."""
+    connections = KeptConnections(CONNECTIONS, seconds)
+    engines = [engine, *(engine.execution_options(trueup_kind=kind) for kind in range(2))]
+    used: set[object] = set()
+
+    def work(seed: int) -> None:
+        chosen = random.Random(seed)
+        for _ in range(200):
+            with suppress(RuntimeError), connections.take(chosen.choice(engines)) as connection:
+                session = connection.connection.dbapi_connection
+                assert session not in used
+                used.add(session)
+                if chosen.random() < 0.2:
+                    connection.execute(text("SELECT 1"))
+                used.remove(session)
+                if chosen.random() < 0.2:
+                    raise RuntimeError
+
+    with ThreadPoolExecutor(8) as pool:
+        list(pool.map(work, range(8)))
+    connections.give_back()
+    assert out(engine) == 0
+
+
+SESSION = {"mariadb": "SELECT CONNECTION_ID()", "postgresql": "SELECT pg_backend_pid()"}
+END = {"mariadb": "KILL {}", "postgresql": "SELECT pg_terminate_backend({})"}
+
+
+@pytest.mark.parametrize("kind", SESSION)
+def test_when_one_is_lost_the_others_are_not_used_again(
+    kind: str, fresh_database: Callable[[str], str]
+) -> None:
+    """A server that was restarted costs one request an error, and not one for each connection."""
+    url = fresh_database(kind)
+    with closing(Database(url)) as database, closing(Database(url)) as other:
+        with ExitStack() as held:
+            readers = [held.enter_context(database.reading()) for _ in range(3)]
+            sessions = [one.exec_driver_sql(SESSION[kind]).scalar_one() for one in readers]
+            for one in readers:
+                one.rollback()
+        with other.reading() as tx:
+            for session in sessions:
+                tx.exec_driver_sql(END[kind].format(session))
+        with pytest.raises(DatabaseError) as lost, database.reading() as tx:
+            tx.exec_driver_sql(SESSION[kind])
+        assert is_away(lost.value)
+        for _ in range(3):
+            with database.reading() as tx:
+                assert tx.exec_driver_sql(SESSION[kind]).scalar_one() not in sessions
+
+
+@pytest.fixture
+def with_one_session(fresh_database: Callable[[str], str]) -> Iterator[Database]:
+    options = DatabaseOptions(pool_size=1, overflow=0, pool_timeout_seconds=1)
+    with closing(Database(fresh_database("postgresql"), options)) as database:
+        yield database
+
+
+def test_a_pool_of_one_serves_reads_writes_repairs_and_the_schema(
+    with_one_session: Database,
+) -> None:
+    def level(block: AbstractContextManager[Connection]) -> object:
+        with block as tx:
+            return tx.exec_driver_sql("SHOW transaction_isolation").scalar_one()
+
+    database = with_one_session
+    for _ in range(2):
+        database.add_own_tables()
+        assert level(database.reading()) == "read committed"
+        assert level(database.transaction()) == "read committed"
+        assert level(database.transaction(alone=True)) == "serializable"
+        assert level(database.reading(snapshot=True)) == "repeatable read"
