@@ -4,6 +4,7 @@
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from functools import lru_cache
 from types import MappingProxyType
 from typing import Any, NamedTuple
 from urllib.parse import parse_qsl
@@ -171,4 +172,8 @@ def _quality(request: falcon.Request, media_type: str) -> float:
 
 def http_date(time: datetime) -> str:
     """A time in the format of HTTP headers."""
-    return falcon.util.dt_to_http(time)
+    return _date_of_second(time.replace(microsecond=0))
+
+
+_date_of_second = lru_cache(maxsize=1024)(falcon.util.dt_to_http)
+"""PERF: one for all answers of a second, and for what changed long ago and is asked for often."""

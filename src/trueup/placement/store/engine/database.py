@@ -12,7 +12,7 @@ import os
 import random
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager, suppress
 from typing import Any, Concatenate, ParamSpec, TypeVar
 
 from sqlalchemy import Connection, Engine, create_engine
@@ -128,21 +128,21 @@ class Database:
             # A few for each new one, so that the table stays small.
             self.forget_unused_writers(changes.forget_some_unused)
 
-    @contextmanager
-    def reading(self, *, snapshot: bool = False) -> Iterator[Transaction]:
+    def reading(self, *, snapshot: bool = False) -> AbstractContextManager[Transaction]:
         """A block that writes nothing."""
-        engine = self._snapshots if snapshot else self._readers
-        connections = self._connections if snapshot else self._reading
-        with connections.take(engine) as connection:
-            if snapshot and self._is_mysql:
+        return self._snapshot() if snapshot else self._reading.take(self._readers)
+
+    @contextmanager
+    def _snapshot(self) -> Iterator[Transaction]:
+        with self._connections.take(self._snapshots) as connection:
+            if self._is_mysql:
                 # PERF: for one transaction; two changes of the session take four round trips.
                 connection.exec_driver_sql("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ")
             yield connection
-            if snapshot:
-                # PERF: after a rollback psycopg forgets the statements that it prepared, and
-                # PostgreSQL plans each of them again; what a claim reads takes seven times as long
-                # to plan as to execute.
-                connection.commit()
+            # PERF: after a rollback psycopg forgets the statements that it prepared, and
+            # PostgreSQL plans each of them again; what a claim reads takes seven times as long
+            # to plan as to execute.
+            connection.commit()
 
     def report_to(self, meter: Meter) -> None:
         """Tell this meter about conflicts, statements and connections from now on."""
