@@ -10,10 +10,17 @@ import sqlalchemy
 
 from tests.deployment.schemas import rows_of, schema_of, upstream_at, upstream_command
 from trueup.placement.store import migrations, own_tables, schema
+from trueup.placement.store.engine.availability import DatabaseError, reason
 from trueup.placement.store.engine.database import Database
+from trueup.placement.store.engine.errors import Meaning, meaning_of
 
 REVISIONS = ("b4ed3a175331", "611cd6dffd7b", "b5c396305c25", "422ece571366", "a082b8bb98d0")
 KINDS = ("sqlite", "mariadb", "postgresql")
+TAKEN = {
+    "mariadb": "SELECT GET_LOCK(CONCAT('trueup ', SHA2(DATABASE(), 224)), 0)",
+    "postgresql": "SELECT pg_advisory_lock(500136502645)",
+}
+"""How another process takes the lock that belongs to whoever changes the schema."""
 HELD = "allocations (resource_provider_id, consumer_id, resource_class_id, used) VALUES (1,'c',0,1)"
 
 
@@ -126,6 +133,23 @@ def test_several_that_start_at_once_upgrade_once(kind, fresh_database, opened):
     with ThreadPoolExecutor(len(databases)) as workers:
         list(workers.map(migrations.upgrade, databases))
     assert migrations.revision(databases[0]) == REVISIONS[-1]
+
+
+@pytest.mark.parametrize("kind", TAKEN)
+def test_who_waits_too_long_for_another_that_upgrades_changes_nothing(
+    kind, fresh_database, opened, monkeypatch
+):
+    monkeypatch.setattr(migrations, "_LOCK_SECONDS_MAX", 1)
+    url = fresh_database(kind)
+    others = sqlalchemy.create_engine(opened(url).engine.url)
+    with others.connect() as other:
+        other.exec_driver_sql(TAKEN[kind])
+        with pytest.raises(DatabaseError) as raised:
+            migrations.upgrade(opened(url))
+    others.dispose()
+    assert meaning_of(raised.value) is Meaning.LOCKED
+    assert "1 s" in reason(raised.value) or kind == "postgresql"
+    migrations.upgrade(opened(url))
 
 
 def test_tables_of_our_own_are_added_and_dropped(database_url, opened, monkeypatch):

@@ -12,7 +12,7 @@ from pathlib import Path
 from threading import Lock
 
 from sqlalchemy import Connection, MetaData, inspect, select, text
-from sqlalchemy.exc import DBAPIError
+from sqlalchemy.exc import DBAPIError, OperationalError
 
 from trueup.placement.store.engine import changes
 from trueup.placement.store.engine.database import Database
@@ -40,8 +40,11 @@ _ALEMBIC_IN_USE = Lock()
 """Alembic keeps what it works on in globals of the process."""
 _LOCK_ID = 0x7472756575
 _LOCK_SECONDS_MAX = 600
-_GET_LOCK = text("SELECT GET_LOCK(CONCAT('trueup ', DATABASE()), :seconds)")
-_RELEASE_LOCK = text("SELECT RELEASE_LOCK(CONCAT('trueup ', DATABASE()))")
+# The name of a database may have 64 characters, and MySQL takes that many for the name of a lock.
+_LOCK_NAME = "CONCAT('trueup ', SHA2(DATABASE(), 224))"
+_GET_LOCK = text(f"SELECT GET_LOCK({_LOCK_NAME}, :seconds)")
+_RELEASE_LOCK = text(f"SELECT RELEASE_LOCK({_LOCK_NAME})")
+_LOCK_WAIT_TIMEOUT = 1205
 
 
 class UnknownRevision(Exception):
@@ -145,14 +148,19 @@ def _locked(database: Database) -> Iterator[Connection]:
 def _lock(connection: Connection) -> None:
     """Wait until no other process changes the schema.
 
-    For SQLite its own lock is enough, which a transaction takes that writes first.
+    For SQLite its own lock is enough, which a transaction takes that writes first. Raises what the
+    database says if that takes too long.
     """
     if connection.dialect.name != "sqlite":
         # A session of its own, since it waits for locks longer than those of requests.
         connection.detach()
     if connection.dialect.name == "mysql":
         connection.exec_driver_sql(f"SET SESSION lock_wait_timeout = {_LOCK_SECONDS_MAX}")
-        connection.execute(_GET_LOCK, {"seconds": _LOCK_SECONDS_MAX})
+        if connection.scalar(_GET_LOCK, {"seconds": _LOCK_SECONDS_MAX}) != 1:
+            # MySQL answers that it gave up; PostgreSQL raises.
+            said = f"Another process has been changing the tables for {_LOCK_SECONDS_MAX} s"
+            gave_up = connection.dialect.loaded_dbapi.OperationalError(_LOCK_WAIT_TIMEOUT, said)
+            raise OperationalError(str(_GET_LOCK), None, gave_up)
     elif connection.dialect.name == "postgresql":
         connection.exec_driver_sql(f"SET lock_timeout = '{_LOCK_SECONDS_MAX}s'")
         connection.execute(text(f"SELECT pg_advisory_lock({_LOCK_ID})"))
