@@ -3,6 +3,7 @@ import random
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, ExitStack, closing, suppress
+from functools import partial
 from pathlib import Path
 from threading import Event
 from unittest import mock
@@ -186,3 +187,25 @@ def test_a_pool_of_one_serves_reads_writes_repairs_and_the_schema(
         assert level(database.transaction()) == "read committed"
         assert level(database.transaction(alone=True)) == "serializable"
         assert level(database.reading(snapshot=True)) == "repeatable read"
+
+
+@pytest.mark.parametrize(("threads", "size"), [(2, 1), (2, 2), (4, 3)])
+def test_no_more_sessions_stay_open_than_the_pool_keeps(
+    threads: int, size: int, fresh_database: Callable[[str], str]
+) -> None:
+    """Others use the same server: what is open beyond the size of the pool is only for a while."""
+    opened: list[object] = []
+    options = DatabaseOptions(pool_size=size, overflow=10)
+    with closing(Database(fresh_database("postgresql"), options)) as database:
+        pool, snapshot = database.engine.pool, partial(database.reading, snapshot=True)
+        event.listen(pool, "connect", lambda one, *_: opened.append(one))
+        event.listen(pool, "close", lambda one, *_: opened.remove(one))
+        for take in (database.reading, database.transaction, snapshot):
+            use_at_once(take, threads)
+            assert len(opened) <= size
+
+
+def use_at_once(take: Callable[[], AbstractContextManager[Connection]], count: int) -> None:
+    with ExitStack() as held:
+        for _ in range(count):
+            held.enter_context(take())

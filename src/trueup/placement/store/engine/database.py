@@ -281,7 +281,7 @@ def _engine_arguments(url: URL, options: DatabaseOptions) -> dict[str, Any]:
 
 
 def _kept_of(engine: Engine) -> KeptConnections:
-    return KeptConnections(reporting.connections_max(engine), TRUSTED_SECONDS)
+    return KeptConnections(reporting.connections_kept(engine), TRUSTED_SECONDS)
 
 
 def _writers_of(engine: Engine) -> tuple[Engine, Engine]:

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from threading import Lock
 from types import TracebackType
 
-from sqlalchemy import Connection, Engine
+from sqlalchemy import Connection, Engine, Pool, QueuePool
 from sqlalchemy.exc import DBAPIError
 
 
@@ -28,12 +28,12 @@ class KeptConnections:
     of them up before.
     """
 
-    def __init__(self, count_max: int | None, seconds: float):
-        """`count_max` is how many connections the pool makes at most; None means no limit.
+    def __init__(self, size: int | None, seconds: float):
+        """`size` is how many connections the pool keeps open; None means no limit.
 
         `seconds` after a connection came from the pool, nobody gets it without the pool any more.
         """
-        self._count_max, self._seconds = count_max, seconds
+        self._size, self._seconds = size, seconds
         # Held while the following are read or changed.
         self._changing = Lock()
         self._idle: defaultdict[Engine, list[_Taken]] = defaultdict(list)
@@ -57,12 +57,12 @@ class KeptConnections:
                 return found
             self._asking += 1
             self._count += 1
-            if unwanted is None and self._count_max is not None and self._count > self._count_max:
-                # SAFETY: the pool would wait for a connection that is idle here.
+            if unwanted is None and self._size is not None and self._count > self._size:
+                # SAFETY: the pool would open one more than it keeps, or wait for what is idle here.
                 unwanted = next((others.pop() for others in self._idle.values() if others), None)
-        if unwanted is not None:
-            self._put_back(unwanted)
         try:
+            if unwanted is not None:
+                self._put_back(unwanted)
             return _Taken(self, engine, engine.connect(), time.monotonic())
         except BaseException:
             with self._changing:
@@ -80,7 +80,7 @@ class KeptConnections:
         is_clean = error is None and not taken.connection.in_transaction()
         with self._changing:
             # Another thread may wait for the pool.
-            if is_clean and not self._asking:
+            if is_clean and not self._asking and _stays_open(taken.engine.pool):
                 self._idle[taken.engine].append(taken)
                 return
         self._put_back(taken)
@@ -99,6 +99,11 @@ class KeptConnections:
         finally:
             with self._changing:
                 self._count -= 1
+
+
+def _stays_open(pool: Pool) -> bool:
+    """Whether the pool keeps a connection that it gets back now."""
+    return isinstance(pool, QueuePool) and pool.overflow() <= 0
 
 
 @dataclass(slots=True, eq=False)
