@@ -9,8 +9,10 @@ from threading import Event
 from unittest import mock
 
 import pytest
-from sqlalchemy import Connection, Engine, QueuePool, create_engine, event, text
+from sqlalchemy import Connection, Engine, QueuePool, create_engine, event, inspect, text
 
+from trueup.placement.store import own_tables
+from trueup.placement.store.engine import database as database_module
 from trueup.placement.store.engine.availability import DatabaseError, is_away
 from trueup.placement.store.engine.database import Database
 from trueup.placement.store.engine.kept_connections import KeptConnections
@@ -79,6 +81,15 @@ def test_those_that_are_idle_can_be_given_back(engine: Engine) -> None:
         pass
     assert out(engine) == 2
     connections.give_back()
+    assert out(engine) == 0
+
+
+def test_what_is_in_use_when_the_others_are_given_back_goes_back_later(engine: Engine) -> None:
+    """Such as that of the search for foreign writes, while an embedded service is closed."""
+    connections = KeptConnections(CONNECTIONS, FOREVER_SECONDS)
+    with connections.take(engine):
+        connections.give_back()
+        assert out(engine) == 1
     assert out(engine) == 0
 
 
@@ -209,3 +220,17 @@ def use_at_once(take: Callable[[], AbstractContextManager[Connection]], count: i
     with ExitStack() as held:
         for _ in range(count):
             held.enter_context(take())
+
+
+def test_the_schema_never_waits_for_what_is_idle(with_one_session: Database) -> None:
+    """After `db detach` while the service is up, another thread reads at any moment."""
+
+    def after_a_read(engine: Engine) -> None:
+        with with_one_session.reading():
+            pass
+        own_tables.add(engine)
+
+    with mock.patch.object(database_module, "own_tables", mock.Mock(add=after_a_read)):
+        with_one_session.add_own_tables()
+    with with_one_session.reading() as tx:
+        assert set(own_tables.OWN.tables) <= set(inspect(tx).get_table_names())

@@ -159,7 +159,8 @@ class Database:
 
     def add_own_tables(self) -> None:
         """Create those of Trueup's own tables that are missing."""
-        own_tables.add(self.engine.execution_options(**WRITES_FIRST))
+        with self._connections.none_kept():
+            own_tables.add(self._engine.execution_options(**WRITES_FIRST))
 
     def forget_unused_writers(self, forget: Callable[[Transaction], None]) -> None:
         """Remove rows of writers that are unused, unless that fails.

@@ -11,7 +11,8 @@ was idle. Then it serves one block after the other until its time is over, and g
 import math
 import time
 from collections import defaultdict
-from contextlib import AbstractContextManager
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from threading import Lock
 from types import TracebackType
@@ -23,9 +24,9 @@ from sqlalchemy.exc import DBAPIError
 class KeptConnections:
     """The connections of one pool. Safe for several threads.
 
-    All that use the pool while requests are served get their connections here, since the pool does
-    not know that some of its connections are idle. As with a pool, a process that forks gives all
-    of them up before.
+    Who uses the pool while requests are served gets a connection here, or says so with `none_kept`,
+    since the pool does not know that some of its connections are idle. As with a pool, a process
+    that forks gives all of them up before.
     """
 
     def __init__(self, size: int | None, seconds: float):
@@ -40,9 +41,9 @@ class KeptConnections:
         self._count = 0
         """How many connections are out of the pool, or are asked for."""
         self._asking = 0
-        """How many threads ask the pool, or wait for it."""
-        self._lost_at = -math.inf
-        """When a connection was last found to be lost."""
+        """How many threads ask the pool, wait for it, or use it themselves."""
+        self._renewed_at = -math.inf
+        """No connection from before this moment is kept (monotonic, in seconds)."""
 
     def take(self, engine: Engine) -> AbstractContextManager[Connection]:
         """A connection of this engine, which uses the pool, for a block. Raises what the pool does.
@@ -53,7 +54,8 @@ class KeptConnections:
         with self._changing:
             idle = self._idle[engine]
             found = unwanted = idle.pop() if idle else None
-            if found is not None and self._lost_at < found.since > time.monotonic() - self._seconds:
+            now = time.monotonic()
+            if found is not None and self._renewed_at < found.since > now - self._seconds:
                 return found
             self._asking += 1
             self._count += 1
@@ -63,7 +65,7 @@ class KeptConnections:
         try:
             if unwanted is not None:
                 self._put_back(unwanted)
-            return _Taken(self, engine, engine.connect(), time.monotonic())
+            return _Taken(self, engine, engine.connect(), since=now)
         except BaseException:
             with self._changing:
                 self._count -= 1
@@ -76,18 +78,32 @@ class KeptConnections:
         """Take it back from a block that ended, perhaps with an error."""
         if isinstance(error, DBAPIError) and error.connection_invalidated:
             # The others, too, may be connections with a server that is gone.
-            self._lost_at = time.monotonic()
+            self._renewed_at = time.monotonic()
         is_clean = error is None and not taken.connection.in_transaction()
         with self._changing:
+            is_kept = is_clean and taken.since > self._renewed_at
             # Another thread may wait for the pool.
-            if is_clean and not self._asking and _stays_open(taken.engine.pool):
+            if is_kept and not self._asking and _stays_open(taken.engine.pool):
                 self._idle[taken.engine].append(taken)
                 return
         self._put_back(taken)
 
-    def give_back(self) -> None:
-        """Give all that are idle back to the pool."""
+    @contextmanager
+    def none_kept(self) -> Iterator[None]:
+        """A block that uses the pool itself. Meanwhile it has all that are not in use."""
         with self._changing:
+            self._asking += 1
+        try:
+            self.give_back()
+            yield
+        finally:
+            with self._changing:
+                self._asking -= 1
+
+    def give_back(self) -> None:
+        """Give all that are idle back to the pool, and those in use after their block."""
+        with self._changing:
+            self._renewed_at = time.monotonic()
             unwanted = [one for idle in self._idle.values() for one in idle]
             self._idle.clear()
         for one in unwanted:
@@ -114,7 +130,7 @@ class _Taken:
     engine: Engine
     connection: Connection
     since: float
-    """When the pool gave it (monotonic, in seconds)."""
+    """When the pool was asked for it (monotonic, in seconds)."""
 
     def __enter__(self) -> Connection:
         return self.connection
