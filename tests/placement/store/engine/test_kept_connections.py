@@ -64,6 +64,18 @@ def test_after_its_time_it_goes_back(engine: Engine, taken: list[object]) -> Non
     assert len(taken) == 3
 
 
+def test_after_their_time_all_take_turns(engine: Engine, taken: list[object]) -> None:
+    """As with the pool alone: none is idle for so long that a firewall drops it unnoticed."""
+    connections = KeptConnections(CONNECTIONS, seconds=0)
+    with connections.take(engine), connections.take(engine):
+        pass
+    del taken[:]
+    for _ in range(CONNECTIONS):
+        with connections.take(engine):
+            assert out(engine) == 1
+    assert len(set(taken)) == CONNECTIONS
+
+
 def test_the_pool_gets_back_what_is_not_clean(engine: Engine) -> None:
     connections = KeptConnections(CONNECTIONS, FOREVER_SECONDS)
     with suppress(RuntimeError), connections.take(engine):

@@ -52,19 +52,15 @@ class KeptConnections:
         is used again as it is. All others go back to the pool, which knows what to do with them.
         """
         with self._changing:
-            idle = self._idle[engine]
-            found = unwanted = idle.pop() if idle else None
-            now = time.monotonic()
-            if found is not None and self._renewed_at < found.since > now - self._seconds:
-                return found
+            idle, now = self._idle[engine], time.monotonic()
+            if idle and self._renewed_at < idle[-1].since > now - self._seconds:
+                return idle.pop()
             self._asking += 1
             self._count += 1
-            if unwanted is None and self._size is not None and self._count > self._size:
-                # SAFETY: the pool would open one more than it keeps, or wait for what is idle here.
-                unwanted = next((others.pop() for others in self._idle.values() if others), None)
+            unwanted = self._sort_out(now - self._seconds)
         try:
-            if unwanted is not None:
-                self._put_back(unwanted)
+            for one in unwanted:
+                self._put_back(one)
             return _Taken(self, engine, engine.connect(), since=now)
         except BaseException:
             with self._changing:
@@ -73,6 +69,22 @@ class KeptConnections:
         finally:
             with self._changing:
                 self._asking -= 1
+
+    def _sort_out(self, kept_since: float) -> list["_Taken"]:
+        """Take out what the pool gets back before it is asked for one more.
+
+        That is all whose time is over: each has its turn in the pool, so none is idle for so long
+        that a firewall drops it unnoticed.
+        """
+        unwanted: list[_Taken] = []
+        for idle in self._idle.values():
+            fresh = [one for one in idle if self._renewed_at < one.since > kept_since]
+            unwanted += [one for one in idle if one not in fresh]
+            idle[:] = fresh
+        if not unwanted and self._size is not None and self._count > self._size:
+            # SAFETY: the pool would open one more than it keeps, or wait for what is idle here.
+            unwanted = next(([idle.pop()] for idle in self._idle.values() if idle), [])
+        return unwanted
 
     def release(self, taken: "_Taken", error: BaseException | None) -> None:
         """Take it back from a block that ended, perhaps with an error."""
