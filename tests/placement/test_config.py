@@ -84,6 +84,8 @@ def test_unknown_options_and_groups_are_ignored(tmp_path):
     [
         ("[api]\nauth_strategy = anyone\n", "anyone"),
         ("[placement]\nmax_allocation_candidates = many\n", "many"),
+        ("[placement_database]\nmax_overflow = -2\n", "max_overflow"),
+        ("[placement_database]\npool_timeout = -1\n", "pool_timeout"),
         ("no equals sign\n", "parse"),
     ],
 )
@@ -91,6 +93,11 @@ def test_a_value_that_makes_no_sense_is_refused(tmp_path, text, words):
     file = write(tmp_path / "placement.conf", text)
     with pytest.raises(ConfigurationUnusable, match=words):
         read(f"--config-file={file}")
+
+
+def test_a_given_value_that_makes_no_sense_is_refused():
+    with pytest.raises(ConfigurationUnusable, match=r"pool_timeout in \[placement_database\]"):
+        config.from_mapping({"placement_database": {"pool_timeout": "soon"}})
 
 
 def test_a_file_that_is_named_must_be_there(tmp_path):

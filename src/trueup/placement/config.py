@@ -292,3 +292,5 @@ def _override(source: cfg.ConfigOpts, group: str, name: str, value: Any) -> None
         source.set_override(name, value, group=None if group == "DEFAULT" else group)
     except (cfg.NoSuchOptError, cfg.NoSuchGroupError):
         return
+    except ValueError as error:
+        raise ConfigurationUnusable(f"{name} in [{group}] is {value!r}: {error}") from error

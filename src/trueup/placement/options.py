@@ -101,14 +101,18 @@ OPTIONS: dict[str, list[cfg.Opt]] = {
             help="Accepted: a service that starts without its database answers 503 and recovers.",
         ),
         cfg.IntOpt("retry_interval", default=10, help="Accepted, see max_retries."),
-        cfg.IntOpt("max_overflow", help="Connections above max_pool_size, for a while."),
+        cfg.IntOpt(
+            "max_overflow",
+            min=-1,
+            help="Connections above max_pool_size, for a while; -1: no limit.",
+        ),
         cfg.IntOpt(
             "connection_debug",
             default=0,
             help="How much SQL is logged: from 50 statements, from 100 their results too.",
         ),
         cfg.BoolOpt("connection_trace", default=False, help="Accepted for the sake of old files."),
-        cfg.IntOpt("pool_timeout", help="Seconds to wait for a pooled connection."),
+        cfg.IntOpt("pool_timeout", min=0, help="Seconds to wait for a pooled connection."),
         cfg.BoolOpt(
             "sync_on_startup",
             default=False,
