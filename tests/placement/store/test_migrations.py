@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """The schema through its revisions, held against what upstream makes of each."""
 
+import contextlib
 import functools
+import sqlite3
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 
@@ -185,6 +187,28 @@ def test_stamping_changes_nothing_but_the_revision(fresh_database, opened):
     migrations.stamp(database, REVISIONS[3])
     assert migrations.revision(database) == REVISIONS[3]
     assert schema_of(url) == before
+
+
+@pytest.mark.parametrize(
+    "change", [migrations.detach, functools.partial(migrations.stamp, version=REVISIONS[3])]
+)
+def test_a_service_that_writes_to_sqlite_meanwhile_does_not_disturb(
+    change: Callable[[Database], object], fresh_database, opened
+) -> None:
+    """What reads first, and finds that another one wrote, is refused at once by SQLite."""
+    database = opened(fresh_database("sqlite"))
+    migrations.upgrade(database)
+
+    def write(*_: object) -> None:
+        with (
+            contextlib.closing(sqlite3.connect(database.engine.url.database, timeout=0)) as other,
+            contextlib.suppress(sqlite3.OperationalError),
+        ):
+            other.execute("INSERT INTO projects (external_id) VALUES (hex(randomblob(9)))")
+            other.commit()
+
+    sqlalchemy.event.listen(database.engine, "after_cursor_execute", write)
+    change(database)
 
 
 def test_an_unknown_revision_is_refused(fresh_database, opened):

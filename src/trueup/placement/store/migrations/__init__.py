@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from threading import Lock
 
-from sqlalchemy import Connection, MetaData, inspect, select, text
+from sqlalchemy import Connection, Engine, MetaData, inspect, select, text
 from sqlalchemy.exc import DBAPIError, OperationalError
 
 from trueup.placement.store.engine import changes
@@ -102,20 +102,24 @@ def refuse_unknown_revision(database: Database) -> None:
 
 def stamp(database: Database, version: str) -> None:
     """Let the database say that it is at this revision. Nothing else is changed."""
-    with database.engine.connect() as connection:
+    with _changing(database).connect() as connection:
         _run(connection, "stamp", version)
         connection.commit()
 
 
 def detach(database: Database) -> list[str]:
     """Drop the tables of our own, and say which. Upstream's are as they were."""
-    with database.engine.begin() as connection:
+    with _changing(database).begin() as connection:
         names = sorted(n for n in inspect(connection).get_table_names() if n.startswith(PREFIX))
         found = MetaData()
         found.reflect(connection, only=names)
         ours = [table for table in found.sorted_tables if table.name in names]
         found.drop_all(connection, tables=ours)
     return names
+
+
+def _changing(database: Database) -> Engine:
+    return database.engine.execution_options(**WRITES_FIRST)
 
 
 def _run(connection: Connection, verb: str, version: str) -> None:
@@ -137,7 +141,7 @@ def _run(connection: Connection, verb: str, version: str) -> None:
 
 @contextmanager
 def _locked(database: Database) -> Iterator[Connection]:
-    with database.engine.connect().execution_options(**WRITES_FIRST) as connection:
+    with _changing(database).connect() as connection:
         _lock(connection)
         try:
             yield connection
