@@ -47,31 +47,34 @@ class LedgerApi:
         self._owners: dict[str, Owner] = {}
         # The documents about providers that were read: they are compared with the usages.
         self._allocations: dict[str, Any] = {}
-        # By uuid the parent of every provider, as soon as they were listed.
-        self._parents: dict[str, str | None] | None = None
+        # Every provider by uuid, as soon as they were all listed.
+        self._every: dict[str, Provider] | None = None
 
     def trees(self, uuids: Iterable[str], names: Iterable[str]) -> dict[str, Provider]:
         """As `LedgerLookup.trees`.
 
-        Of a tree whose root has a uuid that was made none by hand, only what is named is listed.
+        Placement refuses to search for the tree of a uuid that was made none by hand: such a tree
+        is found among all providers.
         """
-        # Placement refuses a search for something that is not a UUID.
-        known = self._trees(uuid for uuid in frozenset(uuids) if is_uuid(uuid))
+        wanted = frozenset(uuids)
+        known = self._trees(uuid for uuid in wanted if is_uuid(uuid))
         # The names of providers are unique.
         unseen = frozenset(names) - {row.name for row in known.values()}
         listed = self._each(lambda name: self._listed(f"?name={quote(name, safe='')}"), unseen)
         named = {row.uuid: row for rows in listed.values() for row in rows}
         roots = {row.root for row in named.values()} - known.keys()
         whole = self._trees(one for one in roots if is_uuid(canonical_uuid(one)))
-        return named | known | whole
+        # PERF: what turned out to be a name is no uuid to look for.
+        others = roots | {one for one in wanted if not is_uuid(one)}
+        others -= known.keys() | whole.keys() | {row.name for row in named.values()}
+        return self._trees_listed(others) | named | known | whole
 
     def children(self, providers: Iterable[str]) -> frozenset[str]:
         """As `LedgerLookup.children`. Placement cannot search for a parent: all are listed once."""
         wanted = frozenset(providers)
-        if wanted and self._parents is None:
-            self._parents = {row.uuid: row.parent for row in self._listed("")}
-        parents = self._parents or {}
-        return frozenset(uuid for uuid, parent in parents.items() if parent in wanted)
+        if not wanted:
+            return wanted
+        return frozenset(uuid for uuid, row in self._all().items() if row.parent in wanted)
 
     def holders(self, providers: Iterable[str]) -> frozenset[str]:
         return frozenset().union(*self._each(self._allocations_of, providers).values())
@@ -142,6 +145,20 @@ class LedgerApi:
     def _trees(self, uuids: Iterable[str]) -> dict[str, Provider]:
         trees = self._each(lambda uuid: self._listed(f"?in_tree={uuid}"), uuids)
         return {row.uuid: row for rows in trees.values() for row in rows}
+
+    def _trees_listed(self, uuids: frozenset[str]) -> dict[str, Provider]:
+        """The trees of these providers, found among all of them."""
+        if not uuids:
+            return {}
+        every = self._all()
+        roots = {every[uuid].root for uuid in uuids & every.keys()}
+        return {uuid: row for uuid, row in every.items() if row.root in roots}
+
+    def _all(self) -> dict[str, Provider]:
+        """Every provider, as they were when they were first listed."""
+        if self._every is None:
+            self._every = {row.uuid: row for row in self._listed("")}
+        return self._every
 
     def _listed(self, query: str) -> list[Provider]:
         return documents.providers(self._found(_PROVIDERS + query))
