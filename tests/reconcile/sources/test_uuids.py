@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 import pytest
 
-from trueup.reconcile.sources.uuids import is_uuid
+from trueup.reconcile.sources.uuids import is_uuid, other_forms
 
 UUID = "2f26fbc4-be87-443a-bd2d-dea82724964b"
 
@@ -19,3 +19,13 @@ UUID = "2f26fbc4-be87-443a-bd2d-dea82724964b"
 )
 def test_only_the_canonical_form_is_a_uuid(text, expected):
     assert is_uuid(text) == expected
+
+
+def test_a_uuid_may_be_written_in_capitals_and_without_dashes():
+    digits = UUID.replace("-", "")
+    assert other_forms([UUID, "rack-1", ""]) == sorted([UUID.upper(), digits, digits.upper()])
+
+
+def test_digits_alone_have_no_capitals():
+    uuid = "11111111-2222-4333-8444-555555555555"
+    assert other_forms([uuid]) == [uuid.replace("-", "")]

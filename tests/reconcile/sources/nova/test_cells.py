@@ -105,6 +105,31 @@ def test_an_instance_in_another_form_of_its_uuid_is_found_and_read_once(small, n
     assert [one.column for one in reported.noted.unread] == ["uuid"]
 
 
+@pytest.mark.parametrize("form", ["upper", "digits", "upper digits"])
+def test_an_instance_that_is_named_is_found_however_its_row_is_written(small, nova, cell1, form):
+    """A server that compares with case finds only the form that is asked for."""
+    [uuid, *_] = uuids(small, "deleted = 0 AND host <> ''")
+    [dead, *_] = uuids(small, "deleted <> 0")
+    small.sql("nova_cell1", "PRAGMA foreign_keys = OFF")
+    for one in (uuid, dead):
+        written = one.replace("-", "") if "digits" in form else one
+        written = written.upper() if "upper" in form else written
+        small.sql("nova_cell1", "UPDATE instances SET uuid = ? WHERE uuid = ?", written, one)
+        for table in ("block_device_mapping", "instance_extra", "instance_system_metadata"):
+            statement = f"UPDATE {table} SET instance_uuid = ? WHERE instance_uuid = ?"
+            small.sql("nova_cell1", statement, written, one)
+    whole = nova.contents(cell1)
+    reported = nova.instances(cell1, [uuid, dead])
+    assert [one for one in reported.instances if not one.deleted] == [
+        one for one in whole.instances if one.uuid == uuid
+    ]
+    assert {one.uuid for one in reported.instances if one.deleted} == {dead}
+    assert {*reported.block_devices} == {
+        one for one in whole.block_devices if one.instance in (uuid, dead)
+    }
+    assert {one.uuid for one in nova.lookup(cell1, [uuid, dead]).instances} == {uuid, dead}
+
+
 def test_hosts_are_those_of_the_whole_cell(nova, cell1):
     hosts, whole = nova.hosts(cell1), nova.contents(cell1)
     assert (hosts.compute_nodes, hosts.services) == (whole.compute_nodes, whole.services)

@@ -17,6 +17,7 @@ from trueup.reconcile.facts import (
     Instance,
     Migration,
     PciDevice,
+    canonical_uuid,
     grouped,
 )
 from trueup.reconcile.host_defaults import Hardware
@@ -32,6 +33,7 @@ from trueup.reconcile.sources.nova.contract import (
 )
 from trueup.reconcile.sources.nova.instance_rows import Beside, InstanceRows
 from trueup.reconcile.sources.reading import Read, Reader
+from trueup.reconcile.sources.uuids import other_forms
 
 
 class CellReading:
@@ -144,19 +146,19 @@ class CellReading:
 
     def instances(self, uuids: Sequence[str]) -> CellContents:
         """These instances with their devices, and migrations of them or with these uuids."""
-        query = queries.alive(self._columns)
-        selected = self._session.rows_of(query, tables.instances.c.uuid, uuids)
-        rows = {row.id: row for row in selected}.values()
-        written = {row.uuid for row in rows}
-        devices = self._devices(uuids)
-        beside = self._beside(devices, sorted(written))
+        rows = self._alive(uuids)
+        # What other tables have about an instance may be in either form.
+        known = {form for row in rows for form in (row.uuid, canonical_uuid(row.uuid))}
+        asked = sorted({*uuids, *known})
+        devices = self._devices(asked)
+        beside = self._beside(devices, sorted(known))
         living = tuple(InstanceRows(self._cell, self._notes, beside).every(rows))
-        others = {*uuids} - written - {one.uuid for one in living}
+        others = {*uuids} - known
         return CellContents(
             instances=(*living, *self._named(sorted(others))),
-            migrations=self._moves(uuids, uuids),
+            migrations=self._moves(asked, asked),
             block_devices=devices,
-            pci_devices=self._pci(uuids),
+            pci_devices=self._pci(asked),
             noted=self._noted(),
         )
 
@@ -176,7 +178,21 @@ class CellReading:
         rows = self._rows(queries.migrations_at(self._columns, host), table)
         return self._read(instance_rows.migration, table, rows)
 
+    def _alive(self, uuids: Sequence[str]) -> list[Row]:
+        """The rows of these instances that are not deleted, in whatever form of their uuids."""
+        query, key = queries.alive(self._columns), tables.instances.c.uuid
+        rows = {row.id: row for row in self._session.rows_of(query, key, uuids)}
+        others = other_forms({*uuids} - {canonical_uuid(row.uuid) for row in rows.values()})
+        rows |= {row.id: row for row in self._session.rows_of(query, key, others)}
+        return [*rows.values()]
+
     def _named(self, uuids: Sequence[str]) -> tuple[Instance, ...]:
+        """The rows of these instances, alive, deleted or archived; in whatever form of a uuid."""
+        found = self._written(uuids)
+        return (*found, *self._written(other_forms({*uuids} - {one.uuid for one in found})))
+
+    def _written(self, uuids: Sequence[str]) -> tuple[Instance, ...]:
+        """The rows whose uuids are written so."""
         rows = InstanceRows(self._cell, self._notes)
         found: list[Instance] = []
         for table in (tables.instances, tables.shadow_instances):
