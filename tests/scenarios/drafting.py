@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 
 from tests.scenarios.attachments import Attachments
-from tests.scenarios.names import uuid_of
+from tests.scenarios.names import aggregate_of, uuid_of
 from trueup.reconcile.facts import (
     DOMAINS_OF,
     LIBVIRT,
@@ -52,7 +52,7 @@ class Draft:
     nodes: list[ComputeNode] = field(default_factory=list)
     services: list[ComputeService] = field(default_factory=list)
     builds: dict[str, datetime | None] = field(default_factory=dict)
-    # What the uuids of consumers stand for.
+    # What the uuids of consumers and aggregates stand for.
     names: dict[str, str] = field(default_factory=dict)
     mappings: list[InstanceMapping] = field(default_factory=list)
     unmapped: set[str] = field(default_factory=set)
@@ -115,6 +115,12 @@ class Draft:
             parent=uuid_of(parent) if parent else None,
             **fields,
         )
+
+    def aggregate(self, word: str) -> str:
+        """The uuid of the aggregate of this name."""
+        uuid = aggregate_of(word)
+        self.names[uuid] = word
+        return uuid
 
     def reserve(self, name: str, amount: int) -> None:
         """So much of each inventory of this provider is reserved."""

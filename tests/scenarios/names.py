@@ -3,6 +3,13 @@
 
 import uuid
 
+from trueup.reconcile.facts import is_uuid_in_any_form
+
 
 def uuid_of(name: str) -> str:
     return str(uuid.uuid5(uuid.NAMESPACE_DNS, name))
+
+
+def aggregate_of(word: str) -> str:
+    """The uuid of the aggregate of this name. A uuid is itself, and so is a text in brackets."""
+    return word if is_uuid_in_any_form(word) or word.startswith("[") else uuid_of(word)

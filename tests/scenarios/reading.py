@@ -39,7 +39,7 @@ rename h1 h1.example.org                        the host has another compute nod
 rename h1 h1 h1-new                             the same, by this name, with a provider of that name
 unmapped h1 | host-map h1 cell2                 the host is mapped to no cell, or to this one
 aggregate rack h1 h2                            a host aggregate with its hosts
-host h1 aggregates=rack,other                   aggregates of its provider; `aggregates=` none
+host h1 aggregates=rack,[x]                     its provider's; none; the uuid of `[x]` is this text
 host h1 disabled version=74                     its compute service
 host node1 hypervisor=ironic reserved=1         a bare metal node; so much is reserved of each class
 host node1 compute=c1 hypervisor=ironic         it is one of the nodes of the nova-compute on c1
@@ -190,7 +190,7 @@ def _bindings(step: Step) -> Iterator[str]:
 def _host(draft: Draft, cell: str, words: list[str]) -> None:
     details = dict(details_in(words[1:]))
     if "without-provider" not in details:
-        draft.provider(words[0], amounts_in(words), **_marks(details))
+        draft.provider(words[0], amounts_in(words), **_marks(draft, details))
         draft.reserve(words[0], int(details.get("reserved", "0")))
     other = details.get("uuid")
     seen = int(details["seen"]) if "seen" in details else None
@@ -205,10 +205,11 @@ def _host(draft: Draft, cell: str, words: list[str]) -> None:
         draft.belongs(words[0], details["compute"])
 
 
-def _marks(details: Mapping[str, str]) -> dict[str, object]:
+def _marks(draft: Draft, details: Mapping[str, str]) -> dict[str, object]:
     """The traits and aggregates that are named; those that are not named were not read."""
-    named = {kind: details[kind] for kind in ("traits", "aggregates") if kind in details}
-    return {kind: frozenset(filter(None, text.split(","))) for kind, text in named.items()}
+    kinds = {"traits": str, "aggregates": draft.aggregate}
+    named = {kind: filter(None, details[kind].split(",")) for kind in kinds if kind in details}
+    return {kind: frozenset(map(kinds[kind], words)) for kind, words in named.items()}
 
 
 def _server(draft: Draft, cell: str, words: list[str]) -> None:
@@ -266,7 +267,9 @@ def _odd_fields(source: str, details: Mapping[str, str]) -> dict[str, str | None
 def _provider(draft: Draft, cell: str, words: list[str]) -> None:
     parent, details = words[2] if "of" in words else "", dict(details_in(words))
     root = details.get("root", "")
-    draft.provider(words[0], amounts_in(words), parent, "sharing" in words, root, **_marks(details))
+    draft.provider(
+        words[0], amounts_in(words), parent, "sharing" in words, root, **_marks(draft, details)
+    )
     draft.reserve(words[0], int(dict(details_in(words)).get("reserved", "0")))
 
 
@@ -308,7 +311,8 @@ def _host_map(draft: Draft, cell: str, words: list[str]) -> None:
 
 
 def _aggregate(draft: Draft, cell: str, words: list[str]) -> None:
-    draft.host_aggregates.append(HostAggregate(words[0], words[0], tuple(words[1:])))
+    name, *hosts = words
+    draft.host_aggregates.append(HostAggregate(draft.aggregate(name), name, tuple(hosts)))
 
 
 def _device(draft: Draft, cell: str, words: list[str]) -> None:

@@ -1,17 +1,23 @@
 # SPDX-License-Identifier: Apache-2.0
+from collections.abc import Iterable
 from dataclasses import replace
 
 import pytest
 
-from tests.reconcile.defects.asking import found, guards, reason, steps
+from tests.reconcile.defects.asking import declined, found, guards, reason, steps
 from tests.reconcile.planning import facts_of
-from tests.scenarios.names import uuid_of
+from tests.scenarios.names import aggregate_of, uuid_of
 from trueup.reconcile.changes.aggregates import Aggregates
 from trueup.reconcile.defects import aggregate_drift
 from trueup.reconcile.findings import Declined
 from trueup.reconcile.place_guards import AggregatesOfHost, NodeIs, NotShared
 
 CLOUD = "cell1\n  host h1 VCPU=8 aggregates={}\n{}"
+
+
+def listed(names: Iterable[str]) -> Aggregates:
+    """The aggregates of these names, as they are compared and written."""
+    return Aggregates(tuple(sorted(map(aggregate_of, names))))
 
 
 @pytest.mark.parametrize(
@@ -27,18 +33,20 @@ CLOUD = "cell1\n  host h1 VCPU=8 aggregates={}\n{}"
 def test_the_step_adds_and_removes_only_aggregates_of_nova(of_provider, of_host, after):
     [step] = steps(aggregate_drift, CLOUD.format(of_provider, of_host))
     [change] = step.changes
-    assert change.before == Aggregates(tuple(sorted(filter(None, of_provider.split(",")))))
-    assert change.after == Aggregates(tuple(after))
+    assert change.before == listed(filter(None, of_provider.split(",")))
+    assert change.after == listed(after)
 
 
 def test_the_write_needs_the_host_and_its_aggregates_as_they_were():
     made = steps(aggregate_drift, CLOUD.format("", "aggregate rack h1"))
-    assert guards(made, AggregatesOfHost) == [AggregatesOfHost("h1", ("rack",))]
+    assert guards(made, AggregatesOfHost) == [AggregatesOfHost("h1", (aggregate_of("rack"),))]
     [node] = guards(made, NodeIs)
     assert (node.host, node.node) == ("h1", uuid_of("h1"))
 
 
-@pytest.mark.parametrize(("of_provider", "left"), [("", []), ("rack", [NotShared(("rack",))])])
+@pytest.mark.parametrize(
+    ("of_provider", "left"), [("", []), ("rack", [NotShared((aggregate_of("rack"),))])]
+)
 def test_what_is_left_needs_that_no_pool_shares_by_it(of_provider, left):
     """One that joins between plan and apply would be lost to the host."""
     made = steps(aggregate_drift, CLOUD.format(of_provider, "aggregate rack\naggregate zone h1"))
@@ -104,3 +112,17 @@ def test_a_provider_that_is_right_meanwhile_has_no_step():
     assert aggregate_drift.remedy(one, right) == Declined(
         "the provider is in the right aggregates now"
     )
+
+
+@pytest.mark.parametrize("of_provider", ["[x]", "[x],left", "[x],rack,left"])
+def test_a_list_that_placement_refuses_is_no_step(of_provider):
+    """The uuid of a foreign aggregate was made none by hand: no list with it is accepted."""
+    words = declined(
+        aggregate_drift, CLOUD.format(of_provider, "aggregate rack h1\naggregate left")
+    )
+    assert words.startswith("it is also in an aggregate '[x]', which is no UUID")
+
+
+def test_an_aggregate_in_another_form_of_its_uuid_is_not_refused():
+    cloud = CLOUD.format("2B9E8C0A-4D1F-4C57-9E55-0B5A0C8F7A11", "aggregate rack h1")
+    assert steps(aggregate_drift, cloud)

@@ -2,7 +2,7 @@
 import pytest
 
 from tests.reconcile.defects.asking import declined, found, guards, reason, steps
-from tests.scenarios.names import uuid_of
+from tests.scenarios.names import aggregate_of, uuid_of
 from trueup.reconcile.defects import orphaned_provider
 from trueup.reconcile.place_guards import NodeGone
 from trueup.reconcile.steps import CellFresh
@@ -26,7 +26,7 @@ def test_what_is_deleted_can_be_made_again():
     [step] = steps(orphaned_provider, CLOUD.format("OWNER_NOVA", "", ""))
     [change] = step.changes
     assert (change.before.name, change.before.traits, change.before.aggregates) == (
-        "h1", ("OWNER_NOVA",), ("rack",),
+        "h1", ("OWNER_NOVA",), (aggregate_of("rack"),),
     )  # fmt: skip
     assert change.before.inventories["VCPU"]["total"] == 8
 

@@ -7,7 +7,7 @@ import pytest
 
 from tests.reconcile.planning import facts_of
 from tests.reconcile.runbooks.rebuilding import answered, made, without_ledger
-from tests.scenarios.names import uuid_of
+from tests.scenarios.names import aggregate_of, uuid_of
 from trueup.reconcile.facts import Allocations, Holding
 from trueup.reconcile.host_defaults import HostDefaults
 from trueup.reconcile.options import AuditOptions
@@ -43,7 +43,7 @@ def test_only_what_an_audit_finds_differs():
     assert busy not in reasons, "what is in motion is as it was"
     assert reasons[zun] == "copied: no cell knows it, and absence is no proof"
     [h2] = [row for row in result.facts.providers.values() if row.name == "h2"]
-    assert h2.aggregates == {"rack"}
+    assert h2.aggregates == {aggregate_of("rack")}
     assert "COMPUTE_STATUS_DISABLED" in h2.traits
     assert ("aggregates", "as the host aggregates that its host is in") in counted_by_reason(
         result.lines

@@ -9,7 +9,14 @@ other services.
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-from trueup.reconcile.facts import ComputeNode, Facts, Provider, canonical_uuid, grouped
+from trueup.reconcile.facts import (
+    ComputeNode,
+    Facts,
+    Provider,
+    canonical_uuid,
+    grouped,
+    is_uuid_in_any_form,
+)
 from trueup.reconcile.findings import (
     Declined,
     Finding,
@@ -90,6 +97,8 @@ def remedy(finding: Finding, facts: Facts) -> tuple[Step, ...] | Declined:
     if words := _written_otherwise(found.missing, facts):
         return Declined(words)
     after = provider.aggregates - found.extra | found.missing
+    if words := _refused(after):
+        return Declined(words)
     change = Change(
         AggregatesOf(provider.uuid),
         Aggregates(tuple(sorted(provider.aggregates))),
@@ -162,6 +171,17 @@ def _written_otherwise(missing: Iterable[str], facts: Facts) -> str:
             return (
                 f"Placement has its aggregate {uuid} as {written}, which no request for it finds "
                 "and no write over the API corrects: correct that row of `placement_aggregates`"
+            )
+    return ""
+
+
+def _refused(aggregates: Iterable[str]) -> str:
+    """Which of these aggregates makes Placement refuse the whole list, in words; or ""."""
+    for one in sorted(aggregates):
+        if not is_uuid_in_any_form(one):
+            return (
+                f"it is also in an aggregate {one!r}, which is no UUID, and Placement refuses "
+                "every list that names it: correct that row of `placement_aggregates`"
             )
     return ""
 

@@ -20,7 +20,6 @@ from trueup.reconcile.facts.coverage import (
 from trueup.reconcile.facts.domains import Domain, DomainRecord
 from trueup.reconcile.facts.facts import (
     Facts,
-    canonical_uuid,
     grouped,
     outside_trees,
     without_ports,
@@ -68,6 +67,12 @@ from trueup.reconcile.facts.providers import (
 )
 from trueup.reconcile.facts.records import InstanceRecord
 from trueup.reconcile.facts.trees import HOST_BELOW
+from trueup.reconcile.facts.uuids import (
+    canonical_uuid,
+    is_uuid,
+    is_uuid_in_any_form,
+    other_forms,
+)
 
 __all__ = [
     "DISABLED_TRAIT",
@@ -125,7 +130,10 @@ __all__ = [
     "Unsupported",
     "canonical_uuid",
     "grouped",
+    "is_uuid",
+    "is_uuid_in_any_form",
     "last_change",
+    "other_forms",
     "outside_trees",
     "pci_address",
     "within_trees",

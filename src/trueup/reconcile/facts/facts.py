@@ -7,7 +7,6 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from functools import cached_property
 from typing import Any, TypeVar
-from uuid import UUID
 
 from trueup.reconcile.facts.coverage import DOMAINS_OF, LIBVIRT, NEUTRON, Coverage
 from trueup.reconcile.facts.domains import Domain, DomainRecord
@@ -32,8 +31,8 @@ from trueup.reconcile.facts.ports import Port
 from trueup.reconcile.facts.providers import Amounts, Holding, Owner, Provider
 from trueup.reconcile.facts.records import InstanceRecord
 from trueup.reconcile.facts.trees import BrokenTree, broken_trees
+from trueup.reconcile.facts.uuids import canonical_uuid
 
-_UUID_LENGTH = 36
 Key = TypeVar("Key")
 Value = TypeVar("Value")
 
@@ -378,16 +377,6 @@ def without_ports(facts: Facts) -> Facts:
         replace(row, ports_hold=False) if row.ports_hold else row for row in facts.instances
     )
     return replace(facts, instances=instances)
-
-
-def canonical_uuid(written: str) -> str:
-    """A uuid with dashes and in lower case; what is none is returned as it is."""
-    if len(written) == _UUID_LENGTH and written.islower():
-        return written
-    try:
-        return str(UUID(written))
-    except ValueError:
-        return written
 
 
 def grouped(pairs: Iterable[tuple[Key, Value]]) -> dict[Key, tuple[Value, ...]]:

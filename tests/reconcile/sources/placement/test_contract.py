@@ -165,10 +165,11 @@ def test_a_database_tells_when_an_allocation_of_a_provider_was_written_last(data
         "DELETE FROM inventories",
         "DELETE FROM allocations",
         "UPDATE resource_providers SET root_provider_id = NULL WHERE uuid = '{other}'",
+        "UPDATE placement_aggregates SET uuid = 'no-uuid' WHERE uuid = '{aggregate}'",
     ],
 )
 def test_also_of_a_ledger_that_is_broken(small, harm):
-    damage.execute(small, harm.format(consumer=UUID(11), other=OTHER))
+    damage.execute(small, harm.format(consumer=UUID(11), other=OTHER, aggregate=UUID(90)))
     by_api, exported, from_rows = three_ways(small)
     assert exported == from_rows
     assert by_api == untagged(exported)

@@ -19,6 +19,7 @@ from trueup.reconcile.facts import (
     PciDevice,
     canonical_uuid,
     grouped,
+    other_forms,
 )
 from trueup.reconcile.host_defaults import Hardware
 from trueup.reconcile.sources.columns import Columns
@@ -33,7 +34,6 @@ from trueup.reconcile.sources.nova.contract import (
 )
 from trueup.reconcile.sources.nova.instance_rows import Beside, InstanceRows
 from trueup.reconcile.sources.reading import Read, Reader
-from trueup.reconcile.sources.uuids import other_forms
 
 
 class CellReading:

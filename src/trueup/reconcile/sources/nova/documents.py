@@ -16,9 +16,9 @@ from trueup.reconcile.facts import (
     Migration,
     Unsupported,
     canonical_uuid,
+    is_uuid,
 )
 from trueup.reconcile.sources.notes import Notes
-from trueup.reconcile.sources.uuids import is_uuid
 
 Document = Mapping[str, Any]
 

@@ -15,11 +15,11 @@ from trueup.reconcile.facts import (
     InstanceMapping,
     PciDevice,
     grouped,
+    is_uuid,
 )
 from trueup.reconcile.host_defaults import Hardware
 from trueup.reconcile.sources.database import Row
 from trueup.reconcile.sources.reading import Reader
-from trueup.reconcile.sources.uuids import is_uuid
 
 
 def compute_node(reader: Reader, row: Row, cell: str) -> ComputeNode:

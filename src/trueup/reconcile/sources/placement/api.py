@@ -14,13 +14,14 @@ from trueup.reconcile.facts import (
     Provider,
     canonical_uuid,
     grouped,
+    is_uuid,
+    is_uuid_in_any_form,
     within_trees,
 )
 from trueup.reconcile.sources.placement import documents
 from trueup.reconcile.sources.placement.contract import SHARING_TRAIT
 from trueup.reconcile.sources.placement.sharing import members_of_sharing, with_sharing
 from trueup.reconcile.sources.placement.usages import unlisted
-from trueup.reconcile.sources.uuids import is_uuid
 from trueup.reconcile.threads import threads
 
 API = "API"
@@ -63,11 +64,11 @@ class LedgerApi:
         listed = self._each(lambda name: self._listed(f"?name={quote(name, safe='')}"), unseen)
         named = {row.uuid: row for rows in listed.values() for row in rows}
         roots = {row.root for row in named.values()} - known.keys()
-        whole = self._trees(one for one in roots if is_uuid(canonical_uuid(one)))
+        whole = self._trees(one for one in roots if is_uuid_in_any_form(one))
         # PERF: what turned out to be a name is no uuid to look for.
         others = roots | {one for one in wanted if not is_uuid(one)}
         others -= known.keys() | whole.keys() | {row.name for row in named.values()}
-        return self._trees_listed(others) | named | known | whole
+        return self._trees_listed(frozenset(others)) | named | known | whole
 
     def children(self, providers: Iterable[str]) -> frozenset[str]:
         """As `LedgerLookup.children`. Placement cannot search for a parent: all are listed once."""

@@ -23,6 +23,7 @@ from trueup.reconcile.facts import (
     LedgerFault,
     Provider,
     Unread,
+    is_uuid_in_any_form,
 )
 from trueup.reconcile.sources.errors import MicroversionTooOld, Unreachable
 from trueup.reconcile.sources.http import (
@@ -44,7 +45,11 @@ from trueup.reconcile.sources.placement.contract import (
 )
 from trueup.reconcile.sources.placement.documents import PLACEMENT
 from trueup.reconcile.sources.placement.loaded import LoadedLedger
-from trueup.reconcile.sources.placement.sharing import with_sharing, with_traits
+from trueup.reconcile.sources.placement.sharing import (
+    members_of_sharing,
+    with_sharing,
+    with_traits,
+)
 from trueup.reconcile.sources.placement.usages import unlisted
 from trueup.reconcile.threads import threads
 
@@ -148,10 +153,7 @@ class Placement:
 
     def _by_api(self, progress: ProviderProgress) -> Ledger:
         listed = self._providers("/resource_providers")
-        members = {
-            pool.uuid: self._members(pool.uuid)
-            for pool in self._providers(f"/resource_providers?required={SHARING_TRAIT}")
-        }
+        members = self._members_of_pools(listed)
         providers: list[Provider] = []
         consumers: dict[str, dict[str, Mapping[str, int]]] = {}
         faults: list[LedgerFault] = []
@@ -201,14 +203,31 @@ class Placement:
         }
         return replace(ledger, providers=providers)
 
-    def _members(self, pool: str) -> tuple[str, ...]:
-        """The providers that have an aggregate in common with this one."""
-        answer = self._found(f"/resource_providers/{pool}/aggregates")
-        aggregates = documents.aggregates(answer) if answer else ()
+    def _members_of_pools(self, listed: Iterable[Provider]) -> dict[str, set[str]]:
+        """By sharing provider, the providers that have an aggregate in common with it."""
+        pools = self._providers(f"/resource_providers?required={SHARING_TRAIT}")
+        aggregates = self._aggregates(row.uuid for row in pools)
+        if all(is_uuid_in_any_form(one) for every in aggregates.values() for one in every):
+            return {uuid: self._members(every) for uuid, every in aggregates.items()}
+        # Placement refuses to search by a text that a hand has put in the place of a uuid, and a
+        # pool shares by it all the same: each provider is asked for its aggregates.
+        return members_of_sharing(aggregates, self._aggregates(row.uuid for row in listed))
+
+    def _aggregates(self, providers: Iterable[str]) -> dict[str, tuple[str, ...]]:
+        """The aggregates of each of these providers."""
+        wanted = tuple(providers)
+        paths = [f"/resource_providers/{uuid}/aggregates" for uuid in wanted]
+        with threads(PARALLEL_REQUESTS) as pool:
+            answers = pool.map(self._found, paths)
+            found = (documents.aggregates(one) if one else () for one in answers)
+            return dict(zip(wanted, found, strict=True))
+
+    def _members(self, aggregates: tuple[str, ...]) -> set[str]:
+        """The providers that are in one of these aggregates."""
         if not aggregates:
-            return ()
+            return set()
         sharing = self._providers(f"/resource_providers?member_of=in:{','.join(aggregates)}")
-        return tuple(provider.uuid for provider in sharing)
+        return {provider.uuid for provider in sharing}
 
     def close(self) -> None:
         if self._database is not None:
