@@ -216,6 +216,14 @@ def test_aggregates_lose_the_host():
     assert "aggregate other planned" not in table_of(retirement_of("h1", text))
 
 
+def test_also_those_that_placement_cannot_have():
+    """The uuid of `[x]` is this text, which is none."""
+    text = HOST + "aggregate rack h1\naggregate [x] h1 h2\n"
+    assert "aggregate [x] planned" in table_of(retirement_of("h1", text))
+    text = HOST + "aggregate [x] h2\n"
+    assert "aggregate [x] planned" not in table_of(retirement_of("h1", text))
+
+
 def test_a_compute_node_without_service_is_for_nova_to_delete():
     prepared = retirement_of("h1", HOST, lambda draft: draft.services.pop(0))
     assert "service h1 blocks" in table_of(prepared)

@@ -69,7 +69,7 @@ class HostMapping:
 
 @dataclass(frozen=True, slots=True)
 class HostAggregate:
-    """A host aggregate; `uuid` is that of its aggregate in Placement."""
+    """A host aggregate; `uuid` is that of its aggregate in Placement, or a text that is none."""
 
     uuid: str
     name: str

@@ -138,14 +138,21 @@ def _nodes(nodes: Iterable[ComputeNode], facts: Facts) -> Iterator[str]:
         yield "No cell that answered has a compute node with the uuid of its root."
 
 
+def _aggregates(host: str, facts: Facts) -> Iterator[str]:
+    for one in facts.nova_aggregates_of(host):
+        words = ", ".join(f"{key}={value}" for key, value in one.metadata.items())
+        alone = one in facts.aggregates_without_uuid
+        reason = ", which has no UUID: Placement cannot have it" if alone else ""
+        yield (
+            f"It is in host aggregate {one.name}" + (f" ({words})" if words else "") + f"{reason}."
+        )
+
+
 def _host(name: str, nodes: Iterable[ComputeNode], facts: Facts) -> Iterator[str]:
     for row in facts.host_mappings:
         if row.host == name:
             yield f"Its host mapping names {facts.cells.get(row.cell, row.cell)}."
-    for aggregate in facts.host_aggregates:
-        if name in aggregate.hosts:
-            words = ", ".join(f"{key}={value}" for key, value in aggregate.metadata.items())
-            yield f"It is in host aggregate {aggregate.name}" + (f" ({words})." if words else ".")
+    yield from _aggregates(name, facts)
     for service in facts.deleted_services:
         if service.host == name:
             cell = facts.cells.get(service.cell, service.cell)

@@ -258,10 +258,9 @@ def _children(place: Retired, reading: HostReading, facts: Facts) -> Iterator[Ch
 
 
 def _aggregates(place: Retired, facts: Facts) -> Iterator[Check]:
-    for one in sorted(facts.host_aggregates, key=lambda row: row.name):
-        if place.host in one.hosts:
-            then = "Nova takes the host out of it"
-            if not place.services:
-                then = "it stays: Nova takes out only hosts that have a compute service"
-            outlook = PLANNED if place.services else FINE
-            yield Check("aggregate", one.name, f"{place.host} is in it", outlook, then)
+    for one in facts.nova_aggregates_of(place.host):
+        then = "Nova takes the host out of it"
+        if not place.services:
+            then = "it stays: Nova takes out only hosts that have a compute service"
+        outlook = PLANNED if place.services else FINE
+        yield Check("aggregate", one.name, f"{place.host} is in it", outlook, then)

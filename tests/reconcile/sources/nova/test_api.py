@@ -52,7 +52,7 @@ def test_the_services_of_one_host_and_none_of_a_cell_that_is_down(nova, with_a_c
         with_a_cell_down.service_reports(DOWN_CELLS, "devstack3")
 
 
-def test_an_aggregate_without_a_uuid_is_noted_and_left_out(recorded):
+def test_an_aggregate_without_a_uuid_is_noted_and_kept_apart(recorded):
     changed = copy.deepcopy(recorded)
     [key] = [one for one in changed if one.startswith("GET /os-aggregates")]
     listed = changed[key][1]["aggregates"]
@@ -62,6 +62,8 @@ def test_an_aggregate_without_a_uuid_is_noted_and_left_out(recorded):
     with answers.replayed(changed) as adapter:
         registry = NovaApi(adapter).registry(())
     assert [(row.uuid, row.name) for row in registry.host_aggregates] == [(GONE, "fast")]
+    apart = [(row.uuid, row.name) for row in registry.aggregates_without_uuid]
+    assert apart == [("", "old"), ("rack-1", "rack")]
     assert [(one.table, one.row) for one in registry.noted.unread] == [
         ("aggregates", "old"),
         ("aggregates", "rack"),

@@ -123,20 +123,22 @@ def test_an_aggregate_has_its_hosts_and_its_metadata():
         [row(aggregate_id=1, host="h1"), row(aggregate_id=1, host="h2")],
         [row(aggregate_id=1, key="ssd", value="true")],
     )
-    assert reported == (
+    assert reported == [
         HostAggregate(UUID, "fast", ("h1", "h2"), {"ssd": "true"}),
         HostAggregate(UUID, "", (), {}),
-    )
+    ]
 
 
 @pytest.mark.parametrize("uuid", [None, "", "rack-1"])
-def test_an_aggregate_without_a_uuid_is_noted_and_left_out(uuid):
-    """Placement cannot have it, so its hosts' providers would look as if they lacked it."""
+def test_an_aggregate_without_a_uuid_is_noted(uuid):
     notes = Notes()
     told = rows.host_aggregates(
-        Reader("aggregates", notes), [row(id=1, uuid=uuid, name="old")], [], []
+        Reader("aggregates", notes),
+        [row(id=1, uuid=uuid, name="old")],
+        [row(aggregate_id=1, host="h1")],
+        [],
     )
-    assert told == ()
+    assert told == [HostAggregate(uuid or "", "old", ("h1",))]
     assert [(one.table, one.row, one.column) for one in notes.unread] == [
         ("aggregates", "1", "uuid")
     ]

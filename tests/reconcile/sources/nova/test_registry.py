@@ -48,6 +48,16 @@ def test_aggregates_have_their_hosts(small, nova):
     assert reported
 
 
+@pytest.mark.parametrize("uuid", [None, "rack-1"])
+def test_aggregates_without_a_uuid_are_kept_apart(small, nova, uuid):
+    """Placement cannot have them, so providers would look as if they lacked them."""
+    small.sql("nova_api", "UPDATE aggregates SET uuid = ? WHERE name = 'ssd'", uuid)
+    registry = whole(nova)
+    assert [one.name for one in registry.host_aggregates] == ["rack-one"]
+    [one] = registry.aggregates_without_uuid
+    assert (one.uuid, one.name, bool(one.hosts)) == (uuid or "", "ssd", True)
+
+
 def test_of_a_few_instances_only_theirs_is_read(nova):
     uuid = sorted(whole(nova).request_specs)[0]
     few = nova.registry(nova.cells(), [uuid])

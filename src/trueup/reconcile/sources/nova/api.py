@@ -15,7 +15,7 @@ from urllib.parse import quote
 
 from keystoneauth1.adapter import Adapter
 
-from trueup.reconcile.facts import ComputeNode, Instance, Migration
+from trueup.reconcile.facts import ComputeNode, Instance, Migration, is_uuid
 from trueup.reconcile.sources.errors import Unreachable
 from trueup.reconcile.sources.http import document_of, send_request, well_formed
 from trueup.reconcile.sources.notes import Notes
@@ -93,13 +93,14 @@ class NovaApi:
     def registry(self, cells: Iterable[NovaCell], uuids: Iterable[str] | None = None) -> Registry:
         """Host aggregates, and the kinds of facts that the API does not have.
 
-        An aggregate without a uuid is noted and left out, as where databases are read.
+        An aggregate without a uuid is noted, as where databases are read.
         """
         rows = self._parsed(self._get("/os-aggregates"), "aggregates", documents.host_aggregate)
-        notes = Notes()
-        host_aggregates = tuple(documents.with_uuid(rows, notes))
+        notes, others = Notes(), tuple(row for row in rows if not is_uuid(row.uuid))
+        documents.note_without_uuid(others, notes)
         return Registry(
-            host_aggregates=host_aggregates,
+            host_aggregates=tuple(row for row in rows if is_uuid(row.uuid)),
+            aggregates_without_uuid=others,
             noted=notes.so_far(documents.NOT_SHOWN),
         )
 

@@ -103,7 +103,8 @@ class Registry:
     """What Nova keeps outside its cells, in its API database.
 
     `request_specs` are the instances that have one. `specs` are their contents, which are read
-    only for instances that were asked for.
+    only for instances that were asked for. `aggregates_without_uuid` are host aggregates that
+    Placement cannot have.
     """
 
     build_requests: tuple[BuildRequest, ...] = ()
@@ -112,12 +113,14 @@ class Registry:
     request_specs: frozenset[str] = frozenset()
     specs: tuple[RequestSpec, ...] = ()
     host_aggregates: tuple[HostAggregate, ...] = ()
+    aggregates_without_uuid: tuple[HostAggregate, ...] = ()
     noted: Noted = NOTHING_NOTED
 
     @property
     def rows(self) -> int:
         parts = (self.build_requests, self.host_mappings, self.instance_mappings)
-        counted = sum(len(part) for part in parts) + len(self.host_aggregates)
+        aggregates = len(self.host_aggregates) + len(self.aggregates_without_uuid)
+        counted = sum(len(part) for part in parts) + aggregates
         return counted + len(self.request_specs) + self.noted.lost_rows
 
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Documents of Nova's API → facts. No requests here."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime
 from typing import Any
 
@@ -16,7 +16,6 @@ from trueup.reconcile.facts import (
     Migration,
     Unsupported,
     canonical_uuid,
-    is_uuid,
 )
 from trueup.reconcile.sources.notes import Notes
 
@@ -128,14 +127,11 @@ def host_aggregate(row: Document) -> HostAggregate:
     )
 
 
-def with_uuid(rows: Iterable[HostAggregate], notes: Notes) -> Iterator[HostAggregate]:
-    """The aggregates that have a uuid. One without, or with a text that is none, is noted."""
+def note_without_uuid(rows: Iterable[HostAggregate], notes: Notes) -> None:
+    """Note each of these aggregates, whose uuid is missing or is a text that is none."""
     for row in rows:
-        if is_uuid(row.uuid):
-            yield row
-        else:
-            reason = f"{row.uuid!r} is no UUID" if row.uuid else "Nova shows none"
-            notes.add("aggregates", row.name, "uuid", reason)
+        reason = f"{row.uuid!r} is no UUID" if row.uuid else "Nova shows none"
+        notes.add("aggregates", row.name, "uuid", reason)
 
 
 def moment(text: str | None) -> datetime | None:

@@ -5,7 +5,7 @@ from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from trueup.reconcile.facts import ComputeNode, Facts, Instance, Migration
+from trueup.reconcile.facts import ComputeNode, Facts, HostAggregate, Instance, Migration
 from trueup.reconcile.sources.nova.contract import (
     CellContents,
     CountInstances,
@@ -50,6 +50,7 @@ class FrozenNova:
             request_specs=facts.request_specs,
             specs=tuple(facts.specs.values()),
             host_aggregates=facts.host_aggregates,
+            aggregates_without_uuid=facts.aggregates_without_uuid,
         )
 
     def contents(self, cell: NovaCell, counted: CountInstances = lambda _: None) -> CellContents:
@@ -167,10 +168,8 @@ class FrozenNova:
             compute_nodes=tuple(row for row in facts.compute_nodes if row.host != host),
             deleted_compute_nodes=(*facts.deleted_compute_nodes, *gone),
             host_mappings=tuple(row for row in facts.host_mappings if row.host != host),
-            host_aggregates=tuple(
-                replace(row, hosts=tuple(one for one in row.hosts if one != host))
-                for row in facts.host_aggregates
-            ),
+            host_aggregates=_without_host(facts.host_aggregates, host),
+            aggregates_without_uuid=_without_host(facts.aggregates_without_uuid, host),
         )
         return Accepted(204)
 
@@ -196,3 +195,8 @@ class FrozenNova:
                 row for row in facts.pci_devices if row.cell == cell.uuid and row.instance in moved
             ),
         )
+
+
+def _without_host(rows: Iterable[HostAggregate], host: str) -> tuple[HostAggregate, ...]:
+    """The same aggregates without this host."""
+    return tuple(replace(row, hosts=tuple(one for one in row.hosts if one != host)) for row in rows)

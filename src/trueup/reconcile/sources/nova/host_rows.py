@@ -15,7 +15,6 @@ from trueup.reconcile.facts import (
     InstanceMapping,
     PciDevice,
     grouped,
-    is_uuid,
 )
 from trueup.reconcile.host_defaults import Hardware
 from trueup.reconcile.sources.database import Row
@@ -134,20 +133,19 @@ def instance_mapping(reader: Reader, row: Row, cells: Mapping[int, str]) -> Inst
 
 def host_aggregates(
     reader: Reader, rows: Iterable[Row], hosts: Iterable[Row], metadata: Iterable[Row]
-) -> tuple[HostAggregate, ...]:
+) -> list[HostAggregate]:
     """Host aggregates, each with its hosts and metadata.
 
-    One without a uuid, or with a text that is none, is noted and left out: Placement cannot have
-    it, and refuses every list of aggregates that names it.
+    One without a uuid, or with a text that is none, is noted: Placement cannot have it, and refuses
+    every list of aggregates that names it.
     """
     members = grouped((row.aggregate_id, row.host or "") for row in hosts)
     properties = grouped((row.aggregate_id, (row.key, row.value)) for row in metadata)
     found: list[HostAggregate] = []
     for row in rows:
         uuid = reader.uuid(row, "uuid")
-        if is_uuid(uuid):
-            hosts_in, pairs = members.get(row.id, ()), dict(properties.get(row.id, ()))
-            found.append(HostAggregate(uuid, row.name or "", hosts_in, pairs))
-        elif not uuid:
+        hosts_in, pairs = members.get(row.id, ()), dict(properties.get(row.id, ()))
+        found.append(HostAggregate(uuid, row.name or "", hosts_in, pairs))
+        if not uuid:
             reader.note(row, "uuid", "it is NULL: Nova gives it one when it next loads it")
-    return tuple(found)
+    return found

@@ -6,7 +6,13 @@ from typing import Any
 
 from sqlalchemy import ColumnElement, TableClause, select
 
-from trueup.reconcile.facts import InstanceMapping, RequestSpec, canonical_uuid
+from trueup.reconcile.facts import (
+    HostAggregate,
+    InstanceMapping,
+    RequestSpec,
+    canonical_uuid,
+    is_uuid,
+)
 from trueup.reconcile.sources.columns import Columns
 from trueup.reconcile.sources.database import Row, Session
 from trueup.reconcile.sources.notes import Notes
@@ -62,6 +68,7 @@ class _Reading:
 
     def registry(self, cells: Mapping[int, str]) -> Registry:
         spec = Reader(tables.request_specs.name, self._notes)
+        aggregates = self._aggregates()
         return Registry(
             build_requests=self._read(tables.build_requests, host_rows.build_request),
             host_mappings=self._read(
@@ -76,13 +83,17 @@ class _Reading:
                 )
             ),
             specs=self._specs(),
-            host_aggregates=host_rows.host_aggregates(
-                Reader(tables.aggregates.name, self._notes),
-                self._every(tables.aggregates, tables.aggregates.c.id),
-                self._every(tables.aggregate_hosts, tables.aggregate_hosts.c.id),
-                self._every(tables.aggregate_metadata, tables.aggregate_metadata.c.id),
-            ),
+            host_aggregates=tuple(one for one in aggregates if is_uuid(one.uuid)),
+            aggregates_without_uuid=tuple(one for one in aggregates if not is_uuid(one.uuid)),
             noted=self._notes.so_far(self._columns.unsupported),
+        )
+
+    def _aggregates(self) -> list[HostAggregate]:
+        return host_rows.host_aggregates(
+            Reader(tables.aggregates.name, self._notes),
+            self._every(tables.aggregates, tables.aggregates.c.id),
+            self._every(tables.aggregate_hosts, tables.aggregate_hosts.c.id),
+            self._every(tables.aggregate_metadata, tables.aggregate_metadata.c.id),
         )
 
     def mappings(self, cells: Mapping[int, str]) -> tuple[InstanceMapping, ...]:
