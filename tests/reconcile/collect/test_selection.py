@@ -268,6 +268,21 @@ def test_usage_that_may_be_its_own_is_read_where_an_instance_holds_nothing(small
     assert {row.subject for row in faults} == whole.consumers[uuid].keys()
 
 
+@pytest.mark.parametrize("where", [{"hosts": "h1"}, {"providers": "h1"}, {"cells": "cell1"}])
+def test_rows_of_a_class_that_is_missing_are_found_where_their_consumers_are(where):
+    """They belong to no provider, and an audit of all finds them: a selection may not be silent."""
+    facts = facts_of(
+        "cell1\n  host h1 VCPU=8 MEMORY_MB=99\n  server web on h1 VCPU=2 MEMORY_MB=64\n"
+        "  holds web h1 VCPU=2 MEMORY_MB=64\n"
+        "cell2\n  host h2 VCPU=8\n"
+        "ledger-fault dangling allocations-9 holder=web rows of a class that does not exist\n"
+    )
+    found = audit(chosen(facts, only(**where)), AuditOptions()).findings
+    assert [row.defect for row in found] == ["dangling-rows"]
+    for elsewhere in ({"hosts": "h2"}, {"cells": "cell2"}, {"instances": uuid_of("web")}):
+        assert not audit(chosen(facts, only(**elsewhere)), AuditOptions()).findings
+
+
 @pytest.mark.parametrize("fields", [{"host": "H1 "}, {"host": None, "node": "h1"}])
 def test_an_instance_that_may_be_on_a_host_belongs_to_it(fields):
     facts = facts_of("cell1\n  host h1 VCPU=8\n  host h2 VCPU=8\n  server web on h1\n")

@@ -82,7 +82,7 @@ def chosen(facts: Facts, selection: Selection) -> Facts:
     # An instance cannot be judged if its host cannot, and the audit has to say so.
     hosts = places | hosts_of(facts, kept)
     near = hosts | hosts_of_moves(facts, kept) | selection.hypervisors
-    judged = _judged(facts, selection)
+    judged = _judged(facts, selection, kept)
     asked = near | hosts_left(facts, kept)
     providers = within_trees(facts.providers, _roots(facts, selection, kept, near))
     return replace(
@@ -126,13 +126,22 @@ def _asked_of(facts: Facts, hosts: frozenset[str]) -> frozenset[str] | None:
     return None if every is None else every & hosts
 
 
-def _judged(facts: Facts, selection: Selection) -> frozenset[str]:
+def _judged(facts: Facts, selection: Selection, kept: frozenset[str]) -> frozenset[str]:
     """The providers and compute nodes that are judged: those of the places that are selected.
 
-    For all others, not every consumer was read.
+    For all others, not every consumer was read. Also the tables with rows that are of these
+    consumers (`kept`), and belong to no provider or resource class that there is.
     """
     if selection.uuids | selection.projects:
         return NOBODY
+    return _places_judged(facts, selection) | {
+        row.subject
+        for row in facts.ledger_faults
+        if row.kind == "dangling" and not kept.isdisjoint(row.consumers)
+    }
+
+
+def _places_judged(facts: Facts, selection: Selection) -> frozenset[str]:
     nodes = nodes_selected(facts, selection)
     if not selection.cells:
         unlisted = selection.providers & {row.subject for row in facts.ledger_faults}
