@@ -67,6 +67,19 @@ def test_of_a_few_instances_only_theirs_is_read(nova):
     assert few.host_mappings == whole(nova).host_mappings
 
 
+@pytest.mark.parametrize("form", [str.upper, lambda uuid: uuid.replace("-", "")])
+def test_what_is_kept_of_an_instance_is_found_however_its_uuid_is_written(small, nova, form):
+    uuid = sorted(whole(nova).request_specs)[0]
+    before = nova.registry(nova.cells(), [uuid])
+    for table in ("instance_mappings", "request_specs"):
+        statement = f"UPDATE {table} SET instance_uuid = ? WHERE instance_uuid = ?"
+        small.sql("nova_api", statement, form(uuid), uuid)
+    few = nova.registry(nova.cells(), [uuid])
+    assert few.instance_mappings == before.instance_mappings
+    assert few.request_specs == {uuid}
+    assert [row.instance for row in few.specs] == [uuid]
+
+
 @pytest.mark.parametrize("table", ["request_specs", "aggregate_hosts", "host_mappings"])
 def test_a_table_that_is_not_there_is_named_and_the_rest_is_read(small, nova, table):
     small.sql("nova_api", f"DROP TABLE {table}")

@@ -12,6 +12,7 @@ from trueup.reconcile.facts import (
     RequestSpec,
     canonical_uuid,
     is_uuid,
+    other_forms,
 )
 from trueup.reconcile.sources.columns import Columns
 from trueup.reconcile.sources.database import Row, Session
@@ -122,5 +123,8 @@ class _Reading:
         """The rows of the requested instances."""
         if self._wanted is None or not self._columns.has(table):
             return self._every(table, key)
-        query = select(*self._columns.of(table))
-        return self._session.rows_of(query, table.c.instance_uuid, self._wanted)
+        query, key = select(*self._columns.of(table)), table.c.instance_uuid
+        rows = list(self._session.rows_of(query, key, self._wanted))
+        # A server that compares with case finds a row only in the form that is asked for.
+        unfound = {*self._wanted} - {canonical_uuid(row.instance_uuid) for row in rows}
+        return [*rows, *self._session.rows_of(query, key, other_forms(unfound))]
