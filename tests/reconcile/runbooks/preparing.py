@@ -28,7 +28,7 @@ def reading_of(
                 row.parent,
                 {name: asdict(one) for name, one in row.inventories.items()},
                 tuple(sorted(row.traits or ())),
-                (),
+                tuple(sorted(row.aggregates or ())),
             )
             for row in facts.providers.values()
         },

@@ -64,6 +64,14 @@ def test_a_compute_node_without_a_uuid_gets_no_provider_of_it():
     assert "start nova-compute" in words
 
 
+def test_an_aggregate_that_placement_refuses_blocks():
+    """The new provider could not be put into it, after the old one was renamed."""
+    text = CLASH.format("").replace("uuid=another", "uuid=another aggregates=rack,[x]")
+    table = table_of(rekeying_of("h1", text, NEW))
+    assert "aggregate [x] blocks" in table
+    assert not any(line.startswith("aggregate rack") for line in table)
+
+
 def test_a_provider_of_another_host_is_left_to_it():
     text = CLASH.format("") + "cell2\n  host h1 VCPU=8\n"
     verdict, words = identity(text, NEW)
