@@ -335,3 +335,16 @@ def test_a_killed_write_at_the_moved_generation_is_recognized(on_both, tmp_path,
     with applied(plan, on_both.cloud, tmp_path) as run:
         [(_, outcome)] = run.outcomes
     assert (outcome.result, outcome.contested) == ("done", False)
+
+
+def test_an_aggregate_that_is_null_is_read_and_compared(small_on):
+    """As after a row of `placement_aggregates` lost its uuid: upstream lists it as null."""
+    small = small_on("upstream")
+    [row, *_] = small.sql(
+        "placement", "SELECT resource_provider_id FROM resource_provider_aggregates"
+    )
+    query = "SELECT uuid FROM resource_providers WHERE id = ?"
+    [provider] = small.sql("placement", query, row["resource_provider_id"])
+    small.sql("placement", "UPDATE placement_aggregates SET uuid = NULL WHERE id = 1")
+    found = changes.read(AggregatesOf(provider["uuid"]), small.cloud)
+    assert "" in found.state.uuids

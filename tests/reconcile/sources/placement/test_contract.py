@@ -16,6 +16,7 @@ from trueup.lab.serving import serve
 from trueup.placement.app import PlacementApplication, make_app
 from trueup.reconcile.clock import now
 from trueup.reconcile.facts import JUDGED_TRAITS, PORT_TRAITS, Owner
+from trueup.reconcile.sources.placement import documents
 from trueup.reconcile.sources.placement.client import Placement
 from trueup.reconcile.sources.placement.contract import Ledger
 from trueup.reconcile.sources.placement.database import PlacementDatabase
@@ -186,6 +187,16 @@ def test_an_owner_whose_row_is_gone_is_of_nobody(small, table, owner):
     _, exported, from_rows = three_ways(small)
     assert exported == from_rows
     assert exported.owners == dict.fromkeys(exported.consumers, owner)
+
+
+def test_an_aggregate_that_is_null_ends_nothing(small):
+    """Upstream's service lists it as null, and Trueup's leaves it out; a pool shares by it."""
+    damage.execute(small, f"UPDATE placement_aggregates SET uuid = NULL WHERE uuid = '{UUID(90)}'")
+    _, exported, from_rows = three_ways(small)
+    assert from_rows.providers[POOL].aggregates == {"", UUID(91)}
+    assert from_rows.providers[POOL].shares_with == {HOST}
+    assert exported.providers.keys() == from_rows.providers.keys()
+    assert documents.aggregates({"aggregates": [None, UUID(91)]}) == ("", UUID(91))
 
 
 def test_consumers_of_one_owner_share_it(small):

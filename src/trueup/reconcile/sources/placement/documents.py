@@ -71,9 +71,9 @@ def traits(document: Any) -> frozenset[str]:
 
 
 def aggregates(document: Any) -> tuple[str, ...]:
-    """The aggregates of a provider."""
+    """The aggregates of a provider; "" for one whose uuid is NULL in Placement's database."""
     with well_formed(PLACEMENT):
-        return tuple(document["aggregates"])
+        return tuple(one or "" for one in document["aggregates"])
 
 
 def owner(document: Any) -> Owner:

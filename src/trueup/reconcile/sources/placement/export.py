@@ -34,7 +34,8 @@ class _Provider(msgspec.Struct):
     parent_provider_uuid: str | None
     inventories: dict[str, _Inventory]
     traits: list[str]
-    aggregates: list[str]
+    # The uuid of one may be NULL in the database.
+    aggregates: list[str | None]
 
 
 class _Consumer(msgspec.Struct):
@@ -104,8 +105,9 @@ def _fault(row: _Unlisted) -> LedgerFault:
 
 def _providers(rows: Mapping[str, _Provider]) -> dict[str, Provider]:
     sharing = [uuid for uuid, row in rows.items() if SHARING_TRAIT in row.traits]
-    members = members_of_sharing(sharing, {uuid: row.aggregates for uuid, row in rows.items()})
-    return with_sharing(map(_provider, rows.values()), members)
+    providers = {uuid: _provider(row) for uuid, row in rows.items()}
+    aggregates = {uuid: row.aggregates or frozenset() for uuid, row in providers.items()}
+    return with_sharing(providers.values(), members_of_sharing(sharing, aggregates))
 
 
 def _provider(row: _Provider) -> Provider:
@@ -120,5 +122,5 @@ def _provider(row: _Provider) -> Provider:
             for name, inventory in row.inventories.items()
         },
         traits=frozenset(row.traits),
-        aggregates=frozenset(row.aggregates),
+        aggregates=frozenset(one or "" for one in row.aggregates),
     )

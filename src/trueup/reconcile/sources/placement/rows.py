@@ -55,10 +55,10 @@ def inventories_of(
 
 
 def names_of(rows: Iterable[Row]) -> dict[int, frozenset[str]]:
-    """The names in all rows of each provider, by the provider's id."""
+    """The names in all rows of each provider, by the provider's id; "" for one that is NULL."""
     names: dict[int, list[str]] = {}
     for row in rows:
-        names.setdefault(row.resource_provider_id, []).append(row.name)
+        names.setdefault(row.resource_provider_id, []).append(row.name or "")
     return {number: _shared(tuple(sorted(found))) for number, found in names.items()}
 
 
