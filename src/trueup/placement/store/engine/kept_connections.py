@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from threading import Lock
 from types import TracebackType
 
-from sqlalchemy import Connection, Engine, Pool, QueuePool
+from sqlalchemy import Connection, Engine, QueuePool
 from sqlalchemy.exc import DBAPIError
 
 
@@ -53,11 +53,19 @@ class KeptConnections:
         """
         with self._changing:
             idle, now = self._idle[engine], time.monotonic()
-            if idle and self._renewed_at < idle[-1].since > now - self._seconds:
+            kept_since = max(self._renewed_at, now - self._seconds)
+            if idle and idle[-1].since > kept_since:
                 return idle.pop()
             self._asking += 1
             self._count += 1
-            unwanted = self._sort_out(now - self._seconds)
+            all_idle = [one for ones in self._idle.values() for one in ones]
+            # Each has its turn in the pool: none is silent until a firewall drops it unnoticed.
+            unwanted = [one for one in all_idle if one.since <= kept_since]
+            if not unwanted and self._size is not None and self._count > self._size:
+                # SAFETY: the pool would open one more than it keeps, or wait for what is idle here.
+                unwanted = all_idle[-1:]
+            for one in unwanted:
+                self._idle[one.engine].remove(one)
         try:
             for one in unwanted:
                 self._put_back(one)
@@ -70,32 +78,18 @@ class KeptConnections:
             with self._changing:
                 self._asking -= 1
 
-    def _sort_out(self, kept_since: float) -> list["_Taken"]:
-        """Take out what the pool gets back before it is asked for one more.
-
-        That is all whose time is over: each has its turn in the pool, so none is idle for so long
-        that a firewall drops it unnoticed.
-        """
-        unwanted: list[_Taken] = []
-        for idle in self._idle.values():
-            fresh = [one for one in idle if self._renewed_at < one.since > kept_since]
-            unwanted += [one for one in idle if one not in fresh]
-            idle[:] = fresh
-        if not unwanted and self._size is not None and self._count > self._size:
-            # SAFETY: the pool would open one more than it keeps, or wait for what is idle here.
-            unwanted = next(([idle.pop()] for idle in self._idle.values() if idle), [])
-        return unwanted
-
     def release(self, taken: "_Taken", error: BaseException | None) -> None:
         """Take it back from a block that ended, perhaps with an error."""
         if isinstance(error, DBAPIError) and error.connection_invalidated:
             # The others, too, may be connections with a server that is gone.
             self._renewed_at = time.monotonic()
         is_clean = error is None and not taken.connection.in_transaction()
+        pool = taken.engine.pool
         with self._changing:
             is_kept = is_clean and taken.since > self._renewed_at
-            # Another thread may wait for the pool.
-            if is_kept and not self._asking and _stays_open(taken.engine.pool):
+            # The pool would close it, or another thread may wait for the pool.
+            is_surplus = not isinstance(pool, QueuePool) or pool.overflow() > 0
+            if is_kept and not is_surplus and not self._asking:
                 self._idle[taken.engine].append(taken)
                 return
         self._put_back(taken)
@@ -127,11 +121,6 @@ class KeptConnections:
         finally:
             with self._changing:
                 self._count -= 1
-
-
-def _stays_open(pool: Pool) -> bool:
-    """Whether the pool keeps a connection that it gets back now."""
-    return isinstance(pool, QueuePool) and pool.overflow() <= 0
 
 
 @dataclass(slots=True, eq=False)
