@@ -39,6 +39,13 @@ def taken(engine: Engine) -> list[object]:
     return seen
 
 
+def kept(
+    *, seconds: float = FOREVER_SECONDS, idle_seconds: float = FOREVER_SECONDS
+) -> KeptConnections:
+    """Those of the engine above."""
+    return KeptConnections(CONNECTIONS, seconds=seconds, idle_seconds=idle_seconds)
+
+
 def out(engine: Engine) -> int:
     """How many connections the pool lacks."""
     assert isinstance(engine.pool, QueuePool)
@@ -46,7 +53,7 @@ def out(engine: Engine) -> int:
 
 
 def test_a_connection_serves_one_block_after_the_other(engine: Engine, taken: list[object]) -> None:
-    connections = KeptConnections(CONNECTIONS, FOREVER_SECONDS)
+    connections = kept()
     for _ in range(3):
         with connections.take(engine):
             assert out(engine) == 1
@@ -57,7 +64,16 @@ def test_a_connection_serves_one_block_after_the_other(engine: Engine, taken: li
 
 
 def test_after_its_time_it_goes_back(engine: Engine, taken: list[object]) -> None:
-    connections = KeptConnections(CONNECTIONS, seconds=0)
+    connections = kept(seconds=0)
+    for _ in range(3):
+        with connections.take(engine):
+            assert out(engine) == 1
+    assert len(taken) == 3
+
+
+def test_one_that_was_idle_goes_back(engine: Engine, taken: list[object]) -> None:
+    """There it is pinged: a server may have closed it meanwhile."""
+    connections = kept(idle_seconds=0)
     for _ in range(3):
         with connections.take(engine):
             assert out(engine) == 1
@@ -66,7 +82,7 @@ def test_after_its_time_it_goes_back(engine: Engine, taken: list[object]) -> Non
 
 def test_after_their_time_all_take_turns(engine: Engine, taken: list[object]) -> None:
     """As with the pool alone: none is idle for so long that a firewall drops it unnoticed."""
-    connections = KeptConnections(CONNECTIONS, seconds=0)
+    connections = kept(seconds=0)
     with connections.take(engine), connections.take(engine):
         pass
     del taken[:]
@@ -77,7 +93,7 @@ def test_after_their_time_all_take_turns(engine: Engine, taken: list[object]) ->
 
 
 def test_the_pool_gets_back_what_is_not_clean(engine: Engine) -> None:
-    connections = KeptConnections(CONNECTIONS, FOREVER_SECONDS)
+    connections = kept()
     with suppress(RuntimeError), connections.take(engine):
         raise RuntimeError
     assert out(engine) == 0
@@ -88,7 +104,7 @@ def test_the_pool_gets_back_what_is_not_clean(engine: Engine) -> None:
 
 
 def test_those_that_are_idle_can_be_given_back(engine: Engine) -> None:
-    connections = KeptConnections(CONNECTIONS, FOREVER_SECONDS)
+    connections = kept()
     with connections.take(engine), connections.take(engine):
         pass
     assert out(engine) == 2
@@ -98,7 +114,7 @@ def test_those_that_are_idle_can_be_given_back(engine: Engine) -> None:
 
 def test_what_is_in_use_when_the_others_are_given_back_goes_back_later(engine: Engine) -> None:
     """Such as that of the search for foreign writes, while an embedded service is closed."""
-    connections = KeptConnections(CONNECTIONS, FOREVER_SECONDS)
+    connections = kept()
     with connections.take(engine):
         connections.give_back()
         assert out(engine) == 1
@@ -106,7 +122,7 @@ def test_what_is_in_use_when_the_others_are_given_back_goes_back_later(engine: E
 
 
 def test_an_engine_never_waits_for_what_is_idle_for_another(engine: Engine) -> None:
-    connections = KeptConnections(CONNECTIONS, FOREVER_SECONDS)
+    connections = kept()
     engines = [engine, *(engine.execution_options(trueup_kind=kind) for kind in range(2))]
     for one in engines * 2:
         with connections.take(one) as first, connections.take(one) as second:
@@ -114,7 +130,7 @@ def test_an_engine_never_waits_for_what_is_idle_for_another(engine: Engine) -> N
 
 
 def test_a_thread_that_waits_for_the_pool_gets_what_is_released(engine: Engine) -> None:
-    connections, asks = KeptConnections(CONNECTIONS, FOREVER_SECONDS), Event()
+    connections, asks = kept(), Event()
     connect = engine.connect
 
     def wait_in_turn() -> Connection:
@@ -136,10 +152,13 @@ def test_a_thread_that_waits_for_the_pool_gets_what_is_released(engine: Engine) 
         assert waiting.result()
 
 
+@pytest.mark.parametrize("idle_seconds", [0.0001, FOREVER_SECONDS])
 @pytest.mark.parametrize("seconds", [0, 0.001, FOREVER_SECONDS])
-def test_many_threads_share_few_connections(engine: Engine, seconds: float) -> None:
+def test_many_threads_share_few_connections(
+    engine: Engine, seconds: float, idle_seconds: float
+) -> None:
     """Nobody waits in vain, and no two use one connection at the same time."""
-    connections = KeptConnections(CONNECTIONS, seconds)
+    connections = kept(seconds=seconds, idle_seconds=idle_seconds)
     engines = [engine, *(engine.execution_options(trueup_kind=kind) for kind in range(2))]
     used: set[object] = set()
 

@@ -60,9 +60,9 @@ def test_a_prefix_may_have_wildcards(database: Database) -> None:
         found = class_and_trait_names.list_traits(tx, prefix="CUSTOM_A_")
         any_x = class_and_trait_names.list_traits(tx, prefix="CUSTOM%X")
         everything = class_and_trait_names.list_traits(tx)
-    assert found.names == ["CUSTOM_A_B", "CUSTOM_AXB"]
-    assert any_x.names == ["CUSTOM_AXB"]
-    assert everything.names[-2:] == ["CUSTOM_A_B", "CUSTOM_AXB"]
+    assert found.names == ("CUSTOM_A_B", "CUSTOM_AXB")
+    assert any_x.names == ("CUSTOM_AXB",)
+    assert everything.names[-2:] == ("CUSTOM_A_B", "CUSTOM_AXB")
 
 
 def test_lists_have_the_time_of_the_latest_change_if_it_is_known(tx: Transaction) -> None:
@@ -70,7 +70,7 @@ def test_lists_have_the_time_of_the_latest_change_if_it_is_known(tx: Transaction
     for table in (tables.resource_classes, tables.traits):
         tx.execute(update(table).values(created_at=early, updated_at=None))
     assert class_and_trait_names.all_resource_classes(tx).modified_at == early
-    assert class_and_trait_names.list_traits(tx, names=[]) == ([], None)
+    assert class_and_trait_names.list_traits(tx, names=[]) == ((), None)
     changed = update(tables.traits).where(tables.traits.c.name == "HW_CPU_X86_AVX")
     tx.execute(changed.values(updated_at=late))
     assert class_and_trait_names.list_traits(tx).modified_at == late

@@ -13,7 +13,7 @@ def list_resource_classes(request: Request) -> Answer:
     request.caller.authorize(policies.LIST_CLASSES)
     with request.database.reading() as tx:
         found = store.class_and_trait_names.all_resource_classes(tx)
-    body = {"resource_classes": wire.render_each(found.names, request)}
+    body = wire.render_all(found.names, request.root_path)
     return request.answer(body, found.modified_at or utc_now())
 
 

@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Resource classes on the wire: their names, which operators may choose."""
 
-from collections.abc import Iterable
+from functools import lru_cache
 from typing import Any
+
+import orjson
 
 from trueup.placement.api.http import Request
 from trueup.placement.api.wire.schema import (
@@ -12,6 +14,8 @@ from trueup.placement.api.wire.schema import (
     Object,
     refuse_line_break,
 )
+
+_LISTS_KEPT = 8
 
 NAMED = Checked(
     Object(
@@ -39,10 +43,18 @@ def refuse_bad_name(name: str, request: Request) -> None:
 
 def render(name: str, request: Request) -> dict[str, Any]:
     """A resource class."""
-    return render_each([name], request)[0]
+    return _rendered(name, request.root_path)
 
 
-def render_each(names: Iterable[str], request: Request) -> list[dict[str, Any]]:
-    """Resource classes."""
-    path = f"{request.root_path}/resource_classes/"
-    return [{"name": name, "links": [{"rel": "self", "href": path + name}]} for name in names]
+@lru_cache(maxsize=_LISTS_KEPT)
+def render_all(names: tuple[str, ...], root_path: str) -> bytes:
+    """All resource classes, of a service at this path.
+
+    PERF: they are nearly always the same, and clients ask for them often.
+    """
+    return orjson.dumps({"resource_classes": [_rendered(name, root_path) for name in names]})
+
+
+def _rendered(name: str, root_path: str) -> dict[str, Any]:
+    href = f"{root_path}/resource_classes/{name}"
+    return {"name": name, "links": [{"rel": "self", "href": href}]}

@@ -5,7 +5,8 @@ PERF: to get a connection from SQLAlchemy's pool, and to give it back, takes a t
 the processor time of a small read.
 
 A connection comes from the pool as before: there it is closed if it is too old, and pinged if it
-was idle. Then it serves one block after the other until its time is over, and goes back.
+was idle. Then it serves one block after the other until its time is over or it was idle, and goes
+back.
 """
 
 import math
@@ -29,12 +30,13 @@ class KeptConnections:
     that forks gives all of them up before.
     """
 
-    def __init__(self, size: int | None, seconds: float):
+    def __init__(self, size: int | None, *, seconds: float, idle_seconds: float):
         """`size` is how many connections the pool keeps open; None means no limit.
 
-        `seconds` after a connection came from the pool, nobody gets it without the pool any more.
+        `seconds` after a connection came from the pool, or `idle_seconds` after it was in use,
+        nobody gets it without the pool any more.
         """
-        self._size, self._seconds = size, seconds
+        self._size, self._seconds, self._idle_seconds = size, seconds, idle_seconds
         # Held while the following are read or changed.
         self._changing = Lock()
         self._idle: defaultdict[Engine, list[_Taken]] = defaultdict(list)
@@ -53,14 +55,13 @@ class KeptConnections:
         """
         with self._changing:
             idle, now = self._idle[engine], time.monotonic()
-            kept_since = max(self._renewed_at, now - self._seconds)
-            if idle and idle[-1].since > kept_since:
+            if idle and self._is_kept(idle[-1], now):
                 return idle.pop()
             self._asking += 1
             self._count += 1
             all_idle = [one for ones in self._idle.values() for one in ones]
             # Each has its turn in the pool: none is silent until a firewall drops it unnoticed.
-            unwanted = [one for one in all_idle if one.since <= kept_since]
+            unwanted = [one for one in all_idle if not self._is_kept(one, now)]
             if not unwanted and self._size is not None and self._count > self._size:
                 # SAFETY: the pool would open one more than it keeps, or wait for what is idle here.
                 unwanted = all_idle[-1:]
@@ -69,7 +70,7 @@ class KeptConnections:
         try:
             for one in unwanted:
                 self._put_back(one)
-            return _Taken(self, engine, engine.connect(), since=now)
+            return _Taken(self, engine, engine.connect(), since=now, used_at=now)
         except BaseException:
             with self._changing:
                 self._count -= 1
@@ -90,6 +91,7 @@ class KeptConnections:
             # The pool would close it, or another thread may wait for the pool.
             is_surplus = not isinstance(pool, QueuePool) or pool.overflow() > 0
             if is_kept and not is_surplus and not self._asking:
+                taken.used_at = time.monotonic()
                 self._idle[taken.engine].append(taken)
                 return
         self._put_back(taken)
@@ -115,6 +117,10 @@ class KeptConnections:
         for one in unwanted:
             self._put_back(one)
 
+    def _is_kept(self, taken: "_Taken", now: float) -> bool:
+        is_idle = now - taken.used_at >= self._idle_seconds
+        return max(self._renewed_at, now - self._seconds) < taken.since and not is_idle
+
     def _put_back(self, taken: "_Taken") -> None:
         try:
             taken.connection.close()
@@ -132,6 +138,8 @@ class _Taken:
     connection: Connection
     since: float
     """When the pool was asked for it (monotonic, in seconds)."""
+    used_at: float
+    """When the last block with it ended (the same)."""
 
     def __enter__(self) -> Connection:
         return self.connection
