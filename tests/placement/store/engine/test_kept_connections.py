@@ -63,17 +63,10 @@ def test_a_connection_serves_one_block_after_the_other(engine: Engine, taken: li
     assert len(taken) == 2
 
 
-def test_after_its_time_it_goes_back(engine: Engine, taken: list[object]) -> None:
-    connections = kept(seconds=0)
-    for _ in range(3):
-        with connections.take(engine):
-            assert out(engine) == 1
-    assert len(taken) == 3
-
-
-def test_one_that_was_idle_goes_back(engine: Engine, taken: list[object]) -> None:
-    """There it is pinged: a server may have closed it meanwhile."""
-    connections = kept(idle_seconds=0)
+@pytest.mark.parametrize("limit", ["seconds", "idle_seconds"])
+def test_after_its_time_it_goes_back(limit: str, engine: Engine, taken: list[object]) -> None:
+    """There it is pinged if it was idle: a server may have closed it meanwhile."""
+    connections = kept(**{limit: 0})
     for _ in range(3):
         with connections.take(engine):
             assert out(engine) == 1
