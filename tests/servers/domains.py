@@ -9,7 +9,7 @@ from typing import Any
 from tests.servers.processes import ProgramMissing
 
 # The binding is built when the environment is made, where these are installed.
-PACKAGES = "libvirt-dev, pkg-config, gcc and python3-dev, then make clean"
+PACKAGES = "libvirt-dev, pkg-config, gcc and python3-dev (make packages)"
 DOMAIN = """
 <domain type='test'>
   <name>{name}</name>
