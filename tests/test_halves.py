@@ -16,17 +16,17 @@ from tests.tree import PACKAGE, REPOSITORY
 # By extra: the modules that must import with nothing else installed.
 HALVES = {
     "demo": (
-        "trueup.cli.demo",
-        "trueup.cli.rehearse",
-        "trueup.cli.runbooks.rebuild",
+        "trueup.cli.commands.demo",
+        "trueup.cli.commands.rehearse",
+        "trueup.cli.commands.rebuild",
         "trueup.lab",
     ),
     "reconcile": ("trueup.cli", "trueup.reconcile", "trueup.shadow", "trueup.web"),
     "service": (
         "trueup.cli.main",
-        "trueup.cli.page",
-        "trueup.cli.serve",
-        "trueup.cli.why",
+        "trueup.cli.commands.page",
+        "trueup.cli.commands.serve",
+        "trueup.cli.commands.why",
         "trueup.model",
         "trueup.placement",
         "trueup.web",
@@ -34,13 +34,13 @@ HALVES = {
 }
 # Commands that need more than the reconcile half.
 NOT_RECONCILE = (
-    "trueup.cli.demo",
-    "trueup.cli.page",
-    "trueup.cli.rehearse",
-    "trueup.cli.runbooks.filling",
-    "trueup.cli.runbooks.rebuild",
-    "trueup.cli.serve",
-    "trueup.cli.why",
+    "trueup.cli.commands.demo",
+    "trueup.cli.commands.page",
+    "trueup.cli.commands.rehearse",
+    "trueup.cli.fill",
+    "trueup.cli.commands.rebuild",
+    "trueup.cli.commands.serve",
+    "trueup.cli.commands.why",
 )
 # It runs only inside of an alembic command, which sets up what it reads.
 RUN_BY_ALEMBIC = ("trueup.placement.store.migrations.env",)

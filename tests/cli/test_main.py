@@ -9,7 +9,7 @@ import warnings
 import pytest
 
 from tests.cli.running import trueup
-from trueup.cli import defects
+from trueup.cli.commands import defects
 from trueup.cli.main import COMMANDS, Commands, main
 
 

@@ -75,11 +75,11 @@ from trueup.reconcile.facts import (
     NumaCell,
     NumaTopology,
 )
-from trueup.reconcile.findings import Finding, plain_words
 from trueup.reconcile.plan import domains_wanted, make_plan
 from trueup.reconcile.report.states import before_and_after
 from trueup.reconcile.report.words import evidence_in_words
 from trueup.reconcile.steps import PortBinding, Step, consumers_in
+from trueup.reconcile.verdicts import Finding, plain_words
 
 _SERVER_WORDS = {
     "task": "task_state", "state": "vm_state", "project": "project", "user": "user",

@@ -8,10 +8,16 @@ come back.
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
-from trueup.reconcile.claims import OnEvacuatedHost, claim_of, claims, evacuated_from
 from trueup.reconcile.expected import covers, open_reasons
 from trueup.reconcile.facts import Facts, Migration, last_change, outside_trees
-from trueup.reconcile.findings import (
+from trueup.reconcile.remedies.full_replace import running_source, same_status, sources_down
+from trueup.reconcile.remedies.guarded_steps import guarded_step, no_guest
+from trueup.reconcile.rules.claims import OnEvacuatedHost, claim_of, claims, evacuated_from
+from trueup.reconcile.rules.moves import left_by, source_hosts, up_source
+from trueup.reconcile.rules.should_hold import not_spare
+from trueup.reconcile.steps import Guard, Step
+from trueup.reconcile.verdicts import (
+    AuditOptions,
     Declined,
     Finding,
     Severity,
@@ -24,12 +30,6 @@ from trueup.reconcile.findings import (
     instance_evidence,
     service_evidence,
 )
-from trueup.reconcile.hosts_of_moves import left_by, source_hosts, up_source
-from trueup.reconcile.options import AuditOptions
-from trueup.reconcile.remedies import guarded_step, no_guest
-from trueup.reconcile.replacing import running_source, same_status, sources_down
-from trueup.reconcile.should_hold import not_spare
-from trueup.reconcile.steps import Guard, Step
 
 NAME = "evacuation-residue"
 TITLE = "It was evacuated, and still holds resources of the host it left"

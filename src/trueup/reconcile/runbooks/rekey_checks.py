@@ -5,12 +5,12 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from trueup.reconcile.facts import OWNER_TRAIT, ComputeNode, Facts, Provider, is_uuid_in_any_form
-from trueup.reconcile.findings import counted
-from trueup.reconcile.nodes import IRONIC
+from trueup.reconcile.rules.nodes import IRONIC
 from trueup.reconcile.runbooks.host_checks import evidence, stopped, waiting, way, whole
 from trueup.reconcile.runbooks.host_reading import HostReading
 from trueup.reconcile.runbooks.moving import holders
 from trueup.reconcile.runbooks.preflight import Check, Outlook
+from trueup.reconcile.wording import counted
 
 FINE, PLANNED, BLOCKS = Outlook.FINE, Outlook.PLANNED, Outlook.BLOCKS
 # The status of a resize that is to be confirmed: its claims are moved as they are.

@@ -4,6 +4,7 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from trueup.reconcile.audit import Observation
 from trueup.reconcile.collect.scope import alike, may_be_on
 from trueup.reconcile.facts import (
     OWNER_TRAIT,
@@ -14,13 +15,13 @@ from trueup.reconcile.facts import (
     Migration,
     Provider,
 )
-from trueup.reconcile.findings import amounts_in_words, counted
-from trueup.reconcile.observation import Observation
 from trueup.reconcile.plan import Plan
 from trueup.reconcile.runbooks.host_checks import evidence, waiting, way, whole
 from trueup.reconcile.runbooks.host_reading import HostReading
 from trueup.reconcile.runbooks.preflight import Check, Outlook
 from trueup.reconcile.runbooks.releases import Releases
+from trueup.reconcile.verdicts import amounts_in_words
+from trueup.reconcile.wording import counted
 
 FINE, PLANNED, BLOCKS = Outlook.FINE, Outlook.PLANNED, Outlook.BLOCKS
 # How an operator gets an instance off a host whose nova-compute is up, by the instance's state.

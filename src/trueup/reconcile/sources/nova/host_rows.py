@@ -10,13 +10,13 @@ from trueup.reconcile.facts import (
     BuildRequest,
     ComputeNode,
     ComputeService,
+    Hardware,
     HostAggregate,
     HostMapping,
     InstanceMapping,
     PciDevice,
     grouped,
 )
-from trueup.reconcile.host_defaults import Hardware
 from trueup.reconcile.sources.database import Row
 from trueup.reconcile.sources.reading import Reader
 
