@@ -5,7 +5,7 @@ Each trial is an environment of its own in .venv/versions: a Python, and a set o
 everything that Trueup uses. It runs the quick tests, and upstream's HTTP tests on each database
 with each of its drivers. The sets:
 
-    lowest      the lowest versions that pyproject.toml declares
+    lowest      the lowest versions that pyproject.toml declares; what they need, as in 2023.2
     newest      what pip chooses today
     2023.2 ...  what OpenStack pins in that release, from tools/versions/. A version that
                 pyproject.toml refuses is left out, and printed
@@ -51,6 +51,7 @@ TRIALS = (
     *(f"{release}-3.12" for release in ("2025.1", "2025.2")),
     *(f"{release}-3.13" for release in ("2026.1", "2026.2")),
 )
+OLDEST = "2023.2"
 COMPARED_WITH = ("nova", "openstack-placement")
 OURS = ".[all,osc,profiler,mysqlclient]"
 SUITES = {
@@ -116,24 +117,32 @@ def lowest() -> Iterator[str]:
 
 
 def pinned(release: str) -> Iterator[str]:
-    """What a release of OpenStack pins, but for what Trueup or its tests refuse."""
-    asked = {canonicalize_name(one.name): one for part in declared() for one in part}
+    """What a release of OpenStack pins, but for what Trueup refuses."""
+    asked = {canonicalize_name(one.name): one for one in declared()[0]}
     for line in (PINS / f"{release}.txt").read_text().splitlines():
         if line.startswith("#"):
             continue
         pin = Requirement(line)
         [version] = [one.version for one in pin.specifier]
-        ours = asked.get(canonicalize_name(pin.name))
+        ours = asked.get(name_of(line))
         if ours and not ours.specifier.contains(version):
             say(f"  not {pin.name} {version}: it has to be {ours.specifier}")
         else:
             yield line
 
 
+def name_of(line: str) -> str:
+    return canonicalize_name(Requirement(line).name)
+
+
 def constraints(versions: str) -> list[str]:
     if versions == "newest":
         return []
-    return list(lowest() if versions == "lowest" else pinned(versions))
+    if versions != "lowest":
+        return list(pinned(versions))
+    declares = {canonicalize_name(one.name) for one in declared()[0]}
+    others = (line for line in pinned(OLDEST) if name_of(line) not in declares)
+    return [*lowest(), *others]
 
 
 def install(trial: Trial) -> None:
