@@ -3,6 +3,8 @@
 
 VENV := .venv
 BIN := $(VENV)/bin
+# Each run of tests writes there where its time went, file by file.
+TIMES := $(VENV)/times-of
 WORKERS ?= 2
 
 .DEFAULT_GOAL := help
@@ -16,10 +18,10 @@ demo: $(VENV)/.ready-all  ## find, plan, repair and undo drift on a small embedd
 	@$(BIN)/trueup demo
 
 test: lint  ## lint, types, layers and all tests, with every database server that is there
-	@$(BIN)/pytest -n $(WORKERS) --dist loadgroup -q
+	@$(BIN)/pytest -n $(WORKERS) --dist loadgroup -q --times $(TIMES)-test.txt
 
 quick: lint  ## lint and the tests that need no database server; under 90 s on two idle cores
-	@$(BIN)/pytest -n $(WORKERS) --dist loadgroup -q -m quick
+	@$(BIN)/pytest -n $(WORKERS) --dist loadgroup -q -m quick --times $(TIMES)-quick.txt
 
 fix: $(VENV)/.ready-test  ## format, and repair what the linter can repair
 	@$(BIN)/ruff check --quiet --fix-only .

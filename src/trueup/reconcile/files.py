@@ -79,7 +79,8 @@ def sync_folder(folder: Path) -> None:
 
 def _target(path: Path) -> tuple[Path, int]:
     """The file that a path leads to, and the mode it is to have. Raises FileUnwritable, OSError."""
-    if path.absolute().is_relative_to("/dev"):
+    # /dev/stdout may lead to a file that is not to be replaced; /dev/shm has ordinary files.
+    if path.absolute().is_relative_to("/dev") and not path.absolute().is_relative_to("/dev/shm"):
         raise FileUnwritable(str(path), "it is a device")
     target = Path(os.path.realpath(path))
     try:
