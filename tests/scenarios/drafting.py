@@ -213,11 +213,13 @@ class Draft:
     ) -> None:
         """`fields`: what its row has that does not follow from its instance and these names."""
         instance = next(row for row in self.instances if row.uuid == uuid_of(name))
+        earlier = sum((row.instance, row.kind) == (instance.uuid, kind) for row in self.migrations)
+        number = f"-{earlier + 1}" if earlier else ""
         if status == "finished":
             target = target or instance.host
         self.migrations.append(
             Migration(
-                uuid=self.consumer(f"{kind}-of-{name}"),
+                uuid=self.consumer(f"{kind}-of-{name}{number}"),
                 instance=uuid_of(name),
                 kind=kind,
                 status=status,

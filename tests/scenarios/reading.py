@@ -49,8 +49,8 @@ ledger-fault consumerless h1 VCPU=2 holder=web … whose rows they are, which on
 wrote h1 after=1200                             Placement wrote an allocation of it so many seconds
                                                 after what our clock says
 disabled cell1
-holds web h1 VCPU=2 MEMORY_MB=256               what Placement says; also of `resize-of-web`, and of
-                                                `web-without-dashes`
+holds web h1 VCPU=2 MEMORY_MB=256               what Placement says; also of `resize-of-web`, of its
+                                                second `resize-of-web-2`, of `web-without-dashes`
 owned web project=other user=other              whose Placement says it is; else a-project, a-user
 server web on h1 project= VCPU=2                Nova has another project for it, or none
 Words about ports and devices are in `attachments`. A server may have extra specs, as
