@@ -82,7 +82,9 @@ def test_a_migration_whose_source_is_dead_is_ended_by_hand():
     assert verdict == "blocks"
     assert words.startswith("nova-compute on h1 is forced down: start nova-compute on h1; if ")
     assert f"uuid = '{uuid_of('migration-of-web')}' AND status = 'pre-migrating'" in words
-    going_on = text.replace("h1", "h3").replace("host h3 VCPU=8 MEMORY_MB=8192", "host h3 VCPU=8 up")
+    going_on = text.replace("h1", "h3").replace(
+        "host h3 VCPU=8 MEMORY_MB=8192", "host h3 VCPU=8 up"
+    )
     listed = f"`openstack server migration list --server {uuid_of('web')}`"
     assert listed in then(going_on, "migration", "h3")[1]
 
