@@ -18,8 +18,8 @@ from trueup.reconcile.facts import (
     is_uuid_in_any_form,
 )
 from trueup.reconcile.remedies.guarded_steps import on_host
+from trueup.reconcile.rules.bare_metal import IRONIC
 from trueup.reconcile.rules.nodes import (
-    IRONIC,
     judged_hosts,
     newly_made,
     node_evidence,

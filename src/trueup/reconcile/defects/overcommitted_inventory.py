@@ -9,7 +9,8 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from trueup.reconcile.facts import ONE_USE_TRAIT, Facts, Inventory, Provider
-from trueup.reconcile.rules.nodes import IRONIC, provider_evidence
+from trueup.reconcile.rules.bare_metal import IRONIC
+from trueup.reconcile.rules.nodes import provider_evidence
 from trueup.reconcile.steps import Step
 from trueup.reconcile.verdicts import (
     AuditOptions,

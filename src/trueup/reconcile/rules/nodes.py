@@ -16,10 +16,10 @@ from trueup.reconcile.facts import (
     Facts,
     Provider,
 )
+from trueup.reconcile.rules.bare_metal import IRONIC
 from trueup.reconcile.rules.residence import exchanged
 from trueup.reconcile.verdicts import AuditOptions, Structure, Subject
 
-IRONIC = "ironic"
 # The traits by which Nova marks the providers that it makes.
 OF_NOVA = frozenset({NODE_TRAIT, OWNER_TRAIT})
 

@@ -127,7 +127,11 @@ def _place(cell: str, host: str | None, node: str | None, facts: Facts) -> Place
     if not host:
         return None
     nodes = facts.nodes_by_uuid.get(root_of(cell, host, node, facts) or "", ())
-    return Place(nodes[0].cell, nodes[0].host, nodes[0].node) if nodes else Place(cell, host, node or "")
+    return (
+        Place(nodes[0].cell, nodes[0].host, nodes[0].node)
+        if nodes
+        else Place(cell, host, node or "")
+    )
 
 
 def _same(one: Place | None, other: Place, facts: Facts) -> bool:

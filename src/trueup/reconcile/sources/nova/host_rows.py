@@ -33,6 +33,7 @@ def compute_node(reader: Reader, row: Row, cell: str) -> ComputeNode:
         deleted=reader.deleted(row),
         updated_at=reader.moment(row, "updated_at"),
         created_at=reader.moment(row, "created_at"),
+        address=row.host_ip or "",
     )
 
 
