@@ -8,10 +8,10 @@ TIMES := $(VENV)/times-of
 WORKERS ?= 2
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test quick lint fix coverage changelog sdist conformance mutants real bench pictures clean
+.PHONY: help demo test quick lint fix coverage changelog sdist conformance mutants real real-short bench pictures clean
 
 help:  ## say what can be made
-	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
+	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
 
 demo: $(VENV)/.ready-all  ## find, plan, repair and undo drift on a small embedded cloud
 	@$(BIN)/trueup demo
@@ -52,9 +52,15 @@ conformance: $(VENV)/.ready-test  ## the long way: many more generated requests,
 mutants: $(VENV)/.ready-test  ## small changes of the decision code that no test notices
 	@$(BIN)/python tools/mutants.py --jobs $(WORKERS)
 
-real: $(VENV)/.ready-test  ## on a real OpenStack, with upstream's Placement and then with ours (20 minutes)
+real: $(VENV)/.ready-test  ## on a real OpenStack, with upstream's Placement and then with ours (20 minutes; before a release)
 	@tools/real-environments $(VENV)/real
-	@$(BIN)/pytest tests/real --real -q --disable-warnings --timeout 900 --verified docs/verified.md
+	@$(BIN)/pytest tests/real --real -q --disable-warnings --timeout 900 --verified docs/verified.md \
+		--times $(TIMES)-real.txt
+
+real-short: $(VENV)/.ready-test  ## the incidents of operators, and the swap, on both Placements (8 minutes)
+	@tools/real-environments $(VENV)/real
+	@$(BIN)/pytest tests/real --real -m short -q --disable-warnings --timeout 900 \
+		--times $(TIMES)-real-short.txt
 
 bench: $(VENV)/.ready-test  ## Trueup and upstream side by side, in one run
 	@$(BIN)/python -m bench --database mariadb
