@@ -9,10 +9,10 @@ WORKERS ?= 2
 
 .DEFAULT_GOAL := help
 .PHONY: help demo test quick lint fix coverage changelog sdist wheel databases differential races \
-	conformance versions mutants fresh real packages bench pictures clean
+	conformance versions mutants fresh real real-short packages bench pictures clean
 
 help:  ## say what can be made
-	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
+	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
 
 demo: $(VENV)/.ready-all  ## find, plan, repair and undo drift on a small embedded cloud
 	@$(BIN)/trueup demo
@@ -75,9 +75,15 @@ versions: $(VENV)/.ready-test  ## with the oldest, the newest and OpenStack's ve
 mutants: $(VENV)/.ready-test  ## small changes of the decision code that no test notices
 	@$(BIN)/python tools/mutants.py --jobs $(WORKERS)
 
-real: $(VENV)/.ready-test  ## on a real OpenStack, with upstream's Placement and then with ours (20 minutes)
+real: $(VENV)/.ready-test  ## on a real OpenStack, with upstream's Placement and then with ours (20 minutes; before a release)
 	@tools/real-environments $(VENV)/real
-	@$(BIN)/pytest tests/real --real -q --disable-warnings --timeout 900 --verified docs/verified.md
+	@$(BIN)/pytest tests/real --real -q --disable-warnings --timeout 900 --verified docs/verified.md \
+		--times $(TIMES)-real.txt
+
+real-short: $(VENV)/.ready-test  ## the incidents of operators, and the swap, on both Placements (8 minutes)
+	@tools/real-environments $(VENV)/real
+	@$(BIN)/pytest tests/real --real -m short -q --disable-warnings --timeout 900 \
+		--times $(TIMES)-real-short.txt
 
 fresh: $(VENV)/.ready-test  ## on a machine in a folder where nothing was installed; as root
 	@$(BIN)/pytest tests/fresh --fresh -q --disable-warnings --timeout 3600

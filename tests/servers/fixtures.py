@@ -104,9 +104,13 @@ def upstream_database_url(request: pytest.FixtureRequest) -> str:
 
     It is the same database for all tests of a session: quicker than `database_url`.
     """
-    by_mysqldb = request.param == MYSQLCLIENT
-    kind = "mariadb" if by_mysqldb else request.param
-    url: str = request.getfixturevalue(f"emptied_{kind}")
+    return emptied_database(request, request.param)
+
+
+def emptied_database(request: pytest.FixtureRequest, kind: str) -> str:
+    """The URL of the session's database of this kind, with upstream's tables and without rows."""
+    by_mysqldb = kind == MYSQLCLIENT
+    url: str = request.getfixturevalue(f"emptied_{'mariadb' if by_mysqldb else kind}")
     empty(url)
     return by_mysqlclient(url) if by_mysqldb else url
 
