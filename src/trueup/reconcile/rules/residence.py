@@ -20,6 +20,8 @@ from trueup.reconcile.facts import (
     Migration,
     Provider,
 )
+from trueup.reconcile.rules.bare_metal import node_moved
+from trueup.reconcile.rules.machines import is_same
 
 # Besides `task_state`: states in which Nova itself is, or soon will be, writing the allocation.
 _UNSETTLED_STATES = {
@@ -138,7 +140,10 @@ def _judged_place(place: _Place, facts: Facts) -> Placed | Undetermined:
     if len(nodes) != 1:
         found = "no compute node" if not nodes else f"{len(nodes)} compute nodes"
         cell, host, node = place
-        return Undetermined(f"{facts.cells[cell]} has {found} for host {host}, node {node}")
+        reason = f"{facts.cells[cell]} has {found} for host {host}, node {node}"
+        if moved := node_moved(place, facts):
+            return Undetermined(f"{reason}; {moved}")
+        return Undetermined(reason)
     provider = provider_of(nodes[0], facts)
     return provider if isinstance(provider, Undetermined) else Placed(provider)
 
@@ -173,7 +178,7 @@ def contradiction(record: InstanceRecord, facts: Facts) -> str | None:
     if record.misspelled:
         written = ", ".join(record.misspelled)
         return f"Placement has another consumer with its uuid, written {written}"
-    return _of_moves(record, facts) or _running_elsewhere(living, record)
+    return _of_moves(record, facts) or _running_elsewhere(living, record, facts)
 
 
 def _of_moves(record: InstanceRecord, facts: Facts) -> str | None:
@@ -201,9 +206,13 @@ def _stray_move(record: InstanceRecord, facts: Facts) -> str | None:
     return None
 
 
-def _running_elsewhere(living: tuple[Instance, ...], record: InstanceRecord) -> str | None:
+def _running_elsewhere(
+    living: tuple[Instance, ...], record: InstanceRecord, facts: Facts
+) -> str | None:
     hosts = {row.host for row in living}
-    elsewhere = [host for host in record.running_on if host not in hosts]
+    elsewhere = [
+        name for name in record.running_on if not any(is_same(name, one, facts) for one in hosts)
+    ]
     if elsewhere:
         said = (
             f"Nova says {' or '.join(sorted(map(str, hosts)))}" if hosts else "Nova has deleted it"
