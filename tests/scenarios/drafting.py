@@ -194,7 +194,8 @@ class Draft:
             "task_state": None,
             "deleted": False,
             "hidden": False,
-            "updated_at": NOW - timedelta(days=1),
+            # What is under way has just begun.
+            "updated_at": NOW - timedelta(minutes=5 if details.get("task_state") else 1440),
         }
         self.instances.append(
             Instance(

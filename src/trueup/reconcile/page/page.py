@@ -147,7 +147,16 @@ def headline_of(audit: Audit) -> Headline:
         return Headline("incomplete", words, tuple(remarks))
     if audit.findings:
         return Headline("findings", found, tuple(remarks))
-    return Headline("clean", "Nothing is wrong", tuple(remarks))
+    return Headline("clean", _clean(audit), tuple(remarks))
+
+
+def _clean(audit: Audit) -> str:
+    """The verdict is about the ledger: what hangs in Nova is named with it."""
+    if not audit.left_alone:
+        return "No drift found"
+    endless = sum(1 for row in audit.left_alone if row.ends)
+    more = f"; {endless} of them cannot end by themselves" if endless else ""
+    return f"No drift found. {len(audit.left_alone)} left alone{more}"
 
 
 def _severities(audit: Audit) -> tuple[SeverityCount, ...]:
