@@ -19,7 +19,7 @@ from typing import Any, Concatenate, ParamSpec, TypeVar
 from sqlalchemy import Connection, Engine, create_engine
 from sqlalchemy.engine import URL, make_url
 from sqlalchemy.engine.default import DefaultDialect
-from sqlalchemy.exc import DBAPIError, IntegrityError, SQLAlchemyError
+from sqlalchemy.exc import ArgumentError, DBAPIError, IntegrityError, SQLAlchemyError
 from sqlalchemy.pool import NullPool, QueuePool
 
 from trueup.model.errors import ConcurrentUpdate
@@ -29,6 +29,7 @@ from trueup.placement.store.engine import changes, reporting
 from trueup.placement.store.engine.errors import Meaning, TooManyWaiting, meaning_of
 from trueup.placement.store.engine.sessions import (
     IN_MEMORY,
+    PREPARE_THRESHOLD,
     WRITES_FIRST,
     DatabaseOptions,
     prepare_sessions,
@@ -47,6 +48,8 @@ _PAUSE_SECONDS = 0.01
 
 _DRIVERS = {"postgresql": "postgresql+psycopg", "mysql": "mysql+pymysql"}
 _MYSQLCLIENT = "MySQLdb"
+_NOT_OF_URLS = frozenset({"autocommit", "context", "cursor_factory", "row_factory"})
+"""Parameters of psycopg that no text can say, or that are ours to choose."""
 _CAN_SKIP_ROLLBACK = "skip_autocommit_rollback" in signature(DefaultDialect).parameters
 """SQLAlchemy before 2.0.43 sends a ROLLBACK that does nothing, after each block of reads."""
 
@@ -272,8 +275,23 @@ def _engine_arguments(url: URL, options: DatabaseOptions) -> dict[str, Any]:
         # PERF: one round trip less for a write by PyMySQL, 7 % of a small one. SAFETY: whoever
         # gets a connection, here or in migrations, closes it, which rolls back what is open.
         "pool_reset_on_return": None,
+        "connect_args": _of_psycopg(url) if url.get_driver_name() == "psycopg" else {},
         **{name: value for name, value in sizes.items() if value is not None},
     }
+
+
+def _of_psycopg(url: URL) -> dict[str, int | None]:
+    """The parameters of the driver that are no texts. Raises ArgumentError."""
+    for name in _NOT_OF_URLS & set(url.query):
+        raise ArgumentError(f"{name} is not a parameter for URLs")
+    said = url.query.get(PREPARE_THRESHOLD)
+    if said is None:
+        return {}
+    if said == "none":
+        return {PREPARE_THRESHOLD: None}
+    if not isinstance(said, str) or not said.isdecimal():
+        raise ArgumentError(f"{PREPARE_THRESHOLD} is a number, or none")
+    return {PREPARE_THRESHOLD: int(said)}
 
 
 def _writers_of(engine: Engine) -> tuple[Engine, Engine]:
