@@ -5,15 +5,14 @@ import argparse
 import os
 from pathlib import Path
 
-from trueup.cli.progress import say
+from trueup.cli.terminal.progress import say
 from trueup.exit_codes import ExitCode
-from trueup.reconcile.acknowledgement_file import load
-from trueup.reconcile.acknowledgements import Acknowledgement, names_of
 from trueup.reconcile.audit import Audit
 from trueup.reconcile.clock import now
 from trueup.reconcile.facts import SourceStatus
-from trueup.reconcile.findings import counted
-from trueup.reconcile.options import AuditOptions
+from trueup.reconcile.verdicts import Acknowledgement, AuditOptions, names_of
+from trueup.reconcile.verdicts.acknowledgement_file import load
+from trueup.reconcile.wording import counted
 
 # Beside the other configuration of the cloud.
 ACKNOWLEDGED = Path("/etc/trueup/acknowledged.toml")
@@ -69,8 +68,14 @@ def _tell_gaps(answer: SourceStatus) -> None:
 
 
 def audit_options(arguments: argparse.Namespace) -> AuditOptions:
-    """What --grace and --acknowledged say. Raises AcknowledgementsUnreadable."""
-    return AuditOptions(arguments.grace, *_acknowledged(arguments.acknowledged))
+    """What --grace, --stuck-after and --acknowledged say. Raises AcknowledgementsUnreadable."""
+    acknowledgements, cells = _acknowledged(arguments.acknowledged)
+    return AuditOptions(
+        grace_seconds=arguments.grace,
+        acknowledgements=acknowledgements,
+        cells_allowed_behind=cells,
+        stuck_seconds=arguments.stuck_after,
+    )
 
 
 def default_options() -> AuditOptions:
@@ -99,7 +104,7 @@ def _acknowledged_path() -> Path | None:
 
 
 def add_audit_options(parser: argparse.ArgumentParser) -> None:
-    """--grace and --acknowledged, for the commands that judge."""
+    """--grace, --stuck-after and --acknowledged, for the commands that judge."""
     parser.add_argument(
         "--acknowledged",
         metavar="FILE",
@@ -113,4 +118,12 @@ def add_audit_options(parser: argparse.ArgumentParser) -> None:
         type=int,
         default=AuditOptions().grace_seconds,
         help="how long a deleted instance is left to nova-compute (default: %(default)s)",
+    )
+    parser.add_argument(
+        "--stuck-after",
+        metavar="SECONDS",
+        type=int,
+        default=AuditOptions().stuck_seconds,
+        help="from which age on a task, a move or a build that does not end counts as 'could not "
+        "check' (default: %(default)s)",
     )

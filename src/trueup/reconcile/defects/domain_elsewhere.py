@@ -7,9 +7,12 @@ guests may write to one disk. Trueup only reports it.
 
 from collections.abc import Iterator
 
-from trueup.reconcile.claims import Moving, claim_of
 from trueup.reconcile.facts import Domain, Facts, Instance
-from trueup.reconcile.findings import (
+from trueup.reconcile.rules.claims import Moving, claim_of
+from trueup.reconcile.rules.machines import is_same
+from trueup.reconcile.steps import Step
+from trueup.reconcile.verdicts import (
+    AuditOptions,
     Declined,
     Finding,
     Severity,
@@ -19,8 +22,6 @@ from trueup.reconcile.findings import (
     domains_evidence,
     instance_evidence,
 )
-from trueup.reconcile.options import AuditOptions
-from trueup.reconcile.steps import Step
 
 NAME = "domain-elsewhere"
 TITLE = "Its guest runs on another host than Nova says"
@@ -48,7 +49,8 @@ def remedy(finding: Finding, facts: Facts) -> tuple[Step, ...] | Declined:
 def _is_elsewhere(one: Domain, uuid: str, facts: Facts) -> bool:
     if not one.ours or not one.active:
         return False
-    return one.host not in {row.host for row in facts.instance_rows[uuid] if not row.deleted}
+    hosts = {row.host for row in facts.instance_rows[uuid] if not row.deleted}
+    return not any(is_same(one.host, host, facts) for host in hosts)
 
 
 def _judge(instance: Instance, strange: list[Domain], facts: Facts) -> Verdict:

@@ -10,15 +10,8 @@ providers by uuid, and Neutron and `nova-manage placement sync_aggregates` by na
 from collections.abc import Iterator
 
 from trueup.reconcile.facts import ComputeNode, Facts, Provider
-from trueup.reconcile.findings import (
-    Declined,
-    Evidence,
-    Finding,
-    Severity,
-    Unchecked,
-    Verdict,
-)
-from trueup.reconcile.nodes import (
+from trueup.reconcile.rules.machines import other_names, way_back
+from trueup.reconcile.rules.nodes import (
     Namesake,
     judged_nodes,
     node_evidence,
@@ -26,9 +19,17 @@ from trueup.reconcile.nodes import (
     provider_evidence,
     without_node,
 )
-from trueup.reconcile.options import AuditOptions
-from trueup.reconcile.residence import exchanged, is_renamed
+from trueup.reconcile.rules.residence import exchanged, is_renamed
 from trueup.reconcile.steps import Step
+from trueup.reconcile.verdicts import (
+    AuditOptions,
+    Declined,
+    Evidence,
+    Finding,
+    Severity,
+    Unchecked,
+    Verdict,
+)
 
 NAME = "provider-identity-clash"
 TITLE = "The uuid and the name of its compute node are not those of one provider"
@@ -75,6 +76,10 @@ def remedy(finding: Finding, facts: Facts) -> tuple[Step, ...] | Declined:
     if owners := facts.nodes_by_uuid.get(provider.uuid):
         # SAFETY: the provider belongs to a living host, and renaming it would break that host.
         other = owners[0]
+        if other.host in other_names(node.host, facts):
+            return Declined(
+                f"{node.host} and {other.host} are one machine: {way_back(node.host, facts)}"
+            )
         return Declined(
             f"two compute nodes are called {finding.where}: the provider is that of host "
             f"{other.host} in {facts.cells[other.cell]}; names of hosts must be unique in all "

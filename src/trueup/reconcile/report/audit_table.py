@@ -2,13 +2,20 @@
 """An audit as a table: findings, worst first, then what is muted, unchecked and acknowledged."""
 
 from collections.abc import Collection, Iterable, Iterator, Mapping
-from datetime import datetime, timedelta
+from datetime import datetime
 
-from trueup.reconcile.acknowledgements import Acknowledged, Acknowledgement
-from trueup.reconcile.findings import Finding, LeftAlone, Remark, Unchecked, counted
 from trueup.reconcile.report.audit_view import ShownAudit
 from trueup.reconcile.report.effects import FindingEffect
 from trueup.reconcile.report.tables import Cell, Columns, EvidenceCell, Table
+from trueup.reconcile.verdicts import (
+    Acknowledged,
+    Acknowledgement,
+    Finding,
+    LeftAlone,
+    Remark,
+    Unchecked,
+)
+from trueup.reconcile.wording import age_in_words
 
 _Row = tuple[Cell, ...]
 _COLUMNS: Columns = (
@@ -111,13 +118,3 @@ def _reasoned(verdict: str, rows: Iterable[Unchecked | LeftAlone | Remark]) -> I
 
 def _age(since: datetime | None, now: datetime) -> str:
     return age_in_words(now - since) if since else ""
-
-
-def age_in_words(age: timedelta) -> str:
-    """`5 minutes`, `3 hours`, `12 days`: the largest unit, rounded down."""
-    seconds = int(age.total_seconds())
-    for unit, length in (("day", 86400), ("hour", 3600), ("minute", 60)):
-        if seconds >= length:
-            return counted(seconds // length, unit)
-    # Clocks differ: what seems to come is of this moment.
-    return counted(max(seconds, 0), "second")

@@ -1,0 +1,109 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Audit: facts → what is wrong, what could not be checked, what was left alone. Pure."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from datetime import datetime
+
+from trueup.reconcile.audit.unexplained import unexplained
+from trueup.reconcile.defects import DEFECTS
+from trueup.reconcile.facts import Coverage, Facts, without_ports
+from trueup.reconcile.garbage import garbage_left
+from trueup.reconcile.rules.freshness import with_freshness
+from trueup.reconcile.rules.in_progress import in_progress
+from trueup.reconcile.rules.machines import doubled
+from trueup.reconcile.rules.strangers import rows_lost, strangers
+from trueup.reconcile.rules.unjudged_hosts import unjudged_hosts, without_service
+from trueup.reconcile.verdicts import (
+    Acknowledged,
+    Acknowledgement,
+    AuditOptions,
+    Finding,
+    LeftAlone,
+    Muted,
+    Unchecked,
+    Verdicts,
+    answer,
+    with_choices,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Audit:
+    """Everything that an audit of one set of facts says, in a fixed order."""
+
+    taken_at: datetime
+    coverage: Coverage
+    findings: tuple[Finding, ...]
+    unchecked: tuple[Unchecked, ...]
+    left_alone: tuple[LeftAlone, ...]
+    acknowledged: tuple[Acknowledged, ...] = ()
+    muted: tuple[Muted, ...] = ()
+
+    @property
+    def every_finding(self) -> tuple[Finding, ...]:
+        """All findings, those that are muted too."""
+        return (*self.findings, *(one.finding for one in self.muted))
+
+    @property
+    def incomplete(self) -> bool:
+        """Whether the evidence leaves something open: a silent source, or a subject not checked."""
+        return not self.coverage.complete or bool(self.unchecked)
+
+
+@garbage_left()
+def audit(facts: Facts, options: AuditOptions) -> Audit:
+    """Ask every defect, then take out what the operator has acknowledged."""
+    return answered(_audit(facts, options), options.acknowledgements)
+
+
+def answered(result: Audit, acknowledgements: Iterable[Acknowledgement]) -> Audit:
+    """The same audit, after these further acknowledgements have answered what they can."""
+    verdicts = Verdicts(result.findings, result.unchecked, result.left_alone)
+    rest = answer(verdicts, acknowledgements, result.taken_at.date())
+    return replace(
+        result,
+        findings=rest.findings,
+        unchecked=rest.unchecked,
+        left_alone=rest.left_alone,
+        acknowledged=(*result.acknowledged, *rest.acknowledged),
+        muted=(*result.muted, *rest.muted),
+    )
+
+
+def judged(facts: Facts, options: AuditOptions) -> Facts:
+    """The facts as these options judge them: which cells may be behind, and what was chosen."""
+    fresh = with_choices(with_freshness(facts, options), options.acknowledgements)
+    return without_ports(fresh) if options.without_ports else fresh
+
+
+def _audit(facts: Facts, options: AuditOptions) -> Audit:
+    facts = judged(facts, options)
+    verdicts = [verdict for defect in DEFECTS for verdict in defect.find(facts, options)]
+    findings = tuple(row for row in verdicts if isinstance(row, Finding))
+    moving = tuple(in_progress(facts, options))
+    covered = {row.subject.uuid for row in (*verdicts, *moving)}
+    covered |= {consumer for row in findings for consumer in row.consumers}
+    lost = tuple(rows_lost(facts, covered))
+    covered |= {row.subject.uuid for row in lost}
+    found = {row.subject for row in findings}
+    hanging = (row for row in moving if isinstance(row, Unchecked))
+    return Audit(
+        taken_at=facts.taken_at,
+        coverage=facts.coverage,
+        findings=findings,
+        unchecked=(
+            *doubled(facts),
+            *unjudged_hosts(facts, covered),
+            *without_service(facts),
+            *lost,
+            *(row for row in hanging if row.subject not in found),
+            *(row for row in verdicts if isinstance(row, Unchecked)),
+            *unexplained(facts, covered),
+        ),
+        left_alone=(
+            *(row for row in moving if isinstance(row, LeftAlone) and row.subject not in found),
+            *strangers(facts, covered),
+            *(row for row in verdicts if isinstance(row, LeftAlone)),
+        ),
+    )
