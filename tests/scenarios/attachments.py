@@ -7,7 +7,7 @@ port p2 of web NET_BW=100 traits=A,B host=h2    with traits, and bound on anothe
 port p3 of web NET_BW=100 named=nic older       its profile names a provider, in the older format
 port p4 of web device-profile=smart-nic         Cyborg allocates its device
 port p4 of web NET_BW=100 vif=binding_failed    or `unrevised`: Neutron gives no revision number
-cached p1 of web                                Nova's network cache has this port, with an allocation
+cached p1 of web                                Nova's network cache has it, with an allocation
 assigned 0000:81:00.1 on h1 for web port=p1 interface=ens1
 assigned 0000:82:00.0 on h1 for web class=CUSTOM_GPU provider=gpu
 chosen nic for p1                               an operator chose this provider for a port

@@ -33,6 +33,13 @@ def _name_a_file(project: str) -> str:
     )
 
 
+def _near(names: tuple[str, ...]) -> str:
+    """What to do about a name that nothing has."""
+    if names:
+        return f"Did you mean {' or '.join(names)}? Check the spelling."
+    return "Check the spelling; name a cell or a provider by its name or its uuid."
+
+
 def _of_another_cloud(refused: plan.PlanForeign) -> str:
     """Why a plan does not fit: it is for other cells, or Nova was read in another way."""
     planned, found = ({API_CELL} <= {*cells} for cells in (refused.planned, refused.found))
@@ -240,9 +247,13 @@ _WORDS: dict[type[Exception], tuple[ExitCode, Callable[[Any], str]]] = {
     ),
     selection.SelectionUnknown: (
         ExitCode.USAGE,
+        lambda e: f"neither Nova nor Placement has the {e.kind} '{e.name}'. {_near(e.near)}",
+    ),
+    selection.SelectionEmpty: (
+        ExitCode.USAGE,
         lambda e: (
-            f"neither Nova nor Placement has the {e.kind} '{e.name}'. "
-            "Check the spelling; name a cell or a provider by its name or its uuid."
+            "the selection matches no instance, consumer or provider: nothing is judged. Check the "
+            "id of the project; several selectors together select what all of them select."
         ),
     ),
     plan_file.PlanUnreadable: (

@@ -183,7 +183,7 @@ def revoked(text: str, account: str) -> Iterator[tuple[str, str, str]]:
 
 def read(source: str, site: Site) -> None:
     """Read this source whole. Raises Unreachable."""
-    cells = CellOptions({name: url for name, url in site.cells.items()})
+    cells = CellOptions(dict(site.cells))
     nova, placement = NovaDatabases(site.nova_api, None, cells), PlacementDatabase(site.placement)
     try:
         if source == "placement":

@@ -5,7 +5,6 @@ import json
 
 import pytest
 
-from tests.clouds import damage
 from trueup.reconcile.facts import Flavor, RequestSpec
 from trueup.reconcile.sources.database import row_type
 from trueup.reconcile.sources.notes import Notes
