@@ -241,6 +241,12 @@ class Draft:
         self.names[uuid] = name
         return uuid
 
+    def mapped_nowhere(self, name: str, age: int) -> None:
+        """Nova mapped an instance to no cell, so many seconds ago."""
+        self.names[uuid_of(name)] = name
+        changed = NOW - timedelta(seconds=age)
+        self.mappings.append(InstanceMapping(uuid_of(name), None, "a-project", False, changed))
+
     def facts(self) -> Facts:
         """The facts, with the holdings of every consumer and every instance."""
         answered = [

@@ -85,7 +85,7 @@ def guarded_step(
         if row.uuid in after
     )
     if (
-        reason := _unlisted_rows(after, facts)
+        reason := unlisted_rows(after, facts)
         or _not_allowed(after.values(), facts)
         or _kept_of_nothing(after, facts)
     ):
@@ -100,7 +100,7 @@ def guarded_step(
     return (step_of((*step.changes, *bindings), every, step.because) if bindings else step,)
 
 
-def _unlisted_rows(after: Mapping[str, Allocations | None], facts: Facts) -> str:
+def unlisted_rows(after: Mapping[str, Allocations | None], facts: Facts) -> str:
     """Which of these consumers may have rows that Placement does not list; or "".
 
     SAFETY: a write for a consumer deletes all its rows, and an undo restores what was listed. Where
