@@ -18,8 +18,12 @@ from tests.clouds.copying import copied
 from tests.servers.databases import DatabaseServer, as_text
 from tests.servers.postgresql import psql
 from tests.tree import REPOSITORY
+from trueup.reconcile.sources.errors import Unreachable
+from trueup.reconcile.sources.nova.databases import CellOptions, NovaDatabases
+from trueup.reconcile.sources.placement.database import PlacementDatabase
 
 FOLDER = REPOSITORY / "packaging" / "watch"
+A_CONSUMER = "5eb033fd-1111-4222-8333-444455556667"
 PART = re.compile(r"-- a cell\n(.*?)-- end of a cell\n", re.DOTALL)
 
 
@@ -168,3 +172,79 @@ def test_a_column_without_a_grant_is_told_and_not_taken_for_one_of_a_later_relea
     ran = trueup("audit", *options(on_mariadb, tmp_path))
     assert ran.code == 5
     assert "SELECT command denied" in ran.err + ran.out
+
+
+def revoked(text: str, account: str) -> Iterator[tuple[str, str, str]]:
+    """Each grant on a table: the table, what revokes it, and what grants it again."""
+    for grant in re.findall(rf"GRANT SELECT .*?ON \S+ TO {account}", text):
+        table = grant.split(" ON ")[1].split()[0]
+        yield table, f"REVOKE{grant[5:]}".replace(f" TO {account}", f" FROM {account}"), grant
+
+
+def silent(site: Site) -> str:
+    """Which source does not answer, when each is read whole; or ""."""
+    cells = CellOptions({name: url for name, url in site.cells.items()})
+    nova, placement = NovaDatabases(site.nova_api, None, cells), PlacementDatabase(site.placement)
+    try:
+        nova.registry(nova.cells())
+        for cell in nova.cells():
+            nova.contents(cell)
+            nova.lookup(cell, [A_CONSUMER], [A_CONSUMER])
+        placement.ledger()
+    except Unreachable as silence:
+        return silence.source
+    finally:
+        nova.close()
+        placement.close()
+    return ""
+
+
+def test_every_table_without_its_grant_silences_its_source_on_mariadb(
+    on_mariadb, mariadb_server, user
+):
+    databases = {
+        "nova_api": str(make_url(on_mariadb.nova_api).database),
+        "placement": str(make_url(on_mariadb.placement).database),
+        "cell1": str(make_url(on_mariadb.cells["cell1"]).database),
+    }
+    sources = {
+        databases["nova_api"]: "Nova's API database",
+        databases["placement"]: "Placement's database",
+        databases["cell1"]: "cell1",
+    }
+    text = ";".join(mariadb_statements(databases, user))
+    assert silent(on_mariadb) == ""
+    tables = list(revoked(text, f"'{user}'@'%'"))
+    assert len(tables) == 30
+    for table, revoke, grant in tables:
+        mariadb_server.execute(revoke)
+        assert silent(on_mariadb) == sources[table.split(".")[0].strip("`")], table
+        mariadb_server.execute(grant)
+
+
+def test_every_table_without_its_grant_silences_its_source_on_postgresql(
+    on_postgresql, postgresql_server, user
+):
+    databases = {"nova_api": on_postgresql.nova_api, "placement": on_postgresql.placement}
+    databases["cell1"] = on_postgresql.cells["cell1"]
+    sources = ("Nova's API database", "Placement's database", "cell1")
+    script = postgresql_script(named(databases), user)
+    for (_, url), source in zip(databases.items(), sources, strict=True):
+        name = str(make_url(url).database)
+        part = script.split(f"\\connect {name}\n")[1].split("\\connect ")[0]
+        for table, revoke, grant in revoked(part, user):
+            psql(postgresql_server, f"\\connect {name}\n{revoke};\n")
+            assert silent(on_postgresql) == source, table
+            psql(postgresql_server, f"\\connect {name}\n{grant};\n")
+
+
+def test_a_table_without_its_grant_gives_no_finding_and_no_step(
+    on_mariadb, mariadb_server, user, tmp_path, monkeypatch
+):
+    """MariaDB hides it. Its rows once counted as none: every host left its aggregates."""
+    monkeypatch.setenv("TRUEUP_STATE_DIR", str(tmp_path))
+    name = make_url(on_mariadb.nova_api).database
+    mariadb_server.execute(f"REVOKE SELECT ON `{name}`.aggregate_hosts FROM '{user}'@'%'")
+    ran = trueup("audit", *options(on_mariadb, tmp_path), "-f", "json")
+    assert (ran.code, ran.out) == (5, "")
+    assert "no such table: aggregate_hosts" in ran.err

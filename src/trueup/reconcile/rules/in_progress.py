@@ -8,8 +8,8 @@ from collections.abc import Iterator
 from datetime import datetime, timedelta
 
 from trueup.reconcile.facts import BuildRequest, Facts, Instance
+from trueup.reconcile.rules.advice import cannot_end, ending_of
 from trueup.reconcile.rules.claims import Moving, claims
-from trueup.reconcile.rules.endings import cannot_end, ending_of
 from trueup.reconcile.verdicts import AuditOptions, LeftAlone, Subject, Unchecked
 from trueup.reconcile.wording import age_in_words
 

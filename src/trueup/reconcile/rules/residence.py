@@ -22,6 +22,7 @@ from trueup.reconcile.facts import (
 )
 from trueup.reconcile.rules.bare_metal import node_moved
 from trueup.reconcile.rules.machines import is_same
+from trueup.reconcile.rules.whereabouts import whereabouts
 
 # Besides `task_state`: states in which Nova itself is, or soon will be, writing the allocation.
 _UNSETTLED_STATES = {
@@ -104,11 +105,15 @@ def residence(instance: Instance, record: InstanceRecord, facts: Facts) -> Resid
         return Undetermined(
             f"Nova names host {instance.host or 'none'} and node {instance.node or 'none'} of it"
         )
+    doubt = whereabouts(instance, record, facts)
+    if doubt is not None and doubt.found is None:
+        return Undetermined(str(doubt))
     if instance.vm_state == _OFFLOADED:
         # nova-compute died after it set the state and before it cleared the host: it is not known
         # which of the two is true.
         return Undetermined(f"it is {_OFFLOADED}, and yet on host {instance.host}")
-    return _placed_on((instance.cell, instance.host, instance.node), facts)
+    place = doubt.found if doubt and doubt.found else instance
+    return _placed_on((place.cell, place.host or "", place.node or ""), facts)
 
 
 def _moving(
@@ -209,10 +214,17 @@ def _stray_move(record: InstanceRecord, facts: Facts) -> str | None:
 def _running_elsewhere(
     living: tuple[Instance, ...], record: InstanceRecord, facts: Facts
 ) -> str | None:
+    """Which host runs its guest that is not the one on which Nova has it.
+
+    If its moves leave open where it is, this is no contradiction: hypervisors decide it.
+    """
     hosts = {row.host for row in living}
     elsewhere = [
         name for name in record.running_on if not any(is_same(name, one, facts) for one in hosts)
     ]
+    doubts = (whereabouts(row, record, facts) for row in living if elsewhere)
+    possible = {one.host.casefold() for doubt in doubts if doubt for one in doubt.places}
+    elsewhere = [host for host in elsewhere if host.casefold() not in possible]
     if elsewhere:
         said = (
             f"Nova says {' or '.join(sorted(map(str, hosts)))}" if hosts else "Nova has deleted it"

@@ -16,7 +16,7 @@ from trueup.reconcile.facts import (
     Provider,
 )
 from trueup.reconcile.plan import Plan
-from trueup.reconcile.rules.endings import cannot_end, move_ended, way_off
+from trueup.reconcile.rules.advice import cannot_end, move_ended, way_off
 from trueup.reconcile.runbooks.host_checks import evidence, one_machine, waiting, way, whole
 from trueup.reconcile.runbooks.host_reading import HostReading
 from trueup.reconcile.runbooks.preflight import Check, Outlook
@@ -191,8 +191,8 @@ def _why_held(consumer: str, second: Observation, plan: Plan) -> str:
     if consumer in second.facts.alive:
         return f"{why}: see `trueup explain instance {consumer}`"
     return (
-        f"{why}: have its owner release it, then run this again; if it was an instance that is gone "
-        'for good, say so in the file of acknowledgements (`kind = "dead-consumer"`)'
+        f"{why}: have its owner release it, then run this again; if it was an instance that is "
+        'gone for good, say so in the file of acknowledgements (`kind = "dead-consumer"`)'
     )
 
 

@@ -9,7 +9,7 @@ from nova.objects import fields
 
 from tests.scenarios.names import uuid_of
 from tests.scenarios.reading import read_cloud
-from trueup.reconcile.rules.endings import STATES, TASKS, cannot_end, ending_of, way_off
+from trueup.reconcile.rules.advice import STATES, TASKS, cannot_end, ending_of, way_off
 
 HOSTS = "cell1\n  host h1 VCPU=8 MEMORY_MB=8192\n  host h2 VCPU=8 MEMORY_MB=8192 up\n"
 # Followed, these commands destroy or revive something; each needs the words that say so.
