@@ -23,6 +23,7 @@ cell1
   forget-service h1                             its nova-compute has no row in services
 cell2 silent                                    did not answer
 cell3 last-report=1200                          its newest service report is so old; or `never`
+map web nowhere age=3600                        Nova mapped it to no cell, so many seconds ago
 map web cell1 [queued] | map web none           its mapping, if it is not that of its row's cell;
                                                 it is queued for deletion
 guest web on h1 running                         what a hypervisor says; else none is asked
@@ -350,6 +351,8 @@ def _map(draft: Draft, cell: str, words: list[str]) -> None:
     name, mapped, *queued = words
     if mapped == "none":
         draft.no_mapping(name)
+    elif mapped == "nowhere":
+        draft.mapped_nowhere(name, int(dict(details_in(queued))["age"]))
     else:
         draft.mapping(name, mapped, queued == ["queued"])
 

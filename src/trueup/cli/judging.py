@@ -55,6 +55,7 @@ def summarize(result: Audit, hidden: int = 0, right: int | None = None) -> None:
         f"{counted(len(result.findings) - hidden, 'finding')}, "
         f"{len(result.unchecked) + len(result.coverage.missing)} could not be checked, "
         f"{len(result.left_alone)} left alone"
+        + (f", {len(result.hanging)} cannot end by themselves" if result.hanging else "")
         + "".join(f", {number} {words}" for words, number in more.items() if number)
         + ("." if right is None else f", {right} right.")
     )

@@ -46,6 +46,12 @@ class Audit:
         return (*self.findings, *(one.finding for one in self.muted))
 
     @property
+    def hanging(self) -> tuple[Unchecked | LeftAlone, ...]:
+        """What is under way and cannot end by itself; each says what ends it."""
+        every: tuple[Unchecked | LeftAlone, ...] = (*self.unchecked, *self.left_alone)
+        return tuple(row for row in every if row.ends)
+
+    @property
     def incomplete(self) -> bool:
         """Whether the evidence leaves something open: a silent source, or a subject not checked."""
         return not self.coverage.complete or bool(self.unchecked)

@@ -51,9 +51,10 @@ def _rows(what: ShownAudit, effects: Mapping[str, FindingEffect]) -> Iterator[_R
     yield from _reasoned("could not check", audit.unchecked)
     for row_of in audit.acknowledged:
         yield _acknowledged(row_of, {source.source for source in audit.coverage.sources})
-    if what.view.everything:
-        for one_left in audit.left_alone:
+    for one_left in audit.left_alone:
+        if one_left.ends or what.view.everything:
             yield _left_alone(one_left, audit.taken_at)
+    if what.view.everything:
         for remark in what.remarks:
             yield from _reasoned("right" if remark.right else "not checked", (remark,))
 
@@ -99,7 +100,7 @@ def _acknowledged(row: Acknowledged, sources: Collection[str]) -> _Row:
         words["reason"] = "there is no such finding any more; it can be taken out of the file"
     elif one.kind == "lagging-replica" and one.name not in sources:
         words["reason"] = "no cell has this name"
-    elif one.kind in ("host-gone", "foreign-owner"):
+    elif one.kind in ("host-gone", "foreign-owner", "unoffered-class"):
         words["reason"] = "nothing in this audit is about this name"
     return "acknowledged", "", "", one.kind, one.name, "", "", "", words
 

@@ -11,7 +11,7 @@ from trueup.reconcile.facts import Amounts, ComputeService, Domain, Facts, Insta
 
 Kind = Literal[
     "instance", "consumer", "migration", "build", "provider", "host", "service", "cell", "port",
-    "domain",
+    "domain", "class",
 ]  # fmt: skip
 
 
