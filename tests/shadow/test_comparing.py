@@ -105,3 +105,28 @@ class Choosing:
 def test_with_a_limit_each_may_choose(ours, outcome):
     read = Read("/allocation_candidates?resources=VCPU%3A1&limit=2", "1.39")
     assert compared(Choosing("abcd", "ab"), ours, read).outcome is outcome
+
+
+class Moving:
+    """A service on a ledger that loses a candidate after so many questions to it.
+
+    It chooses the first ones, or the last ones, where there is a limit.
+    """
+
+    def __init__(self, ledger, first):
+        self.ledger, self.first = ledger, first
+
+    def ask(self, read):
+        self.ledger["asked"] += 1
+        names = "bcde" if self.ledger["asked"] > self.ledger["at"] else "abcd"
+        if "limit=" in read.path:
+            names = names[:2] if self.first else names[-2:]
+        return Answer(200, {"allocation_requests": list(names), "provider_summaries": {}}, 0.1)
+
+
+@pytest.mark.parametrize("at", range(16))
+def test_a_write_between_the_limited_and_the_whole_answer_is_no_difference(at):
+    read = Read("/allocation_candidates?resources=VCPU%3A1&limit=2", "1.39")
+    ledger = {"asked": 0, "at": at}
+    found = compared(Moving(ledger, True), Moving(ledger, False), read)
+    assert found.outcome in (Outcome.SAME, Outcome.MOVED)

@@ -17,6 +17,7 @@ from trueup.reconcile.runs.journal import Journal, StepOutcome, done_by_reason
 from trueup.reconcile.runs.journals import unread_since
 from trueup.reconcile.runs.pace import Pace
 from trueup.reconcile.sources.cloud import Cloud
+from trueup.reconcile.steps import Step
 from trueup.reconcile.wording import counted
 
 # A plan that is older is refused, or made anew.
@@ -56,7 +57,8 @@ def conclude(run: str, outcomes: Sequence[StepOutcome], again: Again = OF_A_PLAN
             f"{counted(contested, 'step')} may be somebody else's work; the reason says why. An "
             "undo of this run leaves such a step in place, unless --step names it."
         )
-    if lasting := _lasting(outcomes):
+    done_steps = [step for step, outcome in outcomes if outcome.result == "done"]
+    if lasting := permanent_in(done_steps):
         say(f"It cannot be taken back: {lasting}.")
     elif results["done"] or results["unknown"]:
         say(f"To take it back: trueup undo {run}")
@@ -64,10 +66,10 @@ def conclude(run: str, outcomes: Sequence[StepOutcome], again: Again = OF_A_PLAN
         say(f"To try refused steps again: {again.refused}.")
 
 
-def _lasting(outcomes: Iterable[StepOutcome]) -> str:
-    """Why a step that is done can never be taken back; every other step would be refused too."""
-    done = (step for step, outcome in outcomes if outcome.result == "done")
-    reasons = (permanent(change) for step in done for change in step.changes)
+def permanent_in(steps: Iterable[Step]) -> str:
+    """Why one of these steps can never be taken back once it is done; an undo of the others is
+    refused then, too."""
+    reasons = (permanent(change) for step in steps for change in step.changes)
     return next(filter(None, reasons), "")
 
 

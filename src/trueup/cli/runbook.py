@@ -16,6 +16,7 @@ from trueup.cli.outcomes import (
     add_interval_option,
     add_limit_option,
     ask,
+    permanent_in,
     tell_unsettled,
 )
 from trueup.cli.terminal.options import OptionRefused
@@ -209,14 +210,15 @@ class RunbookVerb(DocumentVerb, CloudVerb):
             say(f"Run {journal.run} is half done: with --apply it is continued, or taken back.")
             self.exit_code = ExitCode.FINDINGS
             return None
-        run, prepared = journal.run, Prepared(self.purpose(arguments), (), journal.plan)
-        left = sum(1 for step in journal.plan.steps if not journal.is_done(step.id))
+        run, plan = journal.run, journal.plan
+        prepared = Prepared(self.purpose(arguments), (), plan, permanent_in(plan.steps))
+        left = sum(1 for step in plan.steps if not journal.is_done(step.id))
         interruption = f"Run {run} was interrupted with {counted(left, 'step')} left"
-        if journal.interrupted and now() - journal.plan.made_at <= timedelta(hours=AGE_MAX_HOURS):
+        if journal.interrupted and now() - plan.made_at <= timedelta(hours=AGE_MAX_HOURS):
             say(f"{interruption}: continuing it.")
             return self._written(prepared, arguments, driver, lambda: driver.go_on(run))
         if self.whole:
-            is_known = self._take_back(run, journal.plan, driver)
+            is_known = self._take_back(run, plan, driver)
         else:
             is_known = not tell_unsettled(closed(run, driver.cloud, driver.folder))
         settled = read(run, driver.folder)
