@@ -83,7 +83,9 @@ def after_undefining(
     }
     needing, in_use = [], dict[str, str]()
     for step in steps:
-        domains = [one for uuid in _emptied_by(step, facts) for one in facts.domains_of.get(uuid, ())]
+        domains = [
+            one for uuid in _emptied_by(step, facts) for one in facts.domains_of.get(uuid, ())
+        ]
         needs = [removing.get((one.uuid, one.host)) for one in domains]
         for one, need in zip(domains, needs, strict=True):
             if need is None:
@@ -123,5 +125,8 @@ def _without(steps: Sequence[Step], in_use: Mapping[str, str]) -> Arranged:
     stay = [step for step in steps if not in_use.keys().isdisjoint(step.because)]
     return Arranged(
         tuple(step for step in steps if step not in stay),
-        tuple(NoRoom(step, in_use[next(one for one in step.because if one in in_use)]) for step in stay),
+        tuple(
+            NoRoom(step, in_use[next(one for one in step.because if one in in_use)])
+            for step in stay
+        ),
     )

@@ -92,7 +92,9 @@ def ordered(steps: Sequence[Step], facts: Facts) -> Ordered:
         effects.append(room.take(step))
         queue.taken(taken)
     lacking = tuple(
-        NoRoom(step, room.lacking(step) or f"it needs {' and '.join(step.needs)}, which is not made")
+        NoRoom(
+            step, room.lacking(step) or f"it needs {' and '.join(step.needs)}, which is not made"
+        )
         for step in queue.waiting
     )
     return Ordered(tuple(chosen), tuple(effects), lacking)

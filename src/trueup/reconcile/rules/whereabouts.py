@@ -127,7 +127,11 @@ def _place(cell: str, host: str | None, node: str | None, facts: Facts) -> Place
     if not host:
         return None
     nodes = facts.nodes_by_uuid.get(root_of(cell, host, node, facts) or "", ())
-    return Place(nodes[0].cell, nodes[0].host, nodes[0].node) if nodes else Place(cell, host, node or "")
+    return (
+        Place(nodes[0].cell, nodes[0].host, nodes[0].node)
+        if nodes
+        else Place(cell, host, node or "")
+    )
 
 
 def _same(one: Place | None, other: Place, facts: Facts) -> bool:
@@ -163,6 +167,9 @@ def _found(
     A hypervisor that answered and has no such domain, running or defined, is proof. After a cold
     move both hosts may have a definition, so there only a guest that runs says where it is.
     """
+    if any(not row.ours for row in record.domains):
+        # SAFETY: somebody else made a domain with its uuid: which one is its guest is not known.
+        return None
     left = []
     for one in places:
         there = [row for row in record.domains if _is_on(row.host, one)]
