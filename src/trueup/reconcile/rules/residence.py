@@ -97,6 +97,11 @@ def residence(instance: Instance, record: InstanceRecord, facts: Facts) -> Resid
         return Undetermined("Nova has it resized, and no migration of it waits for confirmation")
     if behind := facts.cells_behind.get(instance.cell):
         return Undetermined(f"{facts.cells[instance.cell]}: {behind}", of_instance=False)
+    return _on_its_host(instance, record, facts)
+
+
+def _on_its_host(instance: Instance, record: InstanceRecord, facts: Facts) -> Residence:
+    """Where an instance resides that is in no motion, and about which sources agree."""
     if instance.host is None and instance.node is None:
         if instance.vm_state in _ON_NO_HOST:
             return NoHost()
