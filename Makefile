@@ -8,7 +8,8 @@ TIMES := $(VENV)/times-of
 WORKERS ?= 2
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test quick lint fix coverage changelog sdist conformance mutants real real-short bench pictures clean
+.PHONY: help demo test quick lint fix coverage changelog sdist wheel conformance mutants fresh real real-short \
+	packages bench pictures clean
 
 help:  ## say what can be made
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -36,6 +37,11 @@ changelog: $(VENV)/.ready-test  ## the unreleased part of the changelog, from ch
 sdist: $(VENV)/.ready-test  ## the source distribution, in dist/
 	@$(BIN)/python -c 'from setuptools import build_meta; build_meta.build_sdist("dist")'
 
+wheel: $(VENV)/.ready-all  ## what pip installs, one file in dist/
+	@$(BIN)/pip wheel --quiet --disable-pip-version-check --no-deps --wheel-dir dist .
+	@rm -rf build
+	@ls dist/*.whl
+
 lint: $(VENV)/.ready-test  ## format, lint, types and layers only
 	@$(BIN)/ruff format --check --quiet .
 	@$(BIN)/ruff check --quiet .
@@ -52,7 +58,7 @@ conformance: $(VENV)/.ready-test  ## the long way: many more generated requests,
 mutants: $(VENV)/.ready-test  ## small changes of the decision code that no test notices
 	@$(BIN)/python tools/mutants.py --jobs $(WORKERS)
 
-real: $(VENV)/.ready-test  ## on a real OpenStack, with upstream's Placement and then with ours (20 minutes; before a release)
+real: $(VENV)/.ready-test  ## on a real OpenStack, with upstream's Placement and then with ours (20 minutes)
 	@tools/real-environments $(VENV)/real
 	@$(BIN)/pytest tests/real --real -q --disable-warnings --timeout 900 --verified docs/verified.md \
 		--times $(TIMES)-real.txt
@@ -61,6 +67,13 @@ real-short: $(VENV)/.ready-test  ## the incidents of operators, and the swap, on
 	@tools/real-environments $(VENV)/real
 	@$(BIN)/pytest tests/real --real -m short -q --disable-warnings --timeout 900 \
 		--times $(TIMES)-real-short.txt
+
+fresh: $(VENV)/.ready-test  ## on a machine in a folder where nothing was installed; as root
+	@$(BIN)/pytest tests/fresh --fresh -q --disable-warnings --timeout 3600
+
+packages:  ## install the Debian packages that more tests can use; as root
+	@tools/packages
+	@rm -f $(VENV)/.ready-test
 
 bench: $(VENV)/.ready-test  ## Trueup and upstream side by side, in one run
 	@$(BIN)/python -m bench --database mariadb

@@ -75,7 +75,7 @@ def _settled(serving: set[int]) -> None:
 
 def _read(urls: NovaUrls, profile: bool) -> int:
     # Imported here: only the measured process needs these modules.
-    from trueup.cli.progress import progress
+    from trueup.cli.terminal.progress import progress
     from trueup.reconcile.collect import collect
 
     reading = cloud_at(urls)
@@ -101,9 +101,9 @@ def _audit(facts: Any) -> None:
     The generated services report no more, so their cells are allowed to be behind.
     """
     from trueup.reconcile.audit import audit
-    from trueup.reconcile.claims import all_claims
     from trueup.reconcile.defects import DEFECTS
-    from trueup.reconcile.options import AuditOptions
+    from trueup.reconcile.rules.claims import all_claims
+    from trueup.reconcile.verdicts import AuditOptions
 
     options = AuditOptions(cells_allowed_behind=frozenset(facts.cells.values()))
     started, used = time.monotonic(), time.process_time()

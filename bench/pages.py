@@ -22,6 +22,7 @@ from typing import Any
 from bench import cloud
 from bench.terminal import say
 from tests.servers.browser import chromium
+from trueup.reconcile.audit import observation
 from trueup.reconcile.facts import (
     ComputeNode,
     ComputeService,
@@ -35,10 +36,9 @@ from trueup.reconcile.facts import (
     Provider,
     SourceStatus,
 )
-from trueup.reconcile.observation import observation
-from trueup.reconcile.options import AuditOptions
 from trueup.reconcile.page.html import html_of
 from trueup.reconcile.page.page import page_of
+from trueup.reconcile.verdicts import AuditOptions
 
 GOAL_SECONDS = 2.0
 _DISK = "DISK_GB"

@@ -47,18 +47,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def _rebuild(urls: NovaUrls, into: str, lost: bool) -> int:
     # Imported here: only the measured process needs these modules.
     from bench.collecting import cloud_at
-    from trueup.cli.runbooks.filling import (
-        consumers_to_fill,
-        holds,
-        ledger_in,
-        providers_to_fill,
-    )
+    from trueup.cli.fill import consumers_to_fill, holds, ledger_in, providers_to_fill
     from trueup.placement.manage.fill import fill_database, make_schema
     from trueup.reconcile.collect import collect
-    from trueup.reconcile.host_defaults import HostDefaults
-    from trueup.reconcile.options import AuditOptions
+    from trueup.reconcile.facts import HostDefaults
     from trueup.reconcile.runbooks.rebuild import HostsOfNova, rebuilt
     from trueup.reconcile.sources.placement.loaded import EmptyLedger
+    from trueup.reconcile.verdicts import AuditOptions
 
     reading = cloud_at(urls)
     if lost:

@@ -41,7 +41,7 @@ DOORS = {
     ),
     "osprofiler": ("trueup.placement.tracing", "trueup.placement.store.engine.reporting"),
     "oslo_utils": ("trueup.placement.api.wire", "trueup.placement.store"),
-    "platformdirs": ("trueup.cli.state",),
+    "platformdirs": ("trueup.cli.terminal.state",),
     "prometheus_client": ("trueup.placement.metrics", "trueup.reconcile.watch.metrics"),
     "rich": ("trueup.cli",),
     "sqlalchemy": ("trueup.lab", "trueup.placement.store", "trueup.reconcile.sources"),

@@ -15,7 +15,7 @@ from pathlib import Path
 
 import shtab
 
-from trueup.cli.complete import FILES
+from trueup.cli.commands.complete import FILES
 from trueup.cli.main import COMMANDS, Trueup
 from trueup.exit_codes import ExitCode
 

@@ -26,10 +26,10 @@ from pathlib import Path
 from types import ModuleType
 
 ROOT = Path(__file__).parents[1]
-FILES = ("src/trueup/reconcile/residence.py", "src/trueup/reconcile/defects/*.py")
+FILES = ("src/trueup/reconcile/rules/residence.py", "src/trueup/reconcile/defects/*.py")
 TESTS = (
     "tests/scenarios",
-    "tests/reconcile/test_residence.py",
+    "tests/reconcile/rules/test_residence.py",
     "tests/reconcile/defects",
     "tests/properties/test_reconcile_invariants.py",
     "tests/simulator/test_simulated_clouds.py",

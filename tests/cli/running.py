@@ -11,7 +11,7 @@ from typing import Any
 from unittest import mock
 
 from trueup.cli.main import main
-from trueup.reconcile import apply
+from trueup.reconcile.runs import apply
 
 ROOT = Path(__file__).parents[2]
 

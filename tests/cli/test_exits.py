@@ -7,25 +7,18 @@ from datetime import datetime, timedelta
 
 import pytest
 
-from trueup.cli import options, outcomes
+from trueup.cli import outcomes
 from trueup.cli.exits import explained
+from trueup.cli.terminal import options
 from trueup.exit_codes import ExitCode
-from trueup.reconcile import (
-    acknowledgement_file,
-    audit_file,
-    files,
-    journal,
-    journals,
-    ledger_copy,
-    observation,
-    plan,
-    plan_file,
-    rehearse,
-    snapshot,
-    undo,
-)
+from trueup.reconcile import files
+from trueup.reconcile.audit import audit_file, observation
 from trueup.reconcile.collect import selection
+from trueup.reconcile.copies import ledger_copy, rehearse, snapshot
+from trueup.reconcile.plan import plan, plan_file
+from trueup.reconcile.runs import journal, journals, undo
 from trueup.reconcile.sources import errors
+from trueup.reconcile.verdicts import acknowledgement_file
 
 VALUES = {"datetime": datetime(2026, 1, 1), "timedelta": timedelta(hours=2), "int": 7, "float": 7.0}
 

@@ -7,7 +7,7 @@ import pytest
 
 from trueup.cli import judging
 from trueup.cli.judging import add_audit_options, audit_options, default_options
-from trueup.reconcile.acknowledgement_file import AcknowledgementsUnreadable
+from trueup.reconcile.verdicts.acknowledgement_file import AcknowledgementsUnreadable
 
 TEXT = """
 [[acknowledged]]

@@ -7,8 +7,8 @@ from datetime import timedelta
 import pytest
 
 from tests.cli.running import Ran, trueup
-from trueup.reconcile.acknowledgement_file import load
 from trueup.reconcile.clock import now
+from trueup.reconcile.verdicts.acknowledgement_file import load
 
 
 @pytest.fixture

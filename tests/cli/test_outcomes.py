@@ -8,8 +8,8 @@ import pytest
 from tests.reconcile.planning import planned
 from trueup.cli.outcomes import OF_A_COMMAND, add_limit_option, conclude, follow
 from trueup.exit_codes import ExitCode
-from trueup.reconcile.journal import JournalUnwritable, Outcome
 from trueup.reconcile.runs import Run
+from trueup.reconcile.runs.journal import JournalUnwritable, Outcome
 from trueup.reconcile.sources.errors import AccessDenied, Unreachable
 
 FIRST, SECOND, THIRD = planned().steps

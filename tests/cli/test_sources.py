@@ -4,7 +4,7 @@
 import pytest
 
 from tests.cli.running import ROWS, trueup
-from trueup.cli.audit import AuditCommand
+from trueup.cli.commands.audit import AuditCommand
 from trueup.cli.sources import selection
 
 

@@ -9,11 +9,11 @@ from pathlib import Path
 import pytest
 
 from tests.cli.interrupting import Stalling, interrupted, stalling
+from tests.cli.on_terminal import at_a_terminal
 from tests.cli.running import Ran, trueup
-from tests.cli.terminal import at_a_terminal
 from tests.reconcile.small import Small
 from trueup.lab.embedded import embedded_placement
-from trueup.reconcile.journals import runs
+from trueup.reconcile.runs.journals import runs
 
 SAID = "stopped by Ctrl-C; nothing further is written.\n"
 
@@ -50,7 +50,7 @@ def interrupted_at(module: str, *words: str) -> subprocess.CompletedProcess[str]
 
 
 def test_ctrl_c_while_the_program_or_a_command_is_imported_ends_with_a_sentence():
-    for module in ("cliff.app", "rich.console", "trueup.cli.audit", "keystoneauth1"):
+    for module in ("cliff.app", "rich.console", "trueup.cli.commands.audit", "keystoneauth1"):
         ran = interrupted_at(module, "audit")
         assert (ran.returncode, ran.stdout) == (130, ""), module
         assert ran.stderr == "trueup: stopped by Ctrl-C; nothing further is written.\n", module

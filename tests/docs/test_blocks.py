@@ -123,7 +123,7 @@ def test_the_pages_have_blocks_of_every_language():
 def test_every_sentence_of_troubleshooting_is_one_of_ours():
     page = (ROOT / "docs/troubleshooting.md").read_text()
     quoted = [line.split("|")[1].strip() for line in page.splitlines() if line.startswith("| `")]
-    ours = "\n".join(path.read_text() for path in (ROOT / "src/trueup/cli").glob("*.py"))
+    ours = "\n".join(path.read_text() for path in (ROOT / "src/trueup/cli").rglob("*.py"))
     libraries = ("Failed to find some config files",)
     assert quoted
     for sentence in quoted:

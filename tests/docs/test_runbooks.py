@@ -21,7 +21,7 @@ TESTS = {
         "tests/cli/nova_manage/test_heal_verdicts.py::test_a_port_that_several_providers_could_give"
     ),
     "trueup rebuild --lost --into URL --apply": (
-        "tests/cli/runbooks/test_rebuild.py::test_a_lost_ledger_is_made_from_nova"
+        "tests/cli/commands/test_rebuild.py::test_a_lost_ledger_is_made_from_nova"
     ),
 }
 NAMED = sorted({(found[1], found["page"] or "") for found in COMMAND.finditer(TABLES.read_text())})

@@ -7,9 +7,11 @@ from pathlib import Path
 from msgspec.structs import replace
 
 from tests.kills.site import Site
-from trueup.reconcile import changes, journals, plan_file
-from trueup.reconcile.journal import Journal
-from trueup.reconcile.journals import Unreadable
+from trueup.reconcile import changes
+from trueup.reconcile.plan import plan_file
+from trueup.reconcile.runs import journals
+from trueup.reconcile.runs.journal import Journal
+from trueup.reconcile.runs.journals import Unreadable
 from trueup.reconcile.sources.cloud import Cloud
 from trueup.reconcile.steps import Step
 

@@ -24,10 +24,9 @@ from tests.reconcile.small import Template, move_mappings
 from tests.servers.placement import placement_server
 from trueup.lab.nova.databases import sqlite_url
 from trueup.lab.serving import serve
-from trueup.reconcile import plan_file
 from trueup.reconcile.clock import now
 from trueup.reconcile.collect import collect
-from trueup.reconcile.plan import Plan, consumers_of, make_plan
+from trueup.reconcile.plan import Plan, consumers_of, make_plan, plan_file
 from trueup.reconcile.sources.cloud import Cloud
 from trueup.reconcile.sources.connect import from_names
 from trueup.reconcile.sources.libvirt import Hypervisors

@@ -14,14 +14,15 @@ from tests.kills.hypervisor import DOMAIN
 from tests.kills.services import HOST, PORT
 from tests.kills.site import HYPERVISOR, Site
 from trueup.reconcile import changes
-from trueup.reconcile.domain_definition import DomainDefinition, DomainText
 from trueup.reconcile.facts import Allocations
-from trueup.reconcile.order import merged
+from trueup.reconcile.plan import merged
 from trueup.reconcile.steps import (
     Aggregates,
     AggregatesOf,
     AllocationsOf,
     Change,
+    DomainDefinition,
+    DomainText,
     Held,
     Inventories,
     InventoriesOf,

@@ -17,7 +17,7 @@ from tests.kills.test_every_write import KILLS
 
 REFUSED = 4
 # Domains are not written over HTTP. What one request creates for several consumers is tried again
-# for each by itself: tests/reconcile/test_creating.py answers that badly.
+# for each by itself: tests/reconcile/runs/test_batch_creation.py answers that badly.
 ANSWERED_HERE = [kind for kind in MAKERS if kind not in ("domain", "undefined", "created")]
 KINDS = ANSWERED_HERE if KILLS else ["two_consumers", "renamed"]
 EVERY = pytest.mark.parametrize("kind", KINDS)

@@ -14,7 +14,7 @@ from tests.cli.running import undo_for_good
 from tests.kills.tracing import NEVER, Kill, Traced, Tracing
 from trueup.lab.cloud import small_cloud
 from trueup.lab.serving import serve
-from trueup.reconcile.journals import runs
+from trueup.reconcile.runs.journals import runs
 
 PORT = "of the instance"
 

@@ -10,14 +10,14 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.runbooks.emptying import DEVICE_TRAITS, DeadHost, child, dead_host, providers
-from tests.cli.runbooks.merging import NEW_NAME, renamed
-from tests.cli.runbooks.rekeying import HOST, NEW, held_on, with_another_uuid
+from tests.cli.commands.emptying import DEVICE_TRAITS, DeadHost, child, dead_host, providers
+from tests.cli.commands.merging import NEW_NAME, renamed
+from tests.cli.commands.rekeying import HOST, NEW, held_on, with_another_uuid
 from tests.cli.running import Ran, trueup
 from tests.kills.rounds import may_still_come
 from tests.kills.tracing import NEVER, Kill, Traced, Tracing
 from tests.reconcile.small import Small, Template, build, running_copy
-from trueup.reconcile.journals import runs
+from trueup.reconcile.runs.journals import runs
 
 # "": around the last steps. Otherwise every call that writes.
 KILLS = os.environ.get("TRUEUP_KILLS", "")

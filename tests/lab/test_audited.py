@@ -9,8 +9,8 @@ from tests.lab.reading import held
 from trueup.lab import Drift, Planted, SmallCloud
 from trueup.reconcile.audit import Audit, audit
 from trueup.reconcile.collect import collect
-from trueup.reconcile.options import AuditOptions
 from trueup.reconcile.sources.connect import from_nova_conf
+from trueup.reconcile.verdicts import AuditOptions
 
 
 def look(cloud: SmallCloud) -> Audit:

@@ -14,8 +14,8 @@ import pytest
 from tests.cli.running import trueup, undo_for_good
 from tests.clouds.ledger import ledger_at
 from trueup import lab
-from trueup.reconcile import journal as journals
-from trueup.reconcile.plan_file import load
+from trueup.reconcile.plan.plan_file import load
+from trueup.reconcile.runs import journal as journals
 from trueup.reconcile.sources.database import Database
 from trueup.reconcile.sources.placement.client import Placement
 

@@ -13,8 +13,7 @@ from trueup.reconcile.audit import audit
 from trueup.reconcile.collect import collect
 from trueup.reconcile.collect.selection import Selection, SelectionUnknown, chosen, subjects
 from trueup.reconcile.facts import Facts, Instance
-from trueup.reconcile.options import AuditOptions
-from trueup.reconcile.residence import Undetermined, residence
+from trueup.reconcile.rules.residence import Undetermined, residence
 from trueup.reconcile.sources.cloud import Cloud
 from trueup.reconcile.sources.errors import Unreachable
 from trueup.reconcile.sources.notes import NOTHING_NOTED, Noted
@@ -27,6 +26,7 @@ from trueup.reconcile.sources.nova.contract import (
 )
 from trueup.reconcile.sources.placement.contract import Ledger, LedgerLookup
 from trueup.reconcile.sources.placement.loaded import LoadedLedger
+from trueup.reconcile.verdicts import AuditOptions
 
 PROVIDERS = (*HOSTS, "nic", "pool", "stray")
 

@@ -7,12 +7,11 @@ from datetime import timedelta
 
 from msgspec import structs
 
+from trueup.reconcile.audit import Confirmed, Observation, observation
 from trueup.reconcile.facts import Allocations, Facts
-from trueup.reconcile.findings import Finding
-from trueup.reconcile.observation import Confirmed, Observation, observation
-from trueup.reconcile.options import AuditOptions
 from trueup.reconcile.plan import Plan, make_plan
 from trueup.reconcile.steps import Held, Step, held_in
+from trueup.reconcile.verdicts import AuditOptions, Finding
 
 
 def held(step: Step) -> tuple[Allocations | None, Allocations | None]:

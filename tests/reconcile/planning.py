@@ -5,8 +5,8 @@ from tests.reconcile.observing import plan_of
 from tests.scenarios.reading import read_cloud
 from trueup.reconcile.audit import Audit, audit
 from trueup.reconcile.facts import Facts
-from trueup.reconcile.options import AuditOptions
 from trueup.reconcile.plan import Plan
+from trueup.reconcile.verdicts import AuditOptions
 
 # One release, and two allocations that need room, the second of them on the same host.
 BROKEN = """

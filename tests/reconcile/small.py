@@ -23,11 +23,11 @@ from trueup import lab
 from trueup.lab.nova.databases import sqlite_url
 from trueup.lab.serving import serve
 from trueup.reconcile import changes
-from trueup.reconcile.apply import apply
 from trueup.reconcile.collect import collect
-from trueup.reconcile.journal import Journal, Origin, Outcome
-from trueup.reconcile.journals import applying
 from trueup.reconcile.plan import Plan, consumers_of, make_plan
+from trueup.reconcile.runs.apply import apply
+from trueup.reconcile.runs.journal import Journal, Origin, Outcome
+from trueup.reconcile.runs.journals import applying
 from trueup.reconcile.sources.cloud import Cloud
 from trueup.reconcile.sources.connect import from_nova_conf
 from trueup.reconcile.steps import Step

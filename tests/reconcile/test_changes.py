@@ -11,14 +11,14 @@ from typing import Any
 import pytest
 from msgspec import structs
 
+from tests.reconcile.runs.test_undo import undo
 from tests.reconcile.small import Small
-from tests.reconcile.test_undo import undo
 from trueup.reconcile import changes
 from trueup.reconcile.changes.target import CONCURRENT_UPDATE
-from trueup.reconcile.journal import Outcome
-from trueup.reconcile.journals import read
 from trueup.reconcile.plan import Plan
 from trueup.reconcile.runs import applied, undone
+from trueup.reconcile.runs.journal import Outcome
+from trueup.reconcile.runs.journals import read
 from trueup.reconcile.sources.errors import AccessDenied, Unreachable
 from trueup.reconcile.sources.placement.client import Placement
 

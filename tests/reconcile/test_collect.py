@@ -10,10 +10,10 @@ from tests.reconcile.small import Small
 from trueup.reconcile.audit import audit
 from trueup.reconcile.collect import collect, with_holdings
 from trueup.reconcile.facts import Domain, Facts, Holding
-from trueup.reconcile.options import AuditOptions
 from trueup.reconcile.runs import Observer
 from trueup.reconcile.sources.errors import Unreachable
 from trueup.reconcile.sources.libvirt import HostDomains
+from trueup.reconcile.verdicts import AuditOptions
 
 
 def quiet(stage: str, done: int, total: int) -> None:

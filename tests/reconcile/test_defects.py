@@ -10,8 +10,7 @@ from tests.scenarios.test_audits import FILES, LINE
 from tests.tree import REPOSITORY
 from trueup.reconcile.defects import DEFECTS, Defect
 from trueup.reconcile.facts import Facts
-from trueup.reconcile.findings import Declined, Finding, Severity
-from trueup.reconcile.options import AuditOptions
+from trueup.reconcile.verdicts import AuditOptions, Declined, Finding, Severity
 
 # Scenarios about what all defects leave alone, and about what none of them has a name for.
 ABOUT_EVIDENCE = {"contradicting-sources", "lagging-cells", "unexplained"}

@@ -22,8 +22,8 @@ GATHERING = (
     FACTS,
     "trueup.reconcile.sources",
     "trueup.reconcile.collect",
-    "trueup.reconcile.snapshot",
-    "trueup.reconcile.anonymize",
+    "trueup.reconcile.copies.snapshot",
+    "trueup.reconcile.copies.anonymize",
 )
 READERS = tuple(
     one

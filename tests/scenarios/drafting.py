@@ -60,6 +60,8 @@ class Draft:
     # Where guests run, as the hypervisors say; None: they are not asked.
     guests: list[Domain] | None = None
     silent_hypervisors: list[str] = field(default_factory=list)
+    # What libvirt keeps beside the definition of a domain, by host and uuid.
+    kept_of_domains: dict[tuple[str, str], dict[str, object]] = field(default_factory=dict)
     reported: dict[str, datetime] = field(default_factory=dict)
     # The cell that each host is mapped to.
     host_cells: dict[str, str] = field(default_factory=dict)
@@ -86,9 +88,12 @@ class Draft:
         self.unmapped.add(uuid_of(name))
 
     def guest(
-        self, name: str, host: str, state: str, devices: tuple[str, ...] = (), ours: bool = True
-    ) -> None:
+        self, name: str, host: str, state: str, devices: tuple[str, ...] = (), ours: bool = True,
+        **kept: object,
+    ) -> None:  # fmt: skip
+        """`kept`: what libvirt keeps beside its definition."""
         self.guests = self.guests or []
+        self.kept_of_domains[host, uuid_of(name)] = kept
         domain = Domain(uuid_of(name), host, name, state, ours=ours, host_devices=devices)
         self.guests.append(domain)
 
@@ -213,11 +218,13 @@ class Draft:
     ) -> None:
         """`fields`: what its row has that does not follow from its instance and these names."""
         instance = next(row for row in self.instances if row.uuid == uuid_of(name))
+        earlier = sum((row.instance, row.kind) == (instance.uuid, kind) for row in self.migrations)
+        number = f"-{earlier + 1}" if earlier else ""
         if status == "finished":
             target = target or instance.host
         self.migrations.append(
             Migration(
-                uuid=self.consumer(f"{kind}-of-{name}"),
+                uuid=self.consumer(f"{kind}-of-{name}{number}"),
                 instance=uuid_of(name),
                 kind=kind,
                 status=status,

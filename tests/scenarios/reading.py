@@ -26,6 +26,7 @@ map web cell1 [queued] | map web none           its mapping, if it is not that o
                                                 it is queued for deletion
 guest web on h1 running                         what a hypervisor says; else none is asked
 guest zun on h1 running foreign                 a domain that Nova did not make
+guest old on h1 shut off managed-save snapshots=1   the memory of its guest is saved; its snapshots
 hypervisor h1 | hypervisor h1 silent            it is asked, and answers or does not
 provider pool DISK_GB=100 sharing
 provider nic of h1 NET_BW=100                   a nested provider
@@ -49,8 +50,8 @@ ledger-fault consumerless h1 VCPU=2 holder=web … whose rows they are, which on
 wrote h1 after=1200                             Placement wrote an allocation of it so many seconds
                                                 after what our clock says
 disabled cell1
-holds web h1 VCPU=2 MEMORY_MB=256               what Placement says; also of `resize-of-web`, and of
-                                                `web-without-dashes`
+holds web h1 VCPU=2 MEMORY_MB=256               what Placement says; also of `resize-of-web`, of its
+                                                second `resize-of-web-2`, of `web-without-dashes`
 owned web project=other user=other              whose Placement says it is; else a-project, a-user
 server web on h1 project= VCPU=2                Nova has another project for it, or none
 Words about ports and devices are in `attachments`. A server may have extra specs, as
@@ -75,11 +76,11 @@ from trueup.reconcile.facts import (
     NumaCell,
     NumaTopology,
 )
-from trueup.reconcile.findings import Finding, plain_words
 from trueup.reconcile.plan import domains_wanted, make_plan
 from trueup.reconcile.report.states import before_and_after
 from trueup.reconcile.report.words import evidence_in_words
 from trueup.reconcile.steps import PortBinding, Step, consumers_in
+from trueup.reconcile.verdicts import Finding, plain_words
 
 _SERVER_WORDS = {
     "task": "task_state", "state": "vm_state", "project": "project", "user": "user",
@@ -107,9 +108,9 @@ def answer(draft: Draft) -> str:
     """The lower half: verdicts, then steps, with names in place of uuids."""
     facts = draft.facts()
     confirmed = confirmed_by(facts)
-    result = confirmed.second.audit
+    result, kept = confirmed.second.audit, draft.kept_of_domains
     records = [
-        DomainRecord(uuid, host, f"<domain><name>{uuid}</name></domain>")
+        DomainRecord(uuid, host, f"<domain><name>{uuid}</name></domain>", **kept[host, uuid])
         for host, uuid in domains_wanted(confirmed)
     ]
     plan = make_plan(confirmed, facts.holdings, records)
@@ -345,8 +346,10 @@ def _map(draft: Draft, cell: str, words: list[str]) -> None:
 def _guest(draft: Draft, cell: str, words: list[str]) -> None:
     said = dict(details_in(words))
     devices = tuple(said["devices"].split(",")) if "devices" in said else ()
-    state = " ".join(w for w in words[3:] if "=" not in w and w != "foreign")
-    draft.guest(words[0], words[2], state, devices, ours="foreign" not in words)
+    marks = ("foreign", "managed-save")
+    state = " ".join(w for w in words[3:] if "=" not in w and w not in marks)
+    kept = {"managed_save": "managed-save" in words, "snapshots": int(said.get("snapshots", "0"))}
+    draft.guest(words[0], words[2], state, devices, ours="foreign" not in words, **kept)
 
 
 def _neutron(draft: Draft, cell: str, words: list[str]) -> None:

@@ -17,23 +17,23 @@ from tests.simulator.facts_adapter import facts_of
 from tests.simulator.observing import Observed
 from tests.simulator.rows import ClaimRow
 from tests.simulator.written_to import WrittenTo, holding_of
-from trueup.reconcile import guards
-from trueup.reconcile.apply import apply
-from trueup.reconcile.defects import DEFECTS
-from trueup.reconcile.facts import Allocations
-from trueup.reconcile.journal import Origin
-from trueup.reconcile.journals import applying
-from trueup.reconcile.observation import (
+from trueup.reconcile.audit import (
     Confirmed,
     confirmed_again,
     observation,
     settling_seconds,
     suspects_of,
 )
-from trueup.reconcile.options import AuditOptions
+from trueup.reconcile.defects import DEFECTS
+from trueup.reconcile.facts import Allocations
 from trueup.reconcile.plan import Plan, consumers_of, make_plan
+from trueup.reconcile.runs import guard_checks as guards
+from trueup.reconcile.runs.apply import apply
+from trueup.reconcile.runs.journal import Origin
+from trueup.reconcile.runs.journals import applying
 from trueup.reconcile.sources.errors import Unreachable
 from trueup.reconcile.steps import Step, consumers_in, held_in
+from trueup.reconcile.verdicts import AuditOptions
 
 # The names of all defects that the product has.
 KNOWN_NAMES = frozenset(defect.NAME for defect in DEFECTS)

@@ -19,9 +19,8 @@ from tests.simulator.facts_adapter import (
 )
 from tests.simulator.places import CELLS
 from tests.simulator.rows import CellRows, ClaimRow, uuid_of
-from trueup.reconcile.facts import Allocations, Holding, Inventory
+from trueup.reconcile.facts import Allocations, Holding, InstanceState, Inventory, instance_state
 from trueup.reconcile.sources.errors import Unreachable
-from trueup.reconcile.steps import InstanceState, instance_state
 
 MINOR = 37
 BeforeWrite = Callable[[Step], None]

@@ -4,28 +4,21 @@
 from collections.abc import Callable
 from typing import Any
 
-from trueup.cli import muting, options, outcomes
-from trueup.cli.extras import how_to_install
+from trueup.cli import muting, outcomes
+from trueup.cli.terminal import options
+from trueup.cli.terminal.extras import how_to_install
 from trueup.exit_codes import ExitCode
-from trueup.reconcile import (
-    acknowledgement_file,
-    audit_file,
-    files,
-    journal,
-    journals,
-    ledger_copy,
-    observation,
-    plan,
-    plan_file,
-    rehearse,
-    snapshot,
-    undo,
-)
+from trueup.reconcile import audit, files, plan
+from trueup.reconcile.audit import audit_file
 from trueup.reconcile.collect import selection
+from trueup.reconcile.copies import ledger_copy, rehearse, snapshot
+from trueup.reconcile.plan import plan_file
 from trueup.reconcile.report import story_subjects
 from trueup.reconcile.runbooks import ghosts, rebuild
+from trueup.reconcile.runs import journal, journals, undo
 from trueup.reconcile.sources import errors as cloud
 from trueup.reconcile.sources.nova.contract import API_CELL
+from trueup.reconcile.verdicts import acknowledgement_file
 from trueup.reconcile.watch import errors as watch
 from trueup.web import errors as web
 
@@ -189,21 +182,21 @@ _WORDS: dict[type[Exception], tuple[ExitCode, Callable[[Any], str]]] = {
             "Name a file in a folder that you can write to."
         ),
     ),
-    observation.IntervalInvalid: (
+    audit.IntervalInvalid: (
         ExitCode.USAGE,
         lambda e: (
             f"an interval of {e.seconds:g} s observes the same moment twice. "
             "Name a number of seconds above 0 with --interval."
         ),
     ),
-    observation.FirstObservationMissing: (
+    audit.FirstObservationMissing: (
         ExitCode.USAGE,
         lambda e: (
             f"a snapshot is one observation, and a plan needs another that is {e.seconds:g} s "
             "older. Save one with 'trueup audit --save FILE', and name it with --first."
         ),
     ),
-    observation.ObservedTooSoon: (
+    audit.ObservedTooSoon: (
         ExitCode.USAGE,
         lambda e: (
             f"the second observation was made {e.apart.total_seconds():.0f} s after the first, "

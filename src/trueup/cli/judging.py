@@ -5,15 +5,14 @@ import argparse
 import os
 from pathlib import Path
 
-from trueup.cli.progress import say
+from trueup.cli.terminal.progress import say
 from trueup.exit_codes import ExitCode
-from trueup.reconcile.acknowledgement_file import load
-from trueup.reconcile.acknowledgements import Acknowledgement, names_of
 from trueup.reconcile.audit import Audit
 from trueup.reconcile.clock import now
 from trueup.reconcile.facts import SourceStatus
-from trueup.reconcile.findings import counted
-from trueup.reconcile.options import AuditOptions
+from trueup.reconcile.verdicts import Acknowledgement, AuditOptions, names_of
+from trueup.reconcile.verdicts.acknowledgement_file import load
+from trueup.reconcile.wording import counted
 
 # Beside the other configuration of the cloud.
 ACKNOWLEDGED = Path("/etc/trueup/acknowledged.toml")

@@ -5,6 +5,7 @@ import argparse
 import logging
 import sys
 import warnings
+from collections.abc import Iterator
 from contextlib import suppress
 from importlib.metadata import EntryPoint, version
 from typing import Any
@@ -12,9 +13,9 @@ from typing import Any
 from cliff.app import App
 from cliff.commandmanager import CommandManager
 
-from trueup.cli.extras import how_to_install
-from trueup.cli.progress import be_quiet, complain, interrupted, say
-from trueup.cli.usage import no_such_command
+from trueup.cli.terminal.extras import extra_of, how_to_install
+from trueup.cli.terminal.progress import be_quiet, complain, interrupted, say
+from trueup.cli.terminal.usage import no_such_command
 from trueup.exit_codes import ExitCode
 
 QUIET = -1
@@ -27,33 +28,33 @@ _LEVELS = {
 }
 # Loaded when called, so that each half works without what the other needs.
 COMMANDS = {
-    "audit": "trueup.cli.audit:AuditCommand",
-    "explain": "trueup.cli.explain:ExplainCommand",
-    "report": "trueup.cli.report:ReportCommand",
-    "watch": "trueup.cli.watch:WatchCommand",
-    "plan": "trueup.cli.plan:PlanCommand",
-    "plan show": "trueup.cli.plan_show:PlanShowCommand",
-    "apply": "trueup.cli.apply:ApplyCommand",
-    "undo": "trueup.cli.undo:UndoCommand",
-    "journal": "trueup.cli.journal:JournalCommand",
-    "snapshot save": "trueup.cli.snapshot:SnapshotSaveCommand",
-    "snapshot show": "trueup.cli.snapshot:SnapshotShowCommand",
-    "defects": "trueup.cli.defects:DefectsCommand",
-    "rehearse": "trueup.cli.rehearse:RehearseCommand",
-    "ledger export": "trueup.cli.ledger:LedgerExportCommand",
-    "ledger import": "trueup.cli.ledger:LedgerImportCommand",
+    "audit": "trueup.cli.commands.audit:AuditCommand",
+    "explain": "trueup.cli.commands.explain:ExplainCommand",
+    "report": "trueup.cli.commands.report:ReportCommand",
+    "watch": "trueup.cli.commands.watch:WatchCommand",
+    "plan": "trueup.cli.commands.plan:PlanCommand",
+    "plan show": "trueup.cli.commands.plan_show:PlanShowCommand",
+    "apply": "trueup.cli.commands.apply:ApplyCommand",
+    "undo": "trueup.cli.commands.undo:UndoCommand",
+    "journal": "trueup.cli.commands.journal:JournalCommand",
+    "snapshot save": "trueup.cli.commands.snapshot:SnapshotSaveCommand",
+    "snapshot show": "trueup.cli.commands.snapshot:SnapshotShowCommand",
+    "defects": "trueup.cli.commands.defects:DefectsCommand",
+    "rehearse": "trueup.cli.commands.rehearse:RehearseCommand",
+    "ledger export": "trueup.cli.commands.ledger:LedgerExportCommand",
+    "ledger import": "trueup.cli.commands.ledger:LedgerImportCommand",
     "nova-manage": "trueup.cli.nova_manage.program:NovaManageCommand",
-    "rebuild": "trueup.cli.runbooks.rebuild:RebuildCommand",
-    "ghosts": "trueup.cli.runbooks.ghosts:GhostsCommand",
-    "merge": "trueup.cli.runbooks.merge:MergeCommand",
-    "rekey": "trueup.cli.runbooks.rekey:RekeyCommand",
-    "retire": "trueup.cli.runbooks.retire:RetireCommand",
-    "why": "trueup.cli.why:WhyCommand",
-    "page": "trueup.cli.page:PageCommand",
-    "shadow": "trueup.cli.shadow:ShadowCommand",
-    "serve": "trueup.cli.serve:ServeCommand",
-    "demo": "trueup.cli.demo:DemoCommand",
-    "complete": "trueup.cli.complete:CompleteCommand",
+    "rebuild": "trueup.cli.commands.rebuild:RebuildCommand",
+    "ghosts": "trueup.cli.commands.ghosts:GhostsCommand",
+    "merge": "trueup.cli.commands.merge:MergeCommand",
+    "rekey": "trueup.cli.commands.rekey:RekeyCommand",
+    "retire": "trueup.cli.commands.retire:RetireCommand",
+    "why": "trueup.cli.commands.why:WhyCommand",
+    "page": "trueup.cli.commands.page:PageCommand",
+    "shadow": "trueup.cli.commands.shadow:ShadowCommand",
+    "serve": "trueup.cli.commands.serve:ServeCommand",
+    "demo": "trueup.cli.commands.demo:DemoCommand",
+    "complete": "trueup.cli.commands.complete:CompleteCommand",
 }
 # The command whose options have names of the program's own options, as --verbose.
 _WITH_NAMES_OF_OURS = "nova-manage"
@@ -67,8 +68,38 @@ def _own_words(argv: list[str]) -> list[str]:
     return argv[before + 1 :]
 
 
+class _NotInstalled:
+    """What the list of all commands shows for one that lacks a library, as cliff asks for it."""
+
+    deprecated = False
+
+    def __init__(self, extra: str) -> None:
+        self.extra = extra
+
+    def __call__(self, app: App, options: None) -> "_NotInstalled":
+        return self
+
+    def get_description(self) -> str:
+        return f"(needs trueup[{self.extra}])"
+
+
+class _Listed(EntryPoint):
+    """A command in the list of all commands."""
+
+    def load(self) -> Any:
+        try:
+            return super().load()
+        except ModuleNotFoundError as missing:
+            return _NotInstalled(extra_of(self.name, missing))
+
+
 class Commands(CommandManager):
     """Our own commands, and no plugins."""
+
+    def __iter__(self) -> Iterator[tuple[str, Any]]:
+        """What cliff lists."""
+        for name, entry in self.commands.items():
+            yield name, _Listed(name, COMMANDS[name], "trueup") if name in COMMANDS else entry
 
     def load_commands(self, namespace: str) -> None:
         for name, target in COMMANDS.items():

@@ -9,12 +9,11 @@ from datetime import date, timedelta
 from pathlib import Path
 
 from trueup.cli.judging import acknowledged_file, audit_options
-from trueup.cli.options import OptionRefused
-from trueup.reconcile.acknowledgement_file import add
-from trueup.reconcile.acknowledgements import Acknowledgement
+from trueup.cli.terminal.options import OptionRefused
 from trueup.reconcile.audit import Audit, answered
 from trueup.reconcile.files import refuse_unwritable
-from trueup.reconcile.options import AuditOptions
+from trueup.reconcile.verdicts import Acknowledgement, AuditOptions
+from trueup.reconcile.verdicts.acknowledgement_file import add
 
 _DURATION = re.compile(r"(\d{1,4})([dw])")
 _DAYS = {"d": 1, "w": 7}

@@ -8,16 +8,16 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from trueup.cli.progress import Report, say
+from trueup.cli.terminal.progress import Report, say
 from trueup.exit_codes import ExitCode
 from trueup.reconcile.changes import not_restorable
-from trueup.reconcile.findings import counted
-from trueup.reconcile.journal import Journal, StepOutcome
-from trueup.reconcile.journals import unread_since
-from trueup.reconcile.pace import Pace
 from trueup.reconcile.plan import Plan
 from trueup.reconcile.runs import INTERVAL_SECONDS, OpenStep, Planned, Run
+from trueup.reconcile.runs.journal import Journal, StepOutcome
+from trueup.reconcile.runs.journals import unread_since
+from trueup.reconcile.runs.pace import Pace
 from trueup.reconcile.sources.cloud import Cloud
+from trueup.reconcile.wording import counted
 
 # A plan that is older is refused, or made anew.
 AGE_MAX_HOURS = 1.0

@@ -4,16 +4,16 @@
 import argparse
 from pathlib import Path
 
-from trueup.cli.progress import Report, progress, say
+from trueup.cli.terminal.progress import Report, progress, say
 from trueup.cli.verb import CloudVerb
+from trueup.reconcile.audit import Observation, observation
 from trueup.reconcile.collect import collect
 from trueup.reconcile.collect.selection import Selection, chosen
+from trueup.reconcile.copies.snapshot import load
 from trueup.reconcile.facts import Facts
-from trueup.reconcile.observation import Observation, observation
-from trueup.reconcile.options import AuditOptions
 from trueup.reconcile.runs import Observer
-from trueup.reconcile.snapshot import load
 from trueup.reconcile.sources.cloud import Cloud
+from trueup.reconcile.verdicts import AuditOptions
 
 _SELECTORS = {
     "instances": ("--instance", "UUID", "an instance"),

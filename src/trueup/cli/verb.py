@@ -14,12 +14,12 @@ from cliff.columns import FormattableColumn
 from cliff.lister import Lister
 
 from trueup.cli.exits import explained, unforeseen
-from trueup.cli.options import refuse_columns, refuse_ignored, refuse_meaningless
-from trueup.cli.output import discard_output
-from trueup.cli.progress import be_quiet, complain, interrupted, say
-from trueup.cli.state import state_folder
-from trueup.cli.tables import FittedTable
-from trueup.cli.usage import with_short_errors
+from trueup.cli.terminal.options import refuse_columns, refuse_ignored, refuse_meaningless
+from trueup.cli.terminal.output import discard_output
+from trueup.cli.terminal.progress import be_quiet, complain, interrupted, say
+from trueup.cli.terminal.state import state_folder
+from trueup.cli.terminal.tables import FittedTable
+from trueup.cli.terminal.usage import with_short_errors
 from trueup.exit_codes import ExitCode, table
 from trueup.reconcile.report.tables import Cell, Columns, EvidenceCell, Table
 from trueup.reconcile.sources.cloud import Cloud

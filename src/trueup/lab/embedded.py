@@ -11,7 +11,7 @@ from trueup.lab.serving import serve
 from trueup.placement import config
 from trueup.placement.app import make_embedded_service
 from trueup.placement.store import schema
-from trueup.reconcile.ledger_copy import HeldAmount
+from trueup.reconcile.copies.ledger_copy import HeldAmount
 from trueup.reconcile.sources.connect import placement_at
 from trueup.reconcile.sources.placement.client import Placement
 

@@ -1,21 +1,21 @@
 # SPDX-License-Identifier: Apache-2.0
 """The commands as OpenStackClient runs them; the entry points in pyproject.toml name them."""
 
-from trueup.cli.apply import ApplyCommand
-from trueup.cli.audit import AuditCommand
-from trueup.cli.defects import DefectsCommand
-from trueup.cli.explain import ExplainCommand
-from trueup.cli.journal import JournalCommand
-from trueup.cli.ledger import LedgerExportCommand, LedgerImportCommand
-from trueup.cli.plan import PlanCommand
-from trueup.cli.plan_show import PlanShowCommand
-from trueup.cli.report import ReportCommand
-from trueup.cli.runbooks.ghosts import GhostsCommand
-from trueup.cli.runbooks.merge import MergeCommand
-from trueup.cli.runbooks.rekey import RekeyCommand
-from trueup.cli.runbooks.retire import RetireCommand
-from trueup.cli.snapshot import SnapshotSaveCommand, SnapshotShowCommand
-from trueup.cli.undo import UndoCommand
+from trueup.cli.commands.apply import ApplyCommand
+from trueup.cli.commands.audit import AuditCommand
+from trueup.cli.commands.defects import DefectsCommand
+from trueup.cli.commands.explain import ExplainCommand
+from trueup.cli.commands.ghosts import GhostsCommand
+from trueup.cli.commands.journal import JournalCommand
+from trueup.cli.commands.ledger import LedgerExportCommand, LedgerImportCommand
+from trueup.cli.commands.merge import MergeCommand
+from trueup.cli.commands.plan import PlanCommand
+from trueup.cli.commands.plan_show import PlanShowCommand
+from trueup.cli.commands.rekey import RekeyCommand
+from trueup.cli.commands.report import ReportCommand
+from trueup.cli.commands.retire import RetireCommand
+from trueup.cli.commands.snapshot import SnapshotSaveCommand, SnapshotShowCommand
+from trueup.cli.commands.undo import UndoCommand
 from trueup.osc.of_client import OfClient, OfClientsCloud
 
 

@@ -4,8 +4,8 @@
 import argparse
 from typing import Any
 
-from trueup.cli.options import OptionRefused
-from trueup.cli.progress import be_quiet
+from trueup.cli.terminal.options import OptionRefused
+from trueup.cli.terminal.progress import be_quiet
 from trueup.cli.verb import CloudVerb, Verb
 from trueup.reconcile.sources.cloud import Cloud
 from trueup.reconcile.sources.connect import Databases, from_connection

@@ -3,8 +3,8 @@
 
 import argparse
 
-from trueup.cli.options import OptionRefused
-from trueup.cli.runbooks.rebuild import RebuildCommand
+from trueup.cli.commands.rebuild import RebuildCommand
+from trueup.cli.terminal.options import OptionRefused
 from trueup.osc.of_client import OfClientsCloud
 
 

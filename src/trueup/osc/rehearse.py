@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """`openstack trueup rehearse`, by itself: it needs both halves, which not every client has."""
 
-from trueup.cli.rehearse import RehearseCommand
+from trueup.cli.commands.rehearse import RehearseCommand
 from trueup.osc.of_client import OfClientsCloud
 
 

@@ -3,8 +3,8 @@
 
 import argparse
 
-from trueup.cli.progress import be_quiet
-from trueup.cli.why import WhyCommand
+from trueup.cli.commands.why import WhyCommand
+from trueup.cli.terminal.progress import be_quiet
 
 
 class Why(WhyCommand):

@@ -8,7 +8,7 @@ import pytest
 from tests.cli.nova_manage.twins import Twins
 from tests.cli.running import trueup
 from trueup.cli.nova_manage.writing import ADDING_SECONDS, INTERVAL_SECONDS, interval_of
-from trueup.reconcile.findings import Finding, Severity, Subject
+from trueup.reconcile.verdicts import Finding, Severity, Subject
 
 pytestmark = pytest.mark.xdist_group("nova-manage")
 

@@ -8,11 +8,11 @@ import pytest
 from msgspec import structs
 
 from tests.reconcile.observing import held
+from tests.reconcile.runs.test_apply import refused, rewritten
+from tests.reconcile.runs.test_undo import undo
 from tests.reconcile.small import Small
 from tests.reconcile.sources.broken_server import VERSIONS, Reply, answering, client
-from tests.reconcile.test_apply import refused, rewritten
 from tests.reconcile.test_changes import Answer
-from tests.reconcile.test_undo import undo
 from trueup.reconcile import changes
 from trueup.reconcile.changes import Fate, Found
 from trueup.reconcile.facts import Allocations, Holding

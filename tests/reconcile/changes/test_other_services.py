@@ -7,13 +7,14 @@ from msgspec import structs
 from tests.reconcile.sources.broken_server import Reply, adapter_of, answering
 from trueup.reconcile import changes
 from trueup.reconcile.changes import Fate, Found
-from trueup.reconcile.domain_definition import DomainDefinition, DomainText
 from trueup.reconcile.sources.cloud import Cloud
 from trueup.reconcile.sources.errors import Unreachable
 from trueup.reconcile.sources.neutron import Neutron
 from trueup.reconcile.sources.nova.services import ComputeServices
 from trueup.reconcile.steps import (
     Change,
+    DomainDefinition,
+    DomainText,
     PortBinding,
     Profile,
     ServiceFields,

@@ -15,10 +15,10 @@ from tests.reconcile.small import Small
 from trueup.reconcile import changes
 from trueup.reconcile.changes import Fate
 from trueup.reconcile.facts import Allocations
-from trueup.reconcile.journal import Origin
-from trueup.reconcile.journals import applying
 from trueup.reconcile.plan import Plan
 from trueup.reconcile.runs import applied, undone
+from trueup.reconcile.runs.journal import Origin
+from trueup.reconcile.runs.journals import applying
 from trueup.reconcile.sources.placement.client import Placement
 from trueup.reconcile.steps import (
     Aggregates,
@@ -38,9 +38,9 @@ from trueup.reconcile.steps import (
     Tree,
     TreeContents,
     Version,
+    WholeProvider,
     step_of,
 )
-from trueup.reconcile.whole_provider import WholeProvider
 
 NEW, AGGREGATE = "11111111-2222-4333-8444-555555555555", "21111111-2222-4333-8444-555555555555"
 

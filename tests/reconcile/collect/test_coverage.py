@@ -13,11 +13,11 @@ from trueup.reconcile.collect import collect, coverage
 from trueup.reconcile.collect.coverage import Cells, Collected, facts_of, ports_of
 from trueup.reconcile.collect.selection import EVERYTHING, Selection
 from trueup.reconcile.facts import Domain, Port
-from trueup.reconcile.options import AuditOptions
 from trueup.reconcile.sources.errors import AccessDenied, Unreachable
 from trueup.reconcile.sources.libvirt import HostDomains
 from trueup.reconcile.sources.notes import Noted
 from trueup.reconcile.sources.nova.contract import CellContents, NovaCell
+from trueup.reconcile.verdicts import AuditOptions
 
 HERE, THERE = NovaCell("u1", "cell1", ""), NovaCell("u2", "cell2", "", disabled=True)
 

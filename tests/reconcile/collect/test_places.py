@@ -7,7 +7,7 @@ from tests.reconcile.small import Small
 from trueup.reconcile.audit import audit
 from trueup.reconcile.collect import collect
 from trueup.reconcile.collect.places import collect_places
-from trueup.reconcile.options import AuditOptions
+from trueup.reconcile.verdicts import AuditOptions
 
 
 def quiet(*_: object) -> None:

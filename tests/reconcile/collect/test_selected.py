@@ -16,13 +16,13 @@ from trueup.reconcile.audit import audit
 from trueup.reconcile.collect import collect
 from trueup.reconcile.collect.selection import EVERYTHING, Selection, SelectionUnknown, chosen
 from trueup.reconcile.facts import Coverage, Domain, Facts, Port, PortRequestGroup
-from trueup.reconcile.options import AuditOptions
 from trueup.reconcile.sources.cloud import Cloud
 from trueup.reconcile.sources.libvirt import HostDomains
 from trueup.reconcile.sources.notes import NOTHING_NOTED, Noted
 from trueup.reconcile.sources.placement.contract import LedgerLookup
 from trueup.reconcile.sources.placement.database import PlacementDatabase
 from trueup.reconcile.sources.placement.loaded import LoadedLedger
+from trueup.reconcile.verdicts import AuditOptions
 
 NIC, POOL = "11111111-2222-4333-8444-555555555555", "21111111-2222-4333-8444-555555555555"
 AGGREGATE = "31111111-2222-4333-8444-555555555555"

@@ -23,8 +23,7 @@ from trueup.reconcile.collect.selection import (
     subjects,
 )
 from trueup.reconcile.facts import Facts
-from trueup.reconcile.findings import CONSUMERS
-from trueup.reconcile.options import AuditOptions
+from trueup.reconcile.verdicts import CONSUMERS, AuditOptions
 
 TEXT = """
 cell1

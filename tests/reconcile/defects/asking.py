@@ -6,9 +6,8 @@ from collections.abc import Iterable
 from tests.reconcile.planning import facts_of
 from trueup.reconcile.defects import Defect
 from trueup.reconcile.facts import Allocations, Facts
-from trueup.reconcile.findings import Declined, Finding, LeftAlone, Unchecked, Verdict
-from trueup.reconcile.options import AuditOptions
 from trueup.reconcile.steps import Guard, Step, held_in
+from trueup.reconcile.verdicts import AuditOptions, Declined, Finding, LeftAlone, Unchecked, Verdict
 
 
 def verdicts(defect: Defect, text: str | Facts, grace: int = 600) -> list[Verdict]:

@@ -9,8 +9,8 @@ from tests.reconcile.planning import facts_of
 from tests.scenarios.names import aggregate_of, uuid_of
 from trueup.reconcile.changes.aggregates import Aggregates
 from trueup.reconcile.defects import aggregate_drift
-from trueup.reconcile.findings import Declined
-from trueup.reconcile.place_guards import AggregatesOfHost, NodeIs, NotShared
+from trueup.reconcile.steps import AggregatesOfHost, NodeIs, NotShared
+from trueup.reconcile.verdicts import Declined
 
 CLOUD = "cell1\n  host h1 VCPU=8 aggregates={}\n{}"
 

@@ -3,7 +3,7 @@ import pytest
 
 from tests.reconcile.defects.asking import declined, found, reason, verdicts
 from trueup.reconcile.defects import domain_elsewhere
-from trueup.reconcile.findings import Severity
+from trueup.reconcile.verdicts import Severity
 
 CLOUD = """
 cell1

@@ -5,7 +5,7 @@ from tests.reconcile.defects.asking import guards, left_with, reason, steps, ver
 from tests.reconcile.planning import facts_of
 from tests.scenarios.names import uuid_of
 from trueup.reconcile.defects import doubled_allocation, migration_residue
-from trueup.reconcile.domain_definition import DomainIs
+from trueup.reconcile.steps import DomainIs
 
 CLOUD = """
 cell1

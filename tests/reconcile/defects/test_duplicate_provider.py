@@ -2,7 +2,7 @@
 from tests.reconcile.defects.asking import found, guards, steps, verdicts
 from tests.scenarios.names import uuid_of
 from trueup.reconcile.defects import duplicate_provider, orphaned_provider
-from trueup.reconcile.place_guards import NodeGone, NodeIs
+from trueup.reconcile.steps import NodeGone, NodeIs
 
 CLOUD = """
 cell1

@@ -4,8 +4,8 @@ import pytest
 from tests.reconcile.defects.asking import declined, found, guards, left_with, steps
 from tests.scenarios.names import uuid_of
 from trueup.reconcile.defects import evacuation_residue
-from trueup.reconcile.domain_definition import DomainIs
-from trueup.reconcile.steps import CellFresh, InstanceState, MigrationState, ServiceDown
+from trueup.reconcile.facts import InstanceState
+from trueup.reconcile.steps import CellFresh, DomainIs, MigrationState, ServiceDown
 
 CLOUD = """
 cell1

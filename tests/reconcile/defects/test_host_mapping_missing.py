@@ -6,7 +6,7 @@ from tests.reconcile.planning import facts_of
 from tests.scenarios.names import uuid_of
 from trueup.reconcile.defects import host_mapping_missing
 from trueup.reconcile.facts import HostMapping, SourceStatus, Unsupported
-from trueup.reconcile.findings import Unchecked
+from trueup.reconcile.verdicts import Unchecked
 
 CLOUD = "cell1\n  host h1 VCPU=8 {}\ncell2\n  host h2 VCPU=8\n{}\n"
 

@@ -3,7 +3,7 @@ import pytest
 
 from tests.reconcile.defects.asking import verdicts
 from trueup.reconcile.defects import ironic_reserved_left
-from trueup.reconcile.findings import Finding
+from trueup.reconcile.verdicts import Finding
 
 CLOUD = """
 cell1

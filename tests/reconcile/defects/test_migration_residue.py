@@ -17,8 +17,8 @@ from tests.reconcile.planning import facts_of
 from tests.scenarios.drafting import NOW
 from tests.scenarios.names import uuid_of
 from trueup.reconcile.defects import migration_residue, missing_allocation, wrong_provider
-from trueup.reconcile.findings import Severity
 from trueup.reconcile.steps import MigrationState, ServiceDown
+from trueup.reconcile.verdicts import Severity
 
 LOST = """
 cell1

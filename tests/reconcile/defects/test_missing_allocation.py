@@ -4,7 +4,8 @@ import pytest
 from tests.reconcile.defects.asking import declined, guards, left_with, steps, verdicts
 from tests.scenarios.names import uuid_of
 from trueup.reconcile.defects import missing_allocation
-from trueup.reconcile.steps import CellFresh, InstanceState, MigrationState
+from trueup.reconcile.facts import InstanceState
+from trueup.reconcile.steps import CellFresh, MigrationState
 
 CLOUD = """
 cell1

@@ -4,8 +4,7 @@ import pytest
 from tests.reconcile.defects.asking import declined, found, guards, reason, steps
 from tests.scenarios.names import aggregate_of, uuid_of
 from trueup.reconcile.defects import orphaned_provider
-from trueup.reconcile.place_guards import NodeGone
-from trueup.reconcile.steps import CellFresh
+from trueup.reconcile.steps import CellFresh, NodeGone
 
 CLOUD = """
 cell1

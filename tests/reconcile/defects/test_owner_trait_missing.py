@@ -8,9 +8,8 @@ from tests.reconcile.planning import facts_of
 from trueup.reconcile.changes.traits import Traits
 from trueup.reconcile.collect.selection import Selection, chosen
 from trueup.reconcile.defects import owner_trait_missing
-from trueup.reconcile.findings import Severity
-from trueup.reconcile.place_guards import NodeIs
-from trueup.reconcile.steps import ServiceDown
+from trueup.reconcile.steps import NodeIs, ServiceDown
+from trueup.reconcile.verdicts import Severity
 
 CLOUD = """
 cell1

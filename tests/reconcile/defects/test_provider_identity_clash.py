@@ -12,7 +12,7 @@ from trueup.reconcile.defects import (
     orphaned_provider,
     provider_identity_clash,
 )
-from trueup.reconcile.findings import Severity
+from trueup.reconcile.verdicts import Severity
 
 ALONE = "cell1\n  host h1 VCPU=8 uuid=h1-new\n"
 BESIDE = (

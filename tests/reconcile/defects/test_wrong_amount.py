@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 from tests.reconcile.defects.asking import found, left_with, steps, verdicts
 from tests.scenarios.names import uuid_of
 from trueup.reconcile.defects import doubled_allocation, wrong_amount
-from trueup.reconcile.findings import Finding
+from trueup.reconcile.verdicts import Finding
 
 CLOUD = """
 cell1

@@ -7,9 +7,7 @@ from tests.reconcile.defects.asking import declined, guards, left_with, reason, 
 from tests.reconcile.planning import facts_of
 from tests.scenarios.names import uuid_of
 from trueup.reconcile.defects import wrong_provider
-from trueup.reconcile.domain_definition import DomainIs
-from trueup.reconcile.place_guards import NodeGone
-from trueup.reconcile.steps import ServiceDown
+from trueup.reconcile.steps import DomainIs, NodeGone, ServiceDown
 
 CLOUD = """
 cell1

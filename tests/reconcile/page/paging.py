@@ -6,13 +6,12 @@ from dataclasses import replace
 
 from tests.reconcile.planning import facts_of
 from tests.scenarios.drafting import uuid_of
-from trueup.reconcile.acknowledgements import Acknowledgement
+from trueup.reconcile.audit import Observation, observation
 from trueup.reconcile.facts import Facts
-from trueup.reconcile.journal import Journal
-from trueup.reconcile.journals import Unreadable
-from trueup.reconcile.observation import Observation, observation
-from trueup.reconcile.options import AuditOptions
 from trueup.reconcile.page.page import Page, page_of
+from trueup.reconcile.runs.journal import Journal
+from trueup.reconcile.runs.journals import Unreadable
+from trueup.reconcile.verdicts import Acknowledgement, AuditOptions
 
 # What an operator's user may call an instance.
 HOSTILE = "<script>window.harmed = true</script>"

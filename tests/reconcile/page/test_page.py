@@ -6,8 +6,8 @@ from tests.reconcile.planning import BROKEN, facts_of, planned
 from tests.reconcile.report.showing import MIXED, said
 from tests.scenarios.drafting import uuid_of
 from trueup.reconcile.facts import Coverage, Unsupported
-from trueup.reconcile.journal import Origin
-from trueup.reconcile.journals import applying, runs
+from trueup.reconcile.runs.journal import Origin
+from trueup.reconcile.runs.journals import applying, runs
 
 RIGHT = "cell1\n  host h1 VCPU=8\n"
 TWO_OF_A_NAME = "cell1\n  host h1 VCPU=8 uuid=another\ncell2\n  host h1 VCPU=8\n"

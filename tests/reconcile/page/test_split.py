@@ -7,10 +7,10 @@ from tests.reconcile.page.paging import seen
 from tests.reconcile.planning import BROKEN
 from tests.reconcile.report.showing import MIXED, said
 from tests.scenarios.drafting import uuid_of
-from trueup.reconcile.acknowledgements import Acknowledgement
-from trueup.reconcile.observation import Observation
+from trueup.reconcile.audit import Observation
 from trueup.reconcile.page.split import CapacitySplit, capacity_splits, summed
 from trueup.reconcile.report.effects import effects_of
+from trueup.reconcile.verdicts import Acknowledgement
 
 # Twice its flavor on one host, which has no remedy while it is not known which half is right.
 SILENT = "cell1\n  host h1 VCPU=8\ncell2 silent\nholds stranger h1 VCPU=3\n"

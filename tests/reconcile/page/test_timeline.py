@@ -2,10 +2,10 @@
 from dataclasses import replace
 
 from tests.reconcile.planning import BROKEN, audited, facts_of, planned
-from trueup.reconcile.journal import Origin, Outcome
-from trueup.reconcile.journals import Unreadable, applying, read, runs
 from trueup.reconcile.page.timeline import timeline
 from trueup.reconcile.plan import in_reverse
+from trueup.reconcile.runs.journal import Origin, Outcome
+from trueup.reconcile.runs.journals import Unreadable, applying, read, runs
 
 PLAN = planned()
 OPERATOR = Origin("ann", "controller", "http://placement")

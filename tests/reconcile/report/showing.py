@@ -3,13 +3,11 @@
 
 from tests.reconcile.planning import BROKEN, facts_of
 from tests.scenarios.drafting import NOW
-from trueup.reconcile.acknowledgements import Acknowledgement
+from trueup.reconcile.audit import observation, remarks
 from trueup.reconcile.facts import Facts
-from trueup.reconcile.observation import observation
-from trueup.reconcile.options import AuditOptions
-from trueup.reconcile.remarks import remarks
 from trueup.reconcile.report.audit_view import AuditView, ShownAudit, shown
 from trueup.reconcile.report.effects import FindingEffect, effects_of
+from trueup.reconcile.verdicts import Acknowledgement, AuditOptions
 
 # Findings, something in motion, an instance of which too little is known, and a silent cell.
 MIXED = f"{BROKEN}  server busy on h1 task=migrating\n  server lost on h9\ncell2 silent\n"

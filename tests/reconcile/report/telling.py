@@ -3,10 +3,10 @@
 
 from tests.reconcile.planning import facts_of
 from tests.scenarios.drafting import uuid_of
-from trueup.reconcile.observation import observation
-from trueup.reconcile.options import AuditOptions
+from trueup.reconcile.audit import observation
 from trueup.reconcile.report.story import Story
 from trueup.reconcile.report.story_subjects import story
+from trueup.reconcile.verdicts import AuditOptions
 
 
 def story_of(kind: str, name: str, text: str) -> Story:

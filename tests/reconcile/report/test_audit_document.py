@@ -11,11 +11,10 @@ from tests.reconcile.planning import BROKEN
 from tests.reconcile.report.showing import MIXED, WHOLE, said, shown_of
 from tests.scenarios.drafting import OWNER, uuid_of
 from tests.tree import REPOSITORY
-from trueup.reconcile.acknowledgements import Acknowledgement
 from trueup.reconcile.defects import DEFECTS
-from trueup.reconcile.findings import Severity
 from trueup.reconcile.report.audit_document import audit_document
 from trueup.reconcile.report.audit_view import AuditView
+from trueup.reconcile.verdicts import Acknowledgement, Severity
 
 SCHEMA = json.loads((REPOSITORY / "docs" / "audit.schema.json").read_text())
 EVERYTHING = AuditView(everything=True)

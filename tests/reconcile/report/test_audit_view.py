@@ -6,8 +6,8 @@ from itertools import groupby
 
 from tests.reconcile.planning import BROKEN
 from tests.reconcile.report.showing import shown_of
-from trueup.reconcile.findings import Finding, Severity
 from trueup.reconcile.report.audit_view import AuditView
+from trueup.reconcile.verdicts import Finding, Severity
 
 SEVERITIES = list(Severity)
 

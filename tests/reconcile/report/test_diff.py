@@ -6,7 +6,7 @@ from dataclasses import replace
 from msgspec import structs
 
 from tests.reconcile.planning import planned
-from tests.reconcile.test_steps import CHANGES, GUARDS
+from tests.reconcile.steps.test_steps import CHANGES, GUARDS
 from trueup.reconcile.plan import NotPlanned
 from trueup.reconcile.report.diff import plan_diff
 from trueup.reconcile.steps import Change, step_of

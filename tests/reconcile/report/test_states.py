@@ -3,7 +3,7 @@
 
 import pytest
 
-from tests.reconcile.test_steps import CHANGES
+from tests.reconcile.steps.test_steps import CHANGES
 from trueup.reconcile.facts import Allocations
 from trueup.reconcile.report.states import before_and_after, state_in_words
 from trueup.reconcile.steps import AllocationsOf, Change, Held, step_of

@@ -7,10 +7,10 @@ from tests.reconcile.planning import BROKEN, facts_of
 from tests.reconcile.report.showing import said
 from tests.reconcile.report.telling import section
 from tests.scenarios.drafting import uuid_of
+from trueup.reconcile.audit import observation
 from trueup.reconcile.facts import Holding
-from trueup.reconcile.observation import observation
-from trueup.reconcile.options import AuditOptions
 from trueup.reconcile.report.story_subjects import story
+from trueup.reconcile.verdicts import AuditOptions
 
 OLD = uuid_of("old")
 

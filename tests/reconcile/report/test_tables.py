@@ -8,8 +8,6 @@ from datetime import timedelta
 from tests.reconcile.planning import BROKEN, facts_of, planned
 from tests.scenarios.drafting import uuid_of
 from trueup.reconcile.defects import DEFECTS
-from trueup.reconcile.journal import Origin, Outcome
-from trueup.reconcile.journals import Unreadable, applying, runs
 from trueup.reconcile.report.tables import (
     Table,
     defects_table,
@@ -18,6 +16,8 @@ from trueup.reconcile.report.tables import (
     run_table,
     runs_table,
 )
+from trueup.reconcile.runs.journal import Origin, Outcome
+from trueup.reconcile.runs.journals import Unreadable, applying, runs
 
 NAMES = {uuid: provider.name for uuid, provider in facts_of(BROKEN).providers.items()}
 

@@ -3,8 +3,8 @@
 
 import pytest
 
-from trueup.reconcile.findings import holding
 from trueup.reconcile.report.words import evidence_in_words
+from trueup.reconcile.verdicts import holding
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,7 @@ from trueup.reconcile.plan import make_plan
 from trueup.reconcile.runbooks import merge, rekey, retire
 from trueup.reconcile.runbooks.host_reading import HostReading
 from trueup.reconcile.runbooks.preflight import Prepared
-from trueup.reconcile.whole_provider import ProviderContents
+from trueup.reconcile.steps import ProviderContents
 
 
 def reading_of(

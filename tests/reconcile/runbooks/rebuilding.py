@@ -3,10 +3,9 @@
 
 from dataclasses import replace
 
-from trueup.reconcile.facts import ComputeNode, Facts
-from trueup.reconcile.host_defaults import Hardware, HostDefaults
-from trueup.reconcile.options import AuditOptions
+from trueup.reconcile.facts import ComputeNode, Facts, Hardware, HostDefaults
 from trueup.reconcile.runbooks.rebuild import HostsOfNova, Rebuilt, rebuilt
+from trueup.reconcile.verdicts import AuditOptions
 
 HARDWARE = Hardware(8, 8192, 100, None, None, None)
 

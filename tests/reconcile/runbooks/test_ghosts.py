@@ -8,9 +8,8 @@ import pytest
 from tests.reconcile.observing import confirmed_by
 from tests.reconcile.planning import facts_of
 from tests.scenarios.names import uuid_of
+from trueup.reconcile.audit import Observation, observation
 from trueup.reconcile.facts import BlockDevice, DomainRecord
-from trueup.reconcile.observation import Observation, observation
-from trueup.reconcile.options import AuditOptions
 from trueup.reconcile.plan import domains_wanted, make_plan
 from trueup.reconcile.report.ghosts import attached, ghosts_table, kept, losses
 from trueup.reconcile.runbooks.ghosts import (
@@ -22,6 +21,7 @@ from trueup.reconcile.runbooks.ghosts import (
     remedy,
     removes_definitions,
 )
+from trueup.reconcile.verdicts import AuditOptions
 
 CLOUD = """
 cell1

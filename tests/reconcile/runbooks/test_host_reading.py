@@ -2,7 +2,7 @@
 """What is read of one host, before it is retired and afterwards."""
 
 from trueup.reconcile.runbooks.host_reading import former_providers, left_of, read_host
-from trueup.reconcile.whole_provider import ProviderContents
+from trueup.reconcile.steps import ProviderContents
 
 HOST = "compute-01"
 

@@ -3,9 +3,7 @@
 
 from tests.reconcile.runbooks.preparing import merging_of
 from tests.scenarios.names import uuid_of
-from trueup.reconcile.place_guards import NodeGone
-from trueup.reconcile.steps import PortBinding, ProviderNode, Tree, held_in
-from trueup.reconcile.whole_provider import WholeProvider
+from trueup.reconcile.steps import NodeGone, PortBinding, ProviderNode, Tree, WholeProvider, held_in
 
 NEW = "h1.example.org"
 RENAMED = """

@@ -6,9 +6,9 @@ from datetime import timedelta
 import pytest
 
 from trueup.reconcile.collect.selection import SelectionUnknown
-from trueup.reconcile.options import AuditOptions
 from trueup.reconcile.runbooks.observed import Pacing, retirement
 from trueup.reconcile.runs import Observer
+from trueup.reconcile.verdicts import AuditOptions
 
 PACING = Pacing(timedelta(milliseconds=1), lambda _: None)
 

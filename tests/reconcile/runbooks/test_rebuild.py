@@ -6,7 +6,6 @@ import pytest
 from tests.reconcile.planning import audited, facts_of
 from tests.reconcile.runbooks.rebuilding import answered, made, with_node, without_ledger
 from tests.scenarios.names import uuid_of
-from trueup.reconcile.options import AuditOptions
 from trueup.reconcile.runbooks.rebuild import (
     EvidenceIncomplete,
     LedgerFaulty,
@@ -14,6 +13,7 @@ from trueup.reconcile.runbooks.rebuild import (
     refuse_incomplete,
     unreported,
 )
+from trueup.reconcile.verdicts import AuditOptions
 
 HEALTHY = """
 cell1

@@ -8,11 +8,10 @@ import pytest
 from tests.reconcile.planning import facts_of
 from tests.reconcile.runbooks.rebuilding import answered, made, without_ledger
 from tests.scenarios.names import aggregate_of, uuid_of
-from trueup.reconcile.facts import Allocations, Holding
-from trueup.reconcile.host_defaults import HostDefaults
-from trueup.reconcile.options import AuditOptions
+from trueup.reconcile.facts import Allocations, Holding, HostDefaults
 from trueup.reconcile.runbooks.rebuild import HostsOfNova, rebuilt, strangers_in
 from trueup.reconcile.runbooks.rebuild_consumers import NOBODY, counted_by_reason
+from trueup.reconcile.verdicts import AuditOptions
 
 DRIFTED = """
 cell1

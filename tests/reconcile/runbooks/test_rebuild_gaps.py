@@ -8,12 +8,11 @@ import pytest
 from tests.reconcile.planning import facts_of
 from tests.reconcile.runbooks.rebuilding import answered, made, with_node, without_ledger
 from tests.scenarios.names import uuid_of
-from trueup.reconcile.facts import Facts
-from trueup.reconcile.host_defaults import HostDefaults
-from trueup.reconcile.options import AuditOptions
+from trueup.reconcile.facts import Facts, HostDefaults
 from trueup.reconcile.runbooks.rebuild import HostsOfNova, rebuilt
 from trueup.reconcile.runbooks.rebuild_consumers import LedgerLine
 from trueup.reconcile.runbooks.rebuild_gaps import with_gaps
+from trueup.reconcile.verdicts import AuditOptions
 
 WEB, DB = uuid_of("web"), uuid_of("db")
 TWO = """

@@ -3,16 +3,16 @@
 
 from tests.reconcile.runbooks.preparing import rekeying_of
 from tests.scenarios.names import uuid_of
-from trueup.reconcile.place_guards import NodeIs
+from trueup.reconcile.facts import InstanceState
 from trueup.reconcile.steps import (
-    InstanceState,
+    NodeIs,
     ProviderFields,
     ProviderNode,
     ServiceDown,
     Tree,
+    WholeProvider,
     held_in,
 )
-from trueup.reconcile.whole_provider import WholeProvider
 
 NEW = uuid_of("another")
 CLASH = """

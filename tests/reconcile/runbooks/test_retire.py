@@ -6,10 +6,15 @@ from dataclasses import replace
 from tests.reconcile.runbooks.preparing import retirement_of
 from tests.scenarios.drafting import Draft
 from tests.scenarios.names import uuid_of
-from trueup.reconcile.place_guards import AgentsDown, HostEmpty, NodeGone
 from trueup.reconcile.runbooks.retire import PERMANENT
-from trueup.reconcile.steps import ServiceDown, ServiceRecord
-from trueup.reconcile.whole_provider import WholeProvider
+from trueup.reconcile.steps import (
+    AgentsDown,
+    HostEmpty,
+    NodeGone,
+    ServiceDown,
+    ServiceRecord,
+    WholeProvider,
+)
 
 DEAD = """
 cell1

@@ -9,7 +9,7 @@ import pytest
 import yaml
 
 from tests.tree import REPOSITORY
-from trueup.cli.watch import WatchCommand
+from trueup.cli.commands.watch import WatchCommand
 
 FOLDER = REPOSITORY / "packaging" / "watch"
 

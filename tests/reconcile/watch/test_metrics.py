@@ -8,7 +8,7 @@ from prometheus_client.parser import text_string_to_metric_families
 
 from tests.reconcile.planning import BROKEN
 from tests.reconcile.watch.watching import scene, seen_at
-from trueup.reconcile.observation import Observation
+from trueup.reconcile.audit import Observation
 from trueup.reconcile.watch.metrics import StatusMetrics
 
 DOWN = ConnectionError("Placement does not answer")

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from tests.reconcile.page.paging import seen
 from tests.scenarios.drafting import NOW
-from trueup.reconcile.observation import Observation
+from trueup.reconcile.audit import Observation
 from trueup.reconcile.watch.hook import Hook
 from trueup.reconcile.watch.memory import Memory
 from trueup.reconcile.watch.watching import Watch, Watcher

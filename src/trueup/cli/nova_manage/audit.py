@@ -14,6 +14,7 @@ from uuid import UUID
 from trueup.cli.exits import explained
 from trueup.cli.nova_manage.output import ERROR, Invalid, Output
 from trueup.cli.nova_manage.writing import Writing, confirmed, interval_of, observed, pace_of
+from trueup.reconcile.audit import Observation
 from trueup.reconcile.collect.selection import EVERYTHING, Selection, SelectionUnknown
 from trueup.reconcile.defects import (
     evacuation_residue,
@@ -23,12 +24,11 @@ from trueup.reconcile.defects import (
     wrong_provider,
 )
 from trueup.reconcile.facts import Facts
-from trueup.reconcile.findings import counted
-from trueup.reconcile.observation import Observation
-from trueup.reconcile.options import AuditOptions
 from trueup.reconcile.plan import LimitExceeded, Plan, refuse_too_large
 from trueup.reconcile.sources.cloud import Cloud
 from trueup.reconcile.steps import State, Step, held_in
+from trueup.reconcile.verdicts import AuditOptions
+from trueup.reconcile.wording import counted
 
 RELEASED = frozenset(
     {

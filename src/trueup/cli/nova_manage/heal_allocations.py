@@ -21,18 +21,17 @@ from trueup.cli.nova_manage.heal_report import (
 from trueup.cli.nova_manage.heal_verdicts import Planned
 from trueup.cli.nova_manage.output import Invalid, Output
 from trueup.cli.nova_manage.writing import Writing, confirmed, interval_of, observed, pace_of
+from trueup.reconcile.audit import Observation
 from trueup.reconcile.collect import with_holdings
 from trueup.reconcile.collect.selection import EVERYTHING, Selection, SelectionUnknown
 from trueup.reconcile.facts import NEUTRON, Facts
-from trueup.reconcile.findings import Finding
-from trueup.reconcile.journal import Outcome
-from trueup.reconcile.observation import Observation
-from trueup.reconcile.options import AuditOptions
 from trueup.reconcile.plan import Plan, refuse_too_large
+from trueup.reconcile.runs.journal import Outcome
 from trueup.reconcile.sources.cloud import Cloud
 from trueup.reconcile.sources.errors import Unreachable
 from trueup.reconcile.sources.nova.contract import NovaCell
 from trueup.reconcile.steps import releases
+from trueup.reconcile.verdicts import AuditOptions, Finding
 
 CELL_ZERO = "00000000-0000-0000-0000-000000000000"
 

@@ -10,7 +10,7 @@ from trueup.cli.nova_manage import heal_verdicts as verdicts
 from trueup.cli.nova_manage.heal_verdicts import CannotHeal, Healed, Planned, Skipped, Verdict
 from trueup.cli.nova_manage.output import ERROR, Output
 from trueup.reconcile.facts import Instance
-from trueup.reconcile.journal import Outcome
+from trueup.reconcile.runs.journal import Outcome
 from trueup.reconcile.sources.nova.contract import NovaCell
 from trueup.reconcile.steps import Step
 

@@ -5,17 +5,6 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
 from trueup.cli.nova_manage import heal_lines as lines
-from trueup.reconcile.claims import (
-    LostInMove,
-    Missing,
-    Moving,
-    NotCertain,
-    OnHost,
-    OnNoHost,
-    PortsMissing,
-    Right,
-    claim_of,
-)
 from trueup.reconcile.defects import (
     doubled_allocation,
     missing_allocation,
@@ -28,8 +17,19 @@ from trueup.reconcile.defects import (
 )
 from trueup.reconcile.expected import Ambiguous, Share, open_reasons, share_of
 from trueup.reconcile.facts import Facts, Instance
-from trueup.reconcile.findings import Finding
+from trueup.reconcile.rules.claims import (
+    LostInMove,
+    Missing,
+    Moving,
+    NotCertain,
+    OnHost,
+    OnNoHost,
+    PortsMissing,
+    Right,
+    claim_of,
+)
 from trueup.reconcile.steps import Step, held_in
+from trueup.reconcile.verdicts import Finding
 
 # The defects that Nova's command heals, and those that it should.
 _OF_NOVA = frozenset(

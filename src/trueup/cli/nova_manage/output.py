@@ -4,7 +4,7 @@
 import sys
 from dataclasses import dataclass
 
-from trueup.cli.progress import say
+from trueup.cli.terminal.progress import say
 
 # Nova's return codes for an input that is not valid, and for an error that it did not foresee.
 INVALID, ERROR = 127, 255

@@ -18,10 +18,9 @@ from trueup.cli.nova_manage.heal_allocations import heal_allocations, refuse
 from trueup.cli.nova_manage.options import add_options
 from trueup.cli.nova_manage.output import ERROR, INVALID, Invalid, Output
 from trueup.cli.nova_manage.sync_aggregates import sync_aggregates
-from trueup.cli.options import refuse_meaningless
-from trueup.cli.usage import with_short_errors
+from trueup.cli.terminal.options import refuse_meaningless
+from trueup.cli.terminal.usage import with_short_errors
 from trueup.exit_codes import ExitCode
-from trueup.reconcile.acknowledgements import Acknowledgement
 from trueup.reconcile.clock import now
 from trueup.reconcile.sources.cloud import Cloud
 from trueup.reconcile.sources.connect import (
@@ -30,6 +29,7 @@ from trueup.reconcile.sources.connect import (
     from_nova_conf,
     usual_nova_conf,
 )
+from trueup.reconcile.verdicts import Acknowledgement
 
 
 class NovaManageCommand(Command):

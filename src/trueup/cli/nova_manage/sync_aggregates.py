@@ -17,12 +17,12 @@ from trueup.cli.nova_manage.writing import ADDING_SECONDS, Writing, confirmed, o
 from trueup.reconcile.collect.selection import EVERYTHING
 from trueup.reconcile.defects import aggregate_drift
 from trueup.reconcile.facts import Facts, HostAggregate
-from trueup.reconcile.journal import Outcome
-from trueup.reconcile.options import AuditOptions
 from trueup.reconcile.plan import Plan
+from trueup.reconcile.runs.journal import Outcome
 from trueup.reconcile.sources.cloud import Cloud
 from trueup.reconcile.sources.errors import Unreachable
 from trueup.reconcile.steps import Aggregates, Step
+from trueup.reconcile.verdicts import AuditOptions
 
 (
     CODE_DONE, CODE_SEVERAL_NODES, CODE_PLACEMENT, CODE_NOT_UPDATED, CODE_NOT_MAPPED, CODE_NO_NODE,

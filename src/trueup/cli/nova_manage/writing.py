@@ -10,7 +10,8 @@ from pathlib import Path
 
 from trueup.cli.nova_manage.options import CONCURRENCY
 from trueup.cli.nova_manage.output import Output
-from trueup.cli.progress import progress, wait
+from trueup.cli.terminal.progress import progress, wait
+from trueup.reconcile.audit import Observation
 from trueup.reconcile.collect.selection import Selection
 from trueup.reconcile.defects import (
     missing_allocation,
@@ -19,14 +20,13 @@ from trueup.reconcile.defects import (
     port_binding_mismatch,
     wrong_owner,
 )
-from trueup.reconcile.findings import Finding, counted
-from trueup.reconcile.journal import StepOutcome
-from trueup.reconcile.observation import Observation
-from trueup.reconcile.options import AuditOptions
-from trueup.reconcile.pace import Pace
 from trueup.reconcile.plan import Plan
 from trueup.reconcile.runs import INTERVAL_SECONDS, Observer, Planned, applied, plan
+from trueup.reconcile.runs.journal import StepOutcome
+from trueup.reconcile.runs.pace import Pace
 from trueup.reconcile.sources.cloud import Cloud
+from trueup.reconcile.verdicts import AuditOptions, Finding
+from trueup.reconcile.wording import counted
 
 # What only adds allocations needs no long look: every guard is read again at the write, and
 # Placement refuses it for a consumer that somebody else wrote.

@@ -19,13 +19,13 @@ from trueup.reconcile.changes import (
     whole_providers,
 )
 from trueup.reconcile.changes.target import Found, Reply, TargetKind
-from trueup.reconcile.domain_definition import DomainDefinition
 from trueup.reconcile.facts import Provider
 from trueup.reconcile.sources.cloud import Cloud
 from trueup.reconcile.steps import (
     AggregatesOf,
     AllocationsOf,
     Change,
+    DomainDefinition,
     InventoriesOf,
     PortBinding,
     ProviderNode,
@@ -35,9 +35,9 @@ from trueup.reconcile.steps import (
     TraitsOf,
     Tree,
     Version,
+    WholeProvider,
     held_in,
 )
-from trueup.reconcile.whole_provider import WholeProvider
 
 __all__ = [
     "Fate",

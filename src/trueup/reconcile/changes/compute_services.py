@@ -4,11 +4,10 @@
 from typing import Any
 
 from trueup.reconcile.changes.target import Found, Reply, reply_of
-from trueup.reconcile.digests import digest
 from trueup.reconcile.sources.cloud import Cloud
 from trueup.reconcile.sources.errors import Unreachable
 from trueup.reconcile.sources.nova.contract import ServiceSettings
-from trueup.reconcile.steps import Change, ServiceFields, ServiceRecord, Version
+from trueup.reconcile.steps import Change, ServiceFields, ServiceRecord, Version, digest
 
 OK, NO_CONTENT = 200, 204
 NOT_MADE = (

@@ -5,12 +5,11 @@ A definition that is removed leaves the disks where they are.
 """
 
 from trueup.reconcile.changes.target import Found, Reply
-from trueup.reconcile.domain_definition import DomainDefinition, DomainText
 from trueup.reconcile.facts import LIBVIRT
 from trueup.reconcile.sources.cloud import Cloud
 from trueup.reconcile.sources.errors import Unreachable
 from trueup.reconcile.sources.libvirt import Hypervisors
-from trueup.reconcile.steps import Change, Version
+from trueup.reconcile.steps import Change, DomainDefinition, DomainText, Version
 
 
 def read(target: DomainDefinition, cloud: Cloud) -> Found:

@@ -4,9 +4,8 @@
 from typing import Any
 
 from trueup.reconcile.changes.target import Found, Reply, reply_of
-from trueup.reconcile.digests import digest
 from trueup.reconcile.sources.cloud import Cloud
-from trueup.reconcile.steps import Change, ProviderFields, ProviderNode, Version
+from trueup.reconcile.steps import Change, ProviderFields, ProviderNode, Version, digest
 
 # A parent may be replaced or taken away since 1.37 (Xena); its answer has the provider since 1.20.
 RE_PARENTING = 37

@@ -6,7 +6,6 @@ from typing import Any
 
 from trueup.reconcile.changes import allocations, inventories
 from trueup.reconcile.changes.target import Found, Reply, reply_of
-from trueup.reconcile.digests import digest
 from trueup.reconcile.sources.cloud import Cloud
 from trueup.reconcile.sources.errors import AccessDenied
 from trueup.reconcile.steps import (
@@ -16,6 +15,7 @@ from trueup.reconcile.steps import (
     Tree,
     TreeContents,
     Version,
+    digest,
     held_in,
 )
 

@@ -15,13 +15,14 @@ from trueup.reconcile.steps import (
     Change,
     Inventories,
     InventoriesOf,
+    ProviderContents,
     ProviderFields,
     ProviderNode,
     Traits,
     TraitsOf,
     Version,
+    WholeProvider,
 )
-from trueup.reconcile.whole_provider import ProviderContents, WholeProvider
 
 OK, NO_CONTENT = 200, 204
 

@@ -44,9 +44,8 @@ from trueup.reconcile.defects import (
     wrong_provider,
 )
 from trueup.reconcile.facts import Facts
-from trueup.reconcile.findings import Declined, Finding, Severity, Verdict
-from trueup.reconcile.options import AuditOptions
 from trueup.reconcile.steps import Step
+from trueup.reconcile.verdicts import AuditOptions, Declined, Finding, Severity, Verdict
 
 
 class Defect(Protocol):

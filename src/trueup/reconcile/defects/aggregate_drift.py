@@ -17,7 +17,26 @@ from trueup.reconcile.facts import (
     grouped,
     is_uuid_in_any_form,
 )
-from trueup.reconcile.findings import (
+from trueup.reconcile.remedies.guarded_steps import on_host
+from trueup.reconcile.rules.bare_metal import IRONIC
+from trueup.reconcile.rules.nodes import (
+    judged_hosts,
+    newly_made,
+    node_evidence,
+    provider_evidence,
+    service_of,
+)
+from trueup.reconcile.steps import (
+    Aggregates,
+    AggregatesOf,
+    AggregatesOfHost,
+    Change,
+    NotShared,
+    Step,
+    step_of,
+)
+from trueup.reconcile.verdicts import (
+    AuditOptions,
     Declined,
     Finding,
     LeftAlone,
@@ -27,18 +46,6 @@ from trueup.reconcile.findings import (
     Unchecked,
     Verdict,
 )
-from trueup.reconcile.nodes import (
-    IRONIC,
-    judged_hosts,
-    newly_made,
-    node_evidence,
-    provider_evidence,
-    service_of,
-)
-from trueup.reconcile.options import AuditOptions
-from trueup.reconcile.place_guards import AggregatesOfHost, NotShared
-from trueup.reconcile.remedies import on_host
-from trueup.reconcile.steps import Aggregates, AggregatesOf, Change, Step, step_of
 
 NAME = "aggregate-drift"
 TITLE = "Its provider is in other aggregates than its host"

@@ -8,7 +8,10 @@ another provider of the tree has the class, a reshape is incomplete.
 from collections.abc import Iterator
 
 from trueup.reconcile.facts import Facts, Provider
-from trueup.reconcile.findings import (
+from trueup.reconcile.rules.nodes import provider_evidence
+from trueup.reconcile.steps import Step
+from trueup.reconcile.verdicts import (
+    AuditOptions,
     Declined,
     Evidence,
     Finding,
@@ -17,9 +20,6 @@ from trueup.reconcile.findings import (
     Verdict,
     holding,
 )
-from trueup.reconcile.nodes import provider_evidence
-from trueup.reconcile.options import AuditOptions
-from trueup.reconcile.steps import Step
 
 NAME = "allocation-without-inventory"
 TITLE = "Consumers hold a resource class of it, and it has no inventory of that class"

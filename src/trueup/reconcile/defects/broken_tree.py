@@ -8,8 +8,8 @@ those that it lists.
 """
 
 from trueup.reconcile.facts import HOST_BELOW, Facts
-from trueup.reconcile.findings import Declined, Finding, Severity
-from trueup.reconcile.ledger_faults import by_fsck, finder
+from trueup.reconcile.rules.ledger_faults import by_fsck, finder
+from trueup.reconcile.verdicts import Declined, Finding, Severity
 
 NAME = "broken-tree"
 TITLE = "Its parents and its root contradict each other, or it belongs to a host and is not a root"

@@ -9,7 +9,9 @@ from collections.abc import Iterator
 from datetime import datetime, timedelta
 
 from trueup.reconcile.facts import BuildRequest, Facts, Instance
-from trueup.reconcile.findings import (
+from trueup.reconcile.steps import Step
+from trueup.reconcile.verdicts import (
+    AuditOptions,
     Declined,
     Finding,
     Severity,
@@ -17,8 +19,6 @@ from trueup.reconcile.findings import (
     Verdict,
     instance_evidence,
 )
-from trueup.reconcile.options import AuditOptions
-from trueup.reconcile.steps import Step
 
 NAME = "build-request-left"
 TITLE = "It was built long ago, and its build request is still there"

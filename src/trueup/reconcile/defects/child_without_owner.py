@@ -7,7 +7,10 @@ Launchpad 2115905, 1872385. Providers of other services are not judged.
 from collections.abc import Iterator
 
 from trueup.reconcile.facts import ONE_USE_TRAIT, ComputeNode, Facts, Provider, pci_address
-from trueup.reconcile.findings import (
+from trueup.reconcile.rules.nodes import judged_hosts, newly_made, node_evidence, provider_evidence
+from trueup.reconcile.steps import Step
+from trueup.reconcile.verdicts import (
+    AuditOptions,
     Declined,
     Evidence,
     Finding,
@@ -16,9 +19,6 @@ from trueup.reconcile.findings import (
     Subject,
     Verdict,
 )
-from trueup.reconcile.nodes import judged_hosts, newly_made, node_evidence, provider_evidence
-from trueup.reconcile.options import AuditOptions
-from trueup.reconcile.steps import Step
 
 NAME = "child-without-owner"
 TITLE = "The PCI device that it stands for is gone"

@@ -6,8 +6,8 @@ allocations shows them. Placement refuses to delete the provider, and does not s
 resources. The same goes for all but one of several rows of one consumer, provider and class.
 """
 
-from trueup.reconcile.findings import Severity
-from trueup.reconcile.ledger_faults import by_fsck, finder
+from trueup.reconcile.rules.ledger_faults import by_fsck, finder
+from trueup.reconcile.verdicts import Severity
 
 NAME = "consumerless-allocation"
 TITLE = "More of it is used than its listed allocations hold"

@@ -7,8 +7,8 @@ database gives the id of the provider out again.
 Only Placement's own database shows such rows.
 """
 
-from trueup.reconcile.findings import Severity
-from trueup.reconcile.ledger_faults import by_fsck, finder
+from trueup.reconcile.rules.ledger_faults import by_fsck, finder
+from trueup.reconcile.verdicts import Severity
 
 NAME = "dangling-rows"
 TITLE = "Rows belong to a provider that does not exist"

@@ -7,9 +7,11 @@ guests may write to one disk. Trueup only reports it.
 
 from collections.abc import Iterator
 
-from trueup.reconcile.claims import Moving, claim_of
 from trueup.reconcile.facts import Domain, Facts, Instance
-from trueup.reconcile.findings import (
+from trueup.reconcile.rules.claims import Moving, claim_of
+from trueup.reconcile.steps import Step
+from trueup.reconcile.verdicts import (
+    AuditOptions,
     Declined,
     Finding,
     Severity,
@@ -19,8 +21,6 @@ from trueup.reconcile.findings import (
     domains_evidence,
     instance_evidence,
 )
-from trueup.reconcile.options import AuditOptions
-from trueup.reconcile.steps import Step
 
 NAME = "domain-elsewhere"
 TITLE = "Its guest runs on another host than Nova says"

@@ -8,13 +8,12 @@ with another image). If it holds resources of two hosts, no migration explains t
 from collections.abc import Iterator
 from itertools import chain
 
-from trueup.reconcile.claims import Doubled, OnHost, OnTwoHosts, claim_of, claims, elsewhere
 from trueup.reconcile.expected import NotOurs, Share, Unknown, held_of
 from trueup.reconcile.facts import Facts
-from trueup.reconcile.findings import Declined, Finding, Severity, Unchecked, Verdict
-from trueup.reconcile.options import AuditOptions
-from trueup.reconcile.replacing import replaced, replacing
+from trueup.reconcile.remedies.full_replace import replaced, replacing
+from trueup.reconcile.rules.claims import Doubled, OnHost, OnTwoHosts, claim_of, claims, elsewhere
 from trueup.reconcile.steps import Step
+from trueup.reconcile.verdicts import AuditOptions, Declined, Finding, Severity, Unchecked, Verdict
 
 NAME = "doubled-allocation"
 TITLE = "It holds twice what it should, on its host or on another one as well"

@@ -8,18 +8,24 @@ same host.
 from collections.abc import Iterator
 
 from trueup.reconcile.facts import Facts
-from trueup.reconcile.findings import Declined, Finding, Severity, Subject, Unchecked, Verdict
-from trueup.reconcile.nodes import (
+from trueup.reconcile.remedies.guarded_steps import foreign_child, on_host, removal_steps
+from trueup.reconcile.rules.nodes import (
     Former,
     judged_roots,
     node_evidence,
     provider_evidence,
     without_node,
 )
-from trueup.reconcile.options import AuditOptions
-from trueup.reconcile.place_guards import NodeGone
-from trueup.reconcile.remedies import foreign_child, on_host, removal_steps
-from trueup.reconcile.steps import Step
+from trueup.reconcile.steps import NodeGone, Step
+from trueup.reconcile.verdicts import (
+    AuditOptions,
+    Declined,
+    Finding,
+    Severity,
+    Subject,
+    Unchecked,
+    Verdict,
+)
 
 NAME = "duplicate-provider"
 TITLE = "It is the provider of a deleted compute node, and its host has another one now"

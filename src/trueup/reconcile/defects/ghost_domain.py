@@ -9,7 +9,10 @@ from collections.abc import Iterator
 from datetime import timedelta
 
 from trueup.reconcile.facts import Domain, Facts, Instance
-from trueup.reconcile.findings import (
+from trueup.reconcile.remedies.domain_removal import left_to_nova, undefining_steps
+from trueup.reconcile.steps import Step
+from trueup.reconcile.verdicts import (
+    AuditOptions,
     Declined,
     Finding,
     LeftAlone,
@@ -20,9 +23,6 @@ from trueup.reconcile.findings import (
     domains_evidence,
     instance_evidence,
 )
-from trueup.reconcile.options import AuditOptions
-from trueup.reconcile.steps import Step
-from trueup.reconcile.undefining import left_to_nova, undefining_steps
 
 NAME = "ghost-domain"
 TITLE = "Its instance is deleted, and a hypervisor still has its domain"

@@ -8,7 +8,10 @@ Launchpad 1735719, 1747936: the scheduler does not choose the host, and aggregat
 from collections.abc import Iterator
 
 from trueup.reconcile.facts import ComputeNode, Facts
-from trueup.reconcile.findings import (
+from trueup.reconcile.rules.nodes import judged_nodes, newly_made, node_evidence
+from trueup.reconcile.steps import Step
+from trueup.reconcile.verdicts import (
+    AuditOptions,
     Declined,
     Evidence,
     Finding,
@@ -18,9 +21,6 @@ from trueup.reconcile.findings import (
     Unchecked,
     Verdict,
 )
-from trueup.reconcile.nodes import judged_nodes, newly_made, node_evidence
-from trueup.reconcile.options import AuditOptions
-from trueup.reconcile.steps import Step
 
 NAME = "host-mapping-missing"
 TITLE = "It is mapped to no cell, or to the wrong one"

@@ -8,7 +8,11 @@ MEMORY_MB or DISK_GB. Instances that were not migrated hold the old classes.
 from collections.abc import Iterator
 
 from trueup.reconcile.facts import Facts, Owner
-from trueup.reconcile.findings import (
+from trueup.reconcile.rules.bare_metal import IRONIC
+from trueup.reconcile.rules.nodes import judged_hosts, node_evidence
+from trueup.reconcile.steps import Step
+from trueup.reconcile.verdicts import (
+    AuditOptions,
     Declined,
     Evidence,
     Finding,
@@ -17,9 +21,6 @@ from trueup.reconcile.findings import (
     Verdict,
     holding,
 )
-from trueup.reconcile.nodes import IRONIC, judged_hosts, node_evidence
-from trueup.reconcile.options import AuditOptions
-from trueup.reconcile.steps import Step
 
 NAME = "ironic-legacy-allocation"
 TITLE = "Instances hold processors, memory or disk of a bare metal node"

@@ -8,7 +8,16 @@ provider of a node that another one has just taken over.
 from collections.abc import Iterator
 
 from trueup.reconcile.facts import ComputeNode, Facts
-from trueup.reconcile.findings import (
+from trueup.reconcile.rules.bare_metal import IRONIC
+from trueup.reconcile.rules.nodes import (
+    is_up,
+    newly_made,
+    node_evidence,
+    nodes_without_provider,
+)
+from trueup.reconcile.steps import Step
+from trueup.reconcile.verdicts import (
+    AuditOptions,
     Declined,
     Evidence,
     Finding,
@@ -17,9 +26,6 @@ from trueup.reconcile.findings import (
     Subject,
     Verdict,
 )
-from trueup.reconcile.nodes import IRONIC, is_up, newly_made, node_evidence, nodes_without_provider
-from trueup.reconcile.options import AuditOptions
-from trueup.reconcile.steps import Step
 
 NAME = "ironic-node-without-provider"
 TITLE = "Placement has no provider for this bare metal node"

@@ -8,7 +8,11 @@ frees it in a later periodic task. While nova-compute is down, nothing frees it.
 from collections.abc import Iterator
 
 from trueup.reconcile.facts import Facts, Provider
-from trueup.reconcile.findings import (
+from trueup.reconcile.rules.bare_metal import IRONIC
+from trueup.reconcile.rules.nodes import is_up, judged_hosts, node_evidence
+from trueup.reconcile.steps import Step
+from trueup.reconcile.verdicts import (
+    AuditOptions,
     Declined,
     Evidence,
     Finding,
@@ -17,9 +21,6 @@ from trueup.reconcile.findings import (
     Subject,
     Verdict,
 )
-from trueup.reconcile.nodes import IRONIC, is_up, judged_hosts, node_evidence
-from trueup.reconcile.options import AuditOptions
-from trueup.reconcile.steps import Step
 
 NAME = "ironic-reserved-left"
 TITLE = "This bare metal node is reserved, and nothing is on it"

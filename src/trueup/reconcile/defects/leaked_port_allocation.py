@@ -9,10 +9,13 @@ deleted".
 from collections.abc import Iterator
 from dataclasses import replace
 
-from trueup.reconcile.claims import PortsLeaked, RightAsFarAsKnown, claim_of, claims
 from trueup.reconcile.expected import Share, Unknown, difference, held_of, open_reasons
 from trueup.reconcile.facts import Facts, Port
-from trueup.reconcile.findings import (
+from trueup.reconcile.remedies.guarded_steps import guarded_step, with_share
+from trueup.reconcile.rules.claims import PortsLeaked, RightAsFarAsKnown, claim_of, claims
+from trueup.reconcile.steps import Step
+from trueup.reconcile.verdicts import (
+    AuditOptions,
     Declined,
     Finding,
     Severity,
@@ -23,9 +26,6 @@ from trueup.reconcile.findings import (
     holding,
     instance_evidence,
 )
-from trueup.reconcile.options import AuditOptions
-from trueup.reconcile.remedies import guarded_step, with_share
-from trueup.reconcile.steps import Step
 
 NAME = "leaked-port-allocation"
 TITLE = "It holds bandwidth or packet rate that none of its ports requests"

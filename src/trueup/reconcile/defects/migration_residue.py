@@ -10,16 +10,29 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from datetime import timedelta
 
-from trueup.reconcile.claims import (
+from trueup.reconcile.expected import Unknown, agrees
+from trueup.reconcile.facts import Allocations, Amounts, Facts, InstanceRecord, last_change
+from trueup.reconcile.remedies.full_replace import (
+    guests_on,
+    moves_evidence,
+    replaced,
+    replacing,
+    running_source,
+    same_status,
+    sources_down,
+)
+from trueup.reconcile.remedies.guarded_steps import guarded_step
+from trueup.reconcile.rules.claims import (
     HeldByMigration,
     OnHostOfMove,
     claim_of,
     claims,
     moved_between,
 )
-from trueup.reconcile.expected import Unknown, agrees
-from trueup.reconcile.facts import Allocations, Amounts, Facts, InstanceRecord, last_change
-from trueup.reconcile.findings import (
+from trueup.reconcile.rules.should_hold import host_share_unknown, not_spare, should_hold
+from trueup.reconcile.steps import Step
+from trueup.reconcile.verdicts import (
+    AuditOptions,
     Declined,
     Finding,
     Severity,
@@ -30,19 +43,6 @@ from trueup.reconcile.findings import (
     holding,
     instance_evidence,
 )
-from trueup.reconcile.options import AuditOptions
-from trueup.reconcile.remedies import guarded_step
-from trueup.reconcile.replacing import (
-    guests_on,
-    moves_evidence,
-    replaced,
-    replacing,
-    running_source,
-    same_status,
-    sources_down,
-)
-from trueup.reconcile.should_hold import host_share_unknown, not_spare, should_hold
-from trueup.reconcile.steps import Step
 
 # Nova first records that a move is over, and then, in its next request, releases what its consumer
 # holds. This many seconds may lie between the two.

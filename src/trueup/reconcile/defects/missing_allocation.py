@@ -8,10 +8,14 @@ the image asks for, nested providers and ports.
 
 from collections.abc import Iterator
 
-from trueup.reconcile.claims import LostInMove, Missing, claim_of, claims
 from trueup.reconcile.expected import ExpectedAllocation, open_reasons, pinned_otherwise
 from trueup.reconcile.facts import Allocations, Facts
-from trueup.reconcile.findings import (
+from trueup.reconcile.remedies.full_replace import moves_evidence, same_status
+from trueup.reconcile.remedies.guarded_steps import guarded_step
+from trueup.reconcile.rules.claims import LostInMove, Missing, claim_of, claims
+from trueup.reconcile.steps import Step
+from trueup.reconcile.verdicts import (
+    AuditOptions,
     Declined,
     Evidence,
     Finding,
@@ -22,10 +26,6 @@ from trueup.reconcile.findings import (
     holding,
     instance_evidence,
 )
-from trueup.reconcile.options import AuditOptions
-from trueup.reconcile.remedies import guarded_step
-from trueup.reconcile.replacing import moves_evidence, same_status
-from trueup.reconcile.steps import Step
 
 NAME = "missing-allocation"
 TITLE = "It runs on a host and holds nothing"

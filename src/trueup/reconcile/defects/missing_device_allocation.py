@@ -8,7 +8,10 @@ manages.
 from collections.abc import Iterator
 from dataclasses import replace
 
-from trueup.reconcile.claims import (
+from trueup.reconcile.expected import Ambiguous, NotOurs, Share, difference, open_reasons
+from trueup.reconcile.facts import ONE_USE_TRAIT, Facts
+from trueup.reconcile.remedies.guarded_steps import guarded_step, with_share
+from trueup.reconcile.rules.claims import (
     DevicesMissing,
     OnHost,
     Right,
@@ -16,9 +19,9 @@ from trueup.reconcile.claims import (
     claim_of,
     claims,
 )
-from trueup.reconcile.expected import Ambiguous, NotOurs, Share, difference, open_reasons
-from trueup.reconcile.facts import ONE_USE_TRAIT, Facts
-from trueup.reconcile.findings import (
+from trueup.reconcile.steps import Step
+from trueup.reconcile.verdicts import (
+    AuditOptions,
     Declined,
     Finding,
     Severity,
@@ -29,9 +32,6 @@ from trueup.reconcile.findings import (
     holding,
     instance_evidence,
 )
-from trueup.reconcile.options import AuditOptions
-from trueup.reconcile.remedies import guarded_step, with_share
-from trueup.reconcile.steps import Step
 
 NAME = "missing-device-allocation"
 TITLE = "It has a device, and does not hold it in Placement"

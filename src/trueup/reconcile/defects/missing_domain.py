@@ -6,9 +6,11 @@ Somebody undefined the domain, or the host was reinstalled.
 
 from collections.abc import Iterator
 
-from trueup.reconcile.claims import Moving, claim_of
 from trueup.reconcile.facts import Facts, Instance
-from trueup.reconcile.findings import (
+from trueup.reconcile.rules.claims import Moving, claim_of
+from trueup.reconcile.steps import Step
+from trueup.reconcile.verdicts import (
+    AuditOptions,
     Declined,
     Finding,
     Severity,
@@ -18,8 +20,6 @@ from trueup.reconcile.findings import (
     domains_evidence,
     instance_evidence,
 )
-from trueup.reconcile.options import AuditOptions
-from trueup.reconcile.steps import Step
 
 NAME = "missing-domain"
 TITLE = "Nova says that it is on a host, and the hypervisor of that host does not have it"

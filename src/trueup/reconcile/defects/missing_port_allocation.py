@@ -8,10 +8,13 @@ policy later, or `nova-manage placement heal_allocations --force` dropped its re
 from collections.abc import Iterator
 from dataclasses import replace
 
-from trueup.reconcile.claims import PortsMissing, claim_of, claims
 from trueup.reconcile.expected import Ambiguous, Share, difference, open_reasons
 from trueup.reconcile.facts import Facts
-from trueup.reconcile.findings import (
+from trueup.reconcile.remedies.guarded_steps import guarded_step, with_share
+from trueup.reconcile.rules.claims import PortsMissing, claim_of, claims
+from trueup.reconcile.steps import Step
+from trueup.reconcile.verdicts import (
+    AuditOptions,
     Declined,
     Finding,
     Severity,
@@ -22,9 +25,6 @@ from trueup.reconcile.findings import (
     holding,
     instance_evidence,
 )
-from trueup.reconcile.options import AuditOptions
-from trueup.reconcile.remedies import guarded_step, with_share
-from trueup.reconcile.steps import Step
 
 NAME = "missing-port-allocation"
 TITLE = "It does not hold the bandwidth or packet rate that its ports request"

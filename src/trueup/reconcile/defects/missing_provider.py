@@ -8,7 +8,11 @@ its `resource_provider_association_refresh` (measured: 244 to 291 s).
 from collections.abc import Iterator
 
 from trueup.reconcile.facts import Facts
-from trueup.reconcile.findings import (
+from trueup.reconcile.rules.bare_metal import IRONIC
+from trueup.reconcile.rules.nodes import newly_made, node_evidence, nodes_without_provider
+from trueup.reconcile.steps import Step
+from trueup.reconcile.verdicts import (
+    AuditOptions,
     Declined,
     Evidence,
     Finding,
@@ -17,9 +21,6 @@ from trueup.reconcile.findings import (
     Subject,
     Verdict,
 )
-from trueup.reconcile.nodes import IRONIC, newly_made, node_evidence, nodes_without_provider
-from trueup.reconcile.options import AuditOptions
-from trueup.reconcile.steps import Step
 
 NAME = "missing-provider"
 TITLE = "Placement has no provider for its compute node"

@@ -10,7 +10,13 @@ from collections.abc import Iterator
 from datetime import datetime, timedelta
 
 from trueup.reconcile.facts import Facts, Instance, InstanceRecord
-from trueup.reconcile.findings import (
+from trueup.reconcile.remedies.domain_removal import left_to_nova, no_domains, unseen
+from trueup.reconcile.remedies.guarded_steps import abandoned_host, guarded_step
+from trueup.reconcile.rules.moves import first_that_may_run, uncleaned
+from trueup.reconcile.rules.residence import contradiction
+from trueup.reconcile.steps import Step
+from trueup.reconcile.verdicts import (
+    AuditOptions,
     Declined,
     Finding,
     LeftAlone,
@@ -21,12 +27,6 @@ from trueup.reconcile.findings import (
     holding,
     instance_evidence,
 )
-from trueup.reconcile.hosts_of_moves import first_that_may_run, uncleaned
-from trueup.reconcile.options import AuditOptions
-from trueup.reconcile.remedies import abandoned_host, guarded_step
-from trueup.reconcile.residence import contradiction
-from trueup.reconcile.steps import Step
-from trueup.reconcile.undefining import left_to_nova, no_domains, unseen
 
 NAME = "orphaned-allocation"
 TITLE = "Its instance is deleted, and it still holds resources"

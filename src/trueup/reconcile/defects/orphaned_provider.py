@@ -8,7 +8,19 @@ for example because the provider still has allocations. The proof is the deleted
 from collections.abc import Iterator
 
 from trueup.reconcile.facts import Facts, Provider
-from trueup.reconcile.findings import (
+from trueup.reconcile.remedies.guarded_steps import foreign_child, fresh, removal_steps
+from trueup.reconcile.rules.bare_metal import IRONIC
+from trueup.reconcile.rules.nodes import (
+    Former,
+    Stranger,
+    judged_roots,
+    node_evidence,
+    provider_evidence,
+    without_node,
+)
+from trueup.reconcile.steps import NodeGone, Step
+from trueup.reconcile.verdicts import (
+    AuditOptions,
     Declined,
     Evidence,
     Finding,
@@ -18,19 +30,6 @@ from trueup.reconcile.findings import (
     Unchecked,
     Verdict,
 )
-from trueup.reconcile.nodes import (
-    IRONIC,
-    Former,
-    Stranger,
-    judged_roots,
-    node_evidence,
-    provider_evidence,
-    without_node,
-)
-from trueup.reconcile.options import AuditOptions
-from trueup.reconcile.place_guards import NodeGone
-from trueup.reconcile.remedies import foreign_child, fresh, removal_steps
-from trueup.reconcile.steps import Step
 
 NAME = "orphaned-provider"
 TITLE = "Its compute node is deleted, and the provider is still there"

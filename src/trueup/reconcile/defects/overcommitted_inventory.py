@@ -9,7 +9,11 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from trueup.reconcile.facts import ONE_USE_TRAIT, Facts, Inventory, Provider
-from trueup.reconcile.findings import (
+from trueup.reconcile.rules.bare_metal import IRONIC
+from trueup.reconcile.rules.nodes import provider_evidence
+from trueup.reconcile.steps import Step
+from trueup.reconcile.verdicts import (
+    AuditOptions,
     Declined,
     Evidence,
     Finding,
@@ -18,9 +22,6 @@ from trueup.reconcile.findings import (
     Subject,
     Verdict,
 )
-from trueup.reconcile.nodes import IRONIC, provider_evidence
-from trueup.reconcile.options import AuditOptions
-from trueup.reconcile.steps import Step
 
 NAME = "overcommitted-inventory"
 TITLE = "More of it is in use than it has"

@@ -9,7 +9,18 @@ rebuilt without the trait has no candidates at all.
 from collections.abc import Iterator
 
 from trueup.reconcile.facts import OWNER_TRAIT, Facts
-from trueup.reconcile.findings import (
+from trueup.reconcile.remedies.guarded_steps import on_host, traits_step
+from trueup.reconcile.rules.nodes import (
+    is_up,
+    judged_hosts,
+    newly_made,
+    node_evidence,
+    provider_evidence,
+    service_of,
+)
+from trueup.reconcile.steps import ServiceDown, Step
+from trueup.reconcile.verdicts import (
+    AuditOptions,
     Declined,
     Evidence,
     Finding,
@@ -18,17 +29,6 @@ from trueup.reconcile.findings import (
     Subject,
     Verdict,
 )
-from trueup.reconcile.nodes import (
-    is_up,
-    judged_hosts,
-    newly_made,
-    node_evidence,
-    provider_evidence,
-    service_of,
-)
-from trueup.reconcile.options import AuditOptions
-from trueup.reconcile.remedies import on_host, traits_step
-from trueup.reconcile.steps import ServiceDown, Step
 
 NAME = "owner-trait-missing"
 TITLE = "Its provider lacks the trait OWNER_NOVA, without which nothing is scheduled on it"

@@ -8,11 +8,14 @@ the allocation of the wrong provider, or of none, when the QoS policy changes.
 from collections.abc import Iterator
 from dataclasses import replace
 
-from trueup.reconcile.bindings import WrongBinding, wrong_bindings
-from trueup.reconcile.claims import OnHost, PortsMisplaced, Right, claim_of, claims
 from trueup.reconcile.expected import Share, open_reasons
 from trueup.reconcile.facts import Facts
-from trueup.reconcile.findings import (
+from trueup.reconcile.remedies.bindings import WrongBinding, wrong_bindings
+from trueup.reconcile.remedies.guarded_steps import bindings_step, guarded_step, with_share
+from trueup.reconcile.rules.claims import OnHost, PortsMisplaced, Right, claim_of, claims
+from trueup.reconcile.steps import Step
+from trueup.reconcile.verdicts import (
+    AuditOptions,
     Declined,
     Finding,
     LeftAlone,
@@ -26,9 +29,6 @@ from trueup.reconcile.findings import (
     holding,
     instance_evidence,
 )
-from trueup.reconcile.options import AuditOptions
-from trueup.reconcile.remedies import bindings_step, guarded_step, with_share
-from trueup.reconcile.steps import Step
 
 NAME = "port-binding-mismatch"
 TITLE = "The binding profile of a port does not name the provider that its resources come from"

@@ -10,15 +10,7 @@ providers by uuid, and Neutron and `nova-manage placement sync_aggregates` by na
 from collections.abc import Iterator
 
 from trueup.reconcile.facts import ComputeNode, Facts, Provider
-from trueup.reconcile.findings import (
-    Declined,
-    Evidence,
-    Finding,
-    Severity,
-    Unchecked,
-    Verdict,
-)
-from trueup.reconcile.nodes import (
+from trueup.reconcile.rules.nodes import (
     Namesake,
     judged_nodes,
     node_evidence,
@@ -26,9 +18,17 @@ from trueup.reconcile.nodes import (
     provider_evidence,
     without_node,
 )
-from trueup.reconcile.options import AuditOptions
-from trueup.reconcile.residence import exchanged, is_renamed
+from trueup.reconcile.rules.residence import exchanged, is_renamed
 from trueup.reconcile.steps import Step
+from trueup.reconcile.verdicts import (
+    AuditOptions,
+    Declined,
+    Evidence,
+    Finding,
+    Severity,
+    Unchecked,
+    Verdict,
+)
 
 NAME = "provider-identity-clash"
 TITLE = "The uuid and the name of its compute node are not those of one provider"

@@ -9,7 +9,10 @@ from collections import Counter
 from collections.abc import Iterator
 
 from trueup.reconcile.facts import Facts, Provider
-from trueup.reconcile.findings import (
+from trueup.reconcile.rules.nodes import judged_hosts, newly_made, provider_evidence
+from trueup.reconcile.steps import Step
+from trueup.reconcile.verdicts import (
+    AuditOptions,
     Declined,
     Evidence,
     Finding,
@@ -19,9 +22,6 @@ from trueup.reconcile.findings import (
     Subject,
     Verdict,
 )
-from trueup.reconcile.nodes import judged_hosts, newly_made, provider_evidence
-from trueup.reconcile.options import AuditOptions
-from trueup.reconcile.steps import Step
 
 NAME = "reshape-incomplete"
 TITLE = "A resource class was moved within its tree only half way"

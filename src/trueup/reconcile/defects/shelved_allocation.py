@@ -7,9 +7,13 @@ until it is unshelved.
 
 from collections.abc import Iterator
 
-from trueup.reconcile.claims import HeldWithoutHost, claim_of, claims
 from trueup.reconcile.facts import Facts
-from trueup.reconcile.findings import (
+from trueup.reconcile.remedies.guarded_steps import abandoned_host, guarded_step
+from trueup.reconcile.rules.claims import HeldWithoutHost, claim_of, claims
+from trueup.reconcile.rules.moves import first_that_may_run, uncleaned
+from trueup.reconcile.steps import Step
+from trueup.reconcile.verdicts import (
+    AuditOptions,
     Declined,
     Finding,
     Severity,
@@ -20,10 +24,6 @@ from trueup.reconcile.findings import (
     holding,
     instance_evidence,
 )
-from trueup.reconcile.hosts_of_moves import first_that_may_run, uncleaned
-from trueup.reconcile.options import AuditOptions
-from trueup.reconcile.remedies import abandoned_host, guarded_step
-from trueup.reconcile.steps import Step
 
 NAME = "shelved-allocation"
 TITLE = "It is shelved and offloaded, and still holds resources"

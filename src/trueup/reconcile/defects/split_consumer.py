@@ -8,7 +8,9 @@ what the instance holds, so its claim is not judged until the forms are merged.
 from collections.abc import Iterator
 
 from trueup.reconcile.facts import Amounts, Facts
-from trueup.reconcile.findings import (
+from trueup.reconcile.steps import Step
+from trueup.reconcile.verdicts import (
+    AuditOptions,
     Declined,
     Evidence,
     Finding,
@@ -20,8 +22,6 @@ from trueup.reconcile.findings import (
     holding,
     plain_words,
 )
-from trueup.reconcile.options import AuditOptions
-from trueup.reconcile.steps import Step
 
 NAME = "split-consumer"
 TITLE = "Its uuid is written in two forms, so Placement has it as two consumers"

@@ -12,10 +12,17 @@ from collections.abc import Iterator
 from datetime import timedelta
 
 from trueup.reconcile.facts import INSTANCE_MAPPINGS, Facts, Instance, InstanceRecord
-from trueup.reconcile.findings import Declined, Finding, Severity, Structure, Subject, Verdict
-from trueup.reconcile.options import AuditOptions
-from trueup.reconcile.residence import InMotion, residence
+from trueup.reconcile.rules.residence import InMotion, residence
 from trueup.reconcile.steps import Step
+from trueup.reconcile.verdicts import (
+    AuditOptions,
+    Declined,
+    Finding,
+    Severity,
+    Structure,
+    Subject,
+    Verdict,
+)
 
 # Nova makes an instance in a cell, and maps it in its next requests.
 _MAPPING_SECONDS = 10

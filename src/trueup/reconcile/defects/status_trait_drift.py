@@ -15,7 +15,18 @@ from trueup.reconcile.facts import (
     Facts,
     Provider,
 )
-from trueup.reconcile.findings import (
+from trueup.reconcile.remedies.guarded_steps import on_host, traits_step
+from trueup.reconcile.rules.nodes import (
+    is_up,
+    judged_hosts,
+    newly_made,
+    node_evidence,
+    provider_evidence,
+    service_of,
+)
+from trueup.reconcile.steps import ServiceDown, ServiceSetting, Step
+from trueup.reconcile.verdicts import (
+    AuditOptions,
     Declined,
     Evidence,
     Finding,
@@ -24,18 +35,6 @@ from trueup.reconcile.findings import (
     Subject,
     Verdict,
 )
-from trueup.reconcile.nodes import (
-    is_up,
-    judged_hosts,
-    newly_made,
-    node_evidence,
-    provider_evidence,
-    service_of,
-)
-from trueup.reconcile.options import AuditOptions
-from trueup.reconcile.place_guards import ServiceSetting
-from trueup.reconcile.remedies import on_host, traits_step
-from trueup.reconcile.steps import ServiceDown, Step
 
 NAME = "status-trait-drift"
 TITLE = "Its compute service is disabled and its provider does not say so, or the reverse"

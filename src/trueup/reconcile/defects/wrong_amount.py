@@ -7,12 +7,11 @@
 
 from collections.abc import Iterator
 
-from trueup.reconcile.claims import WrongAmount, claim_of, claims
 from trueup.reconcile.facts import Facts
-from trueup.reconcile.findings import Declined, Finding, Severity, Verdict
-from trueup.reconcile.options import AuditOptions
-from trueup.reconcile.replacing import replaced, replacing
+from trueup.reconcile.remedies.full_replace import replaced, replacing
+from trueup.reconcile.rules.claims import WrongAmount, claim_of, claims
 from trueup.reconcile.steps import Step
+from trueup.reconcile.verdicts import AuditOptions, Declined, Finding, Severity, Verdict
 
 NAME = "wrong-amount"
 TITLE = "It holds more or less of its host than its flavor and image ask for"

@@ -8,9 +8,12 @@ spec is older than Rocky (nova/scheduler/utils.py, claim_resources).
 
 from collections.abc import Iterator
 
-from trueup.reconcile.claims import OnHost, Right, claim_of
 from trueup.reconcile.facts import Facts, Owner
-from trueup.reconcile.findings import (
+from trueup.reconcile.remedies.full_replace import with_owner
+from trueup.reconcile.rules.claims import OnHost, Right, claim_of
+from trueup.reconcile.steps import Step
+from trueup.reconcile.verdicts import (
+    AuditOptions,
     Declined,
     Evidence,
     Finding,
@@ -22,9 +25,6 @@ from trueup.reconcile.findings import (
     holding,
     instance_evidence,
 )
-from trueup.reconcile.options import AuditOptions
-from trueup.reconcile.replacing import with_owner
-from trueup.reconcile.steps import Step
 
 NAME = "wrong-owner"
 TITLE = "What it holds is counted for a project or user that is not its own"

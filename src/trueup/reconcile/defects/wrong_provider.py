@@ -7,10 +7,14 @@
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 
-from trueup.reconcile.claims import Elsewhere, claim_of, claims, elsewhere
 from trueup.reconcile.expected import open_reasons, pinned_otherwise
 from trueup.reconcile.facts import Amounts, Facts
-from trueup.reconcile.findings import (
+from trueup.reconcile.remedies.full_replace import guests_on, running_source, sources_down
+from trueup.reconcile.remedies.guarded_steps import guarded_step
+from trueup.reconcile.rules.claims import Elsewhere, claim_of, claims, elsewhere
+from trueup.reconcile.steps import NodeGone, Step
+from trueup.reconcile.verdicts import (
+    AuditOptions,
     Declined,
     Finding,
     Severity,
@@ -21,11 +25,6 @@ from trueup.reconcile.findings import (
     holding,
     instance_evidence,
 )
-from trueup.reconcile.options import AuditOptions
-from trueup.reconcile.place_guards import NodeGone
-from trueup.reconcile.remedies import guarded_step
-from trueup.reconcile.replacing import guests_on, running_source, sources_down
-from trueup.reconcile.steps import Step
 
 NAME = "wrong-provider"
 TITLE = "It holds its resources on a host where it is not"

@@ -13,8 +13,8 @@ SERVICE_DOWN_AFTER = timedelta(seconds=60)
 class ComputeNode:
     """A row of a cell's `compute_nodes`; `uuid` is its provider's uuid.
 
-    `number` is the id of the row, which `pci_devices` refer to. `hypervisor` is its type (`QEMU`).
-    `created_at` is None where the source does not give it.
+    `number` is the id of the row, which `pci_devices` refer to. `hypervisor` is its type (`QEMU`),
+    `address` its `host_ip`. `created_at` is None where the source does not give it.
     """
 
     uuid: str
@@ -26,6 +26,7 @@ class ComputeNode:
     deleted: bool = False
     updated_at: datetime | None = None
     created_at: datetime | None = None
+    address: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,3 +100,39 @@ class PciDevice:
     parent_address: str | None = None
     parent_interface: str | None = None
     provider: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Hardware:
+    """What a row of `compute_nodes` says of a host. A ratio of None or 0.0 was never set."""
+
+    vcpus: int
+    memory_mb: int
+    disk_gb: int
+    cpu_ratio: float | None
+    ram_ratio: float | None
+    disk_ratio: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class HostDefaults:
+    """Options of nova.conf, with Nova's own defaults."""
+
+    reserved_host_cpus: int = 0
+    reserved_host_memory_mb: int = 512
+    reserved_host_disk_mb: int = 0
+    initial_cpu_allocation_ratio: float = 4.0
+    initial_ram_allocation_ratio: float = 1.0
+    initial_disk_allocation_ratio: float = 1.0
+
+    @property
+    def words(self) -> str:
+        """What is assumed of every host, as options with values."""
+        return (
+            f"reserved_host_cpus={self.reserved_host_cpus}, "
+            f"reserved_host_memory_mb={self.reserved_host_memory_mb}, "
+            f"reserved_host_disk_mb={self.reserved_host_disk_mb}, and where a host has no ratio of "
+            f"its own {self.initial_cpu_allocation_ratio:g} for VCPU, "
+            f"{self.initial_ram_allocation_ratio:g} for MEMORY_MB, "
+            f"{self.initial_disk_allocation_ratio:g} for DISK_GB"
+        )

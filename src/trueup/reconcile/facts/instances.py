@@ -8,6 +8,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 
+import msgspec
+
 
 @dataclass(frozen=True, slots=True)
 class Flavor:
@@ -167,3 +169,35 @@ class BlockDevice:
     guest_format: str | None = None
     volume: str | None = None
     size_gb: int | None = None
+
+
+class InstanceState(msgspec.Struct, frozen=True, tag="instance"):
+    """Guard: an instance is where it was, in the state it was in.
+
+    Without `updated_at` that is not compared, as in an undo, which may come long after.
+    """
+
+    cell: str
+    uuid: str
+    host: str | None
+    node: str | None
+    vm_state: str | None
+    task_state: str | None
+    deleted: bool
+    moving: bool
+    updated_at: datetime | None
+
+
+def instance_state(instance: Instance, moving: bool) -> InstanceState:
+    """The guard that an instance stays as it was read."""
+    return InstanceState(
+        cell=instance.cell,
+        uuid=instance.uuid,
+        host=instance.host,
+        node=instance.node,
+        vm_state=instance.vm_state,
+        task_state=instance.task_state,
+        deleted=instance.deleted,
+        moving=moving,
+        updated_at=instance.updated_at,
+    )

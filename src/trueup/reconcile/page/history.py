@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Literal
 
-from trueup.reconcile.findings import Severity
+from trueup.reconcile.verdicts import Severity
 
 WIDTH, HEIGHT = 960, 180
 # The plot's own rectangle within that.

@@ -7,13 +7,8 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Literal
 
-from trueup.reconcile.acknowledgements import Acknowledged
-from trueup.reconcile.audit import Audit
+from trueup.reconcile.audit import Audit, Observation
 from trueup.reconcile.facts import SourceStatus, grouped
-from trueup.reconcile.findings import Finding, LeftAlone, Severity, Unchecked, counted
-from trueup.reconcile.journal import Journal
-from trueup.reconcile.journals import Unreadable
-from trueup.reconcile.observation import Observation
 from trueup.reconcile.page.cards import DefectGroup, defect_groups
 from trueup.reconcile.page.history import Plot
 from trueup.reconcile.page.split import CapacitySplit, capacity_splits, summed
@@ -21,6 +16,10 @@ from trueup.reconcile.page.timeline import Timeline, timeline
 from trueup.reconcile.page.trees import CellTree, Ground, HostTree, cell_trees, other_trees
 from trueup.reconcile.report.coverage import gaps_of
 from trueup.reconcile.report.effects import FindingEffect, effects_of
+from trueup.reconcile.runs.journal import Journal
+from trueup.reconcile.runs.journals import Unreadable
+from trueup.reconcile.verdicts import Acknowledged, Finding, LeftAlone, Severity, Unchecked
+from trueup.reconcile.wording import counted
 
 # Only a command of trueup itself: what else a reason names has a condition in its sentence.
 _RUNBOOK = re.compile(r"`(trueup (?:rekey|merge) [^`]+)`")

@@ -6,8 +6,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from trueup.reconcile.facts import Facts, Provider
-from trueup.reconcile.findings import in_order
 from trueup.reconcile.page.split import CapacitySplit
+from trueup.reconcile.verdicts import in_order
 
 
 @dataclass(frozen=True, slots=True)

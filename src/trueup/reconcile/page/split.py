@@ -11,8 +11,8 @@ from dataclasses import dataclass
 
 from trueup.reconcile.audit import Audit
 from trueup.reconcile.facts import Facts
-from trueup.reconcile.findings import CONSUMERS, Finding, in_order
 from trueup.reconcile.report.effects import FindingEffect
+from trueup.reconcile.verdicts import CONSUMERS, Finding, in_order
 
 # resource class → amount, by provider uuid
 _ByProvider = defaultdict[str, Counter[str]]

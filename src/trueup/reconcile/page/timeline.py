@@ -12,10 +12,10 @@ from datetime import datetime
 from typing import Literal
 
 from trueup.reconcile.audit import Audit
-from trueup.reconcile.findings import counted
-from trueup.reconcile.journal import Journal
-from trueup.reconcile.journals import Unreadable
 from trueup.reconcile.report.tables import step_result
+from trueup.reconcile.runs.journal import Journal
+from trueup.reconcile.runs.journals import Unreadable
+from trueup.reconcile.wording import counted
 
 EventKind = Literal["audit", "plan", "run", "undo", "unreadable"]
 _RESULTS = ("done", "refused", "unknown", "open", "taken back")

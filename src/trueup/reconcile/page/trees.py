@@ -6,10 +6,10 @@ from dataclasses import dataclass
 
 from trueup.reconcile.audit import Audit
 from trueup.reconcile.facts import ComputeNode, Facts, Provider, grouped
-from trueup.reconcile.findings import counted
 from trueup.reconcile.page.pools import SharedPool, shared_pools
 from trueup.reconcile.page.split import CapacitySplit, summed
 from trueup.reconcile.report.effects import FindingEffect
+from trueup.reconcile.wording import counted
 
 Splits = Mapping[str, tuple[CapacitySplit, ...]]
 

@@ -9,11 +9,14 @@ from collections.abc import Iterable, Mapping
 from datetime import datetime
 from typing import Any
 
-from trueup.reconcile.acknowledgements import Acknowledged, Acknowledgement
 from trueup.reconcile.audit import Audit
 from trueup.reconcile.defects import DEFECTS
 from trueup.reconcile.facts import SourceStatus
-from trueup.reconcile.findings import (
+from trueup.reconcile.report.audit_view import ShownAudit
+from trueup.reconcile.report.effects import FindingEffect, Miscount
+from trueup.reconcile.verdicts import (
+    Acknowledged,
+    Acknowledgement,
     Finding,
     LeftAlone,
     Remark,
@@ -21,8 +24,6 @@ from trueup.reconcile.findings import (
     Subject,
     Unchecked,
 )
-from trueup.reconcile.report.audit_view import ShownAudit
-from trueup.reconcile.report.effects import FindingEffect, Miscount
 
 # Raised when something is taken away or changes its meaning; what is added does not raise it.
 FORMAT = 1

@@ -4,11 +4,18 @@
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from datetime import datetime, timedelta
 
-from trueup.reconcile.acknowledgements import Acknowledged, Acknowledgement
-from trueup.reconcile.findings import Finding, LeftAlone, Remark, Unchecked, counted
 from trueup.reconcile.report.audit_view import ShownAudit
 from trueup.reconcile.report.effects import FindingEffect
 from trueup.reconcile.report.tables import Cell, Columns, EvidenceCell, Table
+from trueup.reconcile.verdicts import (
+    Acknowledged,
+    Acknowledgement,
+    Finding,
+    LeftAlone,
+    Remark,
+    Unchecked,
+)
+from trueup.reconcile.wording import counted
 
 _Row = tuple[Cell, ...]
 _COLUMNS: Columns = (

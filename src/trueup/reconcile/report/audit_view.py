@@ -8,7 +8,7 @@ from typing import Literal
 
 from trueup.reconcile.audit import Audit
 from trueup.reconcile.defects import DEFECTS
-from trueup.reconcile.findings import Finding, Remark, Severity
+from trueup.reconcile.verdicts import Finding, Remark, Severity
 
 Order = Literal["severity", "host", "defect"]
 # Worst first; of the same severity, in the order in which the defects are asked.

@@ -4,18 +4,20 @@
 from collections import Counter
 from collections.abc import Iterator, Mapping
 
-from trueup.reconcile.findings import counted, plain_words
 from trueup.reconcile.steps import (
     AllocationsOf,
     Change,
+    ProviderContents,
     ProviderFields,
     ProviderNode,
     ServiceRecord,
     Step,
     Tree,
+    WholeProvider,
     step_growth,
 )
-from trueup.reconcile.whole_provider import ProviderContents, WholeProvider
+from trueup.reconcile.verdicts import plain_words
+from trueup.reconcile.wording import counted
 
 # More deletions than this in one step are counted, and not named.
 _NAMED_MAX = 3

@@ -5,13 +5,13 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Literal
 
-from trueup.reconcile.findings import Finding, counted
-from trueup.reconcile.order import Effect
-from trueup.reconcile.plan import Plan
+from trueup.reconcile.plan import Effect, Plan
 from trueup.reconcile.report.guards import guard_in_words
 from trueup.reconcile.report.states import before_and_after
 from trueup.reconcile.report.words import evidence_in_words
 from trueup.reconcile.steps import Step
+from trueup.reconcile.verdicts import Finding
+from trueup.reconcile.wording import counted
 
 Kind = Literal["header", "step", "removed", "added", "kept", "note", "declined"]
 

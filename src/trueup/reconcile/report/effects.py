@@ -10,10 +10,9 @@ from dataclasses import dataclass, replace
 
 from trueup.reconcile.defects import DEFECTS
 from trueup.reconcile.facts import Allocations, Facts, Holding
-from trueup.reconcile.findings import Declined, Finding, in_order, plain_words
-from trueup.reconcile.order import project_effects
-from trueup.reconcile.plan import consumers_of
+from trueup.reconcile.plan import consumers_of, project_effects
 from trueup.reconcile.steps import Step, step_growth
+from trueup.reconcile.verdicts import Declined, Finding, in_order, plain_words
 
 _DEFECTS = {defect.NAME: defect for defect in DEFECTS}
 _Counts = Counter[tuple[str, str]]

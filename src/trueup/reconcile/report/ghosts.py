@@ -3,13 +3,12 @@
 
 from collections.abc import Iterable, Iterator, Mapping
 
-from trueup.reconcile.domain_definition import DomainDefinition
 from trueup.reconcile.facts import Facts
-from trueup.reconcile.findings import amounts_in_words, plain_words
 from trueup.reconcile.plan import Plan
 from trueup.reconcile.report.tables import Cell, Columns, Table
 from trueup.reconcile.runbooks.ghosts import Comparison
-from trueup.reconcile.steps import Change, Step, consumers_in, growth, held_in
+from trueup.reconcile.steps import Change, DomainDefinition, Step, consumers_in, growth, held_in
+from trueup.reconcile.verdicts import amounts_in_words, plain_words
 
 GHOSTS_COLUMNS: Columns = (
     "Instance", "Name", "Nova", "Hypervisor", "Placement", "Verdict", "Plan",

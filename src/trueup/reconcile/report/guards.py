@@ -3,36 +3,35 @@
 
 from collections.abc import Iterator
 
-from trueup.reconcile.domain_definition import DomainDefinition, DomainIs
-from trueup.reconcile.place_guards import (
+from trueup.reconcile.facts import InstanceState
+from trueup.reconcile.steps import (
     AgentsDown,
+    AggregatesOf,
     AggregatesOfHost,
+    AllocationsOf,
+    CellFresh,
+    DomainDefinition,
+    DomainIs,
+    Guard,
     HostEmpty,
+    InventoriesOf,
+    MigrationState,
     NodeGone,
     NodeIs,
     NotShared,
     PlaceGuard,
-    ServiceSetting,
-)
-from trueup.reconcile.steps import (
-    AggregatesOf,
-    AllocationsOf,
-    CellFresh,
-    Guard,
-    InstanceState,
-    InventoriesOf,
-    MigrationState,
     PortBinding,
     ProviderNode,
     ServiceDown,
     ServiceRecord,
+    ServiceSetting,
     Target,
     TraitsOf,
     Tree,
     VersionIs,
+    WholeProvider,
     parts_of,
 )
-from trueup.reconcile.whole_provider import WholeProvider
 
 _TARGETS: dict[type, str] = {
     AllocationsOf: "the allocations of",

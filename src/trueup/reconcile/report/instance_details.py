@@ -12,7 +12,7 @@ from trueup.reconcile.facts import (
     PciDevice,
     PciRequest,
 )
-from trueup.reconcile.findings import counted
+from trueup.reconcile.wording import counted
 
 # nova/objects/fields.py, InstancePowerState.
 _POWER_STATES = {

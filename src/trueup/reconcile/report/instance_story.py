@@ -3,12 +3,10 @@
 
 from collections.abc import Iterator
 
-from trueup.reconcile.claims import OnHost, claim_of
+from trueup.reconcile.audit import Observation
 from trueup.reconcile.expected import Known, expected, open_reason
 from trueup.reconcile.expected.parts import ExpectedPart
 from trueup.reconcile.facts import LIBVIRT, Facts, Flavor, Instance, InstanceRecord, Migration
-from trueup.reconcile.findings import Subject, plain_words
-from trueup.reconcile.observation import Observation
 from trueup.reconcile.report.instance_details import given
 from trueup.reconcile.report.story import (
     Section,
@@ -19,6 +17,8 @@ from trueup.reconcile.report.story import (
     make_story,
     silent,
 )
+from trueup.reconcile.rules.claims import OnHost, claim_of
+from trueup.reconcile.verdicts import Subject, plain_words
 
 
 def consumer_story(uuid: str, seen: Observation) -> Story:

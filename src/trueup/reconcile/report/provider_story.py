@@ -4,11 +4,12 @@
 from collections import Counter
 from collections.abc import Iterable, Iterator
 
+from trueup.reconcile.audit import Observation
 from trueup.reconcile.facts import ComputeNode, ComputeService, Facts, Provider
-from trueup.reconcile.findings import Subject, counted
-from trueup.reconcile.observation import Observation
 from trueup.reconcile.report.story import Section, Story, at, concern, make_story, silent
-from trueup.reconcile.residence import Undetermined, provider_of
+from trueup.reconcile.rules.residence import Undetermined, provider_of
+from trueup.reconcile.verdicts import Subject
+from trueup.reconcile.wording import counted
 
 
 def provider_story(uuid: str, seen: Observation) -> Story:

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """A rehearsal as a table: its steps, what the audit says afterwards, and usage before and after."""
 
-from trueup.reconcile.rehearse import Rehearsal
+from trueup.reconcile.copies.rehearse import Rehearsal
 from trueup.reconcile.report.tables import Cell, Table
 
 REHEARSAL_COLUMNS = ("What", "Subject", "Before", "After", "Result")

@@ -5,10 +5,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from trueup.reconcile.journal import StepOutcome
 from trueup.reconcile.report.deeds import deed
 from trueup.reconcile.report.tables import Cell, Columns, Table
 from trueup.reconcile.runbooks.preflight import Prepared
+from trueup.reconcile.runs.journal import StepOutcome
 from trueup.reconcile.steps import Step
 
 RUNBOOK_COLUMNS: Columns = ("Part", "Subject", "Found", "Verdict", "What follows")

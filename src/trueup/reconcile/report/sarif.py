@@ -8,13 +8,13 @@ checked, and what filters hide, is a notification of the run: so no result is no
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from trueup.reconcile.acknowledgements import Acknowledgement
 from trueup.reconcile.defects import DEFECTS
-from trueup.reconcile.findings import Finding, Severity, counted
 from trueup.reconcile.report.audit_document import moment
 from trueup.reconcile.report.audit_view import ShownAudit
 from trueup.reconcile.report.effects import FindingEffect
 from trueup.reconcile.report.words import evidence_in_words
+from trueup.reconcile.verdicts import Acknowledgement, Finding, Severity
+from trueup.reconcile.wording import counted
 
 _SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
 _LEVELS = {

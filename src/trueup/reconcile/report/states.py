@@ -7,23 +7,23 @@ from hashlib import sha256
 
 import msgspec
 
-from trueup.reconcile.domain_definition import DomainText
 from trueup.reconcile.facts import Allocations
-from trueup.reconcile.findings import plain_words
 from trueup.reconcile.steps import (
     Aggregates,
     Change,
+    DomainText,
     Held,
     Inventories,
     InventoryFields,
     Profile,
+    ProviderContents,
     State,
     Step,
     Traits,
     TreeContents,
     held_in,
 )
-from trueup.reconcile.whole_provider import ProviderContents
+from trueup.reconcile.verdicts import plain_words
 
 Words = dict[str, str]
 # Enough of a digest to see whether two definitions differ.

@@ -6,16 +6,15 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from trueup.reconcile.audit import Audit, row_lost
-from trueup.reconcile.claims import NotCertain, claim_of
+from trueup.reconcile.audit import Audit, Observation, row_lost
 from trueup.reconcile.defects import DEFECTS
 from trueup.reconcile.facts import Amounts, Facts
-from trueup.reconcile.findings import Finding, Subject, amounts_in_words
-from trueup.reconcile.observation import Observation
 from trueup.reconcile.report.audit_document import moment
 from trueup.reconcile.report.effects import FindingEffect, effects_of
 from trueup.reconcile.report.states import before_and_after
 from trueup.reconcile.report.words import evidence_in_words
+from trueup.reconcile.rules.claims import NotCertain, claim_of
+from trueup.reconcile.verdicts import Finding, Subject, amounts_in_words
 
 FORMAT = 1
 _DEFECTS = {defect.NAME: defect for defect in DEFECTS}

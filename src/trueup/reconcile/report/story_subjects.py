@@ -4,9 +4,9 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from trueup.reconcile.audit import Observation
 from trueup.reconcile.collect.selection import SelectionUnknown
 from trueup.reconcile.facts import Facts
-from trueup.reconcile.observation import Observation
 from trueup.reconcile.report.instance_story import consumer_story
 from trueup.reconcile.report.provider_story import host_story, provider_story
 from trueup.reconcile.report.story import Story

@@ -11,13 +11,13 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from trueup.reconcile.defects import DEFECTS
-from trueup.reconcile.findings import Evidence
-from trueup.reconcile.journal import Journal, StepOutcome
-from trueup.reconcile.journals import Unreadable
 from trueup.reconcile.plan import Plan
 from trueup.reconcile.report.states import before_and_after
 from trueup.reconcile.report.words import evidence_in_words
+from trueup.reconcile.runs.journal import Journal, StepOutcome
+from trueup.reconcile.runs.journals import Unreadable
 from trueup.reconcile.steps import Step
+from trueup.reconcile.verdicts import Evidence
 
 
 @dataclass(frozen=True, slots=True)

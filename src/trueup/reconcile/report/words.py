@@ -3,7 +3,7 @@
 
 from collections.abc import Iterable, Mapping
 
-from trueup.reconcile.findings import Evidence, Scalar, Structure, Value, plain_words
+from trueup.reconcile.verdicts import Evidence, Scalar, Structure, Value, plain_words
 
 
 def evidence_in_words(evidence: Evidence) -> dict[str, str]:

@@ -8,15 +8,14 @@ first the hypervisor, then the ledger (see `undefining`).
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
+from trueup.reconcile.audit import Observation
 from trueup.reconcile.defects import ghost_domain, orphaned_allocation
-from trueup.reconcile.domain_definition import Discard, DomainIs
 from trueup.reconcile.facts import Amounts, Domain, Facts, Instance, grouped
-from trueup.reconcile.findings import Declined, Finding
-from trueup.reconcile.observation import Observation
-from trueup.reconcile.plan import Plan, Remedy
-from trueup.reconcile.remedies import guarded_step
-from trueup.reconcile.steps import Guard, Step
-from trueup.reconcile.undefining import no_domains, undefined_by, undefining_steps, unseen
+from trueup.reconcile.plan import Plan, Remedy, undefined_by
+from trueup.reconcile.remedies.domain_removal import no_domains, undefining_steps, unseen
+from trueup.reconcile.remedies.guarded_steps import guarded_step
+from trueup.reconcile.steps import Discard, DomainIs, Guard, Step
+from trueup.reconcile.verdicts import Declined, Finding
 
 
 @dataclass(eq=False)

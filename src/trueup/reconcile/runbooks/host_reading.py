@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from trueup.reconcile import changes
 from trueup.reconcile.facts import ComputeNode, Holding, Migration, NetworkAgent
 from trueup.reconcile.sources.cloud import Cloud
-from trueup.reconcile.whole_provider import ProviderContents, WholeProvider
+from trueup.reconcile.steps import ProviderContents, WholeProvider
 
 
 @dataclass(frozen=True, slots=True)

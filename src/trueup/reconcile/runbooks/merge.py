@@ -11,15 +11,23 @@ from dataclasses import replace
 import msgspec
 
 from trueup.reconcile.facts import Facts, Provider
-from trueup.reconcile.nodes import Former, without_node
-from trueup.reconcile.place_guards import NodeGone, NodeIs
 from trueup.reconcile.plan import Plan
-from trueup.reconcile.remedies import deletions, fresh
+from trueup.reconcile.remedies.guarded_steps import deletions, fresh
+from trueup.reconcile.rules.nodes import Former, without_node
 from trueup.reconcile.runbooks.host_reading import HostReading
 from trueup.reconcile.runbooks.merge_checks import Pair, checks, ports_of
 from trueup.reconcile.runbooks.moving import Reasons, TreeMove, moved_at_once, re_parented
 from trueup.reconcile.runbooks.preflight import Prepared
-from trueup.reconcile.steps import Change, Guard, PortBinding, Profile, Step, step_of
+from trueup.reconcile.steps import (
+    Change,
+    Guard,
+    NodeGone,
+    NodeIs,
+    PortBinding,
+    Profile,
+    Step,
+    step_of,
+)
 
 NAME = "merge"
 

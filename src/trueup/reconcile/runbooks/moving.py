@@ -10,24 +10,23 @@ from dataclasses import dataclass, replace
 
 import msgspec
 
-from trueup.reconcile.digests import digest
-from trueup.reconcile.facts import Allocations, Amounts, Facts, Provider
+from trueup.reconcile.facts import Allocations, Amounts, Facts, Provider, instance_state
 from trueup.reconcile.runbooks.host_reading import HostReading
 from trueup.reconcile.steps import (
     Change,
     Guard,
     Inventories,
     InventoryFields,
+    InventoryValues,
     MigrationState,
     ProviderFields,
     ProviderNode,
     Step,
     Tree,
     TreeContents,
-    instance_state,
+    digest,
     step_of,
 )
-from trueup.reconcile.whole_provider import InventoryValues
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,8 +4,8 @@
 from dataclasses import dataclass, replace
 from datetime import timedelta
 
+from trueup.reconcile.audit import Observation
 from trueup.reconcile.collect.selection import Selection
-from trueup.reconcile.observation import Observation
 from trueup.reconcile.runbooks import merge, rekey, retire
 from trueup.reconcile.runbooks.host_reading import former_providers, read_host
 from trueup.reconcile.runbooks.moving import holders

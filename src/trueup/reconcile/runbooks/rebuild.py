@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 
-from trueup.reconcile.audit import Audit, audit, judged
+from trueup.reconcile.audit import Audit, audit, judged, observation
 from trueup.reconcile.collect.scope import as_compared
 from trueup.reconcile.defects import DEFECTS, orphaned_allocation, shelved_allocation
 from trueup.reconcile.facts import (
@@ -21,20 +21,21 @@ from trueup.reconcile.facts import (
     Amounts,
     ComputeNode,
     Facts,
+    Hardware,
     Holding,
+    HostDefaults,
     LedgerFault,
     Owner,
     Provider,
 )
-from trueup.reconcile.findings import plain_words
-from trueup.reconcile.freshness import with_freshness
-from trueup.reconcile.host_defaults import Hardware, HostDefaults, inventories_of
-from trueup.reconcile.nodes import IRONIC, Former, service_of, without_node
-from trueup.reconcile.observation import observation
-from trueup.reconcile.options import AuditOptions
+from trueup.reconcile.rules.bare_metal import IRONIC
+from trueup.reconcile.rules.freshness import with_freshness
+from trueup.reconcile.rules.host_inventory import inventories_of
+from trueup.reconcile.rules.nodes import Former, service_of, without_node
 from trueup.reconcile.runbooks.rebuild_consumers import LedgerLine, NewConsumers
 from trueup.reconcile.runbooks.rebuild_gaps import gaps, with_gaps
 from trueup.reconcile.sources.placement.sharing import members_of_sharing, with_sharing
+from trueup.reconcile.verdicts import AuditOptions, plain_words
 
 # The reason of a line about a host whose inventory rests on what nova.conf is assumed to say.
 ASSUMED = "Placement has none; computed from Nova's compute node"

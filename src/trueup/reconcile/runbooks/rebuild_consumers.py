@@ -4,15 +4,6 @@
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from trueup.reconcile.claims import (
-    Claim,
-    LostInMove,
-    Missing,
-    Moving,
-    NotCertain,
-    OnHost,
-    claim_of,
-)
 from trueup.reconcile.defects.missing_allocation import to_be_deleted
 from trueup.reconcile.expected import Unknown, expected, open_reasons
 from trueup.reconcile.facts import (
@@ -24,9 +15,18 @@ from trueup.reconcile.facts import (
     InstanceRecord,
     canonical_uuid,
 )
-from trueup.reconcile.findings import amounts_in_words
-from trueup.reconcile.residence import contradiction
-from trueup.reconcile.should_hold import should_hold
+from trueup.reconcile.rules.claims import (
+    Claim,
+    LostInMove,
+    Missing,
+    Moving,
+    NotCertain,
+    OnHost,
+    claim_of,
+)
+from trueup.reconcile.rules.residence import contradiction
+from trueup.reconcile.rules.should_hold import should_hold
+from trueup.reconcile.verdicts import amounts_in_words
 
 # Whom Placement counts a consumer for if it does not know: upstream's own placeholder.
 NOBODY = "00000000-0000-0000-0000-000000000000"

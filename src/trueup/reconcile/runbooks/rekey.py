@@ -12,10 +12,9 @@ from dataclasses import replace
 import msgspec
 
 from trueup.reconcile.facts import Facts
-from trueup.reconcile.nodes import node_subject
-from trueup.reconcile.place_guards import NodeIs
 from trueup.reconcile.plan import Plan
-from trueup.reconcile.remedies import deletion, fresh
+from trueup.reconcile.remedies.guarded_steps import deletion, fresh
+from trueup.reconcile.rules.nodes import node_subject
 from trueup.reconcile.runbooks.host_reading import HostReading
 from trueup.reconcile.runbooks.moving import (
     Reasons,
@@ -26,8 +25,7 @@ from trueup.reconcile.runbooks.moving import (
 )
 from trueup.reconcile.runbooks.preflight import Prepared
 from trueup.reconcile.runbooks.rekey_checks import Clash, checks
-from trueup.reconcile.steps import Change, ServiceDown, Step, step_of
-from trueup.reconcile.whole_provider import WholeProvider
+from trueup.reconcile.steps import Change, NodeIs, ServiceDown, Step, WholeProvider, step_of
 
 NAME = "rekey"
 

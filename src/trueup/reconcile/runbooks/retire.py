@@ -10,27 +10,30 @@ from dataclasses import dataclass, replace
 
 from msgspec import structs
 
-from trueup.reconcile.digests import digest
+from trueup.reconcile.audit import Observation
 from trueup.reconcile.facts import ComputeNode, ComputeService, Facts, Provider
-from trueup.reconcile.observation import Observation
-from trueup.reconcile.place_guards import AgentsDown, HostEmpty, NodeGone
 from trueup.reconcile.plan import Plan
-from trueup.reconcile.remedies import deletions, foreign_child, fresh
+from trueup.reconcile.remedies.guarded_steps import deletions, foreign_child, fresh
 from trueup.reconcile.runbooks import retire_checks
 from trueup.reconcile.runbooks.host_reading import HostReading
 from trueup.reconcile.runbooks.preflight import Prepared
 from trueup.reconcile.runbooks.releases import Releases, releases_of
 from trueup.reconcile.runbooks.retire_checks import Retired
 from trueup.reconcile.steps import (
+    AgentsDown,
     Change,
     Guard,
+    HostEmpty,
+    NodeGone,
+    ProviderContents,
     ServiceDown,
     ServiceFields,
     ServiceRecord,
     Step,
+    WholeProvider,
+    digest,
     step_of,
 )
-from trueup.reconcile.whole_provider import ProviderContents, WholeProvider
 
 NAME = "retire"
 PERMANENT = (

@@ -15,8 +15,7 @@ from keystoneauth1 import exceptions, loading, noauth, session, token_endpoint
 from keystoneauth1.adapter import Adapter
 from oslo_config import cfg
 
-from trueup.reconcile.facts import SERVICE_DOWN_AFTER
-from trueup.reconcile.host_defaults import HostDefaults
+from trueup.reconcile.facts import SERVICE_DOWN_AFTER, HostDefaults
 from trueup.reconcile.sources.cloud import Cloud
 from trueup.reconcile.sources.errors import LoginUnusable, SettingMissing, SettingsUnreadable
 from trueup.reconcile.sources.neutron import Neutron

@@ -13,8 +13,8 @@ from typing import Any
 
 import msgspec
 
-from trueup.reconcile.findings import Severity
 from trueup.reconcile.report.audit_document import moment
+from trueup.reconcile.verdicts import Severity
 from trueup.reconcile.watch.memory import Memory, News, Sighting
 
 FORMAT = 1

@@ -15,7 +15,7 @@ from typing import Literal
 import msgspec
 
 from trueup.reconcile.audit import Audit
-from trueup.reconcile.findings import Finding, Severity
+from trueup.reconcile.verdicts import Finding, Severity
 
 # After more rounds than these, of the older half every second one is forgotten.
 ROUNDS_MAX = 1000

@@ -11,7 +11,7 @@ from prometheus_client.exposition import CONTENT_TYPE_LATEST, generate_latest
 from prometheus_client.registry import Collector
 
 from trueup.reconcile.clock import now
-from trueup.reconcile.findings import Severity
+from trueup.reconcile.verdicts import Severity
 from trueup.reconcile.watch.status import WatchStatus
 
 CONTENT_TYPE = CONTENT_TYPE_LATEST

@@ -12,16 +12,15 @@ from dataclasses import dataclass, replace
 from datetime import timedelta
 from pathlib import Path
 
+from trueup.reconcile.audit import Observation
 from trueup.reconcile.clock import now
 from trueup.reconcile.files import FileUnwritable
-from trueup.reconcile.findings import counted
-from trueup.reconcile.journal import Journal
-from trueup.reconcile.journals import Unreadable
-from trueup.reconcile.observation import Observation
 from trueup.reconcile.page.history import Mark, history_plot
 from trueup.reconcile.page.html import html_of
 from trueup.reconcile.page.page import Page, page_of
 from trueup.reconcile.runs import INTERVAL_SECONDS, Wait
+from trueup.reconcile.runs.journal import Journal
+from trueup.reconcile.runs.journals import Unreadable
 from trueup.reconcile.watch.hook import Hook, news_document
 from trueup.reconcile.watch.memory import (
     Memory,
@@ -32,6 +31,7 @@ from trueup.reconcile.watch.memory import (
 )
 from trueup.reconcile.watch.memory_file import remember
 from trueup.reconcile.watch.status import WatchStatus
+from trueup.reconcile.wording import counted
 
 # By how much of the interval a round may come earlier or later, so that the rounds of several
 # watchers, and other work that is timed, do not meet every time.

@@ -12,12 +12,11 @@ from keystoneauth1 import session
 
 from tests.clouds import answers
 from tests.reconcile.sources.broken_server import Reply, adapter_of, answering
-from trueup.reconcile.facts import Flavor
+from trueup.reconcile.facts import Flavor, InstanceState
 from trueup.reconcile.sources.errors import AccessDenied, Unreachable
 from trueup.reconcile.sources.nova import api as nova_api
 from trueup.reconcile.sources.nova.api import ANSWERING_CELLS, DOWN_CELLS, NovaApi
 from trueup.reconcile.sources.nova.contract import InstanceFilter
-from trueup.reconcile.steps import InstanceState
 
 GONE, GONE_THERE = "815de3c2-9295-4060-942b-e8a23f66f8c3", "e37ad87a-8751-4e95-aa8d-0f1c6aa0782f"
 MOVING, THERE = "a6e58088-45f6-4d7a-ac43-234f8fabeeb1", "fef2cece-2207-4ef8-a1fe-849bc5da4372"

@@ -13,10 +13,12 @@ import random
 import time
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, suppress
+from inspect import signature
 from typing import Any, Concatenate, ParamSpec, TypeVar
 
 from sqlalchemy import Connection, Engine, create_engine
 from sqlalchemy.engine import URL, make_url
+from sqlalchemy.engine.default import DefaultDialect
 from sqlalchemy.exc import DBAPIError, IntegrityError, SQLAlchemyError
 from sqlalchemy.pool import NullPool, QueuePool
 
@@ -50,6 +52,8 @@ second, that was a thirtieth of the time of small reads."""
 
 _DRIVERS = {"postgresql": "postgresql+psycopg", "mysql": "mysql+pymysql"}
 _MYSQLCLIENT = "MySQLdb"
+_CAN_SKIP_ROLLBACK = "skip_autocommit_rollback" in signature(DefaultDialect).parameters
+"""SQLAlchemy before 2.0.43 sends a ROLLBACK that does nothing, after each block of reads."""
 
 
 class ChangedMeanwhile(Exception):
@@ -308,7 +312,9 @@ def _readers_of(engine: Engine, url: URL, options: DatabaseOptions) -> Engine:
     if url.get_backend_name() == "postgresql":
         return engine.execution_options(isolation_level="AUTOCOMMIT", **{AUTOCOMMIT: True})
     if url.get_backend_name() == "mysql":
-        alone = {"isolation_level": "AUTOCOMMIT", "skip_autocommit_rollback": True}
+        alone: dict[str, Any] = {"isolation_level": "AUTOCOMMIT"}
+        if _CAN_SKIP_ROLLBACK:
+            alone["skip_autocommit_rollback"] = True
         readers = create_engine(url, **{**_engine_arguments(url, options), **alone})
         readers.update_execution_options(**{AUTOCOMMIT: True})
         prepare_sessions(readers, url, options)

@@ -15,7 +15,14 @@ from urllib.parse import quote
 
 from keystoneauth1.adapter import Adapter
 
-from trueup.reconcile.facts import ComputeNode, Instance, Migration, is_uuid
+from trueup.reconcile.facts import (
+    ComputeNode,
+    Instance,
+    InstanceState,
+    Migration,
+    instance_state,
+    is_uuid,
+)
 from trueup.reconcile.sources.errors import Unreachable
 from trueup.reconcile.sources.http import document_of, send_request, well_formed
 from trueup.reconcile.sources.notes import Notes
@@ -32,7 +39,6 @@ from trueup.reconcile.sources.nova.contract import (
 )
 from trueup.reconcile.sources.nova.documents import UNKNOWN, Document
 from trueup.reconcile.sources.nova.hypervisors import NOVA_API, hypervisors_called
-from trueup.reconcile.steps import InstanceState, instance_state
 from trueup.reconcile.threads import threads
 
 # Migrations have a UUID since 2.59. The newest one used is that of a server's image properties.

@@ -14,6 +14,7 @@ from trueup.reconcile.facts import (
     BlockDevice,
     ComputeNode,
     ComputeService,
+    Hardware,
     Instance,
     Migration,
     PciDevice,
@@ -21,7 +22,6 @@ from trueup.reconcile.facts import (
     grouped,
     other_forms,
 )
-from trueup.reconcile.host_defaults import Hardware
 from trueup.reconcile.sources.columns import Columns
 from trueup.reconcile.sources.database import Row, Session
 from trueup.reconcile.sources.notes import Noted, Notes

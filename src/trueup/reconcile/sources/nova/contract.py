@@ -15,12 +15,12 @@ from trueup.reconcile.facts import (
     HostMapping,
     Instance,
     InstanceMapping,
+    InstanceState,
     Migration,
     PciDevice,
     RequestSpec,
 )
 from trueup.reconcile.sources.notes import NOTHING_NOTED, Noted
-from trueup.reconcile.steps import InstanceState
 
 # The uuids of the two cells of a Nova that is read over its API, in which it is one and names none.
 API_CELL, DOWN_CELL = "nova-api", "cells-that-are-down"

@@ -10,9 +10,14 @@ from urllib.parse import urlsplit
 from msgspec.structs import replace
 from sqlalchemy import TableClause, select
 
-from trueup.reconcile.facts import SERVICE_DOWN_AFTER, ComputeNode, Migration
-from trueup.reconcile.findings import counted as in_words
-from trueup.reconcile.host_defaults import Hardware
+from trueup.reconcile.facts import (
+    SERVICE_DOWN_AFTER,
+    ComputeNode,
+    Hardware,
+    InstanceState,
+    Migration,
+    instance_state,
+)
 from trueup.reconcile.sources.columns import Columns
 from trueup.reconcile.sources.database import ANSWER_SECONDS, Database, Row, Session
 from trueup.reconcile.sources.errors import DatabaseUnusable, Unreachable
@@ -32,7 +37,7 @@ from trueup.reconcile.sources.nova.registry import (
     read_mappings,
     read_registry,
 )
-from trueup.reconcile.steps import InstanceState, instance_state
+from trueup.reconcile.wording import counted
 
 API_DATABASE = "Nova's API database"
 Fetched = TypeVar("Fetched")
@@ -210,7 +215,7 @@ class NovaDatabases:
         if not lost and (not instances or self._has_rows(cell, tables.shadow_instances)):
             return found
         numbers = (("host", hosts), ("instance", instances))
-        mapped = " and ".join(in_words(number, noun) for noun, number in numbers if number)
+        mapped = " and ".join(counted(number, noun) for noun, number in numbers if number)
         raise Unreachable(
             cell.name,
             f"its database is empty, though Nova maps {mapped} to it: it may have been restored or "
@@ -226,7 +231,7 @@ class NovaDatabases:
         mapped = self._ask_registry(lambda session: read_mapped_to(session, cell.number))
         lost = mapped - {row.uuid for row in self.lookup(cell, mapped).instances}
         if lost:
-            number = in_words(len(lost), "instance")
+            number = counted(len(lost), "instance")
             raise Unreachable(
                 cell.name,
                 f"its table of instances is empty, though Nova maps {number} to it that it did not "

@@ -5,7 +5,15 @@ from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from trueup.reconcile.facts import ComputeNode, Facts, HostAggregate, Instance, Migration
+from trueup.reconcile.facts import (
+    ComputeNode,
+    Facts,
+    HostAggregate,
+    Instance,
+    InstanceState,
+    Migration,
+    instance_state,
+)
 from trueup.reconcile.sources.nova.contract import (
     CellContents,
     CountInstances,
@@ -14,7 +22,6 @@ from trueup.reconcile.sources.nova.contract import (
     NovaCell,
     Registry,
 )
-from trueup.reconcile.steps import InstanceState, instance_state
 
 
 @dataclass(frozen=True)

@@ -10,13 +10,13 @@ from trueup.reconcile.facts import (
     BuildRequest,
     ComputeNode,
     ComputeService,
+    Hardware,
     HostAggregate,
     HostMapping,
     InstanceMapping,
     PciDevice,
     grouped,
 )
-from trueup.reconcile.host_defaults import Hardware
 from trueup.reconcile.sources.database import Row
 from trueup.reconcile.sources.reading import Reader
 
@@ -33,6 +33,7 @@ def compute_node(reader: Reader, row: Row, cell: str) -> ComputeNode:
         deleted=reader.deleted(row),
         updated_at=reader.moment(row, "updated_at"),
         created_at=reader.moment(row, "created_at"),
+        address=row.host_ip or "",
     )
 
 

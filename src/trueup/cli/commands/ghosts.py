@@ -1,0 +1,245 @@
+# SPDX-License-Identifier: Apache-2.0
+"""trueup ghosts: what Nova says, what each hypervisor has and what Placement counts, and one plan
+for instances that were deleted in the database only."""
+
+import argparse
+from collections.abc import Sequence
+from datetime import timedelta
+from pathlib import Path
+
+from trueup.cli.judging import add_audit_options, audit_options, summarize
+from trueup.cli.outcomes import (
+    OF_A_COMMAND,
+    add_interval_option,
+    add_limit_option,
+    add_writing_options,
+    ask,
+    code_of,
+    conclude,
+    follow,
+    pace_of,
+    tell_plan,
+)
+from trueup.cli.terminal.options import OptionRefused
+from trueup.cli.terminal.progress import Report, progress, say, wait
+from trueup.cli.verb import CloudVerb, add_state_option
+from trueup.exit_codes import ExitCode
+from trueup.reconcile.audit import refuse_interval
+from trueup.reconcile.clock import now
+from trueup.reconcile.collect.selection import Selection
+from trueup.reconcile.files import refuse_unwritable
+from trueup.reconcile.plan import Plan, refuse_too_large, refuse_unfit
+from trueup.reconcile.plan.plan_file import save
+from trueup.reconcile.report.ghosts import GHOSTS_COLUMNS, attached, ghosts_table, kept, losses
+from trueup.reconcile.report.tables import OUTCOME_COLUMNS, Columns, Table, outcome_table
+from trueup.reconcile.runbooks.ghosts import (
+    Comparison,
+    GhostChoice,
+    compared,
+    refuse_strangers,
+    remedy,
+    removes_definitions,
+)
+from trueup.reconcile.runs import (
+    Observer,
+    Planned,
+    applied,
+    plan,
+    undefined_in,
+)
+from trueup.reconcile.runs.journal import StepOutcome
+from trueup.reconcile.runs.journals import interrupted
+from trueup.reconcile.runs.pace import ONE_BY_ONE
+from trueup.reconcile.sources.cloud import Cloud
+from trueup.reconcile.sources.libvirt import PATTERN
+
+# A run that was interrupted longer ago is not continued; what is left of it is planned anew.
+_CONTINUED_WITHIN = timedelta(hours=1)
+_DISCARDS = ("nvram", "managed-save")
+
+
+class GhostsCommand(CloudVerb):
+    """Compare Nova, the hypervisors and Placement, and clean up after deleted instances.
+
+    Such an instance is deleted in the database and still defined on a host. Nothing is written
+    without --apply."""
+
+    def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
+        parser = super().get_parser(prog_name)
+        add_audit_options(parser)
+        _add_ghost_options(parser)
+        add_state_option(parser)
+        add_limit_option(parser)
+        add_writing_options(parser)
+        return parser
+
+    def check(self, arguments: argparse.Namespace) -> None:
+        super().check(arguments)
+        writes = arguments.apply or arguments.out
+        if arguments.domain and writes and not arguments.yes:
+            raise OptionRefused(
+                "--domain", "it stops a guest that runs; say --yes as well if that is what you want"
+            )
+        if not arguments.apply:
+            _refuse_of_writing(arguments)
+        if arguments.apply and arguments.out:
+            raise OptionRefused("--out", "with --apply the journal keeps the plan; leave one out")
+        if arguments.all and arguments.apply:
+            raise OptionRefused("--all", "with --apply the steps are shown; leave one out")
+
+    def columns(self, arguments: argparse.Namespace) -> Columns:
+        return OUTCOME_COLUMNS if arguments.apply else GHOSTS_COLUMNS
+
+    def act(self, arguments: argparse.Namespace) -> Table:
+        refuse_interval(timedelta(seconds=arguments.interval))
+        if arguments.out:
+            refuse_unwritable(arguments.out)
+        # The hypervisors are what this command is about, so they are always asked.
+        arguments.libvirt = arguments.libvirt or PATTERN
+        with self.cloud(arguments) as cloud, progress() as report:
+            outcomes = self._continued(cloud, arguments, report)
+            planned = _planned(cloud, arguments, report)
+            rows = _rows(planned, arguments)
+            self.exit_code = _verdict(planned, rows)
+            if not arguments.apply:
+                return self._shown(planned, rows, arguments)
+            if planned.plan.steps:
+                refuse_too_large(planned.plan, arguments.limit)
+                ask(arguments, planned.plan, cloud)
+                outcomes += self._apply(planned.plan, cloud, arguments, report)
+            if self.exit_code is ExitCode.CLEAN:
+                self.exit_code = code_of(outcomes)
+        return outcome_table(outcomes)
+
+    def _shown(
+        self, planned: Planned, rows: Sequence[Comparison], arguments: argparse.Namespace
+    ) -> Table:
+        if arguments.out:
+            save(planned.plan, arguments.out)
+        if planned.plan.steps:
+            kept_in = arguments.out
+            say(f"Next: trueup apply {kept_in}" if kept_in else "Next: the same with --apply")
+        return ghosts_table(rows, planned.plan, planned.second.facts)
+
+    def _continued(
+        self, cloud: Cloud, arguments: argparse.Namespace, report: Report
+    ) -> list[StepOutcome]:
+        """Go on with the runs of this command that were interrupted, if it may write.
+
+        Raises JournalDamaged, also where nothing may be written.
+        """
+        outcomes: list[StepOutcome] = []
+        cells = [one.uuid for one in cloud.nova.cells()]
+        since = now() - _CONTINUED_WITHIN
+        unfinished = interrupted(arguments.state_dir, cells, since, removes_definitions)
+        for journal in unfinished if arguments.apply else ():
+            say(f"Run {journal.run} was interrupted; continuing it.")
+            refuse_unfit(journal.plan, cells, now(), _CONTINUED_WITHIN)
+            outcomes += self._apply(journal.plan, cloud, arguments, report)
+        return outcomes
+
+    def _apply(
+        self, chosen: Plan, cloud: Cloud, arguments: argparse.Namespace, report: Report
+    ) -> list[StepOutcome]:
+        with applied(chosen, cloud, arguments.state_dir, pace_of(arguments)) as run:
+            outcomes = follow(run, report, OF_A_COMMAND)
+        conclude(run, outcomes, again=OF_A_COMMAND)
+        self.exit_code = code_of(outcomes)
+        return outcomes
+
+
+def _refuse_of_writing(arguments: argparse.Namespace) -> None:
+    """Raise OptionRefused for an option that only says how a plan is written.
+
+    Beside --domain and --out, --yes says that the plan may stop a guest.
+    """
+    given = {
+        "--limit": arguments.limit is not None,
+        "--concurrency": arguments.concurrency != ONE_BY_ONE.concurrency,
+        "--rate": arguments.rate is not None,
+        "--yes": arguments.yes and not (arguments.domain and arguments.out),
+    }
+    for option in (option for option, there in given.items() if there):
+        raise OptionRefused(option, "it would be ignored: nothing is written without --apply")
+
+
+def _planned(cloud: Cloud, arguments: argparse.Namespace, report: Report) -> Planned:
+    """Observe twice, and plan. Raises NoGhost."""
+    choice = _choice(arguments)
+    selection = Selection(hosts=choice.hosts)
+    observer = Observer(cloud, audit_options(arguments), report, selection)
+    first = observer.observe()
+    refuse_strangers(first, choice, undefined_in(arguments.state_dir))
+    planned = plan(
+        observer,
+        first.audit,
+        timedelta(seconds=arguments.interval),
+        lambda seconds: wait(seconds, report),
+        remedy(choice),
+    )
+    summarize(planned.second.audit)
+    tell_plan(planned)
+    for words in kept(planned.plan, planned.second.facts):
+        say(f"Kept {words}")
+    for words in attached(planned.plan, planned.second.facts):
+        say(f"Not detached: {words}.")
+    for words in losses(planned.plan):
+        say(f"Cannot be undone: {words}")
+    return planned
+
+
+def _rows(planned: Planned, arguments: argparse.Namespace) -> list[Comparison]:
+    rows = list(compared(planned.second, _choice(arguments)))
+    shown = [row for row in rows if arguments.all or row.verdicts or not row.agree]
+    say(f"{len(rows)} instances; Nova, the hypervisors and Placement agree about "
+        f"{sum(row.agree for row in rows)}.")  # fmt: skip
+    return shown
+
+
+def _verdict(planned: Planned, rows: Sequence[Comparison]) -> ExitCode:
+    """What the comparison shows; a silent source comes first, as in an audit."""
+    result = planned.second.audit
+    shown = {row.uuid for row in rows}
+    unchecked = any(row.subject.uuid in shown for row in result.unchecked)
+    if not result.coverage.complete or unchecked:
+        return ExitCode.INCOMPLETE
+    left = planned.plan.steps or planned.plan.declined
+    return ExitCode.FINDINGS if left else ExitCode.CLEAN
+
+
+def _choice(arguments: argparse.Namespace) -> GhostChoice:
+    return GhostChoice(
+        frozenset(arguments.host), frozenset(arguments.domain), frozenset(arguments.discard)
+    )
+
+
+def _add_ghost_options(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--host",
+        metavar="NAME",
+        action="append",
+        default=[],
+        help="only instances that Nova, a hypervisor or Placement has on this host; only its "
+        "hypervisor is asked, and those of hosts where such an instance was (several times)",
+    )
+    parser.add_argument(
+        "--all", action="store_true", help="show the instances about which all agree too"
+    )
+    parser.add_argument(
+        "--domain",
+        metavar="UUID",
+        action="append",
+        default=[],
+        help="stop the guest of this domain although it runs, if its instance is deleted "
+        "(several times; needs --yes to write)",
+    )
+    parser.add_argument(
+        "--discard",
+        choices=_DISCARDS,
+        action="append",
+        default=[],
+        help="what may be lost with a definition; disks never are (several times)",
+    )
+    parser.add_argument("--apply", action="store_true", help="write the plan")
+    parser.add_argument("--out", metavar="FILE", type=Path, help="write the plan to this file")
+    add_interval_option(parser)

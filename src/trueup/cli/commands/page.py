@@ -1,0 +1,100 @@
+# SPDX-License-Identifier: Apache-2.0
+"""trueup page: a living ledger as web pages on the loopback interface."""
+
+import argparse
+import signal
+from collections.abc import Iterator
+from contextlib import contextmanager
+from threading import Event
+
+from cliff.command import Command
+
+from trueup.cli.terminal.options import (
+    OptionRefused,
+    add_placement_options,
+    host_and_port,
+    origin_of,
+    placement_words,
+)
+from trueup.cli.terminal.progress import complain, say
+from trueup.cli.terminal.usage import with_short_errors
+from trueup.exit_codes import ExitCode, table
+from trueup.placement import why
+from trueup.placement.config import ConfigurationUnusable
+from trueup.placement.page.serving import ListenAt, NotLoopback, serving
+from trueup.web.errors import AddressUnusable
+
+LISTEN = "127.0.0.1:8779"
+
+
+class PageCommand(Command):
+    """Show a ledger in a browser: trees and usage, search, providers, consumers, why no host.
+
+    It reads Placement's database at each request, and writes nothing. It has no
+    authentication, and therefore listens on the loopback interface only.
+    """
+
+    def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
+        parser = with_short_errors(super().get_parser(prog_name))
+        parser.epilog = table()
+        parser.formatter_class = argparse.RawDescriptionHelpFormatter
+        add_placement_options(parser.add_argument_group("which ledger"))
+        group = parser.add_argument_group("where")
+        group.add_argument(
+            "--listen",
+            metavar="HOST:PORT",
+            default=LISTEN,
+            help="where the pages are served; port 0 takes a free one (default: %(default)s)",
+        )
+        group.add_argument(
+            "--insecure",
+            action="store_true",
+            help="listen on another address than loopback without authentication",
+        )
+        return parser
+
+    def take_action(self, parsed_args: argparse.Namespace) -> int:
+        """Serve until SIGTERM or SIGINT."""
+        try:
+            return self._serve(parsed_args)
+        except OptionRefused as error:
+            complain(f"{error.option}: {error.reason}")
+        except NotLoopback as error:
+            complain(
+                f"everybody who reaches {error.address} could read the ledger, because the pages "
+                "have no authentication. Listen on 127.0.0.1 and put a proxy before it that asks "
+                "who they are, or use --insecure."
+            )
+        except AddressUnusable as error:
+            complain(
+                f"nothing can be served at {error.address}: {error.reason}. "
+                "Name another address with --listen."
+            )
+        except ConfigurationUnusable as error:
+            complain(str(error))
+        except why.LedgerAway as error:
+            complain(f"the database does not answer: {error}")
+            return ExitCode.INCOMPLETE
+        return ExitCode.USAGE
+
+    def _serve(self, arguments: argparse.Namespace) -> int:
+        host, port = host_and_port("--listen", arguments.listen, LISTEN)
+        words = placement_words(arguments)
+        at = ListenAt(host, port, arguments.insecure)
+        with _until_stopped() as stop, serving(words, arguments.database, at) as served:
+            say(f"Serving {origin_of(host, served)}/")
+            stop.wait()
+        return ExitCode.CLEAN
+
+
+@contextmanager
+def _until_stopped() -> Iterator[Event]:
+    """An event that SIGTERM and SIGINT set while a block runs."""
+    stop = Event()
+    numbers = (signal.SIGTERM, signal.SIGINT)
+    before = {number: signal.signal(number, lambda *_: stop.set()) for number in numbers}
+    try:
+        yield stop
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)

@@ -1,0 +1,92 @@
+# SPDX-License-Identifier: Apache-2.0
+"""trueup rehearse: apply a plan to a copy of the ledger, and audit again."""
+
+import argparse
+import tempfile
+from pathlib import Path
+
+from trueup.cli.judging import add_audit_options, audit_options
+from trueup.cli.terminal.progress import progress, say
+from trueup.cli.verb import CloudVerb
+from trueup.exit_codes import ExitCode
+from trueup.lab.embedded import embedded_placement, set_amounts
+from trueup.reconcile.collect import collect
+from trueup.reconcile.copies import ledger_copy
+from trueup.reconcile.copies.ledger_copy import (
+    CopyRefused,
+    LedgerCopy,
+    Progress,
+    at_least_one,
+    below_one,
+)
+from trueup.reconcile.copies.rehearse import LedgerNotRehearsable, Rehearsal, rehearse
+from trueup.reconcile.plan import refuse_foreign
+from trueup.reconcile.plan.plan_file import load
+from trueup.reconcile.report.rehearsals import (
+    REHEARSAL_COLUMNS,
+    rehearsal_table,
+)
+from trueup.reconcile.report.tables import Columns, Table
+from trueup.reconcile.sources.cloud import Cloud
+from trueup.reconcile.wording import counted
+
+
+class RehearseCommand(CloudVerb):
+    """Apply a plan to a copy of the ledger and a Nova frozen as it is; the cloud is only read."""
+
+    def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
+        parser = super().get_parser(prog_name)
+        parser.add_argument("plan", metavar="PLAN", type=Path, help="a file of 'trueup plan --out'")
+        add_audit_options(parser)
+        return parser
+
+    def columns(self, arguments: argparse.Namespace) -> Columns:
+        return REHEARSAL_COLUMNS
+
+    def act(self, arguments: argparse.Namespace) -> Table:
+        plan, options = load(arguments.plan), audit_options(arguments)
+        with (
+            tempfile.TemporaryDirectory(prefix="trueup-rehearsal-") as name,
+            self.cloud(arguments) as cloud,
+            progress() as report,
+            embedded_placement(Path(name)) as placement,
+        ):
+            refuse_foreign(plan, [cell.uuid for cell in cloud.nova.cells()])
+            facts = collect(cloud, report)
+            copied = ledger_copy.read(cloud, report)
+            _copy(at_least_one(copied), Cloud(cloud.nova, placement), report)
+            # SAFETY: else the rehearsal would show a ledger that is right where the cloud's is not.
+            set_amounts(Path(name), below_one(copied))
+            shown = rehearse(plan, facts, placement, options, Path(name) / "journal")
+        self.exit_code = _conclude(shown)
+        return rehearsal_table(shown)
+
+
+def _copy(copied: LedgerCopy, cloud: Cloud, report: Progress) -> None:
+    """Fill the embedded Placement. Raises LedgerNotRehearsable."""
+    try:
+        ledger_copy.write(copied, cloud, report)
+    except CopyRefused as refused:
+        raise LedgerNotRehearsable(refused.part, refused.reason) from refused
+
+
+def _conclude(shown: Rehearsal) -> ExitCode:
+    """Say what the rehearsal showed; its exit code."""
+    done = sum(1 for _, outcome in shown.outcomes if outcome.result == "done")
+    say(
+        f"Rehearsed: {done} of {counted(len(shown.outcomes), 'step')} done; of the findings that "
+        f"the plan remedies, left: {len(shown.left)}; new: {len(shown.new)}."
+    )
+    if shown.unchecked:
+        count = counted(len(shown.unchecked), "subject")
+        say(f"{count} that could be checked before could not be checked afterwards.")
+    if shown.left_out:
+        say(
+            f"Not rehearsed: {counted(len(shown.left_out), 'step')}; the reasons are in the table. "
+            f"Not judged: {counted(len(shown.unjudged), 'finding')} that they remedy."
+        )
+    for answer in shown.missing:
+        say(f"Did not answer: {answer.source}: {answer.reason}. What it knows was not judged.")
+    if not shown.succeeded:
+        return ExitCode.FINDINGS
+    return ExitCode.CLEAN if shown.complete else ExitCode.INCOMPLETE

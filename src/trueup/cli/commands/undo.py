@@ -1,0 +1,66 @@
+# SPDX-License-Identifier: Apache-2.0
+"""trueup undo: take a run back, by applying its inverse."""
+
+import argparse
+
+from trueup.cli.outcomes import (
+    OF_A_COMMAND,
+    add_limit_option,
+    add_writing_options,
+    ask_undo,
+    conclude,
+    follow,
+    pace_of,
+    tell_open,
+    tell_unread,
+)
+from trueup.cli.terminal.progress import progress, say
+from trueup.cli.verb import CloudVerb, add_state_option
+from trueup.exit_codes import ExitCode
+from trueup.reconcile.report.tables import OUTCOME_COLUMNS, Columns, Table, outcome_table
+from trueup.reconcile.runs import Chosen, undone
+from trueup.reconcile.runs.journals import read
+
+
+class UndoCommand(CloudVerb):
+    """Take back the steps of a run; a step whose target has changed since is refused by name."""
+
+    def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
+        parser = super().get_parser(prog_name)
+        parser.add_argument("run", metavar="RUN", help="the name 'trueup apply' printed")
+        parser.add_argument(
+            "--step",
+            metavar="STEP",
+            action="append",
+            default=[],
+            help="only this step, by its number or id in 'trueup journal RUN'",
+        )
+        add_state_option(parser)
+        add_limit_option(parser)
+        add_writing_options(parser)
+        return parser
+
+    def columns(self, arguments: argparse.Namespace) -> Columns:
+        return OUTCOME_COLUMNS
+
+    def act(self, arguments: argparse.Namespace) -> Table:
+        folder = arguments.state_dir
+        tell_unread(arguments.run, folder)
+        ask_undo(arguments, read(arguments.run, folder))
+        chosen = Chosen(arguments.step, arguments.limit)
+        with (
+            self.cloud(arguments) as cloud,
+            progress() as report,
+            undone(arguments.run, cloud, folder, chosen, pace_of(arguments)) as run,
+        ):
+            outcomes = follow(run, report, OF_A_COMMAND)
+        tell_open(run, arguments.run)
+        if run.name:
+            self.exit_code = conclude(run, outcomes, again=OF_A_COMMAND)
+        else:
+            so_far = " so far" if run.open else ""
+            what = "Nothing else" if run.left_in_place or run.partly else "Nothing"
+            say(f"{what} of run {arguments.run} is in place{so_far}; nothing is written.")
+        if run.open or run.left_in_place or run.partly:
+            self.exit_code = ExitCode.SOME_REFUSED
+        return outcome_table(outcomes)

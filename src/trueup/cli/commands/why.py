@@ -1,0 +1,170 @@
+# SPDX-License-Identifier: Apache-2.0
+"""trueup why: which hosts each filter of a query for candidates leaves out."""
+
+import argparse
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from cliff.columns import FormattableColumn
+from cliff.lister import Lister
+
+from trueup.cli.terminal.options import OptionRefused, add_placement_options, placement_words
+from trueup.cli.terminal.progress import complain, say
+from trueup.cli.terminal.usage import with_short_errors
+from trueup.exit_codes import ExitCode, table
+from trueup.placement import why, why_words
+from trueup.placement.config import ConfigurationUnusable
+from trueup.placement.index.why.explain import Step
+
+COLUMNS = ("Filter", "Hosts left", "Left without it", "Nearest that it leaves out")
+
+
+@dataclass(eq=False)
+class _CloudFailed(Exception):
+    """Nova or Glance could not be read: the exit code, and the sentence that says why."""
+
+    code: ExitCode
+    sentence: str
+
+
+class Lines(FormattableColumn[list[str]]):
+    """A cell of several lines: a list in JSON."""
+
+    def human_readable(self) -> str:
+        return "\n".join(self._value)
+
+
+class WhyCommand(Lister):
+    """Why a query finds no host: how many are left after each filter, and what others lack.
+
+    QUERY is that of GET /allocation_candidates: 'resources=VCPU:4&required=HW_CPU_X86_AVX2'. It may
+    also come from a log, or be made of a flavor and an image. The ledger is read from Placement's
+    database; nothing is written.
+    """
+
+    # argparse's own parsers know no other way.
+    conflict_handler = "error"
+
+    def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
+        parser = with_short_errors(super().get_parser(prog_name))
+        parser.epilog = table()
+        parser.formatter_class = argparse.RawDescriptionHelpFormatter
+        parser.add_argument("query", metavar="QUERY", nargs="?", help="the query, or a URL with it")
+        _add_question(parser)
+        add_placement_options(parser.add_argument_group("which ledger"))
+        return parser
+
+    def run(self, parsed_args: argparse.Namespace) -> int:
+        self.exit_code = ExitCode.CLEAN
+        try:
+            super().run(parsed_args)
+        except OptionRefused as error:
+            complain(error.reason)
+            return ExitCode.USAGE
+        except (why.QuestionUnusable, ConfigurationUnusable) as error:
+            complain(str(error))
+            return ExitCode.USAGE
+        except why.LedgerAway as error:
+            complain(f"the database does not answer: {error}")
+            return ExitCode.INCOMPLETE
+        except _CloudFailed as error:
+            complain(error.sentence)
+            return error.code
+        return self.exit_code
+
+    def take_action(self, parsed_args: argparse.Namespace) -> tuple[Any, Any]:
+        """One row for each filter."""
+        question = _question(parsed_args)
+        words = placement_words(parsed_args)
+        reason = why.why(words, parsed_args.database, question)
+        found = reason.explanation
+        if not found.left:
+            self.exit_code = ExitCode.FINDINGS
+        say(why_words.verdict(found))
+        first = ("all hosts", found.hosts, "", Lines([]))
+        return COLUMNS, [first, *(_row(step, reason.names) for step in found.steps)]
+
+
+def _add_question(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--from-log",
+        metavar="FILE",
+        type=Path,
+        help="take the query from the log of Placement, or from that of Nova's scheduler with "
+        "keystoneauth=DEBUG in default_log_levels",
+    )
+    parser.add_argument(
+        "--request-id",
+        metavar="ID",
+        help="the ID of the request, as `openstack server event list` prints it: req-...",
+    )
+    parser.add_argument(
+        "--microversion", metavar="1.N", help="of the query, as in 1.39 (default: the newest)"
+    )
+    group = parser.add_argument_group("the query of a flavor, as Nova's scheduler makes it")
+    group.add_argument("--flavor", metavar="NAME", help="a flavor of Nova's, by name or id")
+    group.add_argument("--image", metavar="NAME", help="an image of Glance's, by name or id")
+    group.add_argument("--volume", action="store_true", help="the root disk is a volume")
+    group.add_argument(
+        "--os-cloud", metavar="NAME", help="a cloud of clouds.yaml (default: the OS_* environment)"
+    )
+
+
+def _question(arguments: argparse.Namespace) -> why.Question:
+    if (arguments.from_log is None) != (arguments.request_id is None):
+        raise why.QuestionUnusable("--from-log and --request-id are only of use together")
+    named = (arguments.query, arguments.from_log, arguments.flavor)
+    if sum(one is not None for one in named) != 1:
+        raise why.QuestionUnusable(
+            "name a query, or a log and a request id, or a flavor, and only one of them"
+        )
+    if arguments.flavor is None and (arguments.image or arguments.volume or arguments.os_cloud):
+        raise why.QuestionUnusable("--image, --volume and --os-cloud are only of use with --flavor")
+    if arguments.flavor is not None:
+        return _asked(why.question_of(_query_of_flavor(arguments), arguments.microversion))
+    if arguments.from_log is None:
+        return why.question_of(arguments.query, arguments.microversion)
+    if arguments.microversion is not None:
+        raise why.QuestionUnusable("--microversion would be ignored: the log has it")
+    try:
+        lines = arguments.from_log.read_text(errors="replace").splitlines()
+    except OSError as error:
+        raise why.QuestionUnusable(
+            f"{arguments.from_log} cannot be read: {error.strerror}"
+        ) from error
+    return _asked(why.question_in(lines, arguments.request_id))
+
+
+def _asked(question: why.Question) -> why.Question:
+    say(f"asked: {question.query}")
+    return question
+
+
+def _query_of_flavor(arguments: argparse.Namespace) -> str:
+    # The other half of Trueup, which need not be installed where nothing of Nova is asked.
+    from trueup.cli.commands.why_flavor import FlavorRefused, query_of_flavor
+    from trueup.cli.exits import explained
+
+    try:
+        return query_of_flavor(
+            arguments.flavor,
+            arguments.image,
+            arguments.os_cloud,
+            volume_backed=arguments.volume,
+        )
+    except FlavorRefused as error:
+        raise why.QuestionUnusable(str(error)) from error
+    except Exception as error:
+        known = explained(error)
+        if known is None:
+            raise
+        raise _CloudFailed(*known) from error
+
+
+def _row(step: Step, names: dict[str, str]) -> tuple[Any, ...]:
+    near = [f"{names.get(miss.root_uuid, miss.root_uuid)}: {miss.lacks}" for miss in step.nearest]
+    more = step.lost - len(near)
+    words = [*near, f"and {more} more"] if more > 0 else near
+    without = "" if step.left_without is None else step.left_without
+    return why_words.text_of(step.filter), step.left, without, Lines(words)

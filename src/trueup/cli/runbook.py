@@ -1,0 +1,288 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the commands of runbooks share: a dry run by default, --apply, continuing, verifying."""
+
+import argparse
+from abc import abstractmethod
+from collections.abc import Mapping
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+from trueup.cli.documents import DocumentVerb
+from trueup.cli.judging import add_audit_options, audit_options
+from trueup.cli.outcomes import (
+    AGE_MAX_HOURS,
+    OF_A_COMMAND,
+    add_interval_option,
+    add_limit_option,
+    ask,
+    conclude,
+    follow,
+    tell_open,
+    tell_unsettled,
+)
+from trueup.cli.terminal.options import OptionRefused
+from trueup.cli.terminal.progress import Report, progress, say, wait
+from trueup.cli.verb import CloudVerb, add_state_option
+from trueup.exit_codes import ExitCode
+from trueup.reconcile.audit import refuse_interval
+from trueup.reconcile.clock import now
+from trueup.reconcile.collect.selection import SelectionUnknown
+from trueup.reconcile.files import refuse_unwritable
+from trueup.reconcile.plan import Plan, refuse_too_large
+from trueup.reconcile.plan.plan_file import save
+from trueup.reconcile.report.runbook_table import (
+    RUNBOOK_COLUMNS,
+    RunbookView,
+    runbook_document,
+    runbook_table,
+)
+from trueup.reconcile.report.tables import Columns, Table
+from trueup.reconcile.runbooks.observed import Pacing
+from trueup.reconcile.runbooks.preflight import Prepared
+from trueup.reconcile.runs import (
+    Chosen,
+    Observer,
+    Run,
+    applied,
+    closed,
+    continued,
+    note_undos,
+    undone,
+)
+from trueup.reconcile.runs.journal import Journal, StepOutcome
+from trueup.reconcile.runs.journals import last_for, read
+from trueup.reconcile.sources.cloud import Cloud
+from trueup.reconcile.sources.errors import AccessDenied
+from trueup.reconcile.wording import counted
+
+# What only says how a plan is written.
+_ONLY_TO_APPLY = {"yes": "--yes", "limit": "--limit"}
+
+
+class RunbookVerb(DocumentVerb, CloudVerb):
+    """A command that prepares a plan for one purpose, and applies it with `--apply`."""
+
+    # Whether a run of which a step was refused is taken back, rather than left half done.
+    whole = False
+    _view: RunbookView
+    # The run that was half done, if it could not be taken back in full.
+    _staying = ""
+
+    def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
+        parser = super().get_parser(prog_name)
+        parser.add_argument(
+            "--apply", action="store_true", help="write it; without this nothing is written"
+        )
+        parser.add_argument("--yes", action="store_true", help="with --apply, write without asking")
+        parser.add_argument(
+            "--out", metavar="FILE", type=Path, help="keep the plan, for 'trueup plan show', "
+            "'trueup rehearse' and 'trueup apply'",
+        )  # fmt: skip
+        add_interval_option(parser)
+        add_limit_option(parser)
+        add_audit_options(parser)
+        add_state_option(parser)
+        return parser
+
+    def columns(self, arguments: argparse.Namespace) -> Columns:
+        return RUNBOOK_COLUMNS
+
+    def check(self, arguments: argparse.Namespace) -> None:
+        super().check(arguments)
+        for destination, option in _ONLY_TO_APPLY.items():
+            if getattr(arguments, destination) not in (None, False) and not arguments.apply:
+                raise OptionRefused(
+                    option, "it would be ignored: nothing is written without --apply"
+                )
+
+    def document(self) -> Mapping[str, Any]:
+        return runbook_document(self._view)
+
+    @abstractmethod
+    def purpose(self, arguments: argparse.Namespace) -> str:
+        """What the steps of this runbook give as their reason, as `retire:compute-07`."""
+
+    @abstractmethod
+    def prepare(
+        self, arguments: argparse.Namespace, observer: Observer, pacing: Pacing
+    ) -> Prepared | None:
+        """The runbook as it is to be applied now; None: nothing of it is left to do."""
+
+    @abstractmethod
+    def left(self, arguments: argparse.Namespace, cloud: Cloud, plan: Plan) -> tuple[str, ...]:
+        """With a fresh look: what is not as it should be after this plan, in words."""
+
+    def act(self, arguments: argparse.Namespace) -> Table:
+        interval = timedelta(seconds=arguments.interval)
+        refuse_interval(interval)
+        if arguments.out:
+            refuse_unwritable(arguments.out)
+        with self.cloud(arguments) as cloud, progress() as report:
+            if view := self._go_on(arguments, cloud, report):
+                self._view = view
+                return runbook_table(view)
+            observer = Observer(cloud, audit_options(arguments), report)
+            pacing = Pacing(interval, lambda seconds: wait(seconds, report))
+            prepared = self._prepared(arguments, observer, pacing)
+            self._view = self._done_with(prepared, arguments, cloud, report)
+        return runbook_table(self._view)
+
+    def _prepared(
+        self, arguments: argparse.Namespace, observer: Observer, pacing: Pacing
+    ) -> Prepared | None:
+        """The runbook; None also if it is about something that a run of it has removed."""
+        try:
+            return self.prepare(arguments, observer, pacing)
+        except SelectionUnknown:
+            journal = self._last(arguments, observer.cloud)
+            if journal is None or len(journal.in_place) < len(journal.plan.steps):
+                raise
+            say(f"Run {journal.run} has done it.")
+            return None
+
+    def _done_with(
+        self,
+        prepared: Prepared | None,
+        arguments: argparse.Namespace,
+        cloud: Cloud,
+        report: Report,
+    ) -> RunbookView:
+        if prepared is None:
+            say(f"Nothing is left to do for {self.purpose(arguments)}.")
+            return RunbookView(None, left=())
+        self._announce(prepared, arguments)
+        if prepared.blocked or not prepared.plan.steps or not arguments.apply:
+            return RunbookView(prepared)
+        refuse_too_large(prepared.plan, arguments.limit)
+        ask(arguments, prepared.plan, cloud)
+        with applied(prepared.plan, cloud, arguments.state_dir) as run:
+            outcomes, denied = self._follow(run, report)
+        if denied is not None:
+            self._take_back(run.name, prepared.plan, arguments, cloud, report)
+            raise denied
+        return self._verified(prepared, run, outcomes, arguments, cloud, report)
+
+    def _follow(self, run: Run, report: Report) -> tuple[list[StepOutcome], AccessDenied | None]:
+        """All outcomes of a run; or why it stopped, if what it has written is to be taken back.
+
+        A service that refuses our credentials has refused the step, as for any other reason.
+        """
+        try:
+            return follow(run, report, OF_A_COMMAND), None
+        except AccessDenied as denied:
+            if not self.whole:
+                raise
+            return [], denied
+
+    def _announce(self, prepared: Prepared, arguments: argparse.Namespace) -> None:
+        plan = prepared.plan
+        if prepared.blocked:
+            silent = any(check.part == "evidence" for check in prepared.checks)
+            self.exit_code = ExitCode.INCOMPLETE if silent else ExitCode.FINDINGS
+            say("Nothing is planned while a check blocks: do what it says, and run this again.")
+            return
+        if not plan.steps:
+            say("Nothing is left to do.")
+            if self._staying:
+                self.exit_code = ExitCode.SOME_REFUSED
+                say(f"No step follows for what stays: see 'trueup journal {self._staying}'.")
+            return
+        self.exit_code = ExitCode.FINDINGS
+        if arguments.out:
+            save(plan, arguments.out)
+        say(f"{counted(len(plan.steps), 'step')}, {counted(len(plan.subjects), 'subject')}.")
+        if prepared.permanent:
+            say(prepared.permanent)
+        if len(plan.subjects) > plan.limit and arguments.limit is None:
+            say(f"That is more than the limit of {plan.limit}: it needs --limit.")
+        if not arguments.apply:
+            say("Nothing is written. Next: the same command with --apply")
+
+    def _last(self, arguments: argparse.Namespace, cloud: Cloud) -> Journal | None:
+        """The last run of the same purpose; a host of another cloud may have the same name."""
+        cells = [one.uuid for one in cloud.nova.cells()]
+        return last_for(self.purpose(arguments), arguments.state_dir, cells)
+
+    def _go_on(
+        self, arguments: argparse.Namespace, cloud: Cloud, report: Report
+    ) -> RunbookView | None:
+        """Go on with a run of the same purpose that was left half done; None: a new one begins."""
+        journal = self._last(arguments, cloud)
+        if journal is not None and arguments.apply:
+            note_undos(journal.run, cloud, arguments.state_dir)
+            journal = read(journal.run, arguments.state_dir)
+        if journal is None or not journal.half_done:
+            return None
+        if not arguments.apply:
+            say(f"Run {journal.run} is half done: with --apply it is continued, or taken back.")
+            self.exit_code = ExitCode.FINDINGS
+            return None
+        left = sum(1 for step in journal.plan.steps if not journal.is_done(step.id))
+        interruption = f"Run {journal.run} was interrupted with {counted(left, 'step')} left"
+        if journal.interrupted and now() - journal.plan.made_at <= timedelta(hours=AGE_MAX_HOURS):
+            say(f"{interruption}: continuing it.")
+            with continued(journal.run, cloud, arguments.state_dir) as run:
+                outcomes, denied = self._follow(run, report)
+            if denied is not None:
+                self._take_back(run.name, journal.plan, arguments, cloud, report)
+                raise denied
+            prepared = Prepared(self.purpose(arguments), (), journal.plan)
+            return self._verified(prepared, run, outcomes, arguments, cloud, report)
+        if self.whole:
+            is_known = self._take_back(journal.run, journal.plan, arguments, cloud, report)
+        else:
+            is_known = not tell_unsettled(closed(journal.run, cloud, arguments.state_dir))
+        if not is_known:
+            # SAFETY: what may still be written is not in what a new plan is made from.
+            self.exit_code = ExitCode.SOME_REFUSED
+            settled = read(journal.run, arguments.state_dir)
+            prepared = Prepared(self.purpose(arguments), (), journal.plan)
+            return RunbookView(prepared, settled.attempted, run=journal.run)
+        if self.whole and read(journal.run, arguments.state_dir).in_place:
+            self._staying = journal.run
+            say("What could not be taken back stays. A new plan is made from what is there now.")
+        elif journal.interrupted and not self.whole:
+            say(
+                f"{interruption}; its plan is older than {AGE_MAX_HOURS:g} h, so a new one is made."
+            )
+        return None
+
+    def _take_back(
+        self, name: str, plan: Plan, arguments: argparse.Namespace, cloud: Cloud, report: Report
+    ) -> bool:
+        """Take a run back that is not to stay half done.
+
+        Returns whether it is known what of it is in place now; a step may be refused, for what it
+        is about has changed since.
+        """
+        chosen = Chosen(limit=len(plan.subjects))
+        with undone(name, cloud, arguments.state_dir, chosen) as undo:
+            if undo.name:
+                say(f"Run {name} is taken back, because it is half done.")
+            outcomes = follow(undo, report, OF_A_COMMAND)
+        tell_open(undo, name)
+        if undo.name:
+            conclude(undo, outcomes, again=OF_A_COMMAND)
+        results = {outcome.result for _, outcome in outcomes}
+        return not (undo.open or undo.left_in_place or "unknown" in results)
+
+    def _verified(
+        self,
+        prepared: Prepared,
+        run: Run,
+        outcomes: list[StepOutcome],
+        arguments: argparse.Namespace,
+        cloud: Cloud,
+        report: Report,
+    ) -> RunbookView:
+        """What was written, and if all of it was, what a fresh look says."""
+        self.exit_code = conclude(run, outcomes, prepared.permanent, OF_A_COMMAND)
+        if self.exit_code is not ExitCode.CLEAN:
+            if self.whole and any(outcome.result == "refused" for _, outcome in outcomes):
+                self._take_back(run.name, prepared.plan, arguments, cloud, report)
+            return RunbookView(prepared, outcomes, run=run.name)
+        left = self.left(arguments, cloud, prepared.plan)
+        if left:
+            self.exit_code = ExitCode.FINDINGS
+        return RunbookView(prepared, outcomes, left, run.name)

@@ -1,2 +1,0 @@
-# SPDX-License-Identifier: Apache-2.0
-"""The commands of the runbooks, one file each."""

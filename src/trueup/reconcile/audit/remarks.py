@@ -1,0 +1,47 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Remarks: a sentence about each instance and consumer that an audit has no verdict about. Pure.
+
+Verdicts are about what is wrong, unusual or not known. Remarks cover all the rest.
+"""
+
+from collections.abc import Iterator
+
+from trueup.reconcile.audit.audit import Audit
+from trueup.reconcile.facts import Facts
+from trueup.reconcile.rules.claims import Claim, NotCertain, OnNoHost, Right, all_claims
+from trueup.reconcile.verdicts import Finding, LeftAlone, Remark, Subject, Unchecked
+
+
+def remarks(facts: Facts, audit: Audit) -> Iterator[Remark]:
+    """A remark about every instance and consumer without a verdict; `audit` is of these facts."""
+    covered = _covered(audit)
+    for claim in all_claims(facts):
+        instance = claim.instance
+        if instance.uuid not in covered:
+            right, reason = _word(claim)
+            yield Remark(Subject("instance", instance.uuid), instance.host or "", reason, right)
+    moves = {row.uuid: row for row in facts.migrations}
+    for consumer in sorted(facts.consumers.keys() - facts.alive.keys() - covered):
+        names = facts.provider_names
+        where = ", ".join(sorted(names.get(one, one) for one in facts.consumers[consumer]))
+        move = moves.get(consumer)
+        reason = f"it holds for instance {move.instance}" if move else "nothing more is known of it"
+        yield Remark(Subject("consumer", consumer), where, reason, right=False)
+
+
+def _covered(audit: Audit) -> frozenset[str]:
+    rows: list[Finding | Unchecked | LeftAlone]
+    rows = [*audit.every_finding, *audit.unchecked, *audit.left_alone]
+    named = {one.acknowledgement.name for one in audit.acknowledged if one.answered}
+    others = {consumer for row in audit.every_finding for consumer in row.consumers}
+    return frozenset({row.subject.uuid for row in rows} | named | others)
+
+
+def _word(claim: Claim) -> tuple[bool, str]:
+    if isinstance(claim, NotCertain):
+        return False, claim.reason
+    if isinstance(claim, OnNoHost):
+        return True, "is on no host, and holds nothing"
+    if isinstance(claim, Right):
+        return True, "holds what it should"
+    return False, "it changed while the cloud was read"

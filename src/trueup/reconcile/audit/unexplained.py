@@ -1,0 +1,59 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Wrong claims that no defect asks for: they are reported, so that silence means "right". Pure."""
+
+from collections.abc import Collection, Iterator
+
+from trueup.reconcile.expected import Share, Unknown, open_reasons
+from trueup.reconcile.facts import Facts
+from trueup.reconcile.rules.claims import (
+    Claim,
+    NotCertain,
+    OnHost,
+    RightAsFarAsKnown,
+    WrongDevices,
+    all_claims,
+)
+from trueup.reconcile.verdicts import Subject, Unchecked, amounts_in_words
+
+# The types of claims that no defect asks for.
+_UNNAMED = (WrongDevices,)
+
+
+def unexplained(facts: Facts, covered: Collection[str]) -> Iterator[Unchecked]:
+    """Instances whose claim is not right, and has a type that no defect asks for.
+
+    `covered` are the uuids that have a verdict already: why their facts are not certain is not
+    repeated for these.
+    """
+    for claim in all_claims(facts):
+        if reason := _reason(claim, facts, covered):
+            where = claim.instance.host or ""
+            yield Unchecked(Subject("instance", claim.instance.uuid), where, reason)
+
+
+def _reason(claim: Claim, facts: Facts, covered: Collection[str]) -> str:
+    if isinstance(claim, NotCertain):
+        is_covered = claim.instance.uuid in covered or not claim.of_instance
+        return "" if is_covered else claim.reason
+    if isinstance(claim, RightAsFarAsKnown):
+        return "" if claim.instance.uuid in covered else _not_known(claim)
+    return _difference(claim, facts) if isinstance(claim, _UNNAMED) else ""
+
+
+def _not_known(claim: RightAsFarAsKnown) -> str:
+    """Why it is not known which processors, memory and disk it should hold; empty if it is.
+
+    SAFETY: then every amount agrees with what is known, also a wrong one.
+    """
+    unknown = [one for one in claim.wanted.of(Share.HOST).open if isinstance(one, Unknown)]
+    return f"what it should hold is not known: {unknown[0].reason}" if unknown else ""
+
+
+def _difference(claim: OnHost, facts: Facts) -> str:
+    names, wanted = facts.provider_names, claim.wanted
+    return (
+        f"holds {amounts_in_words(claim.held, names) or 'nothing'}, should hold "
+        f"{amounts_in_words(wanted.known, names) or 'nothing'}"
+        + (f" ({open_reasons(wanted, names)})" if wanted.open else "")
+        + "; no remedy is known"
+    )

@@ -1,0 +1,66 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Plans: confirmed findings become ordered steps, complete in themselves. Pure."""
+
+from trueup.reconcile.plan.dependencies import (
+    after_release,
+    after_undefining,
+    removed_by,
+    undefined_by,
+)
+from trueup.reconcile.plan.order import (
+    Effect,
+    HostEffect,
+    NoRoom,
+    ProjectEffect,
+    merged,
+    ordered,
+    project_effects,
+)
+from trueup.reconcile.plan.plan import (
+    CELL_ZERO,
+    LimitExceeded,
+    NotPlanned,
+    Plan,
+    PlanForeign,
+    PlanStale,
+    Remedy,
+    consumers_of,
+    domains_wanted,
+    in_reverse,
+    make_plan,
+    of_this_cloud,
+    refuse_foreign,
+    refuse_too_large,
+    refuse_unfit,
+    remedy_of_defect,
+)
+
+__all__ = [
+    "CELL_ZERO",
+    "Effect",
+    "HostEffect",
+    "LimitExceeded",
+    "NoRoom",
+    "NotPlanned",
+    "Plan",
+    "PlanForeign",
+    "PlanStale",
+    "ProjectEffect",
+    "Remedy",
+    "after_release",
+    "after_undefining",
+    "consumers_of",
+    "domains_wanted",
+    "in_reverse",
+    "make_plan",
+    "merged",
+    "of_this_cloud",
+    "ordered",
+    "project_effects",
+    "refuse_foreign",
+    "refuse_too_large",
+    "refuse_unfit",
+    "remedy_of_defect",
+    "removed_by",
+    "undefined_by",
+]

@@ -1,0 +1,132 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Dependencies: steps that need other ones come after them, and are not made without them. Pure.
+
+A provider is deleted after its resources are released, and what a deleted instance holds is
+released after its domain is gone.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+import msgspec
+
+from trueup.reconcile.facts import Facts
+from trueup.reconcile.plan.order import NoRoom
+from trueup.reconcile.steps import DomainDefinition, Step, WholeProvider, held_in
+
+_NOTHING_KEPT: Mapping[str, str] = {}
+
+
+@dataclass(frozen=True, slots=True)
+class Arranged:
+    """Steps that can be made, with the steps that they need, and those that cannot."""
+
+    steps: tuple[Step, ...]
+    in_use: tuple[NoRoom, ...]
+
+
+def removed_by(step: Step) -> str | None:
+    """The provider that a step deletes; None if it deletes none."""
+    for change in step.changes:
+        if isinstance(change.target, WholeProvider) and change.after is None:
+            return change.target.provider
+    return None
+
+
+def after_release(removals: Sequence[Step], others: Iterable[Step], facts: Facts) -> Arranged:
+    """Let each removal need the steps that release the resources of its provider.
+
+    SAFETY: if a consumer holds resources that no step releases, no provider of that tree is
+    deleted: all removals for one finding are made, or none.
+    """
+    releasing = {consumer: step for step in others for consumer in step.consumers}
+    steps, in_use = [], {}
+    for step in removals:
+        provider = removed_by(step) or ""
+        needs = list(step.needs)
+        for consumer in facts.consumers_of.get(provider, ()):
+            release = releasing.get(consumer)
+            if release is None or not _releases(release, consumer, provider):
+                name = facts.provider_names.get(provider, provider)
+                reason = f"consumer {consumer} holds resources of {name}; repair that first"
+                in_use.update(dict.fromkeys(step.because, reason))
+            elif release.id not in needs:
+                needs.append(release.id)
+        steps.append(msgspec.structs.replace(step, needs=tuple(needs)))
+    return _without(steps, in_use)
+
+
+def _releases(step: Step, consumer: str, provider: str) -> bool:
+    for change in step.changes:
+        after = held_in(change.after)
+        if consumer in after:
+            held = after[consumer]
+            return held is None or provider not in held.amounts
+    return False
+
+
+def after_undefining(
+    steps: Sequence[Step], facts: Facts, kept: Mapping[str, str] = _NOTHING_KEPT
+) -> Arranged:
+    """Let each step that releases all that an instance holds need its domains to be gone.
+
+    `kept` says why a domain, by uuid, stays.
+    SAFETY: a definition that stays can be started, and would run and hold nothing. Then nothing is
+    released, and all steps for one finding are made, or none.
+    """
+    removing = {
+        (uuid, change.target.host): step.id
+        for step in steps
+        for change in step.changes
+        for uuid in undefined_by(step)
+        if isinstance(change.target, DomainDefinition)
+    }
+    needing, in_use = [], dict[str, str]()
+    for step in steps:
+        domains = [
+            one for uuid in _emptied_by(step, facts) for one in facts.domains_of.get(uuid, ())
+        ]
+        needs = [removing.get((one.uuid, one.host)) for one in domains]
+        for one, need in zip(domains, needs, strict=True):
+            if need is None:
+                why = kept.get(one.uuid, "no step of this plan removes it")
+                reason = f"its domain stays defined on {one.host}, and could be started: {why}"
+                in_use.update(dict.fromkeys(step.because, reason))
+        more = tuple(dict.fromkeys(need for need in needs if need and need not in step.needs))
+        needing.append(msgspec.structs.replace(step, needs=(*step.needs, *more)) if more else step)
+    return _without(needing, in_use)
+
+
+def _emptied_by(step: Step, facts: Facts) -> Iterable[str]:
+    """The instances on no host, deleted or offloaded, of which a step releases something."""
+    moves = facts.once(_instances_of_migrations)
+    for change in step.changes:
+        for consumer, held in held_in(change.after).items():
+            uuid = moves.get(consumer, consumer)
+            living = facts.alive.get(uuid)
+            if held is None and (living is None or living.host is None):
+                yield uuid
+
+
+def _instances_of_migrations(facts: Facts) -> dict[str, str]:
+    """The instance of each migration, by the migration's uuid."""
+    return {row.uuid: row.instance for row in facts.migrations}
+
+
+def undefined_by(step: Step) -> Iterable[str]:
+    """The domains, by uuid, whose definition a step removes."""
+    for change in step.changes:
+        if isinstance(change.target, DomainDefinition) and change.after is None:
+            yield change.target.domain
+
+
+def _without(steps: Sequence[Step], in_use: Mapping[str, str]) -> Arranged:
+    """The steps without those for findings that `in_use` names, by id, with the reason."""
+    stay = [step for step in steps if not in_use.keys().isdisjoint(step.because)]
+    return Arranged(
+        tuple(step for step in steps if step not in stay),
+        tuple(
+            NoRoom(step, in_use[next(one for one in step.because if one in in_use)])
+            for step in stay
+        ),
+    )

@@ -1,0 +1,249 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Plan: confirmed findings → ordered, guarded steps, complete in themselves. Pure."""
+
+import hashlib
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import datetime, timedelta
+
+import msgspec
+
+from trueup.reconcile.audit import Confirmed
+from trueup.reconcile.defects import DEFECTS
+from trueup.reconcile.facts import DomainRecord, Facts, Holding
+from trueup.reconcile.plan import after_undefining
+from trueup.reconcile.plan.dependencies import after_release, removed_by
+from trueup.reconcile.plan.order import Effect, ordered
+from trueup.reconcile.steps import Step, VersionIs, held_in, parts_of
+from trueup.reconcile.verdicts import CONSUMERS, Declined, Finding
+
+FORMAT = 2
+# cell0 has this uuid in every cloud.
+CELL_ZERO = "00000000-0000-0000-0000-000000000000"
+
+# Design, invariant 14: a plan that changes more is stopped until the limit is raised by name.
+SUBJECTS_MAX = 25
+CONSUMERS_SHARE_MAX = 0.01
+
+_REMEDIES = {defect.NAME: defect.remedy for defect in DEFECTS}
+
+# The steps for a finding, or why there are none; None: this plan is not about it.
+Remedy = Callable[[Finding, Facts], tuple[Step, ...] | Declined | None]
+
+_NOTHING_UNREAD: Mapping[str, str] = {}
+
+
+def remedy_of_defect(finding: Finding, facts: Facts) -> tuple[Step, ...] | Declined:
+    """What the defect of a finding proposes for it."""
+    return _REMEDIES[finding.defect](finding, facts)
+
+
+@dataclass(eq=False)
+class PlanStale(Exception):
+    """The plan is older than it may be."""
+
+    made_at: datetime
+    age: timedelta
+    age_max: timedelta
+
+
+@dataclass(eq=False)
+class PlanForeign(Exception):
+    """The plan was made for another cloud; the cells (by uuid) are not the same."""
+
+    planned: tuple[str, ...]
+    found: tuple[str, ...]
+
+
+@dataclass(eq=False)
+class LimitExceeded(Exception):
+    """The plan touches more consumers, providers, ports … than one plan may."""
+
+    subjects: int
+    limit: int
+
+
+@dataclass(frozen=True, slots=True)
+class NotPlanned:
+    """A confirmed finding for which no step is proposed, and why."""
+
+    finding: Finding
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """Steps in order, with what they were made from. `cells` says which cloud it is for.
+
+    `first_at` and `made_at` are the times of the two observations. `findings` have steps.
+    `effects` say of each step what it does to capacity and to what projects use.
+    """
+
+    made_at: datetime
+    first_at: datetime
+    cells: tuple[str, ...]
+    consumers: int
+    findings: tuple[Finding, ...]
+    steps: tuple[Step, ...]
+    declined: tuple[NotPlanned, ...] = ()
+    effects: tuple[Effect, ...] = ()
+    provider_names: Mapping[str, str] = field(default_factory=dict)
+    undoes: str | None = None
+    format: int = FORMAT
+
+    @property
+    def id(self) -> str:
+        """A short name made from the whole content."""
+        digest = hashlib.sha256(msgspec.json.encode(self)).hexdigest()
+        return f"{self.made_at:%Y%m%dT%H%M%S}-{digest[:8]}"
+
+    @property
+    def subjects(self) -> frozenset[str]:
+        """Everything that its steps change, by uuid or name; of a reshape all consumers."""
+        return frozenset(one for step in self.steps for one in step.subjects)
+
+    @property
+    def limit(self) -> int:
+        """How many subjects may be touched without raising the limit by name."""
+        return max(SUBJECTS_MAX, int(self.consumers * CONSUMERS_SHARE_MAX))
+
+
+def consumers_of(findings: Sequence[Finding]) -> tuple[str, ...]:
+    """The consumers whose allocations remedies may change: a plan needs to know their holdings."""
+    found = {one for finding in findings for one in finding.consumers}
+    found |= {row.subject.uuid for row in findings if row.subject.kind in CONSUMERS}
+    return tuple(sorted(found))
+
+
+def domains_wanted(confirmed: Confirmed) -> tuple[tuple[str, str], ...]:
+    """The domains, by host and uuid, whose definitions remedies may remove."""
+    facts = confirmed.second.facts
+    found = (finding.subject.uuid for finding in confirmed.findings)
+    deleted = (uuid for uuid in found if uuid in facts.deleted)
+    rows = {(row.host, uuid) for uuid in deleted for row in facts.domains_of.get(uuid, ())}
+    return tuple(sorted(rows))
+
+
+def make_plan(
+    confirmed: Confirmed,
+    holdings: Mapping[str, Holding],
+    domain_records: Iterable[DomainRecord] = (),
+    remedy_of: Remedy = remedy_of_defect,
+    unread: Mapping[str, str] = _NOTHING_UNREAD,
+) -> Plan:
+    """Ask the remedy of each finding; what it declines is in the plan as well, with the reason.
+
+    `holdings` are what `consumers_of` the findings hold, `domain_records` the definitions of the
+    domains that `domains_wanted` names; both are read after the second observation. `unread` says
+    why what a consumer holds could not be read.
+    """
+    facts = replace(confirmed.second.facts, holdings=holdings, domain_records=tuple(domain_records))
+    planned: dict[str, Finding] = {}
+    found: list[Finding] = []
+    declined: list[NotPlanned] = []
+    steps: list[Step] = []
+    for finding in confirmed.findings:
+        remedy = _remedied(finding, facts, planned, remedy_of, unread)
+        if remedy is None:
+            continue
+        if isinstance(remedy, Declined):
+            declined.append(NotPlanned(finding, remedy.reason))
+            continue
+        found.append(finding)
+        steps += remedy
+        planned |= {part: finding for step in remedy for part in _touched(step)}
+    removing = [step for step in steps if removed_by(step)]
+    kept = {row.finding.subject.uuid: row.reason for row in declined}
+    others = after_undefining([step for step in steps if step not in removing], facts, kept)
+    order = ordered(others.steps, facts)
+    removals = after_release(removing, order.steps, facts)
+    not_possible = (*others.in_use, *order.without_room, *removals.in_use)
+    without_room = {reason: one.reason for one in not_possible for reason in one.step.because}
+    in_order = (*order.steps, *removals.steps)
+    declined += [NotPlanned(one, without_room[one.id]) for one in found if one.id in without_room]
+    return Plan(
+        made_at=facts.taken_at,
+        first_at=confirmed.first_at,
+        cells=tuple(sorted(facts.cells)),
+        consumers=len(facts.consumers),
+        findings=tuple(one for one in found if one.id not in without_room),
+        declined=tuple(declined),
+        steps=in_order,
+        effects=order.effects,
+        provider_names=_names(in_order, facts),
+    )
+
+
+def _remedied(
+    finding: Finding,
+    facts: Facts,
+    planned: Mapping[str, Finding],
+    remedy_of: Remedy,
+    unread: Mapping[str, str],
+) -> tuple[Step, ...] | Declined | None:
+    consumers = consumers_of([finding])
+    for one in consumers:
+        if one in unread:
+            return Declined(f"what {one} holds could not be read again: {unread[one]}")
+    if not facts.holdings.keys() >= set(consumers):
+        return Declined("what it holds was not read again")
+    steps = remedy_of(finding, facts)
+    if steps is None or isinstance(steps, Declined):
+        return steps
+    for consumer in consumers:
+        held = facts.holdings[consumer].allocations
+        if (held.amounts if held else {}) != facts.consumers.get(consumer, {}):
+            return Declined("what it holds has changed since the second observation")
+    # SAFETY: two steps for one subject would each undo what the other writes.
+    for part in sorted(part for step in steps for part in _touched(step)):
+        if part in planned:
+            other = planned[part].id
+            return Declined(f"it conflicts with {other}; audit again after that is repaired")
+    return steps
+
+
+def _touched(step: Step) -> frozenset[str]:
+    """What a step changes, and what it relies on that nobody else changes."""
+    relied = (one.target for one in step.guards if isinstance(one, VersionIs))
+    return step.subjects.union(*map(parts_of, relied))
+
+
+def _names(steps: Sequence[Step], facts: Facts) -> dict[str, str]:
+    """The names of the providers that steps are about, by uuid."""
+    states = (side for step in steps for one in step.changes for side in (one.before, one.after))
+    held = (row for state in states for row in held_in(state).values() if row)
+    uuids = {uuid for row in held for uuid in row.amounts}
+    uuids |= {uuid for step in steps for uuid in step.subjects}
+    return {one: facts.provider_names[one] for one in sorted(uuids) if one in facts.provider_names}
+
+
+def refuse_unfit(plan: Plan, cells: Iterable[str], now: datetime, age_max: timedelta) -> None:
+    """Raise PlanForeign or PlanStale when the plan is not for this cloud at this time."""
+    refuse_foreign(plan, cells)
+    age = now - plan.made_at
+    if age > age_max:
+        raise PlanStale(plan.made_at, age, age_max)
+
+
+def refuse_foreign(plan: Plan, cells: Iterable[str]) -> None:
+    """Raise PlanForeign when the plan is for another cloud."""
+    found = tuple(sorted(cells))
+    if plan.cells != found:
+        raise PlanForeign(plan.cells, found)
+
+
+def of_this_cloud(plan: Plan, cells: Iterable[str]) -> bool:
+    """Whether a plan was made for the cloud with these cells, or for it as it once was."""
+    return not {*plan.cells, CELL_ZERO}.isdisjoint({*cells} - {CELL_ZERO})
+
+
+def refuse_too_large(plan: Plan, limit: int | None) -> None:
+    """Raise LimitExceeded if the plan touches more than its own limit, or than the one named."""
+    allowed = plan.limit if limit is None else limit
+    if len(plan.subjects) > allowed:
+        raise LimitExceeded(len(plan.subjects), allowed)
+
+
+def in_reverse(plan: Plan, steps: Iterable[Step], run: str) -> Plan:
+    """A plan of these steps for the same cloud, that undoes a run of `plan`."""
+    return replace(plan, steps=tuple(steps), declined=(), effects=(), undoes=run)

@@ -1,0 +1,159 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Steps that remove the definitions of the domains of deleted instances. Pure.
+
+A plan has them only where nova-compute does not do this by itself (`left_to_nova`). `trueup ghosts`
+has them also there, because an operator asks for it.
+
+Disks are always kept. The order is the hypervisor first, then the ledger: if a run stops in
+between, Placement counts too much for a while, and never gives away what a domain that is still
+defined could use when somebody starts it.
+"""
+
+from collections.abc import Collection, Iterator
+
+import msgspec
+
+from trueup.reconcile.facts import Domain, DomainRecord, Facts, Instance, instance_state
+from trueup.reconcile.remedies.guarded_steps import fresh
+from trueup.reconcile.rules.residence import contradiction
+from trueup.reconcile.steps import (
+    Change,
+    Discard,
+    DomainDefinition,
+    DomainIs,
+    DomainText,
+    Guard,
+    Step,
+    step_of,
+)
+from trueup.reconcile.verdicts import Declined, Finding
+from trueup.reconcile.wording import counted
+
+
+def undefining_steps(
+    finding: Finding, instance: Instance, facts: Facts, discards: Collection[Discard] = ()
+) -> tuple[Step, ...] | Declined:
+    """One step for each host that has the domain of a deleted instance.
+
+    `discards` is what may be lost with the definitions; whatever else would be lost is a reason to
+    decline.
+    """
+    if instance.deleted_at is None:
+        # SAFETY: without that time, nova-compute may be deleting the instance at this moment.
+        return Declined("it is not known when its instance was deleted; set deleted_at")
+    # A guest that runs is judged below.
+    record_of_nova = msgspec.structs.replace(facts.record(instance.uuid), domains=())
+    if reason := contradiction(record_of_nova, facts):
+        return Declined(reason)
+    domains = [one for one in facts.domains_of.get(instance.uuid, ()) if one.ours]
+    records = [facts.record_of_domain.get((one.host, one.uuid)) for one in domains]
+    steps = []
+    for domain, record in zip(domains, records, strict=True):
+        if reason := _obstacle(domain, record, discards):
+            return Declined(reason)
+        assert record is not None
+        state = DomainText(record.xml)
+        lost = tuple(sorted(_lost(domain, record) & frozenset(discards)))
+        target = DomainDefinition(record.host, record.domain, lost)
+        change = Change(target, state, None, {record.domain: state.digest})
+        steps.append(step_of((change,), _guards(domain, instance, facts), (finding.id,)))
+    return tuple(steps)
+
+
+def left_to_nova(instance: Instance, facts: Facts) -> str:
+    """Why nova-compute, and not a plan, removes the domain of a deleted instance; or "".
+
+    SAFETY: nova-compute finds such an instance by its domain, and then also disconnects its volumes
+    and deletes its disks. Once the domain is gone it never does. It does not see rows that are
+    archived, or that somebody deleted by hand (`_cleanup_running_deleted_instances`). Where it is
+    up and the domain is there all the same, it does not do so: it looks at its start.
+    """
+    ours = {one.host for one in facts.domains_of.get(instance.uuid, ()) if one.ours}
+    hosts = sorted(host for host in ours if not _nova_compute_is_up(host, instance, facts))
+    rows = facts.record(instance.uuid).rows
+    if not hosts or all(row.archived or row.deleted_by_hand for row in rows):
+        return ""
+    named = " and ".join(hosts)
+    return (
+        f"its domain is still defined on {named}, and nova-compute there is down: at its start it "
+        "removes the domain with its ports, volumes and disks. If "
+        "running_deleted_instance_action is not 'reap' there, or it will not start again, use "
+        "'trueup ghosts'"
+    )
+
+
+def _nova_compute_is_up(host: str, instance: Instance, facts: Facts) -> bool:
+    service = facts.service_of(instance.cell, host)
+    return service is not None and service.is_up(facts.taken_at)
+
+
+def unseen(instance: Instance, facts: Facts) -> str:
+    """Why a hypervisor may still run the guest of a deleted instance; or "".
+
+    Where hypervisors are asked, those of the hosts where it was last and where it holds something
+    must have answered. Where none is asked, Nova's deleted row is the proof.
+    """
+    silent = sorted(_hosts_of(instance, facts) - facts.hypervisors_that_answered)
+    if not silent or not facts.domains_read:
+        return ""
+    return (
+        f"the hypervisor of {' and '.join(silent)} was not asked or did not answer, and may still "
+        "run its guest: make it answer, or plan without --libvirt, by Nova's deleted row alone"
+    )
+
+
+def no_domains(instance: Instance, facts: Facts) -> Iterator[Guard]:
+    """Guards: the hypervisors that had no domain of a deleted instance still have none."""
+    there = {one.host for one in facts.domains_of.get(instance.uuid, ())}
+    asked = _hosts_of(instance, facts) & facts.hypervisors_that_answered
+    for host in sorted(asked - there):
+        yield DomainIs(host, instance.uuid, None)
+
+
+def _hosts_of(instance: Instance, facts: Facts) -> frozenset[str]:
+    """The hosts where an instance was last, by its rows, and where it holds something."""
+    record = facts.record(instance.uuid)
+    claims = (record.own, *record.moves.values())
+    roots = frozenset[str]().union(*(facts.roots_of(held) for held in claims))
+    nodes = (node for root in roots for node in facts.nodes_by_uuid.get(root, ()))
+    rows = (row.host for row in record.rows)
+    return frozenset(host for host in (*rows, *(node.host for node in nodes)) if host)
+
+
+def _obstacle(domain: Domain, record: DomainRecord | None, discards: Collection[Discard]) -> str:
+    """Why the definition of a domain is not removed; "" if it can be."""
+    if domain.active and "guest" not in discards:
+        return (
+            f"its guest is {domain.state} on {domain.host}: find out who uses it; 'trueup ghosts "
+            f"--domain {domain.uuid}' stops it"
+        )
+    if record is None:
+        return "its definition was not read; 'trueup plan --libvirt' and 'trueup ghosts' read it"
+    if record.managed_save and "managed-save" not in discards:
+        return (
+            f"the memory of its guest is saved on {domain.host}, and would be lost: start it from "
+            "there if it is needed, or name 'trueup ghosts --discard managed-save'"
+        )
+    if record.snapshots:
+        return (
+            f"libvirt has {counted(record.snapshots, 'snapshot')} of it on {domain.host}: remove "
+            f"what libvirt knows of them with 'virsh snapshot-delete --metadata {domain.name} NAME'"
+        )
+    return ""
+
+
+def _lost(domain: Domain, record: DomainRecord) -> frozenset[Discard]:
+    """What is lost with this definition if nothing forbids it."""
+    found: set[Discard] = {"guest"} if domain.active else set()
+    found |= {"nvram"} if record.nvram else set()
+    return frozenset(found | ({"managed-save"} if record.managed_save else set()))
+
+
+def _guards(domain: Domain, instance: Instance, facts: Facts) -> tuple[Guard, ...]:
+    """The instance is still deleted, its cell is not behind, and its guest is as it was.
+
+    A guest that is to be stopped may have stopped by itself since, so its state is no guard.
+    """
+    state = instance_state(instance, moving=instance.uuid in facts.moving)
+    still = () if domain.active else (DomainIs(domain.host, domain.uuid, domain.state),)
+    return (state, *fresh(instance.cell, facts), *still)

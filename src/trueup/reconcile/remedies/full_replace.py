@@ -1,0 +1,182 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Full replaces: remedies that let an instance hold all that it should, in one request.
+
+Pure. The verdict and the remedy rest on the same value, `should_hold`.
+"""
+
+from collections.abc import Container, Iterable, Iterator, Mapping
+from dataclasses import replace
+
+from trueup.reconcile.expected import Ambiguous, Known, Share, Unknown, held_of
+from trueup.reconcile.facts import Facts, Migration, outside_trees
+from trueup.reconcile.remedies.guarded_steps import abandoned_host, guarded_step, no_guest
+from trueup.reconcile.rules.claims import OnHost, elsewhere
+from trueup.reconcile.rules.moves import first_that_may_run, left_by
+from trueup.reconcile.rules.should_hold import by_class, should_hold
+from trueup.reconcile.steps import Guard, MigrationState, Step
+from trueup.reconcile.verdicts import (
+    Declined,
+    Evidence,
+    Finding,
+    Severity,
+    Structure,
+    Subject,
+    Unchecked,
+    amounts_in_words,
+    holding,
+    instance_evidence,
+)
+
+
+def replacing(
+    name: str, severity: Severity, claim: OnHost, facts: Facts, more: Evidence | None = None
+) -> Finding | Unchecked:
+    """The verdict: it does not hold what it should, or why that is not certain."""
+    subject, names = Subject("instance", claim.instance.uuid), facts.provider_names
+    others = sorted(names.get(root, root) for root in elsewhere(claim, facts))
+    where = ", ".join(others) or claim.provider.name
+    if reason := obstacle(claim, facts):
+        return Unchecked(
+            subject,
+            where,
+            f"holds {amounts_in_words(claim.held, names)}, should hold "
+            f"{amounts_in_words(claim.wanted.known, names) or 'nothing'}; {reason}",
+        )
+    right = should_hold(claim, facts)
+    should = () if isinstance(right, Unknown) else holding(right, names)
+    evidence = {
+        "instance": instance_evidence(claim.instance, facts),
+        **(more or {}),
+        "holds": holding(claim.held, names),
+        "should_hold": should,
+    }
+    return Finding(name, subject, where, severity, evidence)
+
+
+def replaced(
+    claim: OnHost, finding: Finding, facts: Facts, guards: Iterable[Guard] = ()
+) -> tuple[Step, ...] | Declined:
+    """The step: all that it should hold, by its own consumer, in one request."""
+    uuid, right = claim.instance.uuid, should_hold(claim, facts)
+    held = facts.holdings[uuid].allocations
+    if held is None or isinstance(right, Unknown):
+        return Declined("what it should hold is not known")
+    every = (
+        *guests_on(elsewhere(claim, facts), claim, facts),
+        *sources_down((), claim, facts),
+        *guards,
+    )
+    after = {uuid: replace(held, amounts=right)}
+    return guarded_step(after, facts, finding, claim.instance, every)
+
+
+def with_owner(claim: OnHost, finding: Finding, facts: Facts) -> tuple[Step, ...] | Declined:
+    """The step: the same amounts, counted for the instance's own project and user.
+
+    The consumer's type stays as it is, also where it has none.
+    """
+    instance = claim.instance
+    held = facts.holdings[instance.uuid].allocations
+    if held is None:
+        return Declined("it holds nothing now")
+    after = replace(held, project=instance.project, user=instance.user)
+    return guarded_step({instance.uuid: after}, facts, finding, instance)
+
+
+def obstacle(claim: OnHost, facts: Facts) -> str:
+    """Why it is not known what the instance should hold, or why nothing may be released; or ""."""
+    if _is_spread(claim, facts):
+        # SAFETY: it has one claim, not two, and may have got it when all of it was of one host.
+        return (
+            "together that is what it should hold: a provider may have been moved from the tree of "
+            "its host to the other"
+        )
+    right = should_hold(claim, facts)
+    if isinstance(right, Unknown):
+        return right.reason
+    if reason := running_source((), claim, facts):
+        # SAFETY: it may still run the guest, and its nova-compute writes when it cleans up.
+        return reason
+    if right == claim.held:
+        return "it is not known why it holds resources of another provider"
+    known = facts.nodes_by_uuid.keys() | {row.uuid for row in facts.deleted_compute_nodes}
+    strangers = sorted(elsewhere(claim, facts) - known)
+    if strangers:
+        named = ", ".join(facts.provider_names.get(one, one) for one in strangers)
+        return f"{named} is of no compute node that any cell knows"
+    # SAFETY: a silent source may know why it holds them.
+    return facts.coverage.gap
+
+
+def _is_spread(claim: OnHost, facts: Facts) -> bool:
+    """Whether it holds of several hosts, its own among them, just what it should hold of one."""
+    held = held_of(Share.HOST, claim.held)
+    here = outside_trees(held, elsewhere(claim, facts), facts)
+    parts = claim.wanted.of(Share.HOST).parts
+    asked = (part.amounts for part in parts if isinstance(part, Known | Ambiguous))
+    return bool(here) and here != held and by_class(held.values()) == by_class(asked)
+
+
+def guests_on(roots: Iterable[str], claim: OnHost, facts: Facts) -> Iterator[Guard]:
+    """Guards: the hosts whose resources are released do not run the guest at the write."""
+    for root in sorted(roots):
+        for node in facts.nodes_by_uuid.get(root, ()):
+            yield from no_guest(node.host, claim.instance, facts)
+
+
+def running_source(
+    roots: Container[str], claim: OnHost, facts: Facts, *, others: bool = True
+) -> str:
+    """Why a host that it was evacuated from may still run the guest; empty: none may.
+
+    Those are the hosts with these roots from which an evacuation was tried, and all that have not
+    cleaned up. Without `others`, these count only if it is not known which host it is.
+    """
+    return first_that_may_run(_abandoned(roots, claim, facts, others), claim.record, facts)
+
+
+def sources_down(
+    roots: Container[str], claim: OnHost, facts: Facts, *, others: bool = True
+) -> Iterator[Guard]:
+    """Guards: the same hosts are down at the write."""
+    for row in _abandoned(roots, claim, facts, others):
+        yield from abandoned_host(row, claim.instance, facts)
+
+
+def _abandoned(
+    roots: Container[str], claim: OnHost, facts: Facts, others: bool
+) -> tuple[Migration, ...]:
+    """The evacuations from these hosts, the newest of each; not those from its own host.
+
+    Only a source that has come back and has cleaned up sets the evacuation to `completed`.
+    """
+    named: dict[tuple[str | None, ...], Migration] = {}
+    for row in claim.record.migrations:
+        if row.kind != "evacuation" or row.status == "completed":
+            continue
+        root = left_by(row, facts)
+        other = others and row.status == "done" and root != claim.provider.root
+        if root is None or root in roots or other:
+            named[row.cell, row.source_host, row.source_node] = row
+    return tuple(named.values())
+
+
+def same_status(moves: Iterable[Migration]) -> Iterator[Guard]:
+    """Guards: these migrations still have the status that they had."""
+    for row in {move.uuid: move for move in moves}.values():
+        yield MigrationState(row.cell, row.instance, row.uuid, row.status)
+
+
+def moves_evidence(moves: Iterable[Migration]) -> tuple[Structure, ...]:
+    """Migrations as evidence."""
+    every: Mapping[str, Migration] = {row.uuid: row for row in moves}
+    return tuple(
+        {
+            "uuid": row.uuid,
+            "kind": row.kind,
+            "status": row.status,
+            "source_host": row.source_host,
+            "target_host": row.target_host,
+        }
+        for row in every.values()
+    )

@@ -1,0 +1,348 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Remedies as steps: every condition that a finding rests on is a guard, read again at the write.
+
+SAFETY: without one of these guards, a finding that is no longer true could still be written.
+"""
+
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import asdict
+from itertools import chain
+
+from trueup.reconcile.clock import oldest_age
+from trueup.reconcile.expected import Share, share_of
+from trueup.reconcile.facts import (
+    OWNER_TRAIT,
+    Allocations,
+    Amounts,
+    ComputeNode,
+    Facts,
+    Instance,
+    LedgerFault,
+    Migration,
+    Provider,
+    canonical_uuid,
+    grouped,
+    instance_state,
+)
+from trueup.reconcile.remedies.bindings import (
+    WrongBinding,
+    binding_changes,
+    unguarded,
+    wrong_bindings,
+)
+from trueup.reconcile.rules.moves import has_no_domain, source_hosts
+from trueup.reconcile.rules.whereabouts import as_found, whereabouts
+from trueup.reconcile.steps import (
+    AllocationsOf,
+    CellFresh,
+    Change,
+    DomainIs,
+    Guard,
+    MigrationState,
+    NodeIs,
+    ProviderContents,
+    ServiceDown,
+    Step,
+    Traits,
+    TraitsOf,
+    VersionIs,
+    WholeProvider,
+    allocations_step,
+    step_of,
+)
+from trueup.reconcile.verdicts import Declined, Finding
+
+_UNGUARDED = Declined(
+    "the binding profile of a port would have to be written, and Neutron gives no revision "
+    "number of the port, so nothing would guard the write"
+)
+
+
+# A consumer type as Placement's API takes one.
+_CONSUMER_TYPE = re.compile(r"[A-Z0-9_]+")
+# The defects that report allocations that Placement does not list, by the kind of fault.
+_TOLD_BY = {"consumerless": "consumerless-allocation", "dangling": "dangling-rows"}
+
+
+def guarded_step(
+    after: Mapping[str, Allocations | None],
+    facts: Facts,
+    finding: Finding,
+    instance: Instance,
+    guards: Iterable[Guard] = (),
+) -> tuple[Step, ...] | Declined:
+    """The step that leaves these consumers with `after`.
+
+    Its guards are the state of the instance, that its cell is not behind, the compute node of its
+    host if it is left with something, the status of each migration whose claim is released, what
+    the hypervisors said if they alone know where it is, and `guards`, which are what else the
+    finding rests on. A consumer that holds what it should is not written to: that it still does is
+    a guard.
+    Binding profiles of the instance's ports that would be wrong afterwards are written with it;
+    where one of them cannot be written, neither is the claim.
+    """
+    written = {one: held for one, held in after.items() if facts.holdings[one].allocations != held}
+    if not written:
+        return Declined("it holds what it should now")
+    moves = (
+        MigrationState(row.cell, row.instance, row.uuid, row.status)
+        for row in facts.migrations_of.get(instance.uuid, ())
+        if row.uuid in after
+    )
+    if (
+        reason := _unlisted_rows(after, facts)
+        or _not_allowed(written.values(), facts)
+        or _kept_of_nothing(written, facts)
+    ):
+        return Declined(reason)
+    found = as_found(instance, facts.record(instance.uuid), facts)
+    all_guards = (
+        *_settled(instance, facts),
+        *_host_is(after.get(instance.uuid), found, facts),
+        *(_holds(one, facts) for one in sorted(after.keys() - written.keys())),
+        *moves,
+        *_where_found(instance, facts),
+        *guards,
+    )
+    every = tuple(one for n, one in enumerate(all_guards) if one not in all_guards[:n])
+    step = allocations_step(written, facts, (finding.id,), every)
+    wrong = _wrong_bindings(after.get(instance.uuid), found, facts)
+    if unguarded(wrong):
+        return _UNGUARDED
+    bindings = binding_changes(wrong)
+    return (step_of((*step.changes, *bindings), every, step.because) if bindings else step,)
+
+
+def _holds(consumer: str, facts: Facts) -> VersionIs:
+    """Guard: nobody has written what a consumer holds since it was read."""
+    version = {consumer: facts.holdings[consumer].generation}
+    return VersionIs(AllocationsOf((consumer,)), version)
+
+
+def _where_found(instance: Instance, facts: Facts) -> Iterator[Guard]:
+    """Guards: the hypervisors still have the guest where they had it, if they alone know that."""
+    doubt = whereabouts(instance, facts.record(instance.uuid), facts)
+    for one in doubt.places if doubt else ():
+        yield from no_guest(one.host, instance, facts)
+
+
+def _unlisted_rows(after: Mapping[str, Allocations | None], facts: Facts) -> str:
+    """Which of these consumers may have rows that Placement does not list; or "".
+
+    SAFETY: a write for a consumer deletes all its rows, and an undo restores what was listed. Where
+    it is not shown whose such usage is, it may be that of one who holds nothing.
+    """
+    known = facts.once(_unlisted_by_consumer)
+    of_nobody = [row for row in facts.ledger_faults if row.resource_class and not row.consumers]
+    for one, allocations in after.items():
+        if fault := known.get(one):
+            return _in_the_way("are", fault, facts)
+        amounts = allocations.amounts if allocations and one not in facts.consumers else {}
+        for fault in of_nobody:
+            if fault.resource_class in amounts.get(fault.subject, {}):
+                return _in_the_way("may be", fault, facts)
+    return ""
+
+
+def _unlisted_by_consumer(facts: Facts) -> Mapping[str, LedgerFault]:
+    """The faults of allocations that the database shows, by consumer."""
+    return {canonical_uuid(one): row for row in facts.ledger_faults for one in row.consumers}
+
+
+def _in_the_way(verb: str, fault: LedgerFault, facts: Facts) -> str:
+    where = facts.provider_names.get(fault.subject, fault.subject)
+    return (
+        f"Placement has allocations that it does not list ({where}), and that {verb} its own: a "
+        f"step would delete them. Repair them first, as {_TOLD_BY[fault.kind]} says; then audit "
+        "again"
+    )
+
+
+def _not_allowed(after: Iterable[Allocations | None], facts: Facts) -> str:
+    """What Placement would refuse of these allocations, and why; or ""."""
+    kept = [one for one in after if one]
+    for one in kept:
+        if not one.project or not one.user:
+            return "Nova names no project or no user of it, and Placement takes nothing of nobody"
+        if one.consumer_type and not _CONSUMER_TYPE.fullmatch(one.consumer_type):
+            return (
+                f"its consumer type {one.consumer_type!r} is not one that Placement takes: correct "
+                "that row of `consumer_types`, and plan again"
+            )
+    for uuid, row in chain.from_iterable(one.amounts.items() for one in kept):
+        stocks = facts.providers[uuid].inventories if uuid in facts.providers else {}
+        for name, amount in row.items():
+            stock = stocks.get(name)
+            if stock and not stock.allows(amount):
+                return (
+                    f"{facts.provider_names[uuid]} gives {name} from {stock.min_unit} to "
+                    f"{stock.max_unit} in steps of {stock.step_size}, so Placement would refuse "
+                    f"{amount}: correct that inventory, and plan again"
+                )
+    return ""
+
+
+def _kept_of_nothing(after: Mapping[str, Allocations | None], facts: Facts) -> str:
+    """What is kept of a class that its provider has no inventory of; or "".
+
+    As after half a reshape. Placement refuses the write, whatever else that corrects.
+    """
+    held = [facts.consumers.get(one, {}) for one in after]
+    for uuid, row in chain.from_iterable(one.amounts.items() for one in after.values() if one):
+        stocks = facts.providers[uuid].inventories if uuid in facts.providers else row
+        for name in sorted(row.keys() - stocks.keys()):
+            if any(name in amounts.get(uuid, {}) for amounts in held):
+                return (
+                    f"{facts.provider_names[uuid]} has no inventory of the {name} that it would "
+                    "keep, so Placement would refuse the write: correct that first, and plan again"
+                )
+    return ""
+
+
+def with_share(share: Share, held: Amounts, right: Amounts) -> Amounts:
+    """What is held, with one share corrected to `right`; everything else is kept."""
+    after: dict[str, dict[str, int]] = {}
+    for uuid, row in held.items():
+        kept = {name: amount for name, amount in row.items() if share_of(name) is not share}
+        after[uuid] = kept
+    for uuid, row in right.items():
+        after.setdefault(uuid, {}).update(row)
+    return {uuid: row for uuid, row in after.items() if row}
+
+
+def bindings_step(finding: Finding, instance: Instance, facts: Facts) -> Step | Declined:
+    """The step that makes the profiles of its ports name what the instance holds."""
+    holding = facts.holdings[instance.uuid]
+    wrong = _wrong_bindings(holding.allocations, instance, facts)
+    if unguarded(wrong):
+        return _UNGUARDED
+    changes = binding_changes(wrong)
+    guards = (*_settled(instance, facts), _holds(instance.uuid, facts))
+    return step_of(changes, guards, (finding.id,))
+
+
+def _settled(instance: Instance, facts: Facts) -> tuple[Guard, ...]:
+    """Guards: the instance is as it was, and its cell is not behind."""
+    state = instance_state(instance, moving=instance.uuid in facts.moving)
+    return (state, *fresh(instance.cell, facts))
+
+
+def _host_is(after: Allocations | None, instance: Instance, facts: Facts) -> Iterator[Guard]:
+    """Guard: its host has the compute node whose provider it is left with resources of."""
+    if after is not None:
+        yield from (NodeIs(one.cell, one.host, one.uuid) for one in _nodes_of(instance, facts))
+
+
+def _nodes_of(instance: Instance, facts: Facts) -> tuple[ComputeNode, ...]:
+    place = (instance.cell, instance.host or "", instance.node or "")
+    return facts.nodes_by_place.get(place, ())
+
+
+def _wrong_bindings(
+    after: Allocations | None, instance: Instance, facts: Facts
+) -> tuple[WrongBinding, ...]:
+    nodes = _nodes_of(instance, facts)
+    if after is None or len(nodes) != 1:
+        return ()
+    return tuple(wrong_bindings(nodes[0].uuid, instance, after.amounts, facts))
+
+
+def abandoned_host(move: Migration, instance: Instance, facts: Facts) -> Iterator[Guard]:
+    """Guards: the source of an evacuation is still down, and its hypervisor has the guest only as
+    it had it. If that hypervisor has no domain of it, nova-compute may be up.
+    """
+    for host in source_hosts(move, facts):
+        if not has_no_domain(host.name, instance.uuid, facts):
+            yield ServiceDown(host.cell, host.service.host if host.service else host.name)
+        yield from no_guest(host.name, instance, facts)
+
+
+def no_guest(host: str, instance: Instance, facts: Facts) -> Iterator[Guard]:
+    """Guard: the hypervisor of a host, if it answered, has the guest in the same state."""
+    if facts.hypervisor_answered(host):
+        states = [row.state for row in facts.domains_of.get(instance.uuid, ()) if row.host == host]
+        yield DomainIs(host, instance.uuid, states[0] if states else None)
+
+
+def on_host(node: ComputeNode, facts: Facts) -> tuple[Guard, ...]:
+    """Guards: the host's compute node is there, and its cell is not behind."""
+    return (NodeIs(node.cell, node.host, node.uuid), *fresh(node.cell, facts))
+
+
+def traits_step(
+    provider: Provider, traits: frozenset[str], finding: Finding, guards: Iterable[Guard]
+) -> Step:
+    """The step that leaves a provider with these traits. `provider.traits` are all that it has."""
+    change = Change(
+        TraitsOf(provider.uuid),
+        Traits(tuple(sorted(provider.traits or ()))),
+        Traits(tuple(sorted(traits))),
+        {provider.uuid: provider.generation},
+    )
+    return step_of((change,), tuple(guards), (finding.id,))
+
+
+def removal_steps(
+    root: Provider, facts: Facts, finding: Finding, guards: Iterable[Guard]
+) -> tuple[Step, ...] | Declined:
+    """The steps that delete a tree, the deepest providers first; each needs those below it."""
+    if broken := facts.broken_roots.get(root.uuid):
+        return Declined(f"its tree is broken, and repaired first: {broken}")
+    tree = facts.trees[root.uuid]
+    contents = {row.uuid: _contents(row) for row in tree}
+    return deletions(root, tree, contents, (finding.id,), guards)
+
+
+def deletions(
+    root: Provider,
+    tree: Iterable[Provider],
+    contents: Mapping[str, ProviderContents],
+    because: tuple[str, ...],
+    guards: Iterable[Guard],
+) -> tuple[Step, ...]:
+    """The same, for a tree whose providers have these contents."""
+    by_parent = grouped((row.parent, row) for row in tree)
+    every = tuple(guards)
+
+    def below(row: Provider) -> Iterator[Step]:
+        inner = [tuple(below(child)) for child in by_parent.get(row.uuid, ())]
+        for steps in inner:
+            yield from steps
+        needs = tuple(steps[-1].id for steps in inner)
+        yield step_of((deletion(row.uuid, contents[row.uuid]),), every, because, needs)
+
+    return tuple(below(root))
+
+
+def deletion(provider: str, contents: ProviderContents) -> Change:
+    """The change that deletes a provider with these contents."""
+    return Change(WholeProvider(provider), contents, None, {provider: contents.digest})
+
+
+def foreign_child(root: Provider, facts: Facts) -> Provider | None:
+    """A provider below this root that is not known to be Nova's, if there is one."""
+    for row in facts.trees[root.uuid]:
+        if row is not root and OWNER_TRAIT not in (row.traits or ()):
+            return row
+    return None
+
+
+def _contents(row: Provider) -> ProviderContents:
+    return ProviderContents(
+        name=row.name,
+        parent=row.parent,
+        inventories={name: asdict(one) for name, one in sorted(row.inventories.items())},
+        traits=tuple(sorted(row.traits or ())),
+        aggregates=tuple(sorted(row.aggregates or ())),
+    )
+
+
+def fresh(cell: str, facts: Facts) -> Iterator[Guard]:
+    """Guard: the cell is not behind. There is none if the cell is behind already."""
+    reported, ahead = facts.heartbeats.get(cell), facts.clocks_ahead.get(cell)
+    if reported is None:
+        return
+    # An operator may trust a cell that is behind; there this guard would never hold.
+    if oldest_age(reported, facts.taken_at, ahead) <= facts.service_down_time:
+        yield CellFresh(cell, int(facts.service_down_time.total_seconds()))

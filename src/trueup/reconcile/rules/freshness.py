@@ -1,0 +1,89 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Freshness: whether a cell's database is up to date, or lags behind like a stopped replica. Pure.
+
+SAFETY: two observations of a stopped replica agree with each other, so confirmation does not help.
+But in such a database no compute service has reported lately, and that shows it. "Lately" is by our
+clock, by that of the database, or by Placement's, whichever is latest: a clock that is behind would
+hide the lag. Placement tells the time by its newest allocation of a host of the cell.
+
+A cell with compute nodes in which no service ever reported shows nothing, so it counts as one that
+lags. Nova's API tells no times, so there no cell is judged.
+
+A clock of ours that is ahead would make compute services look down that are up. So a cell is not
+judged by such a clock either.
+"""
+
+from dataclasses import replace
+from datetime import datetime, timedelta
+
+from trueup.reconcile.clock import oldest_age
+from trueup.reconcile.facts import Facts, SourceStatus
+from trueup.reconcile.verdicts import AuditOptions
+
+# From this many seconds on, an age is given in minutes.
+_IN_MINUTES = 120
+_DATABASE = "database"
+_NEVER = (
+    "it has compute nodes, and no service of it has ever reported; this may be a lagging replica"
+)
+
+
+def with_freshness(facts: Facts, options: AuditOptions) -> Facts:
+    """These facts, with a coverage that says which cells may be behind.
+
+    Cells without compute hosts are not judged: cell0 often has only services that are long gone.
+    """
+    with_hosts = {facts.cells[row.cell] for row in facts.compute_nodes}
+    reported = {facts.cells[cell]: moment for cell, moment in facts.heartbeats.items()}
+    clocks = {facts.cells[cell]: ahead for cell, ahead in facts.clocks_ahead.items()}
+    written = {facts.cells[cell]: moment for cell, moment in _written(facts).items()}
+
+    def judged(source: SourceStatus) -> SourceStatus:
+        if source.source not in with_hosts or source.source in options.cells_allowed_behind:
+            return replace(source, behind="")
+        moment = reported.get(source.source)
+        if moment is None:
+            return replace(source, behind=_NEVER if source.read_via == _DATABASE else "")
+        ahead, down_after = clocks.get(source.source), facts.service_down_time
+        if ahead is not None and -ahead > down_after / 2:
+            return replace(source, behind=_wrong_clock(-ahead))
+        newest = written.get(source.source, datetime.min)
+        age = oldest_age(moment, facts.taken_at, ahead)
+        by_ledger = newest - moment > age
+        age = max(age, newest - moment)
+        if age <= down_after:
+            return replace(source, behind="")
+        return replace(source, behind=_words(age, by_ledger))
+
+    sources = tuple(map(judged, facts.coverage.sources))
+    if sources == facts.coverage.sources:
+        return facts
+    return replace(facts, coverage=replace(facts.coverage, sources=sources))
+
+
+def _written(facts: Facts) -> dict[str, datetime]:
+    """When an allocation of any host of each cell was last written, by the cell's uuid."""
+    newest: dict[str, datetime] = {}
+    for node in facts.compute_nodes if facts.ledger_writes else ():
+        for row in facts.trees.get(node.uuid, ()):
+            moment = facts.ledger_writes.get(row.uuid)
+            if moment is not None and moment > newest.get(node.cell, datetime.min):
+                newest[node.cell] = moment
+    return newest
+
+
+def _words(age: timedelta, by_ledger: bool) -> str:
+    since = " older than Placement's newest allocation of its hosts" if by_ledger else " old"
+    return f"its newest service report is {_in_words(age)}{since}; this may be a lagging replica"
+
+
+def _wrong_clock(ahead: timedelta) -> str:
+    return (
+        f"our clock is {_in_words(ahead)} ahead of that of its database; set the clock of this "
+        "machine, because by it services look down that are up"
+    )
+
+
+def _in_words(age: timedelta) -> str:
+    seconds = int(age.total_seconds())
+    return f"{seconds // 60} minutes" if seconds >= _IN_MINUTES else f"{seconds} seconds"

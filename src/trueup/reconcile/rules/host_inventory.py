@@ -1,0 +1,38 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a host has, and what nova.conf says about it: the inventory that nova-compute would report.
+
+Where Placement's database is lost, an inventory is computed as Nova's libvirt driver does. The
+reservations are in the nova.conf of each host only, so they are assumed, and the operator
+is told which.
+"""
+
+from trueup.reconcile.facts import Hardware, HostDefaults, Inventory
+
+_MIB_IN_GIB = 1024
+
+
+def inventories_of(found: Hardware, defaults: HostDefaults) -> dict[str, Inventory]:
+    """The inventories of a host; a class of which it has nothing has none."""
+    disk_reserved = -(-defaults.reserved_host_disk_mb // _MIB_IN_GIB)
+    rows = {
+        "VCPU": (
+            found.vcpus,
+            defaults.reserved_host_cpus,
+            found.cpu_ratio or defaults.initial_cpu_allocation_ratio,
+        ),
+        "MEMORY_MB": (
+            found.memory_mb,
+            defaults.reserved_host_memory_mb,
+            found.ram_ratio or defaults.initial_ram_allocation_ratio,
+        ),
+        "DISK_GB": (
+            found.disk_gb,
+            disk_reserved,
+            found.disk_ratio or defaults.initial_disk_allocation_ratio,
+        ),
+    }
+    return {
+        name: Inventory(total, reserved, ratio, max_unit=total)
+        for name, (total, reserved, ratio) in rows.items()
+        if total > 0
+    }

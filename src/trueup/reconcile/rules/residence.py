@@ -1,0 +1,370 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Residence: on which provider an instance should hold its allocation, or why there is none.
+
+Pure rules over facts, shared by the defects so that all of them leave the same instances alone.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from datetime import timedelta
+
+import msgspec
+
+from trueup.reconcile.facts import (
+    INSTANCE_MAPPINGS,
+    ComputeNode,
+    Coverage,
+    Facts,
+    Instance,
+    InstanceRecord,
+    Migration,
+    Provider,
+)
+from trueup.reconcile.rules.whereabouts import whereabouts
+
+# Besides `task_state`: states in which Nova itself is, or soon will be, writing the allocation.
+_UNSETTLED_STATES = {
+    "building": "it is being built",
+    "resized": "its resize waits for confirmation and holds two claims rightly",
+    "deleted": "it is being deleted",
+}
+
+_OFFLOADED = "shelved_offloaded"
+# The states in which an instance may rightly be on no host: offloaded, or its build failed, and
+# then perhaps its owner deleted it.
+_ON_NO_HOST = frozenset({_OFFLOADED, "error", "soft-delete"})
+# Nova ends a migration first, and then, within this time, the state `resized` of its instance.
+_CONFIRMING = timedelta(minutes=5)
+# A time of Nova that is farther ahead of our clock comes from a clock in another time zone, as when
+# somebody wrote now() by hand, and does not say that the instance is changing at this moment.
+_CLOCKS_APART = timedelta(minutes=5)
+
+
+class Placed(msgspec.Struct, frozen=True):
+    """The instance is settled, on the compute node that this provider stands for."""
+
+    provider: Provider
+
+
+@dataclass(frozen=True, slots=True)
+class Unconfirmed:
+    """Its resize or cold migration waits for confirmation, and holds the source until then."""
+
+    migration: Migration
+
+
+@dataclass(frozen=True, slots=True)
+class InMotion:
+    """Something is under way with the instance, so it is left alone (invariant 7)."""
+
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class NoHost:
+    """The instance is on no host, as after shelving."""
+
+
+@dataclass(frozen=True, slots=True)
+class Undetermined:
+    """The facts do not determine the provider, for this reason.
+
+    `of_instance`: the reason is about this instance. Otherwise it is about its whole host or cell,
+    and is reported once for that.
+    """
+
+    reason: str
+    of_instance: bool = True
+
+
+# Where Nova has an instance: cell, host and node.
+_Place = tuple[str, str, str]
+
+Residence = Placed | Unconfirmed | InMotion | NoHost | Undetermined
+
+
+def residence(instance: Instance, record: InstanceRecord, facts: Facts) -> Residence:
+    """Where the instance resides; `record` is all that the facts have about it."""
+    if reason := _stuck(instance, record, facts):
+        return Undetermined(reason)
+    if reason := _motion(instance, record, facts):
+        return _moving(reason, instance, record, facts)
+    if reason := contradiction(record, facts):
+        return Undetermined(reason)
+    if instance.vm_state == "resized":
+        return Undetermined("Nova has it resized, and no migration of it waits for confirmation")
+    if behind := facts.cells_behind.get(instance.cell):
+        return Undetermined(f"{facts.cells[instance.cell]}: {behind}", of_instance=False)
+    if instance.host is None and instance.node is None:
+        if instance.vm_state in _ON_NO_HOST:
+            return NoHost()
+        return Undetermined(f"Nova has it {instance.vm_state}, and on no host")
+    if instance.host is None or instance.node is None:
+        return Undetermined(
+            f"Nova names host {instance.host or 'none'} and node {instance.node or 'none'} of it"
+        )
+    doubt = whereabouts(instance, record, facts)
+    if doubt is not None and doubt.found is None:
+        return Undetermined(str(doubt))
+    if instance.vm_state == _OFFLOADED:
+        # nova-compute died after it set the state and before it cleared the host: it is not known
+        # which of the two is true.
+        return Undetermined(f"it is {_OFFLOADED}, and yet on host {instance.host}")
+    place = doubt.found if doubt and doubt.found else instance
+    return _placed_on((place.cell, place.host or "", place.node or ""), facts)
+
+
+def _moving(
+    reason: str, instance: Instance, record: InstanceRecord, facts: Facts
+) -> Unconfirmed | InMotion | Undetermined:
+    """Whether what is under way waits for a confirmation, and whether anybody can give it."""
+    if waiting := _waiting(instance, record, facts):
+        return Unconfirmed(waiting)
+    # Nova finds no move in another cell than that of the instance, so nothing can confirm it.
+    stray = _stray_move(record, facts) if instance.vm_state == "resized" else None
+    return Undetermined(stray) if stray else InMotion(reason)
+
+
+def _placed_on(place: _Place, facts: Facts) -> Placed | Undetermined:
+    """As every instance of this place resides. PERF: judged once for all of them."""
+    known = facts.once(_known_places)
+    if place not in known:
+        known[place] = _judged_place(place, facts)
+    return known[place]
+
+
+def _known_places(_: Facts) -> dict[_Place, Placed | Undetermined]:
+    """The places that were judged so far."""
+    return {}
+
+
+def _judged_place(place: _Place, facts: Facts) -> Placed | Undetermined:
+    nodes = facts.nodes_by_place.get(place, ())
+    if len(nodes) != 1:
+        found = "no compute node" if not nodes else f"{len(nodes)} compute nodes"
+        cell, host, node = place
+        return Undetermined(f"{facts.cells[cell]} has {found} for host {host}, node {node}")
+    provider = provider_of(nodes[0], facts)
+    return provider if isinstance(provider, Undetermined) else Placed(provider)
+
+
+def contradiction(record: InstanceRecord, facts: Facts) -> str | None:
+    """Why the sources contradict each other about an instance, alive or deleted, if they do."""
+    if _is_plain(record, facts):
+        return None
+    living, mapping = record.living, record.mapping
+    cells = {row.cell for row in living or record.rows}
+    if len(living) > 1:
+        named = " and ".join(_names(cells, facts))
+        if len(cells) == 1:
+            places = sorted({str(row.host or "no host") for row in living})
+            return f"{named} has it alive on {' and on '.join(places)}"
+        return f"several rows of it are alive, in {named}"
+    if mapping is not None and mapping.cell not in cells:
+        named = facts.cells.get(mapping.cell or "", "no cell")
+        row_in = ", ".join(_names(cells, facts))
+        return f"its row is in {row_in}, but its instance mapping names {named}"
+    if living and mapping is None and (gap := facts.once(_unknown_cells)):
+        return f"no instance mapping says which cell it is in, and {gap}"
+    deleted = {row.cell for row in record.rows if row.deleted and not row.archived}
+    if living and deleted & cells:
+        # Nova's API shows a server from the cell that its mapping names, and lists all cells.
+        return f"it is alive and deleted in {' and '.join(_names(deleted & cells, facts))}"
+    gone = {row.cell for row in record.rows} - cells
+    if gone:
+        # After a resize between cells, Nova leaves no row in the cell that the instance left.
+        alive_in, deleted_in = (", ".join(_names(some, facts)) for some in (cells, gone))
+        return f"it is alive in {alive_in}, and deleted in {deleted_in}"
+    if record.misspelled:
+        written = ", ".join(record.misspelled)
+        return f"Placement has another consumer with its uuid, written {written}"
+    return _of_moves(record, facts) or _running_elsewhere(living, record, facts)
+
+
+def _of_moves(record: InstanceRecord, facts: Facts) -> str | None:
+    """What contradicts in its migrations, if anything does."""
+    forms = [form for row in record.migrations for form in facts.misspelled.get(row.uuid, ())]
+    if forms:
+        return (
+            f"Placement has another consumer with the uuid of a migration of it, written "
+            f"{', '.join(forms)}"
+        )
+    return _stray_move(record, facts)
+
+
+def _stray_move(record: InstanceRecord, facts: Facts) -> str | None:
+    """Which of its migrations is a row of another cell, in words, if one is.
+
+    SAFETY: somebody edited `instance_uuid` of a row in another cell, where its real instance may
+    need what it holds. Nova itself has such rows only for moves between cells.
+    """
+    cells = {row.cell for row in record.rows}
+    strays = [row for row in record.migrations if row.cell not in cells and not row.between_cells]
+    if strays:
+        found, here = (", ".join(_names(some, facts)) for some in ({strays[0].cell}, cells))
+        return f"its {strays[0].kind} {strays[0].uuid} is a row of {found}, and it is in {here}"
+    return None
+
+
+def _running_elsewhere(
+    living: tuple[Instance, ...], record: InstanceRecord, facts: Facts
+) -> str | None:
+    """Which host runs its guest that is not the one on which Nova has it.
+
+    If its moves leave open where it is, this is no contradiction: hypervisors decide it.
+    """
+    hosts = {row.host for row in living}
+    elsewhere = [host for host in record.running_on if host not in hosts]
+    doubts = (whereabouts(row, record, facts) for row in living if elsewhere)
+    possible = {one.host.casefold() for doubt in doubts if doubt for one in doubt.places}
+    elsewhere = [host for host in elsewhere if host.casefold() not in possible]
+    if elsewhere:
+        said = (
+            f"Nova says {' or '.join(sorted(map(str, hosts)))}" if hosts else "Nova has deleted it"
+        )
+        return f"the hypervisor of {', '.join(elsewhere)} runs its guest, and {said}"
+    return None
+
+
+def _is_plain(record: InstanceRecord, facts: Facts) -> bool:
+    """Whether one row, and a mapping that names its cell, are all that is said of an instance.
+
+    It may have migrations, if they are rows of that cell.
+
+    PERF: so it is of nearly every instance, and nothing can contradict.
+    """
+    if len(record.rows) != 1 or record.misspelled or record.domains:
+        return False
+    cell = record.rows[0].cell
+    if record.migrations and (
+        facts.misspelled or any(row.cell != cell for row in record.migrations)
+    ):
+        return False
+    if record.mapping is None:
+        return not facts.once(_unknown_cells)
+    return record.mapping.cell == cell
+
+
+def _unknown_cells(facts: Facts) -> str:
+    """Why not all is known of some cell, if instance mappings were read; empty if it is.
+
+    SAFETY: without a mapping, a row that is read may be a stale copy of one in such a cell.
+    """
+    names = frozenset(facts.cells.values())
+    sources = tuple(row for row in facts.coverage.sources if row.source in names)
+    return Coverage(sources).gap if facts.has(INSTANCE_MAPPINGS) else ""
+
+
+def _names(cells: Iterable[str], facts: Facts) -> list[str]:
+    return sorted({facts.cells.get(cell, cell) for cell in cells})
+
+
+def provider_of(node: ComputeNode, facts: Facts) -> Provider | Undetermined:
+    """The provider of a compute node: the one with its uuid, if no other node has that uuid."""
+    if not node.uuid:
+        return _of_host(f"its compute node {node.node} has no uuid in {facts.cells[node.cell]}")
+    if len(facts.nodes_by_uuid[node.uuid]) > 1:
+        places = ", ".join(f"{row.host}/{row.node}" for row in facts.nodes_by_uuid[node.uuid])
+        return _of_host(f"compute nodes {places} have one uuid, {node.uuid}")
+    if provider := facts.providers.get(node.uuid):
+        if broken := facts.broken_roots.get(provider.root):
+            return _of_host(f"the tree of its provider is broken: {broken}")
+        if other := exchanged(node, provider, facts):
+            return _of_host(
+                f"the provider with its uuid is called {provider.name}, and the one called "
+                f"{node.node} is that of host {other.host}"
+            )
+        return provider
+    if namesakes := facts.providers_by_name.get(node.node):
+        return _of_host(
+            f"its compute node has uuid {node.uuid}, "
+            f"but the provider of that name has uuid {namesakes[0].uuid}"
+        )
+    return _of_host(f"Placement has no provider with uuid {node.uuid} or name {node.node}")
+
+
+def is_renamed(node: ComputeNode, provider: Provider) -> bool:
+    """Whether the provider with the uuid of a compute node has another name than the node.
+
+    Databases do not tell capital letters from small ones, and Nova follows its host's spelling.
+    """
+    return provider.name.casefold() != node.node.casefold()
+
+
+def exchanged(node: ComputeNode, provider: Provider, facts: Facts) -> ComputeNode | None:
+    """The compute node whose provider has the name of this one, if only this one has that name.
+
+    SAFETY: somebody exchanged the names of two providers, or the uuids of two compute nodes. In the
+    second case, what instances hold is right by name, and wrong by uuid.
+    """
+    if not is_renamed(node, provider) or len(facts.nodes_by_name[node.node]) > 1:
+        return None
+    namesakes = facts.providers_by_name.get(node.node, ())
+    others = [one for row in namesakes for one in facts.nodes_by_uuid.get(row.uuid, ())]
+    return others[0] if others else None
+
+
+def _of_host(reason: str) -> Undetermined:
+    return Undetermined(reason, of_instance=False)
+
+
+def _waiting(instance: Instance, record: InstanceRecord, facts: Facts) -> Migration | None:
+    """The move that waits for confirmation, if nothing else is under way and sources agree."""
+    if instance.vm_state != "resized":
+        return None
+    moves = [row for row in record.migrations if row.under_way]
+    if len(moves) != 1 or moves[0].status != "finished" or moves[0].between_cells:
+        return None
+    other = _motion_of_row(instance, record, facts)
+    certain = not contradiction(record, facts) and instance.cell not in facts.cells_behind
+    return moves[0] if certain and other is None else None
+
+
+def _stuck(instance: Instance, record: InstanceRecord, facts: Facts) -> str | None:
+    """Why something that looks like being under way is not, and never ends by itself."""
+    between_cells = any(row.between_cells for row in record.migrations)
+    if record.hidden:
+        alone = len(record.rows) == 1 and not between_cells
+        return "it is hidden, and no other cell has a row of it" if alone else None
+    move = facts.moving.get(instance.uuid)
+    if move is None or move.status != "finished" or between_cells or _confirming(record, facts):
+        return None
+    if instance.vm_state in (None, "resized", *_UNSETTLED_STATES):
+        return None
+    if _motion_of_row(instance, record, facts):
+        return None
+    # As after `openstack server set --state`: both hosts are held until somebody ends this.
+    return (
+        f"its {move.kind} is finished, and Nova has it {instance.vm_state}, not resized: nobody "
+        "can confirm or revert it"
+    )
+
+
+def _motion(instance: Instance, record: InstanceRecord, facts: Facts) -> str | None:
+    migration = facts.moving.get(instance.uuid)
+    if migration and instance.task_state is None and not record.hidden:
+        return f"its {migration.kind} is {migration.status}"
+    if reason := _motion_of_row(instance, record, facts):
+        return reason
+    if instance.vm_state == "resized" and not _confirming(record, facts):
+        return None
+    return _UNSETTLED_STATES.get(instance.vm_state or "building")
+
+
+def _confirming(record: InstanceRecord, facts: Facts) -> bool:
+    """Whether a migration of it has just ended, so that its state may follow at any moment."""
+    times = (row.updated_at or row.created_at for row in record.migrations)
+    return any(moment > facts.taken_at - _CONFIRMING for moment in times if moment)
+
+
+def _motion_of_row(instance: Instance, record: InstanceRecord, facts: Facts) -> str | None:
+    if record.hidden:
+        return "it is hidden: it is being moved to or from another cell"
+    if instance.task_state is not None:
+        return f"its task state is {instance.task_state or 'an empty string'}"
+    if instance.uuid in facts.builds:
+        return "it has a build request"
+    changed = instance.updated_at
+    if changed is not None and facts.taken_at <= changed < facts.read_until + _CLOCKS_APART:
+        return "it changed while the facts were read"
+    return None

@@ -1,0 +1,189 @@
+# SPDX-License-Identifier: Apache-2.0
+"""All that an instance should hold, by its own consumer, or why that is not certain. Pure."""
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+
+from trueup.reconcile.expected import (
+    Ambiguous,
+    ExpectedAllocation,
+    Known,
+    NotOurs,
+    Share,
+    Unknown,
+    emulator_not_counted,
+    held_of,
+    open_reasons,
+    pinned_otherwise,
+    share_agrees,
+)
+from trueup.reconcile.facts import Amounts, Facts, outside_trees
+from trueup.reconcile.rules.claims import OnHost, elsewhere, is_doubled
+
+
+def should_hold(claim: OnHost, facts: Facts) -> Amounts | Unknown:
+    """All that the instance should hold, or why that is not certain.
+
+    What it holds here is kept where it may be right, and so are the shares of ports and devices:
+    other defects judge those. SAFETY: resources of a pool that shares with none of the hosts that
+    it holds are kept, because it is not known why it holds them. So are devices of its own host
+    that nothing known of it asks for, as those that Cyborg allocates for a port.
+    """
+    if why := _unknown(claim, facts):
+        return Unknown(why)
+    here = outside_trees(claim.held, elsewhere(claim, facts), facts)
+    strange = {uuid: held for uuid, held in here.items() if _is_strange(uuid, claim, facts)}
+    mine = {uuid: held for uuid, held in here.items() if uuid not in strange}
+    total = {uuid: dict(held) for uuid, held in strange.items()}
+    for share in Share:
+        wanted, kept = claim.wanted.of(share), held_of(share, mine)
+        certain = share_agrees(share, mine, claim.wanted) or (
+            _is_untouched(share, here, claim) and not is_doubled(share, claim)
+        )
+        if not certain and wanted.open:
+            return Unknown(open_reasons(wanted, facts.provider_names))
+        if not certain and share is Share.HOST and (why := _processors_in_doubt(claim, kept)):
+            return Unknown(why)
+        if not certain and (why := _held_elsewhere(wanted.known, kept, strange, facts)):
+            return Unknown(why)
+        for uuid, held in (kept if certain else wanted.known).items():
+            total.setdefault(uuid, {}).update(held)
+    for uuid, held in _unasked(mine, claim).items():
+        total.setdefault(uuid, {}).update(held)
+    if total:
+        why = not_spare(total, claim, facts)
+        return Unknown(why) if why else total
+    # SAFETY: what other defects would add is not put off until the instance holds nothing.
+    wanted = claim.wanted
+    return Unknown(open_reasons(wanted, facts.provider_names)) if wanted.open else wanted.known
+
+
+def _unknown(claim: OnHost, facts: Facts) -> str:
+    """Why not even a part of what it should hold is certain; or ""."""
+    if not claim.wanted.parts:
+        return "what it should hold is not known"
+    if devices := _devices_of_moves(claim, facts):
+        return f"it is not known why a migration of it holds {', '.join(devices)}"
+    return host_share_unknown(claim, facts)
+
+
+def host_share_unknown(claim: OnHost, facts: Facts) -> str:
+    """Why it is not known what it should hold of its host; or "".
+
+    SAFETY: then nothing of a host is known to be spare, however much it holds.
+    """
+    wanted = claim.wanted.of(Share.HOST)
+    is_unknown = any(isinstance(part, Unknown) for part in wanted.open)
+    return open_reasons(wanted, facts.provider_names) if is_unknown else ""
+
+
+def not_spare(right: Amounts, claim: OnHost, facts: Facts) -> str:
+    """Why it may need more than `right` of what it or its migrations hold; or "".
+
+    SAFETY: where it is not known which ports or devices it needs, only a second claim is known to
+    be spare: one that has the share of a host, too, and no more of the others than `right` has.
+    """
+    of_host = _classes(claim.wanted.of(Share.HOST))
+    for share in (Share.PORTS, Share.DEVICES):
+        wanted = claim.wanted.of(share)
+        if not any(isinstance(part, NotOurs | Unknown) for part in wanted.open):
+            continue
+        kept = by_class(held_of(share, right).values())
+        for held in _each_holding(claim, facts):
+            lost = _outside(held_of(share, held), right)
+            is_claim = of_host <= by_class(held_of(Share.HOST, held).values()).keys()
+            if lost and not (is_claim and by_class(held_of(share, held).values()) <= kept):
+                names = ", ".join(sorted(by_class(lost.values())))
+                reasons = open_reasons(wanted, facts.provider_names)
+                return f"it may need the {names} that it would lose: {reasons}"
+    return ""
+
+
+def _each_holding(claim: OnHost, facts: Facts) -> Iterator[Amounts]:
+    """What it holds of each host, and what each of its migrations holds."""
+    others = elsewhere(claim, facts)
+    yield outside_trees(claim.held, others, facts)
+    for root in sorted(others):
+        yield {uuid: row for uuid, row in claim.held.items() if root in facts.roots_of({uuid: row})}
+    yield from claim.record.moves.values()
+
+
+def _outside(held: Amounts, right: Amounts) -> Amounts:
+    """The rows of which more is held than `right` has."""
+    return {uuid: row for uuid, row in held.items() if not Counter(row) <= Counter(right.get(uuid))}
+
+
+def _classes(wanted: ExpectedAllocation) -> frozenset[str]:
+    parts = (part for part in wanted.parts if isinstance(part, Known | Ambiguous))
+    return frozenset().union(*(part.amounts for part in parts))
+
+
+def by_class(rows: Iterable[Mapping[str, int]]) -> Counter[str]:
+    """The sums of these amounts by resource class."""
+    return sum(map(Counter, rows), Counter[str]())
+
+
+def _processors_in_doubt(claim: OnHost, held: Amounts) -> str:
+    """Why it is not certain which processors it should hold on its host; or ""."""
+    wanted = claim.wanted.of(Share.HOST)
+    return pinned_otherwise(claim.instance, wanted) or emulator_not_counted(
+        claim.instance, held, wanted
+    )
+
+
+def _held_elsewhere(wanted: Amounts, held: Amounts, strange: Amounts, facts: Facts) -> str:
+    """Why a part that it lacks may be one that it holds of a strange provider; or "".
+
+    So it is when a host has left the aggregate of a pool on which the instance has its disk.
+    """
+    lacking = {
+        name
+        for uuid, row in wanted.items()
+        for name, amount in row.items()
+        if held.get(uuid, {}).get(name, 0) < amount
+    }
+    for uuid, row in sorted(strange.items()):
+        if names := sorted(lacking & row.keys()):
+            pool = facts.provider_names.get(uuid, uuid)
+            return f"it holds {', '.join(names)} of {pool}, which does not share with its host"
+    return ""
+
+
+def _devices_of_moves(claim: OnHost, facts: Facts) -> list[str]:
+    """Classes of devices of its own host that migrations hold, and that nothing asks for."""
+    return sorted(
+        name
+        for held in claim.record.moves.values()
+        for uuid, row in _unasked(held, claim).items()
+        if claim.provider.root in facts.roots_of({uuid: row})
+        for name in row
+    )
+
+
+def _unasked(amounts: Amounts, claim: OnHost) -> Amounts:
+    """Those of these amounts that are of devices, of classes that no part of it asks for."""
+    parts = claim.wanted.of(Share.DEVICES).parts
+    asked = {name for part in parts if not isinstance(part, Unknown) for name in part.amounts}
+    rows = {
+        uuid: {name: amount for name, amount in row.items() if name not in asked}
+        for uuid, row in held_of(Share.DEVICES, amounts).items()
+    }
+    return {uuid: row for uuid, row in rows.items() if row}
+
+
+def _is_untouched(share: Share, here: Amounts, claim: OnHost) -> bool:
+    """Whether a share of ports or devices stays as it is, because all of it is held here."""
+    moves = claim.record.moves.values()
+    return (
+        share is not Share.HOST
+        and held_of(share, here) == held_of(share, claim.held)
+        and not any(held_of(share, held) for held in moves)
+    )
+
+
+def _is_strange(uuid: str, claim: OnHost, facts: Facts) -> bool:
+    provider = facts.providers.get(uuid)
+    if provider is None:
+        return True
+    roots = {claim.provider.root, *elsewhere(claim, facts)}
+    return provider.sharing and not provider.shares_with & roots

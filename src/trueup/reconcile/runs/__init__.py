@@ -1,0 +1,40 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Runs: a plan is made, applied, continued and undone, with a journal of every write."""
+
+from trueup.reconcile.runs.runs import (
+    INTERVAL_SECONDS,
+    Chosen,
+    Observer,
+    OpenStep,
+    Planned,
+    Run,
+    Wait,
+    applied,
+    closed,
+    continued,
+    note_undos,
+    plan,
+    plan_again,
+    plan_of_facts,
+    undefined_in,
+    undone,
+)
+
+__all__ = [
+    "INTERVAL_SECONDS",
+    "Chosen",
+    "Observer",
+    "OpenStep",
+    "Planned",
+    "Run",
+    "Wait",
+    "applied",
+    "closed",
+    "continued",
+    "note_undos",
+    "plan",
+    "plan_again",
+    "plan_of_facts",
+    "undefined_in",
+    "undone",
+]

@@ -1,0 +1,292 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Apply: a plan → the cloud. Each step: read its targets and guards, journal the intent, write.
+
+PERF: neighbouring steps that only create allocations are written in one request (`creating`). Each
+of them still has its own intent and outcome, and is taken back by itself.
+"""
+
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field, replace
+from datetime import timedelta
+from functools import partial
+
+from trueup.reconcile import changes
+from trueup.reconcile.changes import Fate, Found
+from trueup.reconcile.clock import now
+from trueup.reconcile.facts import InstanceState
+from trueup.reconcile.plan import Plan
+from trueup.reconcile.runs.batch_creation import Created, create_together
+from trueup.reconcile.runs.guard_checks import broken
+from trueup.reconcile.runs.journal import Journal, JournalUnwritable, Outcome, StepOutcome
+from trueup.reconcile.runs.one_change import CONTESTED, Ended, by_somebody_else, write_change
+from trueup.reconcile.runs.pace import ONE_BY_ONE, Bundle, Pace, Throttle, batches, bundles
+from trueup.reconcile.sources.cloud import Cloud
+from trueup.reconcile.sources.errors import AccessDenied, Unreachable
+from trueup.reconcile.steps import Change, Step, Version, parts_of
+
+# A request without an answer may still be carried out. After this time, twice as long as a request
+# may take, it no longer can be.
+LATE = timedelta(seconds=120)
+
+
+def require_answers(plan: Plan, cloud: Cloud) -> None:
+    """Ask every source that the plan will ask and write to, before anything is written.
+
+    Raises Unreachable: a plan must not stop half applied because of a source that was silent
+    before it began.
+    """
+    guards = [guard for step in plan.steps for guard in step.guards]
+    instances = (guard for guard in guards if isinstance(guard, InstanceState))
+    for guard in {one.cell: one for one in instances}.values():
+        cloud.nova.instance_states(guard.cell, [guard.uuid])
+    targets = (change.target for step in plan.steps for change in step.changes)
+    for target in {type(one): one for one in targets}.values():
+        changes.read(target, cloud)
+
+
+def apply(cloud: Cloud, journal: Journal, pace: Pace = ONE_BY_ONE) -> Iterator[StepOutcome]:
+    """Attempt each step of a journal's plan in turn, from where an earlier attempt stopped.
+
+    When a source stops answering, records the outcome of the step at hand (`unknown`: it may have
+    been written), and raises what the cloud raises. Applying the plan again finds out.
+    """
+    throttle = Throttle(pace)
+
+    def attempt_once(bundle: Bundle) -> _Attempted:
+        attempted = _Attempted()
+        try:
+            for step, ended in _attempts(bundle, cloud, journal, throttle):
+                attempted.outcomes.append((step, ended.outcome))
+                if ended.stop is not None:
+                    raise ended.stop
+        except (Unreachable, AccessDenied, JournalUnwritable) as stop:
+            attempted.stop = stop
+        return attempted
+
+    for group in batches(bundles(journal.plan.steps, pace), pace.concurrency):
+        with ThreadPoolExecutor(len(group)) as pool:
+            attempts = [pool.submit(attempt_once, bundle) for bundle in group]
+        for attempt in attempts:
+            attempted = attempt.result()
+            yield from attempted.outcomes
+            if attempted.stop is not None:
+                raise attempted.stop
+
+
+def resolve_interrupted(cloud: Cloud, journal: Journal) -> None:
+    """Record the outcome of steps that a run began and did not finish, by what the cloud holds.
+
+    A step of several changes that was written in part is taken back.
+    """
+    for step in journal.plan.steps:
+        if not journal.fate_open(step):
+            continue
+        _tidy(step, cloud)
+        found = _read(step, cloud)
+        fates = _fates(step, found, journal)
+        if all(one is Fate.WRITTEN for one in fates):
+            journal.record(_done(step, found))
+        elif Fate.WRITTEN in fates:
+            journal.record(_taken_back(step, found, cloud, journal, "interrupted"))
+        else:
+            journal.record(_not_written(step, journal, "interrupted before it was written"))
+
+
+@dataclass(slots=True)
+class _Attempted:
+    """How the steps of a bundle ended; `stop` is why the others were not attempted."""
+
+    outcomes: list[StepOutcome] = field(default_factory=list)
+    stop: Exception | None = None
+
+
+def _attempts(
+    bundle: Bundle, cloud: Cloud, journal: Journal, throttle: Throttle
+) -> Iterator[tuple[Step, Ended]]:
+    """Attempt the steps of a bundle, in one request if possible, and record their outcomes."""
+    # Only `done` is final: a refused step may be possible now.
+    fresh = [one for one in bundle if not journal.is_done(one.id) and not journal.fate_open(one)]
+    created = create_together(fresh, cloud, journal) if len(fresh) > 1 else Created()
+    for step in bundle:
+        outcome = journal.outcome_of(step)
+        if step.id in created.ended:
+            yield step, created.ended[step.id]
+        elif outcome is not None and outcome.result == "done":
+            yield step, Ended(outcome)
+        else:
+            throttle.wait()
+            ended = _attempt(step, cloud, journal, sent=step.id in created.failed)
+            journal.record(ended.outcome)
+            yield step, ended
+
+
+def _attempt(step: Step, cloud: Cloud, journal: Journal, sent: bool) -> Ended:
+    """Attempt one step alone. `sent`: a request with others failed just before.
+
+    If that was a refusal, and the step is in place now, it is contested.
+    """
+    missing = [one for one in step.needs if not journal.is_done(one)]
+    if missing:
+        return Ended(Outcome(step.id, "refused", f"it needs {missing[0]}, which is not done"))
+    if journal.fate_open(step):
+        _tidy(step, cloud)
+    found = _read(step, cloud)
+    fates = _fates(step, found, journal)
+    outcome = journal.outcome_of(step)
+    begun = sent or journal.fate_open(step) or (outcome is not None and outcome.partly)
+    if begun:
+        # An earlier attempt may have been written: the targets say whether it was.
+        if all(one is Fate.WRITTEN for one in fates):
+            done = _done(step, found)
+            contested = sent and not journal.fate_open(step)
+            return Ended(replace(done, reason=CONTESTED, contested=True) if contested else done)
+        foreign = [change for change, one in _with(step, fates) if one is Fate.FOREIGN]
+    else:
+        foreign = [change for change, one in _with(step, fates) if one is not Fate.UNWRITTEN]
+    reasons = [words for change in foreign for words in _moved(change, found[change_key(change)])]
+    reasons += [words for guard in step.guards for words in broken(guard, cloud)]
+    if reasons:
+        reason = "; ".join(reasons)
+        if begun and Fate.WRITTEN in fates:
+            return Ended(_taken_back(step, found, cloud, journal, reason))
+        return Ended(_not_written(step, journal, reason, foreign=bool(foreign)))
+    journal.intend(step)
+    return _write_all(step, found, cloud, journal)
+
+
+def change_key(change: Change) -> tuple[str, ...]:
+    """A key that is different for each target of a step."""
+    return (type(change.target).__name__, *parts_of(change.target))
+
+
+def _tidy(step: Step, cloud: Cloud) -> None:
+    for change in step.changes:
+        changes.tidy(change, cloud)
+
+
+def _read(step: Step, cloud: Cloud) -> dict[tuple[str, ...], Found]:
+    return {change_key(one): changes.read(one.target, cloud) for one in step.changes}
+
+
+def _fates(step: Step, found: dict[tuple[str, ...], Found], journal: Journal) -> list[Fate]:
+    return [
+        changes.fate(change, found[change_key(change)], sent)
+        for change, sent in zip(step.changes, journal.sent(step), strict=True)
+    ]
+
+
+def _with(step: Step, fates: Sequence[Fate]) -> Iterator[tuple[Change, Fate]]:
+    yield from zip(step.changes, fates, strict=True)
+
+
+def _moved(change: Change, found: Found) -> Iterator[str]:
+    """Why a target is not as it was planned."""
+    noun = changes.noun(change)
+    if found.state == change.after != change.before:
+        yield by_somebody_else(change)
+    elif found.state != change.before:
+        yield f"its {noun} are not what they were"
+    elif found.version != change.version:
+        yield f"its {noun} were written since: {_versions(change.version, found.version)}"
+
+
+def _versions(was: Version, found: Version) -> str:
+    moved = (
+        f"generation {was.get(part)}, now {found.get(part)}"
+        for part in sorted(was.keys() | found.keys())
+        if was.get(part) != found.get(part)
+    )
+    return ", ".join(moved)
+
+
+def _done(step: Step, found: dict[tuple[str, ...], Found]) -> Outcome:
+    versions = tuple(found[change_key(change)].version for change in step.changes)
+    return Outcome(step.id, "done", versions=versions)
+
+
+def _not_written(step: Step, journal: Journal, reason: str, foreign: bool = False) -> Outcome:
+    """Refused; or unknown, while an earlier write without an answer may still be carried out.
+
+    Once somebody else has written (`foreign`), it can no longer be: its version is outdated.
+    """
+    intended = journal.intended_at(step) if journal.fate_open(step) else None
+    if intended is None or foreign or now() - intended > LATE:
+        return Outcome(step.id, "refused", reason)
+    return Outcome(
+        step.id, "unknown", f"{reason}; an earlier write of it was not answered and may still come"
+    )
+
+
+def _write_all(
+    step: Step, found: dict[tuple[str, ...], Found], cloud: Cloud, journal: Journal
+) -> Ended:
+    """Write every change that is not written yet; if one is refused, take the others back."""
+    after: dict[tuple[str, ...], Found] = dict(found)
+    requests: list[str] = []
+    stop: Exception | None = None
+    ours = contested = False
+    for change, fate in _with(step, _fates(step, found, journal)):
+        if fate is Fate.WRITTEN:
+            ours = True
+            continue
+        intend_at = partial(_intend_at, journal, step, change)
+        written = write_change(change, cloud, intend_at, caused=ours)
+        requests += [written.request_id] if written.request_id else []
+        if written.result == "unknown":
+            unknown = Outcome(step.id, "unknown", written.reason, request_ids=tuple(requests))
+            return Ended(_at(change, unknown), written.stop)
+        if written.result == "refused":
+            back = _taken_back(step, after, cloud, journal, written.reason, contested)
+            return Ended(_at(change, back), written.stop)
+        after[change_key(change)] = Found(change.after, written.version or {})
+        stop = written.stop
+        contested = contested or written.contested
+        ours = ours or not written.contested
+    versions = tuple(after[change_key(change)].version for change in step.changes)
+    reason = CONTESTED if contested else ""
+    outcome = Outcome(step.id, "done", reason, versions, tuple(requests), contested=contested)
+    return Ended(outcome, stop)
+
+
+def _intend_at(journal: Journal, step: Step, change: Change, version: Version) -> None:
+    """Journal that a change of this step is about to be written at another version."""
+    pairs = zip(step.changes, journal.sent(step), strict=True)
+    journal.intend_at(step, tuple(version if one is change else sent for one, sent in pairs))
+
+
+def _at(change: Change, outcome: Outcome) -> Outcome:
+    """The same end of a step, and at which target it came."""
+    return replace(outcome, target=":".join((kind_of(change), *parts_of(change.target)[:1])))
+
+
+def kind_of(change: Change) -> str:
+    """The kind of a change's target, as a word: `allocations`, `port-binding`."""
+    return str(change.target.__struct_config__.tag)
+
+
+def _taken_back(
+    step: Step,
+    found: dict[tuple[str, ...], Found],
+    cloud: Cloud,
+    journal: Journal,
+    reason: str,
+    contested: bool = False,
+) -> Outcome:
+    """Take back the written changes of a step, last first; the step is refused if that works.
+
+    If one of them can never be taken back, all of them stay: what is left of the step is for the
+    next plan. SAFETY: if one is contested, somebody else may be about to write the others.
+    """
+    if contested:
+        return Outcome(step.id, "unknown", f"{reason}; written in part: {CONTESTED}")
+    fates = _fates(step, found, journal)
+    written = [change for change, fate in _with(step, fates) if fate is Fate.WRITTEN]
+    if lasting := next(filter(None, map(changes.permanent, written)), ""):
+        return Outcome(step.id, "refused", f"{reason}; written in part: {lasting}", partly=True)
+    for change in reversed(written):
+        version = found[change_key(change)].version
+        back = Change(change.target, change.after, change.before, version)
+        if write_change(back, cloud, caused=True).result != "done":
+            return Outcome(step.id, "unknown", f"{reason}; written in part, and not taken back")
+    return Outcome(step.id, "refused", reason)

@@ -1,0 +1,119 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Creates the allocations of several consumers in one request; each is a step of its own.
+
+PERF: the targets and the guards of all steps are read side by side, and the journal has one fsync
+for all intents and one for all results.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from trueup.reconcile import changes
+from trueup.reconcile.changes import Fate, Found, Reply
+from trueup.reconcile.plan import merged
+from trueup.reconcile.runs.guard_checks import unbroken
+from trueup.reconcile.runs.journal import Journal, Outcome
+from trueup.reconcile.runs.one_change import Ended, Written, judged
+from trueup.reconcile.sources.cloud import Cloud
+from trueup.reconcile.sources.errors import AccessDenied, Unreachable
+from trueup.reconcile.steps import Held, Step
+
+
+@dataclass(frozen=True, slots=True)
+class Created:
+    """How the steps ended, by id. `failed` are those whose request was refused, or failed.
+
+    Every step that is not in `ended` is to be attempted alone, so that none stops the others.
+    """
+
+    ended: Mapping[str, Ended] = field(default_factory=dict)
+    failed: frozenset[str] = frozenset()
+
+
+def create_together(steps: Sequence[Step], cloud: Cloud, journal: Journal) -> Created:
+    """Write these creations in one request, those of which target and guards are as planned.
+
+    SAFETY: as for a step alone, each target is read before its intent is in the journal. So an
+    intent says that nobody else had made this change by then.
+    """
+    ready = unbroken(_unwritten(steps, cloud), cloud)
+    if len(ready) < 2:
+        return Created()
+    journal.intend(*ready)
+    reply = _reply(ready, cloud)
+    ended = _accepted(ready, reply) if reply.accepted else _judged(ready, reply, cloud)
+    journal.record(*(one.outcome for one in ended.values()))
+    if any(one.stop for one in ended.values()):
+        return Created(ended)
+    # SAFETY: while the request may still be carried out, nothing of it is sent again.
+    alone = {"refused", "unknown"} if reply.finished else {"refused"}
+    failed = frozenset(one for one in ended if ended[one].outcome.result in alone)
+    return Created({one: ended[one] for one in ended if one not in failed}, failed)
+
+
+def _reply(steps: Sequence[Step], cloud: Cloud) -> Reply:
+    """What Placement answers to the one request.
+
+    It has a policy of its own, so who may not send it may still write the steps one by one.
+    """
+    try:
+        return changes.write(merged(steps).changes[0], cloud)
+    except Unreachable as silence:
+        reason = f"{silence.source}: {silence.reason}"
+        return Reply(False, definite=False, finished=False, reason=reason)
+    except AccessDenied as denied:
+        return Reply(False, sent=False, reason=f"{denied.source}: {denied.reason}")
+
+
+def _unwritten(steps: Sequence[Step], cloud: Cloud) -> tuple[Step, ...]:
+    """The steps whose consumers hold nothing yet, as planned."""
+    holdings = cloud.placement.holdings(one for step in steps for one in step.consumers)
+
+    def unwritten(step: Step) -> bool:
+        [change] = step.changes
+        [consumer] = step.consumers
+        holding = holdings[consumer]
+        found = Found(Held({consumer: holding.allocations}), {consumer: holding.generation})
+        return changes.fate(change, found) is Fate.UNWRITTEN
+
+    return tuple(filter(unwritten, steps))
+
+
+def _accepted(steps: Sequence[Step], reply: Reply) -> dict[str, Ended]:
+    ended = {}
+    for step in steps:
+        [change] = step.changes
+        versions = (changes.version_after(change) or {},)
+        ended[step.id] = Ended(Outcome(step.id, "done", "", versions, _requests(reply)))
+    return ended
+
+
+def _judged(steps: Sequence[Step], reply: Reply, cloud: Cloud) -> dict[str, Ended]:
+    """How each step ended whose request was not accepted, by what its target holds now.
+
+    SAFETY: as for a step alone, also a refused request may have been carried out.
+    """
+    ended: dict[str, Ended] = {}
+    stop: Exception | None = None
+    for step in steps:
+        [change] = step.changes
+        # The other targets are not read if Placement does not answer for the first.
+        written = Written("unknown", reply.reason)
+        if stop is None:
+            written = judged(change, change.version, reply, cloud)
+            stop = written.stop
+        versions = (written.version or {},) if written.result == "done" else ()
+        outcome = Outcome(
+            step.id,
+            written.result,
+            written.reason,
+            versions,
+            _requests(reply),
+            contested=written.contested,
+        )
+        ended[step.id] = Ended(outcome, stop)
+    return ended
+
+
+def _requests(reply: Reply) -> tuple[str, ...]:
+    return (reply.request_id,) if reply.request_id else ()

@@ -1,0 +1,331 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Journals: the folder of all runs. A run has the name of its plan and a number.
+
+Applying a plan again continues its last run, unless a step of that run was taken back. Then a new
+run begins: it does the steps that were taken back again, those still in place count as done, and
+it finds out what became of those whose write was not answered.
+"""
+
+import fcntl
+import os
+import re
+from collections.abc import Callable, Collection, Iterable, Iterator
+from contextlib import ExitStack, contextmanager, suppress
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from io import BytesIO
+from math import inf
+from pathlib import Path
+from typing import IO
+
+from trueup.reconcile.files import PRIVATE, sync_folder
+from trueup.reconcile.plan import Plan, of_this_cloud
+from trueup.reconcile.runs.journal import (
+    Journal,
+    JournalDamaged,
+    JournalFormatUnknown,
+    JournalUnwritable,
+    Origin,
+    begun,
+    continued,
+)
+
+_FOLDER_MODE = 0o700
+# File systems keep times of files by a clock that lags behind by up to that.
+_COARSE_SECONDS = 2
+
+
+@dataclass(eq=False)
+class RunUnknown(Exception):
+    """There is no journal of that name."""
+
+    run: str
+    folder: str
+
+
+@dataclass(eq=False)
+class RunBusy(Exception):
+    """Another process is applying the same run."""
+
+    run: str
+
+
+@dataclass(eq=False)
+class JournalUnreadable(Exception):
+    """A journal, or the folder of all, cannot be read: it is for another account, or no file."""
+
+    path: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Unreadable:
+    """A journal that cannot be read, and why. The others are listed all the same."""
+
+    run: str
+    reason: str
+    damage: JournalDamaged | None = None
+
+
+@contextmanager
+def applying(plan: Plan, folder: Path, origin: Origin) -> Iterator[Journal]:
+    """The journal of this plan's run, new or continued, for one process at a time.
+
+    Apply the plan in the journal, which has the current versions. Raises RunBusy,
+    JournalUnwritable, JournalUnreadable, JournalDamaged, JournalFormatUnknown.
+    """
+    numbers = _numbers(plan.id, folder)
+    last = _read(_path(folder, f"{plan.id}-{numbers[-1]}")) if numbers else None
+    undone = last is not None and any(last.taken_back_by(step) for step in plan.steps)
+    number = numbers[-1] + undone if numbers else 1
+    with _locked(f"{plan.id}-{number}", folder) as (file, path):
+        journal = continued(file, path)
+        if journal is None:
+            journal = begun(_as_left(plan, last), path.stem, origin, file)
+            sync_folder(folder)
+        # Also of a run that was killed before it had all of this.
+        with _earlier(f"{plan.id}-{number - 1}", folder) as earlier:
+            if earlier is not None:
+                journal.go_on_from(earlier)
+        yield journal
+
+
+@contextmanager
+def _earlier(run: str, folder: Path) -> Iterator[Journal | None]:
+    """The journal of an earlier run, if there is one. Raises as `applying`."""
+    if not _path(folder, run).is_file():
+        yield None
+        return
+    with _locked(run, folder) as (file, path):
+        yield continued(file, path)
+
+
+def _as_left(plan: Plan, last: Journal | None) -> Plan:
+    """The plan, with the versions that its last run and the undo of that run left."""
+    return replace(plan, steps=tuple(map(last.as_left, last.plan.steps))) if last else plan
+
+
+@contextmanager
+def reopened(run: str, folder: Path) -> Iterator[Journal]:
+    """The journal of an existing run, for appending.
+
+    Raises RunUnknown, RunBusy, JournalUnwritable, and as `read`.
+    """
+    name = find(run, folder)
+    with _locked(name, folder) as (file, path):
+        journal = continued(file, path)
+        if journal is None:
+            raise RunUnknown(run, str(folder))
+        yield journal
+
+
+def read(run: str, folder: Path) -> Journal:
+    """What the journal of a run says.
+
+    Raises RunUnknown, JournalUnreadable, JournalDamaged, JournalFormatUnknown.
+    """
+    journal = _read(_path(folder, find(run, folder)))
+    if journal is None:
+        raise RunUnknown(run, str(folder))
+    return journal
+
+
+def find(run: str, folder: Path) -> str:
+    """The name of a run; for the name of a plan, that of its last run.
+
+    Raises RunUnknown, JournalUnreadable.
+    """
+    if _path(folder, run) in _paths(folder):
+        return run
+    numbers = _numbers(run, folder)
+    if not numbers:
+        raise RunUnknown(run, str(folder))
+    return f"{run}-{numbers[-1]}"
+
+
+def runs(folder: Path) -> tuple[Journal | Unreadable, ...]:
+    """Every run that has a journal, in the order they began; unreadable journals come last."""
+    found: list[Journal] = []
+    unreadable: list[Unreadable] = []
+    try:
+        paths = _paths(folder)
+    except JournalUnreadable as closed:
+        return (Unreadable(str(folder), closed.reason),)
+    for path in paths:
+        try:
+            journal = _read(path)
+        except JournalFormatUnknown as other:
+            reason = f"its format is {other.found}, this Trueup reads {other.known}"
+            unreadable.append(Unreadable(path.stem, reason))
+        except JournalDamaged as damaged:
+            reason = f"line {damaged.line} is damaged: {damaged.reason}"
+            unreadable.append(Unreadable(path.stem, reason, damaged))
+        except JournalUnreadable as closed:
+            unreadable.append(Unreadable(path.stem, closed.reason))
+        else:
+            found += [journal] if journal else []
+    return (*sorted(found, key=lambda journal: journal.began_at), *unreadable)
+
+
+def last_for(reason: str, folder: Path, cells: Collection[str]) -> Journal | None:
+    """The last run with a step for this reason on the cloud with these cells, and no undo.
+
+    SAFETY: what a run with a damaged journal has begun may still be written. Raises JournalDamaged
+    if such a run is the last one.
+    """
+
+    def is_wanted(plan: Plan) -> bool:
+        for_it = any(reason in step.because for step in plan.steps)
+        return for_it and plan.undoes is None and of_this_cloud(plan, cells)
+
+    every = runs(folder)
+    found = [one for one in every if isinstance(one, Journal) and is_wanted(one.plan)]
+    for head, damage in _damaged(every, folder):
+        later = not any(journal.began_at >= head.began_at for journal in found)
+        if later and is_wanted(head.plan):
+            raise damage
+    return found[-1] if found else None
+
+
+def interrupted(
+    folder: Path, cells: Collection[str], since: datetime, plan_is_ours: Callable[[Plan], bool]
+) -> tuple[Journal, ...]:
+    """The runs that began since then, and ended before it was known how each step ended.
+
+    Only those of plans of ours for the cloud with these cells, and no undo; oldest first. SAFETY:
+    what a run with a damaged journal has begun may still be written. Raises JournalDamaged if such
+    a run may be one of them.
+    """
+
+    def is_wanted(one: Journal) -> bool:
+        ours = one.plan.undoes is None and of_this_cloud(one.plan, cells)
+        return ours and one.began_at >= since and plan_is_ours(one.plan)
+
+    every = runs(folder)
+    for head, damage in _damaged(every, folder):
+        if is_wanted(head):
+            raise damage
+    journals = (one for one in every if isinstance(one, Journal) and is_wanted(one))
+    return tuple(
+        one
+        for one in journals
+        if any(one.outcome_of(step) is None or one.fate_open(step) for step in one.plan.steps)
+    )
+
+
+def undos(original: Journal, folder: Path) -> tuple[str, ...]:
+    """The runs that took back steps of this run, oldest first.
+
+    SAFETY: raises JournalDamaged if one of them, whose journal is damaged, may have taken back a
+    step without noting it in the journal of this run.
+    """
+    every = runs(folder)
+    for head, damage in _damaged(every, folder):
+        unnoted = (one for one in head.plan.steps if not original.taken_back_by(one))
+        if head.plan.undoes == original.run and any(unnoted):
+            raise damage
+    journals = (one for one in every if isinstance(one, Journal))
+    return tuple(one.run for one in journals if one.plan.undoes == original.run)
+
+
+def unread_since(run: str, folder: Path) -> tuple[Unreadable, ...]:
+    """The journals of which nothing can be read, and that were written to after a run began.
+
+    Any of them may be of an undo of that run. Without a journal of the run, there is none. Raises
+    JournalUnreadable, JournalDamaged, JournalFormatUnknown.
+    """
+    try:
+        original = read(run, folder)
+    except RunUnknown:
+        return ()
+    began = original.began_at.replace(tzinfo=UTC).timestamp() - _COARSE_SECONDS
+    return tuple(
+        one
+        for one in runs(folder)
+        if isinstance(one, Unreadable)
+        and not (one.damage and _head(_path(folder, one.run)))
+        and _written_at(_path(folder, one.run)) >= began
+    )
+
+
+def _written_at(path: Path) -> float:
+    """When a file was written last, as a timestamp; the end of time if that cannot be read."""
+    try:
+        return path.stat().st_mtime
+    except OSError:
+        return inf
+
+
+def _damaged(
+    every: Iterable[Journal | Unreadable], folder: Path
+) -> Iterator[tuple[Journal, JournalDamaged]]:
+    """Of these runs, those whose journals have a damaged line, with what their first line says.
+
+    Without those whose first line is damaged: it is not known what they are about.
+    """
+    for one in every:
+        if isinstance(one, Unreadable) and one.damage:
+            head = _head(_path(folder, one.run))
+            if head is not None:
+                yield head, one.damage
+
+
+def _head(path: Path) -> Journal | None:
+    """What the first line of a damaged journal says; None if that line is damaged."""
+    with suppress(OSError, JournalDamaged, JournalFormatUnknown), path.open("rb") as file:
+        return continued(BytesIO(file.readline()), path)
+    return None
+
+
+def _path(folder: Path, run: str) -> Path:
+    return folder / f"{run}.jsonl"
+
+
+def _paths(folder: Path) -> tuple[Path, ...]:
+    """The journals in a folder, by name; none if there is no folder. Raises JournalUnreadable.
+
+    Not by `Path.glob`, for which a folder that may not be read is an empty one.
+    """
+    try:
+        names = sorted(os.listdir(folder))
+    except (FileNotFoundError, NotADirectoryError):
+        return ()
+    except OSError as error:
+        raise JournalUnreadable(str(folder), error.strerror or str(error)) from error
+    return tuple(folder / name for name in names if name.endswith(".jsonl"))
+
+
+def _numbers(plan: str, folder: Path) -> list[int]:
+    """The numbers of the runs of a plan, in order."""
+    names = (path.stem for path in _paths(folder))
+    matches = (re.fullmatch(rf"{re.escape(plan)}-(\d+)", name) for name in names)
+    return sorted(int(match[1]) for match in matches if match)
+
+
+def _read(path: Path) -> Journal | None:
+    try:
+        with path.open("rb") as file:
+            return continued(file, path)
+    except OSError as error:
+        raise JournalUnreadable(str(path), error.strerror or str(error)) from error
+
+
+@contextmanager
+def _locked(run: str, folder: Path) -> Iterator[tuple[IO[bytes], Path]]:
+    path = _path(folder, run)
+    with ExitStack() as closed_at_the_end:
+        try:
+            folder.mkdir(mode=_FOLDER_MODE, parents=True, exist_ok=True)
+            # Unbuffered: when the disk is full, nothing is left to be written at the end.
+            file = closed_at_the_end.enter_context(open(path, "a+b", buffering=0, opener=_private))
+        except OSError as error:
+            raise JournalUnwritable(str(folder), error.strerror or str(error)) from error
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError as error:
+            raise RunBusy(run) from error
+        yield file, path
+
+
+def _private(path: str, flags: int) -> int:
+    return os.open(path, flags, PRIVATE)

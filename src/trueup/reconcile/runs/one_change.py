@@ -1,0 +1,136 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Writes one change. After any answer but success, the target itself says what happened."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from trueup.reconcile import changes
+from trueup.reconcile.changes import Fate, Reply
+from trueup.reconcile.runs.journal import Outcome, Result
+from trueup.reconcile.sources.cloud import Cloud
+from trueup.reconcile.sources.errors import AccessDenied, Unreachable
+from trueup.reconcile.steps import Change, Version
+
+# How often a write is tried if Placement refuses it because another write came in between.
+ATTEMPTS = 4
+
+
+@dataclass(frozen=True, slots=True)
+class Ended:
+    """How an attempt of a step ended; `stop` is why no other step can be attempted."""
+
+    outcome: Outcome
+    stop: Exception | None = None
+
+
+# Why it is not known whether a change is ours.
+CONTESTED = (
+    "its write was refused, but the change is there: a proxy sent this run's request twice, or "
+    "somebody else made the same change at the same moment"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Written:
+    """How the write of one change ended: its result, and the version that it left."""
+
+    result: Result
+    reason: str = ""
+    version: Version | None = None
+    request_id: str = ""
+    stop: Exception | None = None
+    contested: bool = False
+
+
+def by_somebody_else(change: Change) -> str:
+    """Why a change that is in place already is refused."""
+    noun = changes.noun(change)
+    return f"its {noun} are not what they were: somebody else has already made this change"
+
+
+def write_change(
+    change: Change,
+    cloud: Cloud,
+    intend_at: Callable[[Version], None] = lambda _: None,
+    caused: bool = False,
+) -> Written:
+    """Write one change, and say how that ended.
+
+    `intend_at` journals another version that it is about to be written at. `caused`: what we have
+    written just before may bring this change about: with a compute service, Nova deletes its
+    providers.
+    """
+    written, sent = Written("refused"), change.version
+
+    def before_retry(version: Version) -> None:
+        nonlocal sent
+        intend_at(version)
+        sent = version
+
+    for _ in range(ATTEMPTS):
+        try:
+            reply = changes.write(change, cloud, before_retry)
+        except Unreachable as silence:
+            reply = Reply(False, definite=False, reason=f"{silence.source}: {silence.reason}")
+        except AccessDenied as denied:
+            return Written("refused", f"{denied.source}: {denied.reason}", stop=denied)
+        if reply.accepted:
+            return _accepted(change, reply, cloud)
+        written = judged(change, sent, reply, cloud, caused)
+        if written.result != "refused" or not reply.conflict or written.version is None:
+            break
+    return written
+
+
+def _accepted(change: Change, reply: Reply, cloud: Cloud) -> Written:
+    """An accepted write, with the version that it left: as the service said, or as it is now.
+
+    If the version is not known, an undo refuses the step.
+    """
+    version, stop = reply.version, None
+    if version is None:
+        try:
+            found = changes.read(change.target, cloud)
+            version = found.version if found.state == change.after else {}
+        except (Unreachable, AccessDenied) as silence:
+            version, stop = {}, silence
+    return Written("done", version=version, request_id=reply.request_id, stop=stop)
+
+
+def judged(
+    change: Change, sent: Version, reply: Reply, cloud: Cloud, caused: bool = False
+) -> Written:
+    """How a write ended that was not accepted. With a version, the target is as it was before.
+
+    `sent` is the version that it was last written at; `caused` is explained at `write_change`. If
+    the target cannot be read, nothing is known.
+    """
+    unwritten: Result = "refused" if reply.definite else "unknown"
+    try:
+        if not reply.definite:
+            changes.tidy(change, cloud)
+        found = changes.read(change.target, cloud)
+    except (Unreachable, AccessDenied) as silence:
+        return Written("unknown", reply.reason, request_id=reply.request_id, stop=silence)
+    fate = changes.fate(change, found, sent)
+    if fate is Fate.WRITTEN:
+        return _in_place(change, found.version, reply, caused)
+    if fate is Fate.FOREIGN:
+        return Written("refused", reply.reason, request_id=reply.request_id)
+    return Written(unwritten, reply.reason, found.version, reply.request_id)
+
+
+def _in_place(change: Change, version: Version, reply: Reply, caused: bool) -> Written:
+    """Who has written a change that was not accepted and is in place, at our version.
+
+    SAFETY: a refusal does not say that we did not write it. A load balancer that loses the answer
+    sends the request to the next server, and that one refuses it. But another run of an equal plan
+    leaves the same, at the same version, and is told so in the same words. So the step is done, and
+    contested: an undo of it could destroy somebody else's work. It is ours if the service did not
+    answer, and somebody else's if we did not send it.
+    """
+    if caused or (reply.sent and not reply.refused_by_service):
+        return Written("done", version=version, request_id=reply.request_id)
+    if not reply.sent:
+        return Written("refused", by_somebody_else(change))
+    return Written("done", CONTESTED, version, reply.request_id, contested=True)

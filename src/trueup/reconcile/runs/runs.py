@@ -1,0 +1,371 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Runs: what a command calls. Observe, confirm, plan; apply and undo with their journals."""
+
+import getpass
+import socket
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, replace
+from datetime import timedelta
+from pathlib import Path
+from time import sleep
+
+from trueup.reconcile.audit import (
+    Audit,
+    Confirmed,
+    Observation,
+    audit,
+    confirmed_again,
+    observation,
+    places_confirmed,
+    refuse_interval,
+    settling_seconds,
+    suspect_places,
+    suspects_of,
+)
+from trueup.reconcile.clock import now
+from trueup.reconcile.collect import collect, with_owners
+from trueup.reconcile.collect.coverage import Progress
+from trueup.reconcile.collect.places import collect_places
+from trueup.reconcile.collect.selection import EVERYTHING, Selection, SelectionUnknown
+from trueup.reconcile.facts import DomainRecord, Facts, Holding
+from trueup.reconcile.plan import (
+    Plan,
+    Remedy,
+    consumers_of,
+    domains_wanted,
+    make_plan,
+    refuse_foreign,
+    refuse_too_large,
+    remedy_of_defect,
+    undefined_by,
+)
+from trueup.reconcile.runs.apply import apply, require_answers, resolve_interrupted
+from trueup.reconcile.runs.journal import Journal, Origin, StepOutcome
+from trueup.reconcile.runs.journals import RunUnknown, applying, reopened, undos
+from trueup.reconcile.runs.journals import runs as runs_in
+from trueup.reconcile.runs.pace import ONE_BY_ONE, Pace
+from trueup.reconcile.runs.undo import UndoOpen, inverse
+from trueup.reconcile.sources.cloud import Cloud
+from trueup.reconcile.sources.errors import Unreachable
+from trueup.reconcile.sources.libvirt import Hypervisors
+from trueup.reconcile.steps import DomainDefinition, Step, parts_of
+from trueup.reconcile.verdicts import AuditOptions
+
+# nova-compute's default update_resources_interval: by then it has repaired what it repairs itself.
+INTERVAL_SECONDS = 60
+
+# Lets this many seconds pass, and may show progress meanwhile.
+Wait = Callable[[float], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Observer:
+    """A cloud, and how it is observed each time. `pause` lets seconds pass.
+
+    With `owners`, the owners of all instances are read, also where each takes a request.
+    """
+
+    cloud: Cloud
+    options: AuditOptions
+    progress: Progress
+    selection: Selection = EVERYTHING
+    pause: Wait = sleep
+    owners: bool = False
+
+    def observe(self) -> Observation:
+        """The cloud as it is now. Raises as `collect`.
+
+        Each suspect is read again by itself: an instance's consumers, its rows in all cells and its
+        migrations; a host's or provider's nodes, service, tree and allocations.
+        SAFETY: a cloud that moves while it is read causes no false alarm.
+        """
+        facts = collect(self.cloud, self.progress, self.selection)
+        if self.owners:
+            facts = with_owners(facts, self.cloud)
+        first = observation(facts, self.options)
+        return self._consumers_again(self._places_again(first))
+
+    def _places_again(self, first: Observation) -> Observation:
+        if not (places := suspect_places(first.audit)):
+            return first
+        again = collect_places(self.cloud, self.progress, places)
+        return places_confirmed(first, again, self.options)
+
+    def _consumers_again(self, first: Observation) -> Observation:
+        suspects = suspects_of(first.audit)
+        if seconds := settling_seconds(first.audit):
+            self.pause(seconds)
+        known = first.facts.domains_of
+        while suspects:
+            seen_on = frozenset(one.host for uuid in suspects for one in known.get(uuid, ()))
+            again = Selection(consumers=suspects, hypervisors=seen_on)
+            try:
+                facts = collect(self.cloud, self.progress, again)
+            except SelectionUnknown as unknown:
+                # No source knows it any more: it is gone, and no longer a suspect.
+                suspects -= {unknown.name}
+            else:
+                if self.owners:
+                    # Many suspects are read with the whole ledger, which may name no owners.
+                    facts = with_owners(facts, self.cloud)
+                return confirmed_again(first, audit(facts, self.options))
+        return confirmed_again(first, replace(first.audit, findings=(), unchecked=(), muted=()))
+
+
+@dataclass(frozen=True, slots=True)
+class Planned:
+    """A plan, and the second of the observations that it was made from."""
+
+    plan: Plan
+    second: Observation
+
+
+def plan(
+    observer: Observer,
+    first: Audit,
+    interval: timedelta,
+    wait: Wait,
+    remedy_of: Remedy = remedy_of_defect,
+) -> Planned:
+    """Observe once more when the interval has passed, and plan what both observations found.
+
+    Raises IntervalInvalid, and as `collect`.
+    """
+    refuse_interval(interval)
+    # Without a finding there is nothing to confirm, and nothing to wait for.
+    while first.findings and (left := first.taken_at + interval - now()) > timedelta():
+        wait(left.total_seconds())
+    confirmed = Confirmed(first, observer.observe(), interval)
+    holdings, unread = _holdings(confirmed, observer.cloud)
+    records = _domain_records(confirmed, observer.cloud.hypervisors)
+    made = make_plan(confirmed, holdings, records, remedy_of, unread)
+    second = confirmed.second
+    # PERF: other facts would be judged again.
+    facts = replace(second.facts, domain_records=records) if records else second.facts
+    return Planned(made, replace(second, facts=facts))
+
+
+def _holdings(confirmed: Confirmed, cloud: Cloud) -> tuple[dict[str, Holding], dict[str, str]]:
+    """What the consumers of these findings hold, with their generations; and why not, of those for
+    which Placement answers with an error.
+
+    PERF: one that holds nothing has no generation, and is not asked for again. If it is given
+    something now, Placement refuses the write that expects no generation.
+    """
+    held = confirmed.second.facts.consumers
+    consumers = consumers_of(confirmed.findings)
+    nothing = dict.fromkeys(consumers, Holding(None, None))
+    read, unread = cloud.placement.readable_holdings(one for one in consumers if held.get(one))
+    return {one: row for one, row in (nothing | read).items() if one not in unread}, unread
+
+
+def _domain_records(
+    confirmed: Confirmed, hypervisors: Hypervisors | None
+) -> tuple[DomainRecord, ...]:
+    """The definitions that a plan may remove. One that cannot be read now gets no step."""
+    records = []
+    for host, domain in domains_wanted(confirmed) if hypervisors else ():
+        assert hypervisors is not None
+        with suppress(Unreachable):
+            records.append(hypervisors.record(host, domain))
+    return tuple(one for one in records if one is not None)
+
+
+def undefined_in(folder: Path) -> frozenset[str]:
+    """The domains, by uuid, whose definitions the runs in a folder have removed."""
+    journals = (one for one in runs_in(folder) if isinstance(one, Journal))
+    steps = (step for one in journals for step, _ in one.in_place)
+    return frozenset(uuid for step in steps for uuid in undefined_by(step))
+
+
+def plan_again(
+    observer: Observer, outcomes: Iterable[StepOutcome], interval: timedelta, wait: Wait
+) -> Planned:
+    """Observe what the refused steps are about twice, and plan what both observations found.
+
+    Raises IntervalInvalid, and as `collect`.
+    """
+    refused = [step for step, outcome in outcomes if outcome.result == "refused"]
+    targets = [change.target for step in refused for change in step.changes]
+    domains = [one for one in targets if isinstance(one, DomainDefinition)]
+    consumers = frozenset(one for step in refused for one in step.consumers)
+    others = (one for one in targets if not isinstance(one, DomainDefinition))
+    selection = Selection(
+        consumers=consumers | {one.domain for one in domains},
+        providers=frozenset(part for one in others for part in parts_of(one)) - consumers,
+        hypervisors=frozenset(one.host for one in domains),
+    )
+    narrow = replace(observer, selection=selection)
+    return plan(narrow, narrow.observe().audit, interval, wait)
+
+
+def plan_of_facts(
+    facts: Facts, first: Audit, interval: timedelta, options: AuditOptions
+) -> Planned:
+    """Plan the findings that a saved audit and later, saved facts have in common.
+
+    Raises IntervalInvalid, ObservedTooSoon.
+    """
+    confirmed = Confirmed(first, observation(facts, options), interval)
+    return Planned(make_plan(confirmed, facts.holdings), confirmed.second)
+
+
+@dataclass(frozen=True, slots=True)
+class OpenStep:
+    """A step that this run may or may not have written; `takes_back`: it is a step of an undo."""
+
+    id: str
+    run: str
+    takes_back: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """A run in progress: each step is attempted when the iterator asks for its outcome.
+
+    `finished`: every step was done before. `name` is empty if there is nothing to do. `attempted`
+    says how far it is: also steps whose outcome nobody has asked for, and a write under way. `open`
+    are the steps of the undone run, and of earlier undos of it, that may still be written;
+    `left_in_place` those that may be somebody else's work, and that an undo does not take back;
+    `partly` those of which a part was written that nothing can take back.
+    """
+
+    name: str
+    steps: int
+    finished: bool
+    outcomes: Iterator[StepOutcome]
+    attempted: Callable[[], Sequence[StepOutcome]]
+    open: tuple[OpenStep, ...] = ()
+    left_in_place: tuple[Step, ...] = ()
+    partly: tuple[StepOutcome, ...] = ()
+
+
+@contextmanager
+def applied(plan: Plan, cloud: Cloud, folder: Path, pace: Pace = ONE_BY_ONE) -> Iterator[Run]:
+    """A run of a plan, with its journal in a folder.
+
+    Raises Unreachable, RunBusy, JournalUnwritable, JournalDamaged, JournalFormatUnknown, UndoOpen;
+    the outcomes raise Unreachable, AccessDenied, JournalUnwritable.
+    """
+    require_answers(plan, cloud)
+    note_undos(plan.id, cloud, folder)
+    with applying(plan, folder, origin(cloud)) as journal:
+        yield _run(journal, apply(cloud, journal, pace))
+
+
+def _run(journal: Journal, outcomes: Iterator[StepOutcome]) -> Run:
+    steps = len(journal.plan.steps)
+    return Run(journal.run, steps, journal.finished, outcomes, lambda: journal.attempted)
+
+
+@contextmanager
+def continued(run: str, cloud: Cloud, folder: Path) -> Iterator[Run]:
+    """A run that was interrupted, taken up where it stopped. Raises as `applied`, RunUnknown."""
+    with reopened(run, folder) as journal:
+        require_answers(journal.plan, cloud)
+        yield _run(journal, apply(cloud, journal))
+
+
+def closed(run: str, cloud: Cloud, folder: Path) -> tuple[OpenStep, ...]:
+    """Record how the steps that a run began and did not finish ended. Raises as `continued`.
+
+    Returns those that may still be written.
+    """
+    with reopened(run, folder) as journal:
+        resolve_interrupted(cloud, journal)
+        return _open_steps(journal)
+
+
+@dataclass(frozen=True, slots=True)
+class Chosen:
+    """Which steps of a run to take back, by id or number (none: all), and the limit of subjects."""
+
+    steps: Sequence[str] = ()
+    limit: int | None = None
+
+
+ALL_STEPS = Chosen()
+
+
+@contextmanager
+def undone(
+    run: str,
+    cloud: Cloud,
+    folder: Path,
+    chosen: Chosen = ALL_STEPS,
+    pace: Pace = ONE_BY_ONE,
+) -> Iterator[Run]:
+    """A run that takes back the steps of another run that are in place, or only some of them.
+
+    Raises as `applied`, and RunUnknown, StepUnknown, PlanForeign, LimitExceeded.
+    """
+    with reopened(run, folder) as original:
+        refuse_foreign(original.plan, [cell.uuid for cell in cloud.nova.cells()])
+        resolve_interrupted(cloud, original)
+        earlier = _resolve_earlier_undos(original, cloud, folder)
+        plan = inverse(original, chosen.steps)
+        refuse_too_large(plan, chosen.limit)
+        # What is attempted now ends with an outcome, which an earlier write can no longer change.
+        attempted = {step.id for step in plan.steps}
+        open_steps = (*_open_steps(original), *(one for one in earlier if one.id not in attempted))
+        left = () if chosen.steps else original.contested
+        partly = () if chosen.steps else original.partly
+        if not plan.steps:
+            yield Run("", 0, True, iter(()), tuple, open_steps, left, partly)
+            return
+        with applied(plan, cloud, folder, pace) as undo:
+            outcomes = _marking(undo, original)
+            yield replace(
+                undo, outcomes=outcomes, open=open_steps, left_in_place=left, partly=partly
+            )
+
+
+def origin(cloud: Cloud) -> Origin:
+    """Who we are, where we run, and which Placement we write to."""
+    return Origin(getpass.getuser(), socket.gethostname(), cloud.placement.endpoint())
+
+
+def _marking(undo: Run, original: Journal) -> Iterator[StepOutcome]:
+    """The outcomes of an undo; the journal of the undone run notes each step taken back."""
+    for step, outcome in undo.outcomes:
+        if outcome.result == "done":
+            original.take_back(step.id, undo.name, outcome.versions[::-1])
+        yield step, outcome
+
+
+def _open_steps(journal: Journal) -> tuple[OpenStep, ...]:
+    back = journal.plan.undoes is not None
+    steps = (step for step in journal.plan.steps if journal.fate_open(step))
+    return tuple(OpenStep(step.id, journal.run, back) for step in steps)
+
+
+def note_undos(run: str, cloud: Cloud, folder: Path) -> None:
+    """Note in the journal of a run, if there is one, what interrupted undos of it took back.
+
+    SAFETY: otherwise the run would be gone on with as if its steps were still in place. Raises
+    UndoOpen as long as one of them may still be taken back, and as `reopened`.
+    """
+    try:
+        with reopened(run, folder) as original:
+            open_steps = _resolve_earlier_undos(original, cloud, folder)
+    except RunUnknown:
+        return
+    for one in open_steps:
+        raise UndoOpen(one.id, one.run)
+
+
+def _resolve_earlier_undos(original: Journal, cloud: Cloud, folder: Path) -> tuple[OpenStep, ...]:
+    """Note in the journal what interrupted undos of the same run took back without noting it.
+
+    Returns their steps that may still be written. Raises JournalDamaged.
+    """
+    open_steps: list[OpenStep] = []
+    for name in undos(original, folder):
+        with reopened(name, folder) as undo:
+            resolve_interrupted(cloud, undo)
+            in_place = [pair for pair in undo.in_place if not original.taken_back_by(pair[0])]
+            open_steps += _open_steps(undo)
+        for step, outcome in in_place:
+            original.take_back(step.id, name, outcome.versions[::-1])
+    return tuple(open_steps)

@@ -1,0 +1,54 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Undo: a journal → the inverse plan, which is applied like any other."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from msgspec.structs import replace
+
+from trueup.reconcile.plan import Plan, in_reverse
+from trueup.reconcile.runs.journal import Journal, StepOutcome
+from trueup.reconcile.steps import Step, swapped
+
+
+@dataclass(eq=False)
+class StepUnknown(Exception):
+    """The run has no such step, or it is not in place."""
+
+    run: str
+    step: str
+
+
+@dataclass(eq=False)
+class UndoOpen(Exception):
+    """An undo was interrupted, and may still take back this step of a run that is to go on."""
+
+    step: str
+    run: str
+
+
+def inverse(journal: Journal, only: Iterable[str] = ()) -> Plan:
+    """The inverse of the steps that are in place, last first; or only of these ids or numbers.
+
+    What a step needed is taken back after it, and not at all while the step is in place: a parent
+    is made again before its children, and children stay where allocations of them stay. SAFETY: a
+    contested step may be somebody else's work, and is taken back only if it is named. Raises
+    StepUnknown.
+    """
+    in_place = {step.id: (step, outcome) for step, outcome in journal.in_place}
+    numbers = {str(number): step.id for number, step in enumerate(journal.plan.steps, 1)}
+    wanted = [numbers.get(name, name) for name in only]
+    for name in wanted:
+        if name not in in_place:
+            raise StepUnknown(journal.run, name)
+    every = [one for one, (_, outcome) in in_place.items() if not outcome.contested]
+    chosen = [pair for one, pair in in_place.items() if one in (wanted or every)]
+    steps = (
+        replace(swapped(step, outcome.versions), needs=_needing(step, chosen))
+        for step, outcome in reversed(chosen)
+    )
+    return in_reverse(journal.plan, steps, journal.run)
+
+
+def _needing(needed: Step, chosen: Iterable[StepOutcome]) -> tuple[str, ...]:
+    return tuple(step.id for step, _ in chosen if needed.id in step.needs)

@@ -1,0 +1,132 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Steps: guarded, reversible changes of targets, as frozen values that files can hold.
+
+A change is (target, before, after, version), and its inverse is a swap.
+"""
+
+from collections.abc import Mapping, Sequence
+
+import msgspec
+
+from trueup.reconcile.facts import Allocations, Facts, Instance, InstanceState, instance_state
+from trueup.reconcile.steps.guards import Guard
+from trueup.reconcile.steps.targets import (
+    AllocationsOf,
+    Held,
+    State,
+    Target,
+    Tree,
+    Version,
+    parts_of,
+)
+
+
+class Change(msgspec.Struct, frozen=True):
+    """Take a target from `before` to `after`, if it still has this version.
+
+    None on either side: the target does not exist then.
+    """
+
+    target: Target
+    before: State | None
+    after: State | None
+    version: Version
+
+
+class Step(msgspec.Struct, frozen=True):
+    """Changes that are all written or all taken back, while every guard holds.
+
+    `because` are the ids of the findings that it remedies; `needs` the ids of earlier steps that
+    must be done before.
+    """
+
+    id: str
+    changes: tuple[Change, ...]
+    guards: tuple[Guard, ...]
+    because: tuple[str, ...]
+    needs: tuple[str, ...] = ()
+
+    @property
+    def consumers(self) -> tuple[str, ...]:
+        """The consumers whose allocations it changes, in order."""
+        return tuple(sorted({one for change in self.changes for one in consumers_in(change)}))
+
+    @property
+    def subjects(self) -> frozenset[str]:
+        """Everything it changes, by uuid or name: what the limit of a plan counts."""
+        return frozenset(part for change in self.changes for part in parts_of(change.target))
+
+
+def consumers_in(change: Change) -> tuple[str, ...]:
+    """The consumers whose allocations a change replaces."""
+    match change.target:
+        case AllocationsOf(consumers) | Tree(_, consumers):
+            return consumers
+    return ()
+
+
+def step_on(
+    consumer: str, facts: Facts, after: Allocations | None, because: str, instance: Instance
+) -> Step:
+    """The step that takes a consumer from what it holds in these facts to `after`."""
+    guard = instance_state(instance, moving=instance.uuid in facts.moving)
+    return allocations_step({consumer: after}, facts, (because,), (guard,))
+
+
+def allocations_step(
+    after: Mapping[str, Allocations | None],
+    facts: Facts,
+    because: tuple[str, ...],
+    guards: tuple[Guard, ...],
+) -> Step:
+    """The step that takes consumers, all at once, from what they hold in these facts to `after`.
+
+    `facts.holdings` has each of them. The version is the consumers' generations. The generations of
+    providers are no guard: on a busy host they change all the time, and Placement itself checks the
+    capacity.
+    """
+    consumers = tuple(sorted(after))
+    holdings = {one: facts.holdings[one] for one in consumers}
+    change = Change(
+        target=AllocationsOf(consumers),
+        before=Held({one: row.allocations for one, row in holdings.items()}),
+        after=Held({one: after[one] for one in consumers}),
+        version={one: row.generation for one, row in holdings.items()},
+    )
+    return step_of((change,), guards, because)
+
+
+def step_of(
+    changes: tuple[Change, ...],
+    guards: tuple[Guard, ...],
+    because: tuple[str, ...],
+    needs: tuple[str, ...] = (),
+) -> Step:
+    """A step with an id made from what it changes first."""
+    target = changes[0].target
+    kind = target.__struct_config__.tag
+    first, *others = parts_of(target)
+    more = f"+{len(others)}" if others else ""
+    return Step(f"{kind}:{first}{more}", changes, guards, because, needs)
+
+
+def swapped(step: Step, versions: Sequence[Version]) -> Step:
+    """The inverse step, for changes that left these versions.
+
+    Only the guards of instances are kept, without the time of their last update: an undo may come
+    long after, and instances may have been updated rightly since.
+    """
+    pairs = zip(step.changes, versions, strict=True)
+    changes = tuple(
+        Change(change.target, change.after, change.before, version) for change, version in pairs
+    )
+    kept = (guard for guard in step.guards if isinstance(guard, InstanceState))
+    guards = tuple(msgspec.structs.replace(guard, updated_at=None) for guard in kept)
+    return msgspec.structs.replace(step, changes=tuple(reversed(changes)), guards=guards, needs=())
+
+
+def at_versions(step: Step, versions: Sequence[Version]) -> Step:
+    """The same step, for targets that are at these versions."""
+    pairs = zip(step.changes, versions, strict=True)
+    changes = tuple(msgspec.structs.replace(change, version=version) for change, version in pairs)
+    return msgspec.structs.replace(step, changes=changes)

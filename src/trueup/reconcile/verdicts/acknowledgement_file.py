@@ -1,0 +1,91 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The file of acknowledgements, in TOML: a table `[[acknowledged]]` for each.
+
+It is an operator's file, to be kept in git: `add` appends to it, and changes nothing else of it.
+"""
+
+import json
+import tomllib
+from dataclasses import dataclass, fields
+from pathlib import Path
+
+import msgspec
+
+from trueup.reconcile import files
+from trueup.reconcile.verdicts.acknowledgements import Acknowledgement
+
+
+@dataclass(eq=False)
+class AcknowledgementsUnreadable(Exception):
+    """The file is named and not there, or holds something else."""
+
+    path: str
+    reason: str
+
+
+class _File(msgspec.Struct, forbid_unknown_fields=True):
+    acknowledged: tuple[Acknowledgement, ...] = ()
+
+
+def load(path: Path) -> tuple[Acknowledgement, ...]:
+    """Every acknowledgement of a file. Raises AcknowledgementsUnreadable."""
+    try:
+        return _parsed(path, path.read_text())
+    except OSError as error:
+        raise AcknowledgementsUnreadable(str(path), error.strerror or str(error)) from error
+    except UnicodeDecodeError as error:
+        raise AcknowledgementsUnreadable(str(path), str(error)) from error
+
+
+def add(path: Path, one: Acknowledgement) -> None:
+    """Append an acknowledgement to a file, which need not exist.
+
+    Raises AcknowledgementsUnreadable, FileUnwritable.
+    """
+    before = ""
+    if path.exists():
+        load(path)
+        before = path.read_text().rstrip("\n") + "\n\n"
+    text = before + _table(one)
+    # SAFETY: a file that cannot be read would end every later audit.
+    _parsed(path, text)
+    files.write(path, text.encode())
+
+
+def _parsed(path: Path, text: str) -> tuple[Acknowledgement, ...]:
+    try:
+        content = tomllib.loads(text)
+        found = msgspec.convert(content, _File).acknowledged
+    except (tomllib.TOMLDecodeError, msgspec.ValidationError) as error:
+        raise AcknowledgementsUnreadable(str(path), str(error)) from error
+    named = {key for table in content.get("acknowledged", ()) for key in table}
+    if unknown := sorted(named - {one.name for one in fields(Acknowledgement)}):
+        raise AcknowledgementsUnreadable(str(path), f"it has an unknown field: {unknown[0]}")
+    empty = next((one for one in found if not one.name or not one.reason.strip()), None)
+    if empty is not None:
+        raise AcknowledgementsUnreadable(str(path), f"{empty.kind} has no name or no reason")
+    odd = next((one for one in found if (one.kind == "port-provider") != bool(one.provider)), None)
+    if odd is not None:
+        needed = "port-provider needs a provider" if not odd.provider else "takes no provider"
+        raise AcknowledgementsUnreadable(str(path), f"{odd.kind} {odd.name}: {needed}")
+    return found
+
+
+def _table(one: Acknowledgement) -> str:
+    lines = [
+        "[[acknowledged]]",
+        f"kind = {_quoted(one.kind)}",
+        f"name = {_quoted(one.name)}",
+        f"reason = {_quoted(one.reason)}",
+        f"until = {one.until.isoformat()}",
+    ]
+    if one.provider:
+        lines.append(f"provider = {_quoted(one.provider)}")
+    if one.by:
+        lines.append(f"by = {_quoted(one.by)}")
+    return "\n".join(lines) + "\n"
+
+
+def _quoted(text: str) -> str:
+    """A basic string of TOML: the same as of JSON, except that DEL is escaped."""
+    return json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007f")

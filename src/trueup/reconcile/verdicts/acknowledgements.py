@@ -1,0 +1,132 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Acknowledgements: what an operator knows better than the facts, with a reason and an end.
+
+They are shown in every audit. What they answer is no longer "could not check". A finding that is
+acknowledged by its id is muted: it is shown as muted, and nothing is planned for it.
+"""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from datetime import date
+from typing import Literal
+
+from trueup.reconcile.facts import Facts, grouped
+from trueup.reconcile.verdicts.findings import Finding, LeftAlone, Subject, Unchecked
+
+# host-gone: a host that never comes back; its records are left to be removed.
+# foreign-owner: a consumer that another service, or another Nova, owns.
+# lagging-replica: a cell whose database may be behind, or in which nothing reports.
+# finding: a known finding that is not reported for a while.
+# port-provider: the provider from which the resources of a port come, where several are possible.
+AcknowledgementKind = Literal[
+    "host-gone", "foreign-owner", "lagging-replica", "finding", "port-provider"
+]
+_SUBJECTS = {"host-gone": "host", "foreign-owner": "consumer", "lagging-replica": "cell"}
+
+
+@dataclass(frozen=True, slots=True)
+class Acknowledgement:
+    """What an operator says of a host or cell (by name), a consumer or port (by uuid) or a finding
+    (by id).
+
+    `until` is the last day on which it counts. `provider` is the name or uuid of the provider that
+    is chosen for a port.
+    """
+
+    kind: AcknowledgementKind
+    name: str
+    reason: str
+    until: date
+    by: str = ""
+    provider: str = ""
+
+    def holds(self, day: date) -> bool:
+        """Whether it has not expired; its last day is `until`."""
+        return day <= self.until
+
+    def answers(self, subject: Subject) -> bool:
+        """Whether it is about this subject."""
+        return (subject.kind, subject.uuid) == (_SUBJECTS.get(self.kind), self.name)
+
+    def mutes(self, finding: Finding) -> bool:
+        """Whether it is about this finding."""
+        return self.kind == "finding" and self.name == finding.id
+
+
+@dataclass(frozen=True, slots=True)
+class Acknowledged:
+    """An acknowledgement in an audit: what it answered, if anything, and whether it has expired."""
+
+    acknowledgement: Acknowledgement
+    expired: bool
+    answered: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Muted:
+    """A finding that an acknowledgement mutes."""
+
+    finding: Finding
+    acknowledgement: Acknowledgement
+
+
+@dataclass(frozen=True, slots=True)
+class Answered:
+    """The verdicts that are left, what is muted, and every other acknowledgement."""
+
+    findings: tuple[Finding, ...]
+    unchecked: tuple[Unchecked, ...]
+    left_alone: tuple[LeftAlone, ...]
+    acknowledged: tuple[Acknowledged, ...]
+    muted: tuple[Muted, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Verdicts:
+    """What an audit says, before anything of it is answered."""
+
+    findings: Sequence[Finding]
+    unchecked: Sequence[Unchecked]
+    left_alone: Sequence[LeftAlone]
+
+
+def answer(verdicts: Verdicts, acknowledgements: Iterable[Acknowledgement], day: date) -> Answered:
+    """Take from an audit's verdicts what acknowledgements answer; expired ones answer nothing.
+
+    One that mutes a finding is in `muted` with it, and not in `acknowledged`.
+    """
+    rows: list[Acknowledged] = []
+    muted: list[Muted] = []
+    findings = list(verdicts.findings)
+    open_rows, odd_rows = list(verdicts.unchecked), list(verdicts.left_alone)
+    for one in acknowledgements:
+        if not one.holds(day):
+            rows.append(Acknowledged(one, expired=True))
+            continue
+        known = [Muted(row, one) for row in findings if one.mutes(row)]
+        reasons = [row.reason for row in open_rows if one.answers(row.subject)]
+        reasons += [row.reason for row in odd_rows if one.answers(row.subject)]
+        findings = [row for row in findings if not one.mutes(row)]
+        open_rows = [row for row in open_rows if not one.answers(row.subject)]
+        odd_rows = [row for row in odd_rows if not one.answers(row.subject)]
+        muted += known
+        if not known:
+            rows.append(Acknowledged(one, expired=False, answered=tuple(reasons)))
+    return Answered(tuple(findings), tuple(open_rows), tuple(odd_rows), tuple(rows), tuple(muted))
+
+
+def with_choices(facts: Facts, acknowledgements: Iterable[Acknowledgement]) -> Facts:
+    """The same facts with the providers that are chosen for ports today."""
+    chosen = grouped(
+        (one.name, one.provider)
+        for one in acknowledgements
+        if one.kind == "port-provider" and one.holds(facts.taken_at.date())
+    )
+    return replace(facts, chosen_providers=chosen) if chosen else facts
+
+
+def names_of(
+    acknowledgements: Iterable[Acknowledgement], kind: AcknowledgementKind, day: date
+) -> frozenset[str]:
+    """The names that acknowledgements of one kind give and that have not expired."""
+    return frozenset(one.name for one in acknowledgements if one.kind == kind and one.holds(day))

@@ -1,0 +1,182 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What an audit says: findings, what could not be checked, and what was left alone."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from enum import StrEnum
+from typing import Literal
+
+from trueup.reconcile.facts import Amounts, ComputeService, Domain, Facts, Instance
+
+Kind = Literal[
+    "instance", "consumer", "migration", "build", "provider", "host", "service", "cell", "port",
+    "domain",
+]  # fmt: skip
+
+
+# The kinds of subjects that are consumers, by whose uuid Placement keeps allocations.
+CONSUMERS: frozenset[Kind] = frozenset({"instance", "consumer", "migration", "build"})
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Subject:
+    """The thing that a verdict is about. Hosts and cells go by their name in place of a uuid."""
+
+    kind: Kind
+    uuid: str
+
+    def __str__(self) -> str:
+        return f"{self.kind} {self.uuid}"
+
+
+class Severity(StrEnum):
+    """How bad a defect is for the cloud, worst first."""
+
+    CRITICAL = "critical"  # a running instance may lose its resources, or a host is over-full
+    HIGH = "high"  # Placement counts wrongly: new instances are placed or refused wrongly
+    MEDIUM = "medium"  # capacity is lost, or an operation will fail
+    LOW = "low"  # untidy, and without effect until something else happens
+
+
+Scalar = str | int | None
+Structure = Mapping[str, Scalar | Mapping[str, int]]
+# A word, a number, a time as ISO 8601, a mapping, or a row of mappings, as `holding` makes.
+Value = Scalar | Structure | tuple[Structure, ...]
+Evidence = Mapping[str, Value]
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One defect in one subject.
+
+    `since` is when it began, as far as the facts tell. `evidence` are the facts it rests on, by
+    label, as values that programs can use; reports put them into words. `consumers` are those
+    whose allocations the remedy may change besides the subject's own. `may_pass_within` are the
+    seconds for which a healthy cloud may look like this, while Nova is between two requests.
+    """
+
+    defect: str
+    subject: Subject
+    where: str
+    severity: Severity
+    evidence: Evidence
+    since: datetime | None = None
+    consumers: tuple[str, ...] = ()
+    may_pass_within: int = 0
+
+    @property
+    def id(self) -> str:
+        """The same in every audit for as long as the defect is there."""
+        return f"{self.defect}:{self.subject.uuid}"
+
+
+@dataclass(frozen=True, slots=True)
+class Unchecked:
+    """A subject that cannot be judged, and why."""
+
+    subject: Subject
+    where: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class LeftAlone:
+    """A subject that looks unusual or is in motion, and why Trueup does not touch it.
+
+    `since`: of what is in motion, when Nova last changed it. So a move that hangs is seen.
+    """
+
+    subject: Subject
+    where: str
+    reason: str
+    since: datetime | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Remark:
+    """A sentence about an instance or consumer without a verdict.
+
+    `right` says that it holds what it should. Otherwise it was not checked, for this reason, and
+    another verdict, for example one about its host, reports that once for all.
+    """
+
+    subject: Subject
+    where: str
+    reason: str
+    right: bool
+
+
+Verdict = Finding | Unchecked | LeftAlone
+
+
+@dataclass(frozen=True, slots=True)
+class Declined:
+    """A finding is real, and no step is proposed for it, for this reason."""
+
+    reason: str
+
+
+def instance_evidence(instance: Instance, facts: Facts) -> Structure:
+    """An instance as evidence: its name, where it is, and in which state."""
+    deleted = {"deleted_at": _moment(instance.deleted_at)} if instance.deleted else {}
+    return {
+        "name": instance.name,
+        "vm_state": "deleted" if instance.deleted else instance.vm_state,
+        "host": instance.host,
+        "cell": facts.cells[instance.cell],
+        **deleted,
+    }
+
+
+def domains_evidence(domains: Iterable[Domain]) -> tuple[Structure, ...]:
+    """Domains as evidence: on which host each is, and in which state."""
+    ordered = sorted(domains, key=lambda one: (one.host, one.name))
+    return tuple({"name": one.name, "host": one.host, "state": one.state} for one in ordered)
+
+
+def service_evidence(services: Iterable[ComputeService], now: datetime) -> Structure:
+    """The compute services of a host as evidence: when each was last seen, and if forced down.
+
+    The time of a service that still reports is not evidence, because it changes with every look.
+    """
+    seen = [one for one in services if one.last_seen is not None]
+    if not seen:
+        return {"last_seen": None}
+    newest = max(seen, key=lambda one: (one.last_seen, one.host))
+    last = "it still reports" if newest.reports(now) else _moment(newest.last_seen)
+    return {"last_seen": last} | ({"forced_down": "yes"} if newest.forced_down else {})
+
+
+def _moment(moment: datetime | None) -> str | None:
+    return moment.isoformat(sep=" ", timespec="seconds") if moment else None
+
+
+def holding(amounts: Amounts, names: Mapping[str, str]) -> tuple[Structure, ...]:
+    """Amounts as evidence: a row for each provider, in the order of their names.
+
+    `{"provider": "0f3c…", "name": "devstack1", "resources": {"VCPU": 1, "MEMORY_MB": 64}}`
+    """
+    ordered = sorted((names.get(uuid, uuid), uuid, held) for uuid, held in amounts.items())
+    return tuple(
+        {"provider": uuid, "name": name, "resources": in_order(held)}
+        for name, uuid, held in ordered
+    )
+
+
+def in_order(amounts: Mapping[str, int]) -> dict[str, int]:
+    """The same amounts; the three classes that every host has come first, in Nova's order."""
+    first = ("VCPU", "MEMORY_MB", "DISK_GB")
+    order = [name for name in first if name in amounts] + sorted(set(amounts) - set(first))
+    return {name: amounts[name] for name in order}
+
+
+def amounts_in_words(amounts: Amounts, names: Mapping[str, str]) -> str:
+    """`VCPU=1 MEMORY_MB=64 on devstack1`, providers in the order of their names."""
+    ordered = sorted((names.get(uuid, uuid), held) for uuid, held in amounts.items())
+    return "; ".join(f"{plain_words(held)} on {name}" for name, held in ordered)
+
+
+def plain_words(amounts: Mapping[str, int]) -> str:
+    """`VCPU=1 MEMORY_MB=64 DISK_GB=1`."""
+    return " ".join(f"{name}={amount}" for name, amount in in_order(amounts).items())
