@@ -10,7 +10,7 @@ from tests.placement.index.naive import naive_candidates
 from tests.placement.index.search.test_candidates import questions
 from trueup.model.errors import ResourceClassNotFound, TraitNotFound
 from trueup.model.requests import CandidateRequest
-from trueup.placement.index.why.explain import explain
+from trueup.placement.why.explain import explain
 
 
 def test_a_host_is_left_if_and_only_if_there_are_candidates():

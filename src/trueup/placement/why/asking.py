@@ -17,10 +17,10 @@ from trueup.placement.api.errors import Refused, refusal_of
 from trueup.placement.api.versions import NEWEST, Malformed, Unacceptable, V, negotiate
 from trueup.placement.api.wire import candidates
 from trueup.placement.index.view.refresh import load
-from trueup.placement.index.why.explain import Explanation, explain
 from trueup.placement.store.engine import availability
 from trueup.placement.store.engine.database import Database, Transaction
 from trueup.placement.store.rows import providers
+from trueup.placement.why.explain import Explanation, explain
 
 _QUERY = re.compile(r"/allocation_candidates\?(?P<query>[^\s\"'\\>]+)")
 _VERSION = re.compile(r"(?:microversion:|OpenStack-API-Version: placement) (?P<version>1\.\d+)")

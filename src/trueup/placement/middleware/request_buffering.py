@@ -35,7 +35,7 @@ _DIGITS_MAX = 18
 Application = Callable[[dict[str, Any], Callable[..., Any]], Iterable[bytes]]
 
 
-class BodiesFirst:
+class RequestBuffering:
     """A WSGI application around another, which handles at most `turns` requests at a time.
 
     Beside them it handles those for `open_paths`.

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """An explanation of `trueup why` in words: its verdict, and each filter as the query has it."""
 
-from trueup.placement.index.why import filters
-from trueup.placement.index.why.explain import Explanation
+from trueup.placement.why import filters
+from trueup.placement.why.explain import Explanation
 
 
 def verdict(found: Explanation) -> str:

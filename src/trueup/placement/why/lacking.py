@@ -8,7 +8,7 @@ import numpy as np
 
 from trueup.placement.index.view.columns import InventoryColumns, View
 from trueup.placement.index.view.forest import Positions
-from trueup.placement.index.why.filters import (
+from trueup.placement.why.filters import (
     AmountlessFilter,
     Filter,
     ForbiddenTraits,

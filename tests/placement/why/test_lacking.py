@@ -3,7 +3,7 @@ import numpy as np
 import pytest
 
 from tests.placement.index.clouds import Host, view_of
-from trueup.placement.index.why.filters import (
+from trueup.placement.why.filters import (
     ForbiddenTraits,
     InTree,
     Isolate,
@@ -14,7 +14,7 @@ from trueup.placement.index.why.filters import (
     RootRequired,
     SameSubtree,
 )
-from trueup.placement.index.why.lacking import NearMiss, lacking, nearest
+from trueup.placement.why.lacking import NearMiss, lacking, nearest
 
 HOSTS = [
     Host("host", {"VCPU": 4}, aggregates=("rack",)),

@@ -4,7 +4,8 @@
 import pytest
 from oslo_config import cfg
 
-from trueup.placement import config, keystone
+from trueup.placement import config
+from trueup.placement.middleware import keystone
 
 
 def test_the_options_of_the_kind_of_authentication_have_a_place():

@@ -9,8 +9,8 @@ from contextlib import closing
 from typing import Any
 from unittest import mock
 
-from trueup.placement import slow_senders
-from trueup.placement.slow_senders import ANSWERS_MAX, BODIES_MAX, BodiesFirst
+from trueup.placement.middleware import request_buffering
+from trueup.placement.middleware.request_buffering import ANSWERS_MAX, BODIES_MAX, RequestBuffering
 
 
 class Held:
@@ -38,7 +38,7 @@ def ask(application: Any, stream: Any, length: str, path: str = "/x") -> tuple[s
 
 
 def test_bodies_that_do_not_come_leave_the_turn_to_others() -> None:
-    application = BodiesFirst(echo, turns=1, length_max=100)
+    application = RequestBuffering(echo, turns=1, length_max=100)
     held = [Held() for _ in range(BODIES_MAX)]
     answers: list[tuple[str, bytes]] = []
     asking = [
@@ -74,10 +74,10 @@ class Stuck:
 
 def test_an_open_path_takes_no_turn_and_nobody_waits_for_ever() -> None:
     stuck = Stuck()
-    application = BodiesFirst(stuck, turns=1, length_max=3, open_paths={"/"})
+    application = RequestBuffering(stuck, turns=1, length_max=3, open_paths={"/"})
     with (
         ThreadPoolExecutor(1) as pool,
-        mock.patch.object(slow_senders, "STANDSTILL_SECONDS_MAX", 0),
+        mock.patch.object(request_buffering, "STANDSTILL_SECONDS_MAX", 0),
     ):
         first = pool.submit(ask, application, io.BytesIO(), "0")
         stuck.began.wait()
@@ -89,7 +89,7 @@ def test_an_open_path_takes_no_turn_and_nobody_waits_for_ever() -> None:
 
 
 def test_at_the_end_each_answer_ends_its_connection() -> None:
-    application = BodiesFirst(echo, turns=1, length_max=3)
+    application = RequestBuffering(echo, turns=1, length_max=3)
     headers: list[tuple[str, str]] = []
     for application.is_ending in (False, True):
         environ = {"wsgi.input": io.BytesIO()}
@@ -98,7 +98,7 @@ def test_at_the_end_each_answer_ends_its_connection() -> None:
 
 
 def test_no_more_is_read_than_a_body_may_have() -> None:
-    application = BodiesFirst(echo, turns=1, length_max=3)
+    application = RequestBuffering(echo, turns=1, length_max=3)
     assert ask(application, io.BytesIO(b"too long"), "") == ("200 OK", b"too ")
     # What says that it is too long is refused by whoever looks at its length.
     for length in ("4", "8", "9" * 5000):
@@ -130,7 +130,7 @@ def begun(application: Any) -> Any:
 
 def test_no_more_threads_send_blocks_than_the_server_can_spare() -> None:
     inner = InBlocks()
-    application = BodiesFirst(inner, turns=1, length_max=100)
+    application = RequestBuffering(inner, turns=1, length_max=100)
     slow = [begun(application) for _ in range(ANSWERS_MAX)]
     for one in slow:
         assert next(iter(one)) == b"first"
@@ -144,7 +144,7 @@ def test_no_more_threads_send_blocks_than_the_server_can_spare() -> None:
 
 
 def test_an_answer_that_is_closed_twice_frees_its_place_once() -> None:
-    application = BodiesFirst(InBlocks(), turns=1, length_max=100)
+    application = RequestBuffering(InBlocks(), turns=1, length_max=100)
     for _ in range(2):
         begun_and_left = begun(application)
         begun_and_left.close()
