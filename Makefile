@@ -47,7 +47,7 @@ lint: $(VENV)/.ready-test  ## format, lint, types and layers only
 	@$(BIN)/ruff check --quiet .
 	@$(BIN)/mypy
 	@$(BIN)/check-jsonschema --quiet --builtin-schema vendor.github-workflows .github/workflows/*.yml
-	@$(BIN)/zizmor --offline --quiet --no-progress .github
+	@$(BIN)/zizmor --offline --quiet --no-progress .github > $(VENV)/workflow.log || { cat $(VENV)/workflow.log; exit 1; }
 	@$(BIN)/lint-imports --no-cache --config .importlinter > $(VENV)/layers.log || { cat $(VENV)/layers.log; exit 1; }
 
 # The three of them and `make quick` are `make test`, for machines that share the work.
