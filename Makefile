@@ -8,8 +8,8 @@ TIMES := $(VENV)/times-of
 WORKERS ?= 2
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test quick lint fix coverage changelog sdist wheel conformance mutants fresh real real-short \
-	packages bench pictures clean
+.PHONY: help demo test quick lint fix coverage changelog sdist wheel databases differential races \
+	conformance versions mutants fresh real real-short packages bench pictures clean
 
 help:  ## say what can be made
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -45,20 +45,40 @@ wheel: $(VENV)/.ready-all  ## what pip installs, one file in dist/
 lint: $(VENV)/.ready-test  ## format, lint, types and layers only
 	@$(BIN)/ruff format --check --quiet .
 	@$(BIN)/ruff check --quiet .
+	@$(BIN)/check-jsonschema --quiet --builtin-schema vendor.github-workflows .github/workflows/*.yml
+	@$(BIN)/zizmor --offline --quiet --no-progress .github
 	@$(BIN)/lint-imports --no-cache --config .importlinter > $(VENV)/layers.log & layers=$$!; \
 		$(BIN)/mypy; types=$$?; \
 		wait $$layers || { cat $(VENV)/layers.log; exit 1; }; exit $$types
 
+# The three of them and `make quick` are `make test`, for machines that share the work.
+LONG := tests/differential tests/fuzz tests/shadow tests/races tests/kills tests/simulator
+
+databases: $(VENV)/.ready-test  ## of `make test`, what needs a server and is in neither of the next two
+	@$(BIN)/pytest -n $(WORKERS) --dist loadgroup -q -m "not quick" $(LONG:%=--ignore=%) \
+		--times $(TIMES)-databases.txt
+
+differential: $(VENV)/.ready-test  ## of `make test`, what compares with upstream's Placement
+	@$(BIN)/pytest -n $(WORKERS) --dist loadgroup -q tests/differential tests/fuzz tests/shadow \
+		--times $(TIMES)-differential.txt
+
+races: $(VENV)/.ready-test  ## of `make test`, races, kills and the simulator
+	@$(BIN)/pytest -n $(WORKERS) --dist loadgroup -q tests/races tests/kills tests/simulator \
+		--times $(TIMES)-races.txt
+
 # Beyond `make test`: sequences of requests, histories and rounds that no run has seen before; a kill at
 # every system call that writes, for every kind of target; every wrong answer on both Placements;
 # upstream's own files by mysqlclient as well.
-conformance: $(VENV)/.ready-test  ## the long way, before a release: what is generated, in numbers; every kill
+conformance: $(VENV)/.ready-test  ## the long way: what is generated in great numbers, and every kill
 	@TRUEUP_EXAMPLES=500 TRUEUP_ROUNDS=2000 TRUEUP_FUZZ_EXAMPLES=500 TRUEUP_HISTORIES=20000 \
 		TRUEUP_KILLS=command \
 		$(BIN)/pytest -n $(WORKERS) --dist loadgroup -q --timeout 7200 --times $(TIMES)-conformance.txt \
 		tests/differential tests/fuzz \
 		tests/simulator tests/races tests/kills \
 		tests/placement/index/search/test_candidates.py tests/placement/index/test_current.py
+
+versions: $(VENV)/.ready-test  ## with the oldest, the newest and OpenStack's versions of all libraries (hours)
+	@$(BIN)/python tools/versions.py $(TRIALS)
 
 mutants: $(VENV)/.ready-test  ## small changes of the decision code that no test notices
 	@$(BIN)/python tools/mutants.py --jobs $(WORKERS)

@@ -53,7 +53,7 @@ TRIALS = (
 )
 OLDEST = "2023.2"
 COMPARED_WITH = ("nova", "openstack-placement")
-OURS = ".[all,osc,profiler,mysqlclient]"
+OURS = ".[all,osc,profiler,mysqlclient,libvirt]"
 SUITES = {
     "quick tests": ("-m", "quick"),
     "upstream's HTTP tests": ("tests/differential/test_gabbi.py",),

@@ -77,7 +77,7 @@ def test_each_extra_alone_brings_what_it_is_for(machine, wheel, extra) -> None:
     assert NOT_THERE not in machine.run(f"{entered}trueup --help")
     for name in SHARED:
         assert (machine.root / f"{folder[1:]}/share/{name}").is_file(), name
-    assert "complete -F" in machine.run(f"{entered}trueup complete")
+    assert "_shtab_trueup" in machine.run(f"{entered}trueup complete")
 
 
 def test_the_programs_of_the_service_answer(machine: Machine, wheel: str) -> None:

@@ -37,6 +37,11 @@ class Ending:
     down: str
 
 
+def _both(words: str) -> Ending:
+    """An ending that does not ask for nova-compute."""
+    return Ending(words, words)
+
+
 def _rebuilt(up: str, first: str = "") -> Ending:
     """An ending that is an evacuation while nova-compute is down; `first` says what is lost."""
     return Ending(up, f"{first}{_EVACUATED}")
@@ -136,8 +141,15 @@ _UNKNOWN = Ending(
     "Trueup does not know this state: find out what Nova does with it",
     "Trueup does not know this state: find out what Nova does with it, and do not evacuate it",
 )
-_NOT_BUILT = "no nova-compute has it: run `openstack server delete {uuid}`, and have its owner "
-_NOT_BUILT += "build it again"
+_NOT_BUILT = _both(
+    "no nova-compute has it: run `openstack server delete {uuid}`, and have its owner build it "
+    "again"
+)
+_NOT_UNSHELVED = _both(
+    "what was on its disk is in the image that shelving made, so do not delete it: in the "
+    "database of {cell}: UPDATE instances SET task_state = NULL WHERE uuid = '{uuid}' AND host IS "
+    "NULL AND vm_state = 'shelved_offloaded'; its owner then unshelves it again"
+)
 # Each state without a task: how an instance gets off its host.
 STATES: Mapping[str, Ending] = {
     "active": Ending(
@@ -171,11 +183,13 @@ STATES: Mapping[str, Ending] = {
         f"see that no guest of it is on {{host}}; then {_OFFLOADED}vm_state = 'shelved_offloaded'",
         f"do not evacuate it: {_IMAGE}. {_OFFLOADED}vm_state = 'shelved_offloaded'{_UNSHELVED}",
     ),
-    "soft-delete": Ending(*["run `openstack server delete --force {uuid}`: its owner deleted it, "
-    "and may restore it until then"] * 2),
+    "soft-delete": _both(
+        "run `openstack server delete --force {uuid}`: its owner deleted it, and may restore it "
+        "until then"
+    ),
     "building": _BUILT,
-    "deleted": Ending(*["run `openstack server delete {uuid}` again"] * 2),
-}  # fmt: skip
+    "deleted": _both("run `openstack server delete {uuid}` again"),
+}
 # With these tasks, the state says nothing more. With others it decides where it is one of these.
 _OF_STATE = ("shelved_offloaded", "building")
 _OF_TASK = ("deleting", "soft-deleting")
@@ -187,19 +201,21 @@ def way_off(instance: Instance, facts: Facts) -> str:
     SAFETY: an evacuation starts a second guest if the first one runs. So none is proposed while the
     machine answers, under whatever name; and where a local disk is lost, that is said.
     """
-    if is_bare_metal(instance, facts):
+    ending, bare_metal = _ending(instance), is_bare_metal(instance, facts)
+    settled = instance.task_state is None and instance.vm_state != "building"
+    if bare_metal and (settled or _EVACUATE in ending.down):
         return nodes_moved(instance, facts)
     if _is_up(instance.host, instance.cell, facts):
-        return _words(_ending(instance), instance, facts, up=True)
+        return _words(ending, instance, facts, up=True)
+    if _EVACUATE not in ending.down:
+        return _words(ending, instance, facts, up=False)
     if reason := answers(instance.host or "", instance.cell, facts):
         return (
             f"do not evacuate it: {reason}, and its guest may run there. Start nova-compute on "
             f"{instance.host}, and move it then"
         )
-    words = _words(_ending(instance), instance, facts, up=False)
-    if _EVACUATE.format(uuid=instance.uuid) in words:
-        return f"{words}; or start nova-compute on {instance.host} and migrate it"
-    return words
+    words = _words(ending, instance, facts, up=False)
+    return f"{words}; or start nova-compute on {instance.host} and migrate it"
 
 
 def ending_of(instance: Instance, facts: Facts) -> str:
@@ -208,9 +224,7 @@ def ending_of(instance: Instance, facts: Facts) -> str:
     if instance.task_state is None and move:
         return move_ended(move, facts)
     if instance.host is None:
-        return _NOT_BUILT.format(uuid=instance.uuid)
-    if instance.task_state is None and instance.vm_state not in STATES:
-        return _UNKNOWN.up
+        return _words(_on_no_host(instance), instance, facts, up=False)
     if _is_up(instance.host, instance.cell, facts):
         words = _words(_ending(instance), instance, facts, up=True)
     else:
@@ -220,11 +234,10 @@ def ending_of(instance: Instance, facts: Facts) -> str:
 
 def move_ended(move: Migration, facts: Facts) -> str:
     """What ends a migration that does not end by itself: Nova has no command for most of them."""
-    down = [
-        host
-        for host in (move.source_host, move.target_host)
-        if host and not _is_up(host, move.cell, facts)
-    ]
+    hosts = (
+        (move.target_host,) if move.kind == "evacuation" else (move.source_host, move.target_host)
+    )
+    down = [host for host in hosts if host and not _is_up(host, move.cell, facts)]
     cell = facts.cells.get(move.cell, move.cell)
     started = (
         f"start nova-compute on {' and '.join(down)}; if it will never start: " if down else ""
@@ -246,6 +259,8 @@ def cannot_end(instance: Instance, facts: Facts) -> str:
     """Why what is under way with an instance cannot end by itself, as far as is known; or ""."""
     move = facts.moving.get(instance.uuid)
     hosts = {instance.host, *((move.source_host, move.target_host) if move else ())}
+    if move and move.kind == "evacuation":
+        hosts = {move.target_host}  # its source is down, or it would be no evacuation
     for host in sorted(filter(None, hosts)):
         service = facts.service_of(instance.cell, host)
         if service and not service.is_up(facts.taken_at):
@@ -255,6 +270,14 @@ def cannot_end(instance: Instance, facts: Facts) -> str:
     if move is None and (task == "migrating" or task.startswith("resize_")):
         return "no migration of it is under way"
     return ""
+
+
+def _on_no_host(instance: Instance) -> Ending:
+    if instance.task_state in _OF_TASK:
+        return TASKS[instance.task_state]
+    return {"building": _NOT_BUILT, "shelved_offloaded": _NOT_UNSHELVED}.get(
+        instance.vm_state or "", _UNKNOWN
+    )
 
 
 def _ending(instance: Instance) -> Ending:

@@ -20,7 +20,7 @@ def is_bare_metal_provider(provider: Provider, facts: Facts) -> bool:
     if provider.parent is not None or provider.sharing or len(provider.inventories) != 1:
         return False
     [(name, stock)] = provider.inventories.items()
-    return name.startswith("CUSTOM_") and stock.total == 1 and stock.max_unit == 1
+    return name.startswith("CUSTOM_") and stock.total == 1
 
 
 def is_bare_metal(instance: Instance, facts: Facts) -> bool:
@@ -35,21 +35,36 @@ def is_bare_metal(instance: Instance, facts: Facts) -> bool:
     return all(specs.get(f"resources:{name}") == "0" for name in _PLAIN)
 
 
-def nodes_moved(instance: Instance, facts: Facts) -> str:
-    """What follows for an instance whose bare metal node has no nova-compute: it is not evacuated.
+def node_moved(place: tuple[str, str, str], facts: Facts) -> str:
+    """What follows for this cell, host and node, if it is a bare metal node; or ""."""
+    cell, _, node = place
+    former = facts.once(_nodes_by_name).get((cell, node), ())
+    provider = facts.providers.get(node)
+    if any(row.hypervisor == IRONIC for row in former) or (
+        not former and provider and is_bare_metal_provider(provider, facts)
+    ):
+        return _moved(place, facts)
+    return ""
 
-    Its node goes to another nova-compute; nothing is rebuilt.
-    """
+
+def nodes_moved(instance: Instance, facts: Facts) -> str:
+    """What follows for an instance on a bare metal node that has to leave its nova-compute."""
+    return _moved((instance.cell, instance.host or "", instance.node or ""), facts)
+
+
+def _moved(place: tuple[str, str, str], facts: Facts) -> str:
+    """It is not evacuated: its node goes to another nova-compute, and nothing is rebuilt."""
+    cell, host, node = place
     up = sorted(
         row.host
         for row in facts.compute_nodes
-        if row.hypervisor == IRONIC and row.cell == instance.cell and _is_up(row, facts)
+        if row.hypervisor == IRONIC and row.cell == cell and _is_up(row, facts)
     )
     target = up[0] if up else "HOST"
     return (
         "it is bare metal, which is not evacuated: its node goes to another nova-compute, with "
-        f"`nova-manage db ironic_compute_node_move --ironic-node-uuid {instance.node} "
-        f"--destination-host {target}` (since 2023.2, with {instance.host} forced down); an older "
+        f"`nova-manage db ironic_compute_node_move --ironic-node-uuid {node} "
+        f"--destination-host {target}` (since 2023.2, with {host} forced down); an older "
         "Nova gives the node to another nova-compute by itself"
     )
 

@@ -63,7 +63,7 @@ def doubled(facts: Facts) -> Iterator[Unchecked]:
 
 def _without(name: str, old: str, facts: Facts) -> str:
     count = sum(1 for row in facts.alive.values() if row.host == name)
-    first = f"move the {counted(count, 'instance')} that Nova has on {name} away, " if count else ""
+    first = f"move what Nova has on {name} away ({counted(count, 'instance')}), " if count else ""
     return (
         f"{first}give nova-compute there its old name again (`host = {old}` in nova.conf), restart "
         f"it, and delete the service of {name} (`openstack compute service delete`)"

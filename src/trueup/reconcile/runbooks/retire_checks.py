@@ -190,7 +190,10 @@ def _why_held(consumer: str, second: Observation, plan: Plan) -> str:
     why = "; ".join(dict.fromkeys(reasons)) or "why is not known"
     if consumer in second.facts.alive:
         return f"{why}: see `trueup explain instance {consumer}`"
-    return f"{why}: have its owner release it, then run this again"
+    return (
+        f"{why}: have its owner release it, then run this again; if it was an instance that is "
+        'gone for good, say so in the file of acknowledgements (`kind = "dead-consumer"`)'
+    )
 
 
 def _tree(place: Retired, facts: Facts) -> Iterator[Provider]:
