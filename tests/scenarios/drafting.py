@@ -194,7 +194,8 @@ class Draft:
             "task_state": None,
             "deleted": False,
             "hidden": False,
-            "updated_at": NOW - timedelta(days=1),
+            # What is under way has just begun.
+            "updated_at": NOW - timedelta(minutes=5 if details.get("task_state") else 1440),
         }
         self.instances.append(
             Instance(
@@ -247,6 +248,12 @@ class Draft:
         self.names[uuid] = name
         return uuid
 
+    def mapped_nowhere(self, name: str, age: int) -> None:
+        """Nova mapped an instance to no cell, so many seconds ago."""
+        self.names[uuid_of(name)] = name
+        changed = NOW - timedelta(seconds=age)
+        self.mappings.append(InstanceMapping(uuid_of(name), None, "a-project", False, changed))
+
     def facts(self) -> Facts:
         """The facts, with the holdings of every consumer and every instance."""
         answered = [
@@ -254,6 +261,7 @@ class Draft:
             for name in self.cells.values()
         ]
         subjects = self.held.keys() | {row.uuid for row in (*self.instances, *self.migrations)}
+        subjects |= {row.instance for row in self.mappings}
         heard = {uuid for uuid, name in self.cells.items() if name not in self.silent}
         lacking = tuple(
             Unsupported(DOMAINS_OF.format(host), "it is down") for host in self.silent_hypervisors

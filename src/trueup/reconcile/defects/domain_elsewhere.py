@@ -9,6 +9,7 @@ from collections.abc import Iterator
 
 from trueup.reconcile.facts import Domain, Facts, Instance
 from trueup.reconcile.rules.claims import Moving, claim_of
+from trueup.reconcile.rules.machines import is_same
 from trueup.reconcile.rules.whereabouts import whereabouts
 from trueup.reconcile.steps import Step
 from trueup.reconcile.verdicts import (
@@ -57,7 +58,8 @@ def remedy(finding: Finding, facts: Facts) -> tuple[Step, ...] | Declined:
 def _is_elsewhere(one: Domain, uuid: str, facts: Facts) -> bool:
     if not one.ours or not one.active:
         return False
-    return one.host not in {row.host for row in facts.instance_rows[uuid] if not row.deleted}
+    hosts = {row.host for row in facts.instance_rows[uuid] if not row.deleted}
+    return not any(is_same(one.host, host, facts) for host in hosts)
 
 
 def _judge(instance: Instance, strange: list[Domain], facts: Facts) -> Verdict:

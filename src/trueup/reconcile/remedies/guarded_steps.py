@@ -91,7 +91,7 @@ def guarded_step(
         if row.uuid in after
     )
     if (
-        reason := _unlisted_rows(after, facts)
+        reason := unlisted_rows(after, facts)
         or _not_allowed(written.values(), facts)
         or _kept_of_nothing(written, facts)
     ):
@@ -127,7 +127,7 @@ def _where_found(instance: Instance, facts: Facts) -> Iterator[Guard]:
         yield from no_guest(one.host, instance, facts)
 
 
-def _unlisted_rows(after: Mapping[str, Allocations | None], facts: Facts) -> str:
+def unlisted_rows(after: Mapping[str, Allocations | None], facts: Facts) -> str:
     """Which of these consumers may have rows that Placement does not list; or "".
 
     SAFETY: a write for a consumer deletes all its rows, and an undo restores what was listed. Where

@@ -17,8 +17,8 @@ from trueup.reconcile.facts import (
     Provider,
     grouped,
 )
+from trueup.reconcile.rules.bare_metal import IRONIC
 
-_IRONIC = "ironic"
 # A cell and the name of a host, or of a node, in it.
 _Name = tuple[str, str]
 
@@ -69,7 +69,7 @@ def source_hosts(move: Migration, facts: Facts) -> tuple[MoveHost, ...]:
             *facts.once(_nodes_by_name).get((cell, node), ()),
             *facts.nodes_by_uuid.get(left_by(move, facts) or "", ()),
         )
-        hosts |= {(row.cell, row.host) for row in now if row.hypervisor != _IRONIC}
+        hosts |= {(row.cell, row.host) for row in now if row.hypervisor != IRONIC}
     return tuple(_host(*one, facts) for one in sorted(hosts)) or (named,)
 
 

@@ -20,6 +20,8 @@ from trueup.reconcile.facts import (
     Migration,
     Provider,
 )
+from trueup.reconcile.rules.bare_metal import node_moved
+from trueup.reconcile.rules.machines import is_same
 from trueup.reconcile.rules.whereabouts import whereabouts
 
 # Besides `task_state`: states in which Nova itself is, or soon will be, writing the allocation.
@@ -148,7 +150,10 @@ def _judged_place(place: _Place, facts: Facts) -> Placed | Undetermined:
     if len(nodes) != 1:
         found = "no compute node" if not nodes else f"{len(nodes)} compute nodes"
         cell, host, node = place
-        return Undetermined(f"{facts.cells[cell]} has {found} for host {host}, node {node}")
+        reason = f"{facts.cells[cell]} has {found} for host {host}, node {node}"
+        if moved := node_moved(place, facts):
+            return Undetermined(f"{reason}; {moved}")
+        return Undetermined(reason)
     provider = provider_of(nodes[0], facts)
     return provider if isinstance(provider, Undetermined) else Placed(provider)
 
@@ -219,7 +224,9 @@ def _running_elsewhere(
     If its moves leave open where it is, this is no contradiction: hypervisors decide it.
     """
     hosts = {row.host for row in living}
-    elsewhere = [host for host in record.running_on if host not in hosts]
+    elsewhere = [
+        name for name in record.running_on if not any(is_same(name, one, facts) for one in hosts)
+    ]
     doubts = (whereabouts(row, record, facts) for row in living if elsewhere)
     possible = {one.host.casefold() for doubt in doubts if doubt for one in doubt.places}
     elsewhere = [host for host in elsewhere if host.casefold() not in possible]
