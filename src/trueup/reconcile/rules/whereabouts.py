@@ -97,6 +97,10 @@ def _left_open(
     for row in newest_first:
         if row.under_way:
             continue
+        # PERF: nearly every instance that was moved is where its last move ended.
+        arrived = row.status in ON_TARGET and row.target_node == instance.node
+        if arrived and row.target_host == instance.host:
+            return
         source = _place(row.cell, row.source_host, row.source_node, facts)
         target = _place(row.cell, row.target_host, row.target_node, facts)
         on_source, on_target = _same(source, here, facts), _same(target, here, facts)
