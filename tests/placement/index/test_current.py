@@ -22,7 +22,7 @@ from trueup.placement.index.current import Index
 from trueup.placement.index.view.columns import View
 from trueup.placement.index.view.differences import differences
 from trueup.placement.index.view.refresh import load
-from trueup.placement.store import migrations, schema, tables
+from trueup.placement.store import migrations, tables
 from trueup.placement.store.engine import changes
 from trueup.placement.store.engine.database import Database, in_transaction
 
@@ -31,9 +31,8 @@ ROUNDS = int(os.environ.get("TRUEUP_ROUNDS", "15"))
 
 
 @pytest.fixture
-def service(serve: Callable[..., Client], database_url: str) -> Client:
-    schema.create(database_url)
-    service = serve(database_url)
+def service(serve: Callable[..., Client], ledger_url: str) -> Client:
+    service = serve(ledger_url)
     service.make_provider(1, inventories={"VCPU": 8})
     return service
 

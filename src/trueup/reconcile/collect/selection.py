@@ -7,6 +7,7 @@ A selection never changes a verdict: every cell is asked about the instances tha
 
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
+from difflib import get_close_matches
 
 from trueup.reconcile.collect.scope import (
     alike,
@@ -28,10 +29,19 @@ NOBODY: frozenset[str] = frozenset()
 
 @dataclass(eq=False)
 class SelectionUnknown(Exception):
-    """No source that answered knows what was selected; `kind` is `host`, `instance` and so on."""
+    """No source that answered knows what was selected; `kind` is `host`, `instance` and so on.
+
+    `near` are names that there are, and that differ by few letters.
+    """
 
     kind: str
     name: str
+    near: tuple[str, ...] = ()
+
+
+@dataclass(eq=False)
+class SelectionEmpty(Exception):
+    """Every name is known, or is a project, and nothing is selected by all of them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,8 +80,24 @@ def cells_selected(cells: Mapping[str, str], selection: Selection) -> frozenset[
     if not selection.cells:
         return frozenset(cells)
     for name in sorted(selection.cells - cells.keys() - frozenset(cells.values())):
-        raise SelectionUnknown("cell", name)
+        raise unknown("cell", name, cells.values())
     return frozenset(u for u, name in cells.items() if {u, name} & selection.cells)
+
+
+def unknown(kind: str, name: str, there: Iterable[str]) -> SelectionUnknown:
+    """The error for a name that is not among those that are there."""
+    return SelectionUnknown(kind, name, tuple(get_close_matches(name, sorted({*there}))))
+
+
+def refuse_empty(facts: Facts, selection: Selection) -> None:
+    """Raises SelectionEmpty: an audit of nothing would find nothing, and look clean.
+
+    A project is known to Keystone alone, and several selectors may have nothing in common. What a
+    silent source knows may be selected.
+    """
+    selected = facts.instances or facts.consumers or facts.providers_in_scope
+    if selection.narrows and not selected and facts.coverage.complete:
+        raise SelectionEmpty
 
 
 def chosen(facts: Facts, selection: Selection) -> Facts:
@@ -302,4 +328,4 @@ def _refuse_unknown(facts: Facts, selection: Selection) -> None:
     )
     for kind, asked, there in known:
         for name in sorted(asked - there):
-            raise SelectionUnknown(kind, name)
+            raise unknown(kind, name, there)

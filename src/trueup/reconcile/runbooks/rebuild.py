@@ -28,9 +28,10 @@ from trueup.reconcile.facts import (
     Owner,
     Provider,
 )
+from trueup.reconcile.rules.bare_metal import IRONIC
 from trueup.reconcile.rules.freshness import with_freshness
 from trueup.reconcile.rules.host_inventory import inventories_of
-from trueup.reconcile.rules.nodes import IRONIC, Former, service_of, without_node
+from trueup.reconcile.rules.nodes import Former, service_of, without_node
 from trueup.reconcile.runbooks.rebuild_consumers import LedgerLine, NewConsumers
 from trueup.reconcile.runbooks.rebuild_gaps import gaps, left, with_gaps
 from trueup.reconcile.sources.placement.sharing import members_of_sharing, with_sharing

@@ -11,8 +11,8 @@ from dataclasses import replace
 from trueup.reconcile.audit import Audit
 from trueup.reconcile.expected import expected, open_reasons
 from trueup.reconcile.facts import Facts, Instance
+from trueup.reconcile.rules.bare_metal import IRONIC
 from trueup.reconcile.rules.claims import LostInMove, Missing, Moving, NotCertain, claim_of
-from trueup.reconcile.rules.nodes import IRONIC
 from trueup.reconcile.rules.residence import Undetermined, provider_of
 from trueup.reconcile.runbooks.rebuild_consumers import LedgerLine, not_judged
 from trueup.reconcile.verdicts import CONSUMERS, Finding, amounts_in_words
