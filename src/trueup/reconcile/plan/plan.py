@@ -22,7 +22,7 @@ from trueup.reconcile.plan.order import Effect, ordered
 from trueup.reconcile.steps import Step, VersionIs, held_in, parts_of
 from trueup.reconcile.verdicts import CONSUMERS, AuditOptions, Declined, Finding
 
-FORMAT = 2
+FORMAT = 1
 # cell0 has this uuid in every cloud.
 CELL_ZERO = "00000000-0000-0000-0000-000000000000"
 

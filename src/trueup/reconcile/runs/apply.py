@@ -279,9 +279,11 @@ def _write_all(
             return Ended(_at(change, unknown), written.stop)
         if written.result != "done":
             back = _taken_back(step, after, cloud, journal, written.reason, contested)
-            if written.result == "unknown" and not back.partly:
-                reason = f"{back.reason}; the write that was not answered may still come"
-                back = replace(back, result="unknown", reason=reason)
+            if written.result == "unknown":
+                late = "the write that was not answered may still come"
+                back = replace(
+                    back, result="unknown", reason=f"{back.reason}; {late}", partly=False
+                )
             return Ended(_at(change, back), written.stop)
         after[change_key(change)] = Found(change.after, written.version or {})
         stop = written.stop
