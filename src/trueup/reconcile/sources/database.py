@@ -123,6 +123,7 @@ class Database:
         self._seconds = seconds
         try:
             self._engine = _read_only_engine(_url(url, source), seconds)
+            self.address = make_url(url).render_as_string(hide_password=True)
         except (ImportError, NoSuchModuleError, ArgumentError) as error:
             raise DatabaseUnusable(source, str(error)) from error
 
