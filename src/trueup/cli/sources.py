@@ -3,6 +3,7 @@
 
 import argparse
 from pathlib import Path
+from typing import Any
 
 from trueup.cli.terminal.progress import Report, progress
 from trueup.cli.verb import CloudVerb
@@ -70,7 +71,8 @@ def add_from_option(parser: argparse.ArgumentParser) -> None:
 
 def selection(arguments: argparse.Namespace) -> Selection:
     """What the selectors say."""
-    return Selection(**{name: frozenset(getattr(arguments, name)) for name in _SELECTORS})
+    names: dict[str, Any] = {one: frozenset(getattr(arguments, one)) for one in _SELECTORS}
+    return Selection(**names)
 
 
 def living_facts(cloud: Cloud, arguments: argparse.Namespace, report: Report) -> Facts:

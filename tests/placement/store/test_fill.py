@@ -40,9 +40,8 @@ def counts(url: str) -> tuple[int, ...]:
 
 
 @pytest.fixture
-def url(database_url: str) -> str:
-    make_schema(database_url)
-    return database_url
+def url(ledger_url: str) -> str:
+    return ledger_url
 
 
 def tables_of(url: str) -> set[str]:

@@ -9,10 +9,11 @@ import pytest
 from tests.reconcile.planning import BROKEN
 from tests.reconcile.report.showing import MIXED, TODAY, WHOLE, said, shown_of
 from tests.scenarios.drafting import uuid_of
-from trueup.reconcile.report.audit_table import age_in_words, audit_columns, audit_table
+from trueup.reconcile.report.audit_table import audit_columns, audit_table
 from trueup.reconcile.report.audit_view import AuditView
 from trueup.reconcile.report.tables import Cell
 from trueup.reconcile.verdicts import Acknowledgement
+from trueup.reconcile.wording import age_in_words
 
 ALL = AuditView(everything=True)
 

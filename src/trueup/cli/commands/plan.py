@@ -79,7 +79,8 @@ def _plan_of_snapshot(
     """
     if first is None:
         raise FirstObservationMissing(arguments.interval)
-    return plan_of_facts(kept_facts(arguments), first, interval, audit_options(arguments))
+    facts, options = kept_facts(arguments), audit_options(arguments)
+    return plan_of_facts(facts, first, interval, options, selection(arguments))
 
 
 def _warn_of_short(interval: timedelta, planned: Planned) -> None:

@@ -48,7 +48,10 @@ class SelectionEmpty(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Selection:
-    """Names as the operator gave them: cells and providers by name or uuid, hosts by name."""
+    """Names as the operator gave them: cells and providers by name or uuid, hosts by name.
+
+    `may_be_gone`: the names were known before, and one that no source knows any more is no error.
+    """
 
     instances: frozenset[str] = NOBODY
     hosts: frozenset[str] = NOBODY
@@ -58,6 +61,7 @@ class Selection:
     consumers: frozenset[str] = NOBODY
     # Hosts whose hypervisors are asked as well: where domains of what is selected were seen.
     hypervisors: frozenset[str] = NOBODY
+    may_be_gone: bool = False
 
     @property
     def uuids(self) -> frozenset[str]:
@@ -110,7 +114,7 @@ def chosen(facts: Facts, selection: Selection) -> Facts:
     if not selection.narrows:
         return facts
     cells_selected(facts.cells, selection)
-    if facts.coverage.complete:
+    if facts.coverage.complete and not selection.may_be_gone:
         _refuse_unknown(facts, selection)
     selection = with_spellings(selection, facts)
     kept = with_partners(facts, subjects(facts, selection))

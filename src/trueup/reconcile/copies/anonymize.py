@@ -185,7 +185,9 @@ RULES: Mapping[type, Mapping[str, Rule]] = {
         "uuid": _uuid, "cell": _uuid, "instance": _uuid, "source_host": _place,
         "source_node": _place, "target_host": _place, "target_node": _place,
     },
-    kinds.ComputeNode: {"uuid": _uuid, "cell": _uuid, "host": _place, "node": _place},
+    kinds.ComputeNode: {
+        "uuid": _uuid, "cell": _uuid, "host": _place, "node": _place, "address": _name,
+    },
     kinds.ComputeService: {
         "uuid": _uuid, "cell": _uuid, "host": _place, "disabled_reason": _removed,
     },

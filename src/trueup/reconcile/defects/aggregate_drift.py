@@ -18,11 +18,12 @@ from trueup.reconcile.facts import (
     is_uuid_in_any_form,
 )
 from trueup.reconcile.remedies.guarded_steps import on_host
+from trueup.reconcile.rules.bare_metal import IRONIC
 from trueup.reconcile.rules.nodes import (
-    IRONIC,
     judged_hosts,
     newly_made,
     node_evidence,
+    of_another_cell,
     provider_evidence,
     service_of,
 )
@@ -74,6 +75,8 @@ def find(facts: Facts, options: AuditOptions) -> Iterator[Verdict]:
         subject = Subject("provider", provider.uuid)
         if reason := newly_made(node, facts, options):
             yield LeftAlone(subject, node.host, reason)
+        elif reason := of_another_cell(node, facts):
+            yield Unchecked(subject, node.host, reason)
         elif found.extra & shared:
             reason = "a sharing provider is in an aggregate that its host is not in: what it shares"
             yield LeftAlone(subject, node.host, f"{reason} would be lost")

@@ -121,12 +121,16 @@ class Instance:
 
 @dataclass(frozen=True, slots=True)
 class InstanceMapping:
-    """A row of `instance_mappings`; `cell` is a cell's uuid, None before one is chosen."""
+    """A row of `instance_mappings`; `cell` is a cell's uuid, None before one is chosen.
+
+    `changed_at` is read only of mappings that name no cell.
+    """
 
     instance: str
     cell: str | None
     project: str
     queued_for_delete: bool
+    changed_at: datetime | None = None
 
 
 @dataclass(frozen=True, slots=True)

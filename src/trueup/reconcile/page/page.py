@@ -8,7 +8,7 @@ from datetime import datetime
 from typing import Literal
 
 from trueup.reconcile.audit import Audit, Observation
-from trueup.reconcile.facts import SourceStatus, grouped
+from trueup.reconcile.facts import Facts, SourceStatus, grouped
 from trueup.reconcile.page.cards import DefectGroup, defect_groups
 from trueup.reconcile.page.history import Plot
 from trueup.reconcile.page.split import CapacitySplit, capacity_splits, summed
@@ -16,6 +16,7 @@ from trueup.reconcile.page.timeline import Timeline, timeline
 from trueup.reconcile.page.trees import CellTree, Ground, HostTree, cell_trees, other_trees
 from trueup.reconcile.report.coverage import gaps_of
 from trueup.reconcile.report.effects import FindingEffect, effects_of
+from trueup.reconcile.rules.host_states import host_states
 from trueup.reconcile.runs.journal import Journal
 from trueup.reconcile.runs.journals import Unreadable
 from trueup.reconcile.verdicts import Acknowledged, Finding, LeftAlone, Severity, Unchecked
@@ -91,6 +92,7 @@ class Page:
     cells: tuple[CellTree, ...]
     others: tuple[HostTree, ...]
     groups: tuple[DefectGroup, ...]
+    hanging: tuple[ReasonGroup, ...]
     unchecked: tuple[ReasonGroup, ...]
     left_alone: tuple[ReasonGroup, ...]
     acknowledged: tuple[Acknowledged, ...]
@@ -111,7 +113,7 @@ def page_of(
         taken_at=audit.taken_at,
         origin=origin,
         version=version,
-        headline=headline_of(audit),
+        headline=headline_of(audit, facts),
         severities=_severities(audit),
         coverage=tuple(_source(row) for row in audit.coverage.sources),
         next=_next(audit, effects, happened),
@@ -120,17 +122,18 @@ def page_of(
         cells=cell_trees(ground),
         others=other_trees(ground),
         groups=defect_groups(audit, effects, facts),
-        unchecked=_by_reason(audit.unchecked),
-        left_alone=_by_reason(audit.left_alone),
+        hanging=_by_reason(audit.hanging),
+        unchecked=_by_reason(row for row in audit.unchecked if not row.ends),
+        left_alone=_by_reason(row for row in audit.left_alone if not row.ends),
         acknowledged=audit.acknowledged,
         timeline=happened,
     )
 
 
-def headline_of(audit: Audit) -> Headline:
+def headline_of(audit: Audit, facts: Facts) -> Headline:
     """The verdict in words. Silence is never an all-clear."""
     found = counted(len(audit.findings), "finding")
-    remarks = []
+    remarks = [host_states(facts).words] if facts.services else []
     if audit.coverage.gap:
         remarks.append(f"{audit.coverage.gap}.")
     remarks += (
@@ -140,6 +143,8 @@ def headline_of(audit: Audit) -> Headline:
     )
     if audit.unchecked:
         remarks.append(f"{counted(len(audit.unchecked), 'subject')} could not be checked.")
+    if audit.hanging:
+        remarks.append(f"{len(audit.hanging)} under way cannot end by themselves: see below.")
     if audit.muted:
         remarks.append(f"{counted(len(audit.muted), 'finding')} more, muted by an operator.")
     if audit.incomplete:
@@ -147,7 +152,15 @@ def headline_of(audit: Audit) -> Headline:
         return Headline("incomplete", words, tuple(remarks))
     if audit.findings:
         return Headline("findings", found, tuple(remarks))
-    return Headline("clean", "Nothing is wrong", tuple(remarks))
+    return Headline("clean", _clean(audit), tuple(remarks))
+
+
+def _clean(audit: Audit) -> str:
+    """The verdict is about the ledger: what hangs in Nova is named with it."""
+    if not audit.left_alone:
+        return "No drift found"
+    more = f"; {len(audit.hanging)} of them cannot end by themselves" if audit.hanging else ""
+    return f"No drift found. {len(audit.left_alone)} left alone{more}"
 
 
 def _severities(audit: Audit) -> tuple[SeverityCount, ...]:
@@ -182,6 +195,9 @@ def _next(
     if audit.coverage.missing or audit.coverage.behind:
         sources = ", ".join(row.source for row in (*audit.coverage.missing, *audit.coverage.behind))
         commands.append(NextCommand("trueup audit", f"audit again when {sources} answers"))
+    if audit.hanging:
+        purpose = "what hangs is listed below, each with what ends it"
+        commands.append(NextCommand("trueup explain instance UUID", purpose))
     if any(effects[row.id].steps for row in audit.findings):
         commands += (
             NextCommand("trueup plan --out plan.json", "observe again and plan guarded steps"),

@@ -9,13 +9,13 @@ from datetime import datetime, timedelta
 import msgspec
 
 from trueup.reconcile.audit import Confirmed
+from trueup.reconcile.collect.selection import EVERYTHING, Selection
 from trueup.reconcile.defects import DEFECTS
 from trueup.reconcile.facts import DomainRecord, Facts, Holding
-from trueup.reconcile.plan import after_undefining
-from trueup.reconcile.plan.dependencies import after_release, removed_by
+from trueup.reconcile.plan.dependencies import after_release, after_undefining, removed_by
 from trueup.reconcile.plan.order import Effect, ordered
-from trueup.reconcile.steps import Step, held_in
-from trueup.reconcile.verdicts import CONSUMERS, Declined, Finding
+from trueup.reconcile.steps import Step, VersionIs, held_in, parts_of
+from trueup.reconcile.verdicts import CONSUMERS, AuditOptions, Declined, Finding
 
 FORMAT = 2
 # cell0 has this uuid in every cloud.
@@ -76,7 +76,8 @@ class Plan:
     """Steps in order, with what they were made from. `cells` says which cloud it is for.
 
     `first_at` and `made_at` are the times of the two observations. `findings` have steps.
-    `effects` say of each step what it does to capacity and to what projects use.
+    `effects` say of each step what it does to capacity and to what projects use. `options` and
+    `selection` are those of the audits: whatever judges for this plan again judges by them.
     """
 
     made_at: datetime
@@ -89,12 +90,15 @@ class Plan:
     effects: tuple[Effect, ...] = ()
     provider_names: Mapping[str, str] = field(default_factory=dict)
     undoes: str | None = None
+    options: AuditOptions = field(default_factory=AuditOptions)
+    selection: Selection = EVERYTHING
     format: int = FORMAT
 
     @property
     def id(self) -> str:
         """A short name made from the whole content."""
-        digest = hashlib.sha256(msgspec.json.encode(self)).hexdigest()
+        content = msgspec.json.encode(self, order="deterministic")
+        digest = hashlib.sha256(content).hexdigest()
         return f"{self.made_at:%Y%m%dT%H%M%S}-{digest[:8]}"
 
     @property
@@ -151,12 +155,13 @@ def make_plan(
             continue
         found.append(finding)
         steps += remedy
-        planned |= {part: finding for step in remedy for part in step.subjects}
+        planned |= {part: finding for step in remedy for part in _touched(step)}
     removing = [step for step in steps if removed_by(step)]
-    others = after_undefining([step for step in steps if step not in removing])
-    order = ordered(others, facts)
+    kept = {row.finding.subject.uuid: row.reason for row in declined}
+    others = after_undefining([step for step in steps if step not in removing], facts, kept)
+    order = ordered(others.steps, facts)
     removals = after_release(removing, order.steps, facts)
-    not_possible = (*order.without_room, *removals.in_use)
+    not_possible = (*others.in_use, *order.without_room, *removals.in_use)
     without_room = {reason: one.reason for one in not_possible for reason in one.step.because}
     in_order = (*order.steps, *removals.steps)
     declined += [NotPlanned(one, without_room[one.id]) for one in found if one.id in without_room]
@@ -194,11 +199,17 @@ def _remedied(
         if (held.amounts if held else {}) != facts.consumers.get(consumer, {}):
             return Declined("what it holds has changed since the second observation")
     # SAFETY: two steps for one subject would each undo what the other writes.
-    for part in sorted(part for step in steps for part in step.subjects):
+    for part in sorted(part for step in steps for part in _touched(step)):
         if part in planned:
             other = planned[part].id
             return Declined(f"it conflicts with {other}; audit again after that is repaired")
     return steps
+
+
+def _touched(step: Step) -> frozenset[str]:
+    """What a step changes, and what it relies on that nobody else changes."""
+    relied = (one.target for one in step.guards if isinstance(one, VersionIs))
+    return step.subjects.union(*map(parts_of, relied))
 
 
 def _names(steps: Sequence[Step], facts: Facts) -> dict[str, str]:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from trueup.reconcile.audit import Audit, Observation, row_lost
+from trueup.reconcile.audit import Audit, Observation
 from trueup.reconcile.defects import DEFECTS
 from trueup.reconcile.facts import Amounts, Facts
 from trueup.reconcile.report.audit_document import moment
@@ -14,6 +14,8 @@ from trueup.reconcile.report.effects import FindingEffect, effects_of
 from trueup.reconcile.report.states import before_and_after
 from trueup.reconcile.report.words import evidence_in_words
 from trueup.reconcile.rules.claims import NotCertain, claim_of
+from trueup.reconcile.rules.strangers import row_lost
+from trueup.reconcile.rules.unoffered import reason_of, unoffered_classes
 from trueup.reconcile.verdicts import Finding, Subject, amounts_in_words
 
 FORMAT = 1
@@ -74,7 +76,15 @@ class Concern:
         )
         uncertain = (row for row in claims if isinstance(row, NotCertain) and not row.of_instance)
         lost = (row_lost(uuid, self.facts) for uuid in sorted(self.subjects))
-        every = (*own, *filter(None, lost), *(row.reason for row in uncertain))
+        classes = unoffered_classes(self.facts)
+        names = {name for uuid in self.subjects for name in classes.get(uuid, ())}
+        open_classes = {row.subject.uuid for row in self.audit.unchecked} & names
+        every = (
+            *own,
+            *filter(None, lost),
+            *(row.reason for row in uncertain),
+            *(reason_of(name) for name in sorted(open_classes)),
+        )
         return tuple(dict.fromkeys(every))
 
     @property

@@ -6,7 +6,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from trueup.reconcile.facts import ComputeNode, Facts, Port, Provider
-from trueup.reconcile.rules.nodes import IRONIC, Former, without_node
+from trueup.reconcile.rules.bare_metal import IRONIC
+from trueup.reconcile.rules.nodes import Former, without_node
 from trueup.reconcile.runbooks.host_checks import evidence, whole
 from trueup.reconcile.runbooks.host_reading import HostReading
 from trueup.reconcile.runbooks.moving import holders

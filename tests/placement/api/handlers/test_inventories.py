@@ -4,7 +4,6 @@ from collections.abc import Callable
 import pytest
 
 from tests.placement.client import UUID, Client
-from trueup.placement.store import schema
 
 PATH = f"/resource_providers/{UUID(1)}/inventories"
 
@@ -71,10 +70,9 @@ def test_shrinking_below_what_is_used_is_allowed_and_logged(
 
 @pytest.mark.parametrize("ratio", [2**63, 2**64, 10**30])
 def test_a_ratio_may_be_a_large_integer(
-    serve: Callable[..., Client], database_url: str, ratio: int
+    serve: Callable[..., Client], ledger_url: str, ratio: int
 ) -> None:
-    schema.create(database_url)
-    client = serve(database_url)
+    client = serve(ledger_url)
     client.make_provider(1)
     added = client.post(PATH, {"resource_class": "VCPU", "total": 8, "allocation_ratio": ratio})
     assert (added.status, added.json["allocation_ratio"]) == (201, float(ratio))
@@ -94,11 +92,10 @@ def test_a_ratio_that_no_float_can_hold_is_refused(host: Client) -> None:
 
 
 def test_an_integer_may_have_a_fraction_of_zero(
-    serve: Callable[..., Client], database_url: str
+    serve: Callable[..., Client], ledger_url: str
 ) -> None:
     """As in JSON Schema, and with upstream."""
-    schema.create(database_url)
-    client = serve(database_url)
+    client = serve(ledger_url)
     client.make_provider(1, inventories={"VCPU": 8})
     amounts = {"total": 16.0, "reserved": 1.0, "min_unit": 2.0, "max_unit": 4.0, "step_size": 2.0}
     wanted = {"resource_provider_generation": 1.0, "inventories": {"VCPU": amounts}}

@@ -5,7 +5,7 @@ import pytest
 from sqlalchemy import update
 
 from tests.placement.client import UUID, Client
-from trueup.placement.store import schema, tables
+from trueup.placement.store import tables
 
 ROOT, CHILD, OTHER = 1, 2, 3
 CHILD_PATH = f"/resource_providers/{UUID(CHILD)}"
@@ -116,11 +116,10 @@ def test_a_missing_provider_is_reported_before_a_bad_body(client: Client) -> Non
 
 
 def test_a_generation_that_is_null_is_shown_and_counts_as_0_in_a_write(
-    serve: Callable[..., Client], database_url: str
+    serve: Callable[..., Client], ledger_url: str
 ) -> None:
     """Upstream's schema allows it; nothing but a hand writes it."""
-    schema.create(database_url)
-    client = serve(database_url)
+    client = serve(ledger_url)
     path = f"/resource_providers/{client.make_provider(1, inventories={'VCPU': 8})}"
     client.make_provider(2, 1)
 

@@ -20,8 +20,9 @@ cell_mappings = _table("cell_mappings", "id", "uuid", "name", "database_connecti
 build_requests = _table("build_requests", "id", "instance_uuid", "project_id", "created_at")
 host_mappings = _table("host_mappings", "id", "cell_id", "host")
 instance_mappings = _table(
-    "instance_mappings", "id", "instance_uuid", "cell_id", "project_id", "queued_for_delete"
-)
+    "instance_mappings", "id", "instance_uuid", "cell_id", "project_id", "queued_for_delete",
+    "created_at", "updated_at",
+)  # fmt: skip
 request_specs = _table("request_specs", "id", "instance_uuid")
 request_spec_texts = _table("request_specs", "id", "instance_uuid", "spec")
 aggregates = _table("aggregates", "id", "uuid", "name")
@@ -55,7 +56,7 @@ migrations = _table("migrations", *_MIGRATION)
 shadow_migrations = _table("shadow_migrations", *_MIGRATION)
 compute_nodes = _table(
     "compute_nodes", "id", "uuid", "host", "hypervisor_hostname", "hypervisor_type", "deleted",
-    "updated_at", "created_at",
+    "updated_at", "created_at", "host_ip",
 )  # fmt: skip
 # What a host has; read only where Placement's database is lost.
 hardware = _table(
