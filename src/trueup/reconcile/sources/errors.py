@@ -44,6 +44,15 @@ class LoginRefused(AccessDenied):
 
 
 @dataclass(eq=False)
+class LedgersDiffer(CloudError):
+    """Placement's database and its API show a provider in two states: they are two ledgers."""
+
+    database: str
+    api: str
+    provider: str
+
+
+@dataclass(eq=False)
 class MicroversionTooOld(CloudError):
     """Placement does not support the microversion that guarded writes need."""
 
