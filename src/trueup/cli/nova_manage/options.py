@@ -45,6 +45,8 @@ def add_options(parser: argparse.ArgumentParser) -> None:
             "--verbose", action="store_true", help="Provide verbose output during execution."
         )
         add(action)
+        # PARITY: Nova judges what was deleted or made this very moment.
+        action.set_defaults(grace=0)
 
 
 _HEAL = "Give instances the allocations that they should have and do not have."
@@ -117,6 +119,7 @@ def _add_audit_options(parser: argparse.ArgumentParser) -> None:
 
 def _add_sync_options(parser: argparse.ArgumentParser) -> None:
     _add_writing_options(_own_options(parser))
+    add_audit_options(parser)
 
 
 def _own_options(parser: argparse.ArgumentParser) -> argparse._ArgumentGroup:

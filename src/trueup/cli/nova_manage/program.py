@@ -12,7 +12,7 @@ from pathlib import Path
 from cliff.command import Command
 
 from trueup.cli.exits import explained
-from trueup.cli.judging import audit_options, default_options
+from trueup.cli.judging import audit_options
 from trueup.cli.nova_manage import audit
 from trueup.cli.nova_manage.heal_allocations import heal_allocations, refuse
 from trueup.cli.nova_manage.options import add_options
@@ -97,7 +97,7 @@ def _audit(arguments: argparse.Namespace, cloud: Cloud, output: Output) -> int:
 
 
 def _sync(arguments: argparse.Namespace, cloud: Cloud, output: Output) -> int:
-    return sync_aggregates(arguments, cloud, default_options(), output)
+    return sync_aggregates(arguments, cloud, audit_options(arguments), output)
 
 
 def _nothing_to_refuse(arguments: argparse.Namespace) -> None:

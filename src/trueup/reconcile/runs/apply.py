@@ -23,7 +23,7 @@ from trueup.reconcile.runs.one_change import CONTESTED, Ended, by_somebody_else,
 from trueup.reconcile.runs.pace import ONE_BY_ONE, Bundle, Pace, Throttle, batches, bundles
 from trueup.reconcile.sources.cloud import Cloud
 from trueup.reconcile.sources.errors import AccessDenied, Unreachable
-from trueup.reconcile.steps import Change, Step, Version, parts_of
+from trueup.reconcile.steps import Change, PortBinding, Step, Version, parts_of
 
 # A request without an answer may still be carried out. After this time, twice as long as a request
 # may take, it no longer can be.
@@ -275,6 +275,7 @@ def _taken_back(
 ) -> Outcome:
     """Take back the written changes of a step, last first; the step is refused if that works.
 
+    One that is not taken back does not keep the others from it.
     If one of them can never be taken back, all of them stay: what is left of the step is for the
     next plan. SAFETY: if one is contested, somebody else may be about to write the others.
     """
@@ -284,9 +285,17 @@ def _taken_back(
     written = [change for change, fate in _with(step, fates) if fate is Fate.WRITTEN]
     if lasting := next(filter(None, map(changes.permanent, written)), ""):
         return Outcome(step.id, "refused", f"{reason}; written in part: {lasting}", partly=True)
-    for change in reversed(written):
+    # PARITY: Nova takes ports back in the order in which it wrote them; none depends on another.
+    ports = [change for change in written if isinstance(change.target, PortBinding)]
+    left = []
+    for change in (*ports, *(one for one in reversed(written) if one not in ports)):
         version = found[change_key(change)].version
         back = Change(change.target, change.after, change.before, version)
         if write_change(back, cloud, caused=True).result != "done":
-            return Outcome(step.id, "unknown", f"{reason}; written in part, and not taken back")
+            left.append(":".join((kind_of(change), *parts_of(change.target)[:1])))
+    if left:
+        names = ", ".join(left)
+        return Outcome(
+            step.id, "unknown", f"{reason}; written in part, and not taken back: {names}"
+        )
     return Outcome(step.id, "refused", reason)
