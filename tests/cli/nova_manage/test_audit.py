@@ -4,7 +4,7 @@
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 
 import pytest
 from sqlalchemy import text
@@ -150,3 +150,27 @@ def test_what_was_released_can_be_given_back(orphaned: Orphaned) -> None:
     run = ran.err.split("trueup undo ")[1].split()[0]
     assert trueup("undo", "--nova-conf", twins.cloud.nova_conf, run).code == 0
     assert orphaned.instance.uuid in twins.ledger()
+
+
+def test_a_cell_that_stands_still_is_told(orphaned: Orphaned) -> None:
+    """It may be a replica that lags: nothing is released, and it does not end as if all is well."""
+    orphaned.arrange()
+    orphaned.twins.keep_alive(timedelta(minutes=30))
+    ran = orphaned.twins.ours("audit", "--delete", "--interval", "0.1")
+    assert ran.code == 1
+    assert "may be behind" in ran.err
+    assert orphaned.instance.uuid in orphaned.twins.ledger()
+
+
+def test_what_was_deleted_this_moment_is_judged(orphaned: Orphaned) -> None:
+    """As by Nova's command. An audit of `trueup audit` leaves it to nova-compute for a while."""
+    twins, one = orphaned.twins, orphaned.instance
+    line = ["audit", "--verbose", "--interval", "0.1", "--resource_provider", orphaned.provider]
+    twins.keep_alive()
+    orphaned.arrange()
+    ago = datetime.now(UTC).replace(tzinfo=None) - timedelta(seconds=30)
+    twins.change(one, deleted_at=ago.isoformat(" "))
+    assert twins.ours(*line).code == 3
+    left = twins.ours(*line, "--grace", "3600")
+    assert left.code == 0
+    assert f"{one.uuid} keeps what it holds: deleted" in left.err

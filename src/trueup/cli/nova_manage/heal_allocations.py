@@ -16,6 +16,7 @@ from trueup.cli.nova_manage.instance_lines import (
     HEALED,
     Healing,
     bindings,
+    neutron_silent,
     told,
 )
 from trueup.cli.nova_manage.output import ERROR, PLACEMENT_SILENT, Invalid, Output
@@ -122,7 +123,8 @@ def _healing(
     _refuse_foreign_ports(arguments, first.facts)
     findings, later = _to_heal(arguments, first.audit.findings, first.facts, cells)
     empty = Healing(first.facts, writes=not arguments.dry_run, forced=arguments.force)
-    if not findings:
+    # PARITY: without Neutron, nothing is healed.
+    if not findings or neutron_silent(first.facts):
         return empty
     seconds = seconds_between(arguments, findings, writes=empty.writes)
     result = looking.planned(first, findings, seconds, _with_owner(findings))

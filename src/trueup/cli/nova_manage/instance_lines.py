@@ -87,6 +87,11 @@ def bindings(step: Step) -> list[Change]:
     return [change for change in step.changes if isinstance(change.target, PortBinding)]
 
 
+def neutron_silent(facts: Facts) -> str:
+    """Why Neutron did not answer; empty if it did, or there is none."""
+    return next((one.reason for one in facts.coverage.missing if one.source == NEUTRON), "")
+
+
 def told(instance: Instance, healing: Healing) -> Told:
     """What was done with an instance, or why nothing was."""
     uuid, facts = instance.uuid, healing.facts
@@ -94,10 +99,8 @@ def told(instance: Instance, healing: Healing) -> Told:
         return Told(f"Instance {uuid} is undergoing a task state transition: {instance.task_state}")
     if instance.node is None:
         return Told(f"Instance {uuid} is not on a host.")
-    for silent in facts.coverage.missing:
-        if silent.source == NEUTRON:
-            words = f"Unable to query ports for instance {uuid}: {silent.reason}"
-            return Told(words, CODE_PORTS_NOT_READ)
+    if silent := neutron_silent(facts):
+        return Told(f"Unable to query ports for instance {uuid}: {silent}", CODE_PORTS_NOT_READ)
     if uuid in healing.steps:
         return _of_step(uuid, healing.steps[uuid], healing)
     claim = claim_of(uuid, facts)
@@ -116,12 +119,10 @@ def told(instance: Instance, healing: Healing) -> Told:
 def _needs_healing(uuid: str, healing: Healing) -> bool:
     """Whether Nova would try to write an allocation for it."""
     claim = claim_of(uuid, healing.facts)
-    if uuid in healing.declined:
+    if uuid in healing.declined or isinstance(claim, Missing | LostInMove | PortsMissing):
         return True
-    if isinstance(claim, Right | OnNoHost | Moving):
-        return False
     holds = bool(healing.facts.consumers.get(uuid))
-    return isinstance(claim, Missing | LostInMove | PortsMissing) or not holds
+    return not (holds or isinstance(claim, Right | OnNoHost | Moving))
 
 
 def _of_step(uuid: str, step: Step, healing: Healing) -> Told:
