@@ -7,6 +7,7 @@ PARITY: each line has the words of Nova's line that says the same.
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
 from trueup.reconcile.defects import (
     doubled_allocation,
@@ -138,17 +139,16 @@ def _of_step(uuid: str, step: Step, healing: Healing) -> Told:
 
 
 def _after(uuid: str, step: Step) -> str:
-    """What a step leaves an instance with, or which ports it writes, as a document."""
+    """What a step leaves an instance with, and which ports it writes, as a document."""
+    document: dict[str, Any] = {}
     for change in step.changes:
-        if held := held_in(change.after).get(uuid):
+        if isinstance(change.target, PortBinding):
+            document.setdefault("ports", []).append(change.target.port)
+        elif held := held_in(change.after).get(uuid):
             amounts = {one: {"resources": dict(row)} for one, row in held.amounts.items()}
             owner = {"project_id": held.project, "user_id": held.user}
-            return json.dumps({"allocations": amounts, **owner})
-    return json.dumps({"ports": [_port(change) for change in bindings(step)]})
-
-
-def _port(change: Change) -> str:
-    return change.target.port if isinstance(change.target, PortBinding) else ""
+            document |= {"allocations": amounts, **owner}
+    return json.dumps(document)
 
 
 def _not_written(uuid: str, step: Step, outcome: Outcome | None, left: tuple[str, ...]) -> Told:
