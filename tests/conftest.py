@@ -7,6 +7,8 @@ pytest_plugins = [
     "tests.skips",
     "tests.quick",
     "tests.logs",
+    "tests.times",
+    "tests.memory",
     "tests.servers.fixtures",
     "tests.clouds.fixtures",
 ]

@@ -136,7 +136,8 @@ def test_with_debug_what_nobody_foresaw_has_its_traceback(broken):
         ("keystoneauth1", "reconcile"),
         ("openstack", "reconcile"),
         ("msgspec", "reconcile"),
-        ("falcon", "service"),
+        ("falcon", "reconcile"),
+        ("libvirt", "libvirt"),
     ],
 )
 def test_a_command_whose_half_is_not_installed_says_how_to_install_it(monkeypatch, missing, extra):

@@ -23,7 +23,7 @@ import pytest
 from tests.cli.running import ROOT
 from tests.clouds.neutron import recorded_neutron
 from tests.clouds.renaming import rename_host
-from tests.kills.hypervisor import hypervisor
+from tests.kills.hypervisor import MISSING, hypervisor
 from tests.servers.domains import define, node_of
 from tests.servers.skipping import skip_without
 from trueup.cli.main import main
@@ -80,7 +80,7 @@ def renamed_back(text: str, names: dict[str, str]) -> str:
 def libvirtd() -> Iterator[str]:
     with hypervisor() as uri:
         if not uri:
-            skip_without("libvirtd was not found: install the package libvirt-daemon")
+            skip_without(MISSING)
         yield uri
 
 

@@ -4,8 +4,8 @@
 import contextlib
 import os
 from collections.abc import Iterator
-from importlib import import_module
 
+from tests.servers.domains import PACKAGES, binding
 from tests.servers.processes import (
     ProgramMissing,
     ServerProgram,
@@ -16,14 +16,15 @@ from tests.servers.processes import (
 
 # The one domain that the test driver begins with.
 DOMAIN = "6695eb01-f6a4-8304-79aa-97f2502e193f"
+MISSING = "libvirtd or its binding was not found: install the packages libvirt-daemon, " + PACKAGES
 URI = "test+unix:///default?socket={socket}"
 
 
 @contextlib.contextmanager
 def hypervisor() -> Iterator[str]:
-    """The URI of a hypervisor with one domain; "" where libvirtd is not installed."""
+    """The URI of a hypervisor with one domain; "" where libvirtd or its binding is missing."""
     try:
-        program = find_program("libvirtd", "libvirt-daemon", "/usr/sbin")
+        program, libvirt = find_program("libvirtd", "libvirt-daemon", "/usr/sbin"), binding()
     except ProgramMissing:
         yield ""
         return
@@ -45,7 +46,7 @@ def hypervisor() -> Iterator[str]:
         with serving(daemon):
             uri = URI.format(socket=socket)
             # The test driver forgets its domains when the last connection ends.
-            kept = import_module("libvirt").open(uri)
+            kept = libvirt.open(uri)
             try:
                 yield uri
             finally:

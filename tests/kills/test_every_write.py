@@ -12,6 +12,7 @@ from collections.abc import Callable, Sequence
 
 import pytest
 
+from tests.kills.hypervisor import MISSING
 from tests.kills.proxy import Event, Wrong
 from tests.kills.rounds import Round, begun
 from tests.kills.site import Site
@@ -33,7 +34,7 @@ BOTH = pytest.mark.parametrize("placement", ["trueup", "upstream"])
 def chosen(site: Callable[[str], Site], placement: str, kind: str) -> Site:
     running = site(placement)
     if kind in ("domain", "undefined") and not running.libvirt_uri:
-        skip_without("libvirtd was not found: install the package libvirt-daemon")
+        skip_without(MISSING)
     return running
 
 

@@ -5,6 +5,7 @@ from collections.abc import Callable
 
 import pytest
 
+from tests.kills.hypervisor import MISSING
 from tests.kills.site import Site
 from tests.kills.tracing import Kill, Tracing
 from tests.servers.domains import define, states
@@ -18,7 +19,7 @@ def haunted(site: Callable[[str], Site]) -> Site:
     """A site where an instance that is deleted holds resources and has a domain."""
     running = site("trueup")
     if not running.libvirt_uri:
-        skip_without("libvirtd was not found: install the package libvirt-daemon")
+        skip_without(MISSING)
     define(running.libvirt_uri, running.planted[ORPHAN])
     return running
 

@@ -6,6 +6,10 @@ from contextlib import contextmanager
 from importlib import import_module
 from typing import Any
 
+from tests.servers.processes import ProgramMissing
+
+# The binding is built when the environment is made, where these are installed.
+PACKAGES = "libvirt-dev, pkg-config, gcc and python3-dev (make packages)"
 DOMAIN = """
 <domain type='test'>
   <name>{name}</name>
@@ -39,10 +43,19 @@ def node_of(uuids: Iterable[str]) -> str:
     return NODE.format(domains="".join(rows))
 
 
+def binding() -> Any:
+    """libvirt's binding."""
+    try:
+        return import_module("libvirt")
+    except ModuleNotFoundError:
+        missing = f"libvirt's binding was not found: install the packages {PACKAGES}"
+        raise ProgramMissing(missing) from None
+
+
 @contextmanager
 def connected(uri: str) -> Iterator[Any]:
     """A connection that may write."""
-    connection = import_module("libvirt").open(uri)
+    connection = binding().open(uri)
     try:
         yield connection
     finally:

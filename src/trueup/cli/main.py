@@ -5,6 +5,7 @@ import argparse
 import logging
 import sys
 import warnings
+from collections.abc import Iterator
 from contextlib import suppress
 from importlib.metadata import EntryPoint, version
 from typing import Any
@@ -12,7 +13,7 @@ from typing import Any
 from cliff.app import App
 from cliff.commandmanager import CommandManager
 
-from trueup.cli.terminal.extras import how_to_install
+from trueup.cli.terminal.extras import extra_of, how_to_install
 from trueup.cli.terminal.progress import be_quiet, complain, interrupted, say
 from trueup.cli.terminal.usage import no_such_command
 from trueup.exit_codes import ExitCode
@@ -67,8 +68,38 @@ def _own_words(argv: list[str]) -> list[str]:
     return argv[before + 1 :]
 
 
+class _NotInstalled:
+    """What the list of all commands shows for one that lacks a library, as cliff asks for it."""
+
+    deprecated = False
+
+    def __init__(self, extra: str) -> None:
+        self.extra = extra
+
+    def __call__(self, app: App, options: None) -> "_NotInstalled":
+        return self
+
+    def get_description(self) -> str:
+        return f"(needs trueup[{self.extra}])"
+
+
+class _Listed(EntryPoint):
+    """A command in the list of all commands."""
+
+    def load(self) -> Any:
+        try:
+            return super().load()
+        except ModuleNotFoundError as missing:
+            return _NotInstalled(extra_of(self.name, missing))
+
+
 class Commands(CommandManager):
     """Our own commands, and no plugins."""
+
+    def __iter__(self) -> Iterator[tuple[str, Any]]:
+        """What cliff lists."""
+        for name, entry in self.commands.items():
+            yield name, _Listed(name, COMMANDS[name], "trueup") if name in COMMANDS else entry
 
     def load_commands(self, namespace: str) -> None:
         for name, target in COMMANDS.items():

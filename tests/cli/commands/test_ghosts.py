@@ -8,7 +8,7 @@ import pytest
 
 from tests.cli.conftest import nova_conf, small, small_on, state, template
 from tests.cli.running import Ran, trueup
-from tests.kills.hypervisor import hypervisor
+from tests.kills.hypervisor import MISSING, hypervisor
 from tests.reconcile.small import Small
 from tests.servers.domains import connected, define, forget, states
 from tests.servers.skipping import skip_without
@@ -26,7 +26,7 @@ EMPTY = "test:///default"
 def libvirtd() -> Iterator[str]:
     with hypervisor() as uri:
         if not uri:
-            skip_without("libvirtd was not found: install the package libvirt-daemon")
+            skip_without(MISSING)
         yield uri
 
 

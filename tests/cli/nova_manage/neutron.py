@@ -20,10 +20,12 @@ _EXTENSIONS = {
 class NeutronOfNova(Neutron):
     """`silent`: every request fails. `once_only`: ports that can be written only once.
 
-    `refusal`: the status with which a write of those that are `refusing` is refused.
+    `busy`: to how many writes of a port a proxy answers 503, without asking Neutron. `refusal`: the
+    status with which a write of those that are `refusing` is refused.
     """
 
     silent: bool = False
+    busy: dict[str, int] = field(default_factory=dict)
     refusal: str = "409 Conflict"
     once_only: set[str] = field(default_factory=set)
 
@@ -35,6 +37,11 @@ class NeutronOfNova(Neutron):
             start_response("200 OK", [("Content-Type", "application/json")])
             return [json.dumps(_EXTENSIONS).encode()]
         environ["PATH_INFO"] = environ["PATH_INFO"].removesuffix(".json")
+        *_, named = environ["PATH_INFO"].split("/")
+        if environ["REQUEST_METHOD"] == "PUT" and self.busy.get(named):
+            self.busy[named] -= 1
+            start_response("503 Service Unavailable", [("Content-Type", "text/plain")])
+            return [b"no server is available"]
         if environ["REQUEST_METHOD"] == "PUT" and "HTTP_IF_MATCH" not in environ:
             uuid = environ["PATH_INFO"].split("/")[-1]
             revision = self.ports[uuid]["revision_number"]

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """A command whose libraries are missing names the extra that installs them, all of them at once."""
 
+import re
 import subprocess
 import sys
 
@@ -38,16 +39,30 @@ def without(modules: str, *words: str) -> subprocess.CompletedProcess[str]:
 def test_a_demo_that_lacks_anything_asks_once_for_everything(modules):
     ran = without(modules, "demo")
     assert ran.returncode == 2
-    assert ran.stderr.strip().endswith("pip install 'trueup[demo]'.")
+    assert ran.stderr.strip().endswith("pip install 'trueup[reconcile]'.")
     assert len(ran.stderr.splitlines()) == 1
 
 
 @pytest.mark.parametrize(
     ("modules", "command", "extra"),
-    [(SERVICE, "serve", "service"), (RECONCILE, "audit", "reconcile")],
+    [
+        (SERVICE, "serve", "service"),
+        (SERVICE, "why", "reconcile"),
+        (RECONCILE, "audit", "reconcile"),
+    ],
 )
 def test_a_command_without_its_half_says_how_to_install_it(modules, command, extra):
     ran = without(modules, command)
     assert ran.returncode == 2
     assert ran.stderr.strip().endswith(f"pip install 'trueup[{extra}]'.")
     assert len(ran.stderr.splitlines()) == 1
+
+
+def test_the_list_of_commands_says_which_extra_each_lacks():
+    listed = without(f"{SERVICE},{RECONCILE}", "--help").stdout
+    assert "Could not load" not in listed
+    lines = listed.partition("Commands:")[2].strip().splitlines()
+    rows = dict(re.split("  +", line.strip(), maxsplit=1) for line in lines)
+    assert rows["rehearse"] == rows["audit"] == "(needs trueup[reconcile])"
+    assert rows["serve"] == "(needs trueup[service])"
+    assert rows["complete"].startswith("Print the completion")

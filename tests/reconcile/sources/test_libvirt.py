@@ -6,16 +6,16 @@ Its binding is built where libvirt-dev is installed.
 
 import sys
 from collections.abc import Iterator
-from importlib import import_module
-from importlib.util import find_spec
 from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
 from tests.clouds import hypervisors as recorded
 from tests.clouds.answers import RECORDINGS
-from tests.kills.hypervisor import hypervisor
-from tests.servers.domains import connected, define, states
+from tests.kills.hypervisor import MISSING, hypervisor
+from tests.servers.domains import binding, connected, define, states
+from tests.servers.processes import ProgramMissing
 from tests.servers.skipping import skip_without
 from trueup.reconcile.facts import Domain
 from trueup.reconcile.sources.errors import Unreachable
@@ -32,9 +32,15 @@ PLAIN = "<domain><name>a</name><uuid>U-1</uuid>{}</domain>"
 
 
 @pytest.fixture
-def hypervisors() -> Hypervisors:
-    if find_spec("libvirt") is None:
-        skip_without("libvirt's binding is not there: install the package libvirt-dev")
+def libvirt() -> Any:
+    try:
+        return binding()
+    except ProgramMissing as missing:
+        skip_without(str(missing))
+
+
+@pytest.fixture
+def hypervisors(libvirt: Any) -> Hypervisors:
     return Hypervisors(HOSTS)
 
 
@@ -140,7 +146,7 @@ def test_what_is_no_domain_is_no_answer(text):
 def libvirtd() -> Iterator[str]:
     with hypervisor() as uri:
         if not uri:
-            skip_without("libvirtd was not found: install the package libvirt-daemon")
+            skip_without(MISSING)
         yield uri
 
 
@@ -185,7 +191,9 @@ def test_saved_memory_is_kept_unless_it_is_named(libvirtd):
 
 
 @pytest.mark.parametrize(("discards", "flags"), [((), 8 | 64), (("nvram",), 4 | 64)])
-def test_firmware_variables_and_tpm_state_are_kept_unless_named(monkeypatch, discards, flags):
+def test_firmware_variables_and_tpm_state_are_kept_unless_named(
+    libvirt, monkeypatch, discards, flags
+):
     """libvirt's test driver has neither. The numbers are libvirt's: 4 removes NVRAM, 8 keeps it, 64
     keeps the TPM's state."""
     asked: list[int] = []
@@ -201,6 +209,6 @@ def test_firmware_variables_and_tpm_state_are_kept_unless_named(monkeypatch, dis
         lookupByUUIDString=lambda _: there[0], listAllDomains=lambda _: there, close=lambda: None
     )
     here = Hypervisors("test:///default")
-    monkeypatch.setattr(import_module("libvirt"), "open", lambda _: connection)
+    monkeypatch.setattr(libvirt, "open", lambda _: connection)
     assert here.undefine("h1", GHOST, discards) == ""
     assert asked == [flags]

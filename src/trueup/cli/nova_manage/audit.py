@@ -164,15 +164,19 @@ def _tell(
 def _tell_gaps(first: Observation, output: Output) -> bool:
     """Say what was not judged, and what is left alone; whether the evidence is incomplete."""
     facts = first.facts
-    for one in facts.coverage.missing:
+    coverage = first.audit.coverage
+    for one in coverage.missing:
         output.note(f"{one.source} does not answer: {one.reason}. What it may know is left alone.")
-    for one in facts.coverage.behind:
-        output.note(f"{one.source} may be behind: {one.behind}. What it knows of is left alone.")
+    for one in coverage.behind:
+        output.note(f"{one.source}: {one.behind}. What it may know is left alone.")
+    for one in coverage.damaged:
+        words = f"{counted(one.lost_rows, 'row')} cannot be read"
+        output.note(f"{one.source}: {words}. What they may say is left alone.")
     rows = [(row.subject.uuid, row.reason) for row in first.audit.left_alone]
     rows += [(row.subject.uuid, row.reason) for row in first.audit.unchecked]
     for uuid, reason in sorted(row for row in rows if row[0] in facts.consumers):
         output.note(f"{uuid} keeps what it holds: {reason}.")
-    return not facts.coverage.complete
+    return not coverage.complete
 
 
 def _refused(limit: LimitExceeded, output: Output) -> int:

@@ -15,22 +15,20 @@ from trueup.cli.nova_manage.instance_lines import (
     CODE_NOT_UPDATED,
     HEALED,
     Healing,
-    bindings,
     neutron_silent,
     told,
 )
 from trueup.cli.nova_manage.output import ERROR, PLACEMENT_SILENT, Invalid, Output
 from trueup.cli.nova_manage.writing import Looking, apply, seconds_between
-from trueup.reconcile import changes
 from trueup.reconcile.collect.selection import EVERYTHING, Selection, SelectionUnknown
 from trueup.reconcile.defects import wrong_owner
 from trueup.reconcile.facts import Facts, Instance
 from trueup.reconcile.plan import CELL_ZERO, Remedy, refuse_too_large, remedy_of_defect
-from trueup.reconcile.runs.journal import StepOutcome
+from trueup.reconcile.runs.journal import Outcome, StepOutcome
 from trueup.reconcile.sources.cloud import Cloud
-from trueup.reconcile.sources.errors import AccessDenied, Unreachable
+from trueup.reconcile.sources.errors import Unreachable
 from trueup.reconcile.sources.nova.contract import NovaCell
-from trueup.reconcile.steps import Held, PortBinding, Step, releases
+from trueup.reconcile.steps import Held, Step, releases
 from trueup.reconcile.verdicts import AuditOptions, Declined, Finding
 
 CODE_HEALED, CODE_MAX_REACHED, CODE_NOTHING = 0, 1, 4
@@ -137,9 +135,7 @@ def _healing(
     releasing = tuple(step for step in result.plan.steps if releases(step))
     refuse_too_large(replace(result.plan, steps=releasing), arguments.limit)
     ended = _ended(apply(result.plan, looking.cloud, arguments, output), subjects)
-    outcomes = {uuid: outcome for uuid, (_, outcome) in ended.items()}
-    left = {uuid: _ports_left(one, looking.cloud) for uuid, one in ended.items()}
-    return replace(planned, outcomes=outcomes, ports_left=left)
+    return replace(planned, outcomes=ended)
 
 
 def _refuse_foreign_ports(arguments: argparse.Namespace, facts: Facts) -> None:
@@ -147,7 +143,10 @@ def _refuse_foreign_ports(arguments: argparse.Namespace, facts: Facts) -> None:
     known = {port.id for rows in facts.ports_by_device.values() for port in rows}
     for port, _ in arguments.port_provider:
         if port not in known:
-            raise Invalid(f"--port-provider: no instance has a port {port} that requests anything.")
+            raise Invalid(
+                f"Port {port} of --port-provider is attached to none of the instances; nothing "
+                "was written."
+            )
 
 
 def _to_heal(
@@ -215,30 +214,14 @@ def _owned(step: Step, instance: Instance) -> Step:
     return msgspec.structs.replace(step, changes=tuple(owned))
 
 
-def _ended(outcomes: Iterable[StepOutcome], subjects: Mapping[str, str]) -> dict[str, StepOutcome]:
+def _ended(outcomes: Iterable[StepOutcome], subjects: Mapping[str, str]) -> dict[str, Outcome]:
     """How the step of each instance ended; of several, the one that failed."""
-    ended: dict[str, StepOutcome] = {}
+    ended: dict[str, Outcome] = {}
     for step, outcome in outcomes:
         for uuid in (subjects[reason] for reason in step.because if reason in subjects):
             if uuid not in ended or outcome.result != "done":
-                ended[uuid] = step, outcome
+                ended[uuid] = outcome
     return ended
-
-
-def _ports_left(ended: StepOutcome, cloud: Cloud) -> tuple[str, ...]:
-    """The ports of a failed step that were written and not taken back, as Neutron has them now."""
-    step, outcome = ended
-    if outcome.result != "unknown" or cloud.neutron is None:
-        return ()
-    left = []
-    for change in bindings(step):
-        assert isinstance(change.target, PortBinding)
-        try:
-            found = changes.read(change.target, cloud).state
-        except (Unreachable, AccessDenied):
-            found = change.after
-        left += [change.target.port] if found == change.after else []
-    return tuple(left)
 
 
 def _tell(

@@ -33,7 +33,7 @@ from trueup.reconcile.rules.claims import (
     claim_of,
 )
 from trueup.reconcile.runs.journal import Outcome
-from trueup.reconcile.steps import Change, PortBinding, Step, held_in
+from trueup.reconcile.steps import PortBinding, Step, held_in
 
 # The defects that only add something, and all that are healed.
 ADDING = frozenset(
@@ -69,8 +69,7 @@ class Told:
 class Healing:
     """What was planned and written for each instance, or why it was not.
 
-    `later` are those for which --max-count leaves no room; `ports_left` the ports that were written
-    and not taken back. Without `writes` it is a rehearsal.
+    `later` are those for which --max-count leaves no room. Without `writes` it is a rehearsal.
     """
 
     facts: Facts
@@ -78,14 +77,8 @@ class Healing:
     declined: Mapping[str, str] = field(default_factory=dict)
     later: frozenset[str] = frozenset()
     outcomes: Mapping[str, Outcome] = field(default_factory=dict)
-    ports_left: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     writes: bool = True
     forced: bool = False
-
-
-def bindings(step: Step) -> list[Change]:
-    """The changes of a step that write ports."""
-    return [change for change in step.changes if isinstance(change.target, PortBinding)]
 
 
 def neutron_silent(facts: Facts) -> str:
@@ -133,7 +126,7 @@ def _of_step(uuid: str, step: Step, healing: Healing) -> Told:
         return Told(f"[dry-run] {verb} allocations for instance {uuid}: {_after(uuid, step)}")
     outcome = healing.outcomes.get(uuid)
     if outcome is None or outcome.result != "done":
-        return _not_written(uuid, step, outcome, healing.ports_left.get(uuid, ()))
+        return _not_written(uuid, step, outcome)
     done = "created" if created else "updated"
     return Told(f"Successfully {done} allocations for instance {uuid}.", healed=True)
 
@@ -151,18 +144,22 @@ def _after(uuid: str, step: Step) -> str:
     return json.dumps(document)
 
 
-def _not_written(uuid: str, step: Step, outcome: Outcome | None, left: tuple[str, ...]) -> Told:
+def _not_written(uuid: str, step: Step, outcome: Outcome | None) -> Told:
     reason = outcome.reason if outcome else "its turn did not come"
     refused = outcome.target.partition(":")[0] if outcome else ""
-    if left:
+    ports = {
+        change.target.port for change in step.changes if isinstance(change.target, PortBinding)
+    }
+    left = [one.partition(":")[2] for one in outcome.left] if outcome else []
+    if left := [one for one in left if one in ports]:
         line = (
             f"Rolling back port updates of instance {uuid}: Failed to update neutron ports with "
             "allocation keys and the automatic rollback of the previously successful port updates "
             f"also failed: {reason}. Make sure that the binding:profile.allocation key of the "
-            f"affected ports {list(left)} are manually cleaned in neutron, or by 'trueup undo'."
+            f"affected ports {left} are manually cleaned in neutron, or by 'trueup undo'."
         )
         return Told(line, CODE_PORTS_NOT_ROLLED_BACK)
-    if refused == "port-binding" or (outcome is None and bindings(step)):
+    if refused == "port-binding" or (outcome is None and ports):
         line = (
             "Unable to update ports with allocations that are about to be created in placement for "
             f"instance {uuid}: {reason}. Rolling back port updates: nothing of them is left. It is "

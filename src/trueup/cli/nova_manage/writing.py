@@ -12,10 +12,12 @@ from trueup.cli.nova_manage.options import CONCURRENCY
 from trueup.cli.nova_manage.output import Output
 from trueup.cli.terminal.progress import progress, wait
 from trueup.reconcile.audit import Observation
+from trueup.reconcile.clock import now
 from trueup.reconcile.collect.selection import EVERYTHING, Selection
 from trueup.reconcile.plan import Plan, Remedy, remedy_of_defect
 from trueup.reconcile.runs import INTERVAL_SECONDS, Observer, Planned, applied, plan
 from trueup.reconcile.runs.journal import StepOutcome
+from trueup.reconcile.runs.journals import interrupted
 from trueup.reconcile.runs.pace import Pace
 from trueup.reconcile.sources.cloud import Cloud
 from trueup.reconcile.verdicts import AuditOptions, Finding
@@ -24,6 +26,8 @@ from trueup.reconcile.wording import counted
 # What only adds allocations needs no long look: every guard is read again at the write, and
 # Placement refuses it for a consumer that somebody else wrote.
 ADDING_SECONDS = 1.0
+# A run that was interrupted before is named.
+_EARLIER = timedelta(hours=1)
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,6 +80,7 @@ def apply(
     """Apply a plan, and name its run. Raises as `runs.applied`."""
     if not steps.steps:
         return []
+    _name_interrupted(steps, cloud, arguments, output)
     pace = Pace(CONCURRENCY if arguments.concurrency is None else arguments.concurrency)
     outcomes: list[StepOutcome] = []
     with progress() as report, applied(steps, cloud, arguments.state_dir, pace) as run:
@@ -86,6 +91,21 @@ def apply(
         finally:
             _name(run.name, run.attempted(), output)
     return outcomes
+
+
+def _name_interrupted(
+    steps: Plan, cloud: Cloud, arguments: argparse.Namespace, output: Output
+) -> None:
+    """Name the runs for the same defects that ended early, and that this one completes."""
+    cells = [one.uuid for one in cloud.nova.cells()]
+    defects = {row.defect for row in steps.findings}
+
+    def is_of_them(earlier: Plan) -> bool:
+        return not defects.isdisjoint(row.defect for row in earlier.findings)
+
+    for journal in interrupted(arguments.state_dir, cells, now() - _EARLIER, is_of_them):
+        output.note(f"run {journal.run} was interrupted before; this one does the rest.")
+        _name(journal.run, journal.attempted, output)
 
 
 def _name(run: str, outcomes: Sequence[StepOutcome], output: Output) -> None:

@@ -1,22 +1,21 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which extra installs a missing module. Needs only the standard library."""
+"""Which extra brings what a command lacks. Needs only the standard library."""
 
 from collections.abc import Sequence
 
-# A command that needs both halves has an extra that installs both, so that one answer is enough.
-_EXTRAS_OF_COMMANDS = {"demo": "demo", "page": "service", "rehearse": "demo", "watch": "reconcile"}
+# Every other command looks at a cloud or repairs it, and one extra brings what they all need.
+_OF_THE_SERVICE = ("page", "serve")
 
-_EXTRAS = {
-    "jinja2": "reconcile",
-    "keystoneauth1": "reconcile",
-    "libvirt": "libvirt",
-    "msgspec": "reconcile",
-    "openstack": "reconcile",
-}
+
+def extra_of(command: str, missing: ModuleNotFoundError) -> str:
+    """The extra that installs all that a command needs, which lacks a module."""
+    if missing.name == "libvirt":
+        return "libvirt"
+    return "service" if command in _OF_THE_SERVICE else "reconcile"
 
 
 def how_to_install(missing: ModuleNotFoundError, words: Sequence[str] = ()) -> str:
     """Say what to install. `words` is the command line, where that is known."""
     command = next((word for word in words if not word.startswith("-")), "")
-    extra = _EXTRAS_OF_COMMANDS.get(command) or _EXTRAS.get(missing.name or "", "service")
+    extra = extra_of(command, missing)
     return f"this command needs '{missing.name}': pip install 'trueup[{extra}]'."

@@ -1,0 +1,45 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Fresh machines. `make fresh` runs the tests of this folder, and nothing else does.
+
+Without `--fresh` they are not collected at all: making a machine takes root, and a minute or two.
+"""
+
+import shutil
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.fresh.machine import Machine, fresh_machine
+from tests.fresh.pages import commands
+
+HERE = Path(__file__).parent
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--fresh", action="store_true", help="make the machines of tests/fresh")
+
+
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    ours = collection_path.parent == HERE and collection_path.suffix == ".py"
+    return True if ours and not config.getoption("--fresh", default=False) else None
+
+
+@pytest.fixture(scope="session")
+def machine() -> Iterator[Machine]:
+    """One for all tests. pytest's own folders would be kept for three runs."""
+    folder = Path(tempfile.mkdtemp(prefix="trueup-fresh-"))
+    try:
+        yield fresh_machine(folder)
+    finally:
+        shutil.rmtree(folder)
+
+
+@pytest.fixture(scope="session")
+def checkout(machine: Machine) -> str:
+    """The folder of a checkout, on the machine with the packages that README asks for."""
+    installing, *_ = commands("README.md", "Try it")
+    assert installing.startswith("apt-get install ")
+    machine.run(f"{installing.partition('#')[0]} --yes --no-install-recommends", "root")
+    return machine.put_checkout()
