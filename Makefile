@@ -74,7 +74,7 @@ conformance: $(VENV)/.ready-test  ## the long way: what is generated in great nu
 		TRUEUP_KILLS=command \
 		$(BIN)/pytest -n $(WORKERS) --dist loadgroup -q --timeout 7200 --times $(TIMES)-conformance.txt \
 		tests/differential tests/fuzz \
-		tests/simulator tests/races tests/kills \
+		tests/simulator tests/races tests/kills tests/cli/nova_manage/test_upstream.py \
 		tests/placement/index/search/test_candidates.py tests/placement/index/test_current.py
 
 versions: $(VENV)/.ready-test  ## with the oldest, the newest and OpenStack's versions of all libraries (hours)
