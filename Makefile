@@ -75,7 +75,7 @@ versions: $(VENV)/.ready-test  ## with the oldest, the newest and OpenStack's ve
 mutants: $(VENV)/.ready-test  ## small changes of the decision code that no test notices
 	@$(BIN)/python tools/mutants.py --jobs $(WORKERS)
 
-real: $(VENV)/.ready-test  ## on a real OpenStack, with upstream's Placement and then with ours (20 minutes; before a release)
+real: $(VENV)/.ready-test  ## on a real OpenStack, with upstream's Placement and then with ours (20 minutes)
 	@tools/real-environments $(VENV)/real
 	@$(BIN)/pytest tests/real --real -q --disable-warnings --timeout 900 --verified docs/verified.md \
 		--times $(TIMES)-real.txt

@@ -45,6 +45,15 @@ def test_a_name_that_nothing_knows_is_one_line(nova_conf, option, kind):
     assert f"neither Nova nor Placement has the {kind} 'nowhere'" in ran.err
 
 
+def test_a_name_that_is_nearly_right_is_told(small, nova_conf):
+    ran = trueup("audit", "--cell", "cel1")
+    assert (ran.code, "Did you mean cell1" in ran.err) == (2, True)
+    host = small.sql("nova_cell1", "SELECT host FROM compute_nodes LIMIT 1")[0]["host"]
+    for words in (["audit", "--host", host + "x"], ["explain", "host", host + "x"]):
+        ran = trueup(*words)
+        assert (ran.code, "Did you mean" in ran.err, host in ran.err) == (2, True, True), words
+
+
 def test_a_selection_that_matches_nothing_says_so(small, nova_conf, tmp_path):
     consumer = small.consumer("missing-allocation")
     nothing = "matches no instance, consumer or provider: nothing is judged"
@@ -52,7 +61,7 @@ def test_a_selection_that_matches_nothing_says_so(small, nova_conf, tmp_path):
     for words in (["--project", "nowhere"], ["--instance", consumer, "--project", "nowhere"]):
         for command in (["audit"], ["audit", "--from", tmp_path / "s"], ["plan"]):
             ran = trueup(*command, *words)
-            assert (ran.code, nothing in ran.err) == (0, True), (command, words)
+            assert (ran.code, ran.out, nothing in ran.err) == (2, "", True), (command, words)
     assert nothing not in trueup("audit", "--instance", consumer).err
     assert nothing not in trueup("audit").err
 

@@ -4,9 +4,12 @@
 import io
 import threading
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from typing import Any
+from unittest import mock
 
+from trueup.placement import slow_senders
 from trueup.placement.slow_senders import ANSWERS_MAX, BODIES_MAX, BodiesFirst
 
 
@@ -27,9 +30,9 @@ def echo(environ: dict[str, Any], start_response: Any) -> list[bytes]:
     return [environ["wsgi.input"].read()]
 
 
-def ask(application: Any, stream: Any, length: str) -> tuple[str, bytes]:
+def ask(application: Any, stream: Any, length: str, path: str = "/x") -> tuple[str, bytes]:
     statuses: list[str] = []
-    environ = {"wsgi.input": stream, "CONTENT_LENGTH": length}
+    environ = {"wsgi.input": stream, "CONTENT_LENGTH": length, "PATH_INFO": path}
     body = b"".join(application(environ, lambda status, _headers: statuses.append(status)))
     return statuses[0], body
 
@@ -55,9 +58,51 @@ def test_bodies_that_do_not_come_leave_the_turn_to_others() -> None:
     assert ask(application, io.BytesIO(b"body"), "4") == ("200 OK", b"body")
 
 
+class Stuck:
+    """An application that waits for its database; the open path needs none."""
+
+    def __init__(self) -> None:
+        self.goes_on, self.began = threading.Event(), threading.Event()
+
+    def __call__(self, environ: dict[str, Any], start_response: Any) -> list[bytes]:
+        if environ["PATH_INFO"] != "/":
+            self.began.set()
+            self.goes_on.wait()
+        start_response("200 OK", [])
+        return [b""]
+
+
+def test_an_open_path_takes_no_turn_and_nobody_waits_for_ever() -> None:
+    stuck = Stuck()
+    application = BodiesFirst(stuck, turns=1, length_max=3, open_paths={"/"})
+    with (
+        ThreadPoolExecutor(1) as pool,
+        mock.patch.object(slow_senders, "STANDSTILL_SECONDS_MAX", 0),
+    ):
+        first = pool.submit(ask, application, io.BytesIO(), "0")
+        stuck.began.wait()
+        assert ask(application, io.BytesIO(), "0", "/") == ("200 OK", b"")
+        assert ask(application, io.BytesIO(), "0")[0] == "503 Service Unavailable"
+        stuck.goes_on.set()
+        assert first.result() == ("200 OK", b"")
+    assert ask(application, io.BytesIO(), "0") == ("200 OK", b"")
+
+
+def test_at_the_end_each_answer_ends_its_connection() -> None:
+    application = BodiesFirst(echo, turns=1, length_max=3)
+    headers: list[tuple[str, str]] = []
+    for application.is_ending in (False, True):
+        environ = {"wsgi.input": io.BytesIO()}
+        assert application(environ, lambda _status, said: headers.extend(said)) == [b""]
+    assert headers == [("connection", "close")]
+
+
 def test_no_more_is_read_than_a_body_may_have() -> None:
     application = BodiesFirst(echo, turns=1, length_max=3)
-    assert ask(application, io.BytesIO(b"too long"), "8") == ("200 OK", b"too ")
+    assert ask(application, io.BytesIO(b"too long"), "") == ("200 OK", b"too ")
+    # What says that it is too long is refused by whoever looks at its length.
+    for length in ("4", "8", "9" * 5000):
+        assert ask(application, io.BytesIO(b"too long"), length) == ("200 OK", b"")
 
 
 class InBlocks:

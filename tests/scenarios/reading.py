@@ -378,6 +378,10 @@ def _assigned(draft: Draft, cell: str, words: list[str]) -> None:
     draft.attached.device(words[0], words[2], words[4], dict(details_in(words[5:])))
 
 
+def _cached(draft: Draft, cell: str, words: list[str]) -> None:
+    draft.attached.cache(words[0], words[2])
+
+
 def _chosen(draft: Draft, cell: str, words: list[str]) -> None:
     draft.attached.choose(words[0], words[2])
 
@@ -412,6 +416,7 @@ _PARTS = {
     "neutron": _neutron,
     "port": _port,
     "assigned": _assigned,
+    "cached": _cached,
     "chosen": _chosen,
     "hypervisor": _hypervisor,
 }

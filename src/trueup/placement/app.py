@@ -9,6 +9,7 @@ import logging
 import sys
 import time
 from collections.abc import Callable, Mapping
+from contextlib import closing
 from dataclasses import replace
 from threading import Lock
 from typing import Any
@@ -106,7 +107,7 @@ class PlacementApplication(RequestIds):
                 return
             self._preparing_since = time.monotonic()
             if self._settings.create_schema:
-                migrations.upgrade(self._database)
+                self._upgrade()
             migrations.refuse_unknown_revision(self._database)
             migrations.attach(self._database)
             schema.add_standard_names(self._database)
@@ -116,6 +117,14 @@ class PlacementApplication(RequestIds):
             # SAFETY: servers fork after this, and a connection must not have two owners.
             if not self._database.is_in_memory:
                 self._database.close()
+
+    def _upgrade(self) -> None:
+        if self._database.is_in_memory:
+            migrations.upgrade(self._database)
+            return
+        # A change of the tables may take longer than the statements of a request.
+        with closing(config.open_for_maintenance(self._settings)) as database:
+            migrations.upgrade(database)
 
     def _patience_seconds(self) -> float:
         """How long to wait for another thread: not at all if it has tried for a second."""

@@ -69,6 +69,7 @@ def mend(twins: Twins) -> None:
     twins.neutron.ports.clear()
     twins.neutron.refusing.clear()
     twins.neutron.once_only.clear()
+    twins.neutron.busy.clear()
     twins.neutron.silent = False
     for instance in twins.actives():
         twins.hold(instance, twins.right(instance))

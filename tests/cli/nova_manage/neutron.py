@@ -18,9 +18,13 @@ _EXTENSIONS = {
 
 @dataclass
 class NeutronOfNova(Neutron):
-    """`silent`: every request fails. `once_only`: ports that can be written only once."""
+    """`silent`: every request fails. `once_only`: ports that can be written only once.
+
+    `busy`: to how many writes of a port a proxy answers 503, without asking Neutron.
+    """
 
     silent: bool = False
+    busy: dict[str, int] = field(default_factory=dict)
     once_only: set[str] = field(default_factory=set)
 
     def application(self, environ: dict[str, Any], start_response: Callable) -> list[bytes]:
@@ -31,6 +35,11 @@ class NeutronOfNova(Neutron):
             start_response("200 OK", [("Content-Type", "application/json")])
             return [json.dumps(_EXTENSIONS).encode()]
         environ["PATH_INFO"] = environ["PATH_INFO"].removesuffix(".json")
+        *_, named = environ["PATH_INFO"].split("/")
+        if environ["REQUEST_METHOD"] == "PUT" and self.busy.get(named):
+            self.busy[named] -= 1
+            start_response("503 Service Unavailable", [("Content-Type", "text/plain")])
+            return [b"no server is available"]
         if environ["REQUEST_METHOD"] == "PUT" and "HTTP_IF_MATCH" not in environ:
             uuid = environ["PATH_INFO"].split("/")[-1]
             revision = self.ports[uuid]["revision_number"]

@@ -148,6 +148,30 @@ def test_a_cell_that_is_down_makes_no_orphans(twins: Twins) -> None:
     assert f"{name} does not answer" in ran.err
 
 
+def test_a_cell_that_stands_still_is_no_all_clear(twins: Twins) -> None:
+    """As a replica that lags: nothing of the cell is judged."""
+    name = twins.actives()[0].cell.name
+    old = twins.cloud.blueprint.now - timedelta(minutes=30)
+    columns = ("last_seen_up", "updated_at")
+    with transaction(twins.cloud.databases.cell_url(name)) as connection:
+        kept = connection.execute(text(f"SELECT id, {', '.join(columns)} FROM services")).all()
+        late = ", ".join(f"{column} = :old" for column in columns)
+        connection.execute(text(f"UPDATE services SET {late}"), {"old": old.isoformat(" ")})
+    try:
+        ran = twins.ours("audit", "--verbose")
+    finally:
+        with transaction(twins.cloud.databases.cell_url(name)) as connection:
+            for number, *values in kept:
+                back = ", ".join(f"{column} = :{column}" for column in columns)
+                connection.execute(
+                    text(f"UPDATE services SET {back} WHERE id = :id"),
+                    {"id": number, **dict(zip(columns, values, strict=True))},
+                )
+    assert ran.code == 1
+    assert f"{name}: its newest service report is" in ran.err
+    assert "this may be a lagging replica" in ran.err
+
+
 def test_more_than_the_limit_is_not_released(orphaned: Orphaned) -> None:
     orphaned.twins.keep_alive()
     orphaned.arrange()

@@ -104,6 +104,41 @@ def test_a_rollback_that_neutron_refuses(bandwidth: Bandwidth) -> None:
     assert "trueup undo" in both.ours.err
 
 
+@pytest.mark.parametrize("busy", [1, 99])
+def test_both_or_neither_when_a_proxy_answers_503_for_the_second_port(
+    bandwidth: Bandwidth, busy: int
+) -> None:
+    twins, one = bandwidth.twins, bandwidth.instance
+    second = max(map(uuid_of, ("first", "second")))
+    twins.keep_alive()
+    twins.hold(one)
+    bandwidth.ports(sorted(["first", "second"], key=uuid_of))
+    twins.neutron.busy = {second: busy}
+    healed = twins.ours(*HEAL, "--instance", one.uuid)
+    profiles = twins.neutron.profiles()
+    assert "rollback" not in healed.out
+    if busy == 1:
+        assert healed.code == 0, healed.out + healed.err
+        assert all(profiles.values())
+        assert one.uuid in twins.ledger()
+    else:
+        assert healed.code == 6, healed.out + healed.err
+        assert profiles == {port: {} for port in profiles}
+        assert one.uuid not in twins.ledger()
+
+
+def test_a_port_that_the_instance_does_not_have(bandwidth: Bandwidth, second_bridge: str) -> None:
+    twins, one = bandwidth.twins, bandwidth.instance
+    twins.keep_alive()
+    twins.hold(one, twins.right(one))
+    bandwidth.ports(["first"])
+    unknown = uuid_of("another")
+    ran = twins.ours(*HEAL, "--instance", one.uuid, "--port-provider", f"{unknown}={second_bridge}")
+    assert ran.code == 127
+    assert f"Port {unknown} of --port-provider is attached to none of the instances" in ran.out
+    assert one.uuid in twins.ledger()
+
+
 def test_a_neutron_that_does_not_answer(bandwidth: Bandwidth) -> None:
     twins, one = bandwidth.twins, bandwidth.instance
 

@@ -2,12 +2,16 @@
 """How stand-ins write: how long they look before, and that each write can be taken back."""
 
 from argparse import Namespace
+from typing import Any
+from unittest import mock
 
 import pytest
 
 from tests.cli.nova_manage.twins import Twins
 from tests.cli.running import trueup
 from trueup.cli.nova_manage.writing import ADDING_SECONDS, INTERVAL_SECONDS, interval_of
+from trueup.reconcile.runs import pace
+from trueup.reconcile.sources.placement.client import Placement
 from trueup.reconcile.verdicts import Finding, Severity, Subject
 
 pytestmark = pytest.mark.xdist_group("nova-manage")
@@ -25,6 +29,30 @@ def test_what_was_healed_can_be_taken_back(twins: Twins) -> None:
     undone = trueup("undo", "--nova-conf", twins.cloud.nova_conf, run)
     assert undone.code == 0
     assert one.uuid not in twins.ledger()
+
+
+def test_a_run_that_was_killed_is_named_by_the_one_that_does_the_rest(twins: Twins) -> None:
+    one, other = twins.actives()[:2]
+    twins.keep_alive()
+    for instance in (one, other):
+        twins.hold(instance)
+    sent = Placement.send
+
+    def killed(placement: Placement, method: str, path: str, *rest: Any) -> Any:
+        if method == "PUT" and other.uuid in path:
+            raise KeyboardInterrupt
+        return sent(placement, method, path, *rest)
+
+    with (
+        mock.patch.object(Placement, "send", killed),
+        mock.patch.object(pace, "CREATED_TOGETHER", 1),
+    ):
+        first = twins.ours(HEAL, "--concurrency", "1")
+    run = first.err.split("trueup undo ")[1].split()[0]
+    second = twins.ours(HEAL)
+    assert second.code == 0, second.err
+    assert f"run {run} was interrupted before; this one does the rest." in second.err
+    assert second.err.count("To take it back: trueup undo ") == 2
 
 
 def finding(defect: str) -> Finding:

@@ -43,9 +43,9 @@ def clock() -> Clock:
 
 
 @pytest.fixture
-def other(service: Client, database_url: str, clock: Clock) -> Iterator[Index]:
+def other(service: Client, ledger_url: str, clock: Clock) -> Iterator[Index]:
     """The index of another worker, with connections of its own, that has answered before."""
-    with closing(Database(database_url)) as database:
+    with closing(Database(ledger_url)) as database:
         index = Index(database, clock)
         index.view()
         yield index
@@ -96,10 +96,10 @@ def test_every_write_is_in_the_next_view(service: Client, other: Index) -> None:
 
 
 def test_transactions_may_end_in_another_order_than_they_began(
-    service: Client, other: Index, database_url: str
+    service: Client, other: Index, ledger_url: str
 ) -> None:
     """The first has the smaller ids, and is the last to be acknowledged."""
-    if database_url.startswith("sqlite"):
+    if ledger_url.startswith("sqlite"):
         return  # One at a time: they end as they begin.
     database = service.application.database
     database.write_slots.leave_one_of(3)

@@ -45,7 +45,7 @@ def test_a_snapshot_without_owners_says_that_they_were_not_read(tmp_path):
     facts = facts_of("cell1\n  host h1 VCPU=8\n  server web on h1\nholds web h1 VCPU=2\n")
     save(Snapshot(replace(facts, owners={})), tmp_path / "a.snapshot")
     placement, *_ = load(tmp_path / "a.snapshot").facts.coverage.sources
-    assert [one.what for one in placement.unsupported] == ["list of the owners of consumers"]
+    assert [one.what for one in placement.unsupported] == ["owners"]
 
 
 def test_it_is_its_owners_and_whole_or_not_there(tmp_path):

@@ -3,7 +3,7 @@
 
 import re
 import secrets
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -181,61 +181,78 @@ def revoked(text: str, account: str) -> Iterator[tuple[str, str, str]]:
         yield table, f"REVOKE{grant[5:]}".replace(f" TO {account}", f" FROM {account}"), grant
 
 
-def silent(site: Site) -> str:
-    """Which source does not answer, when each is read whole; or ""."""
-    cells = CellOptions({name: url for name, url in site.cells.items()})
+def read(source: str, site: Site) -> None:
+    """Read this source whole. Raises Unreachable."""
+    cells = CellOptions(dict(site.cells))
     nova, placement = NovaDatabases(site.nova_api, None, cells), PlacementDatabase(site.placement)
     try:
-        nova.registry(nova.cells())
-        for cell in nova.cells():
-            nova.contents(cell)
-            nova.lookup(cell, [A_CONSUMER], [A_CONSUMER])
-        placement.ledger()
-    except Unreachable as silence:
-        return silence.source
+        if source == "placement":
+            placement.ledger()
+            return
+        mapped = {cell.name: cell for cell in nova.cells()}
+        if source == "nova_api":
+            nova.registry(mapped.values())
+            return
+        nova.contents(mapped[source])
+        nova.lookup(mapped[source], [A_CONSUMER], [A_CONSUMER])
     finally:
         nova.close()
         placement.close()
-    return ""
+
+
+SOURCES = ("nova_api", "placement", "cell1")
+
+
+def without_each(
+    grants: Mapping[str, str], site: Site, account: str, execute: Callable[[str, str], None]
+) -> Iterator[str]:
+    """Read each source without the grant of each of its tables; the tables that were hidden."""
+    for source in SOURCES:
+        read(source, site)
+        for table, revoke, grant in revoked(grants[source], account):
+            execute(source, revoke)
+            with pytest.raises(Unreachable):
+                read(source, site)
+            execute(source, grant)
+            yield table
 
 
 def test_every_table_without_its_grant_silences_its_source_on_mariadb(
     on_mariadb, mariadb_server, user
 ):
-    databases = {
-        "nova_api": str(make_url(on_mariadb.nova_api).database),
-        "placement": str(make_url(on_mariadb.placement).database),
-        "cell1": str(make_url(on_mariadb.cells["cell1"]).database),
+    urls = (on_mariadb.nova_api, on_mariadb.placement, on_mariadb.cells["cell1"])
+    databases = named(dict(zip(SOURCES, urls, strict=True)))
+    statements = list(mariadb_statements(databases, user))
+    grants = {
+        source: ";".join(one for one in statements if f"`{name}`." in one)
+        for source, name in databases.items()
     }
-    sources = {
-        databases["nova_api"]: "Nova's API database",
-        databases["placement"]: "Placement's database",
-        databases["cell1"]: "cell1",
-    }
-    text = ";".join(mariadb_statements(databases, user))
-    assert silent(on_mariadb) == ""
-    tables = list(revoked(text, f"'{user}'@'%'"))
-    assert len(tables) == 30
-    for table, revoke, grant in tables:
-        mariadb_server.execute(revoke)
-        assert silent(on_mariadb) == sources[table.split(".")[0].strip("`")], table
-        mariadb_server.execute(grant)
+    account = f"'{user}'@'%'"
+    hidden = list(
+        without_each(grants, on_mariadb, account, lambda _, text: mariadb_server.execute(text))
+    )
+    assert len(hidden) == 30
 
 
 def test_every_table_without_its_grant_silences_its_source_on_postgresql(
     on_postgresql, postgresql_server, user
 ):
-    databases = {"nova_api": on_postgresql.nova_api, "placement": on_postgresql.placement}
-    databases["cell1"] = on_postgresql.cells["cell1"]
-    sources = ("Nova's API database", "Placement's database", "cell1")
-    script = postgresql_script(named(databases), user)
-    for (_, url), source in zip(databases.items(), sources, strict=True):
-        name = str(make_url(url).database)
-        part = script.split(f"\\connect {name}\n")[1].split("\\connect ")[0]
-        for table, revoke, grant in revoked(part, user):
-            psql(postgresql_server, f"\\connect {name}\n{revoke};\n")
-            assert silent(on_postgresql) == source, table
-            psql(postgresql_server, f"\\connect {name}\n{grant};\n")
+    site = on_postgresql
+    urls = dict(zip(SOURCES, (site.nova_api, site.placement, site.cells["cell1"]), strict=True))
+    script = postgresql_script(named(urls), user)
+    parts = {
+        source: script.split(f"\\connect {name}\n")[1].split("\\connect ")[0]
+        for source, name in named(urls).items()
+    }
+
+    def execute(source: str, statement: str) -> None:
+        database = make_url(urls[source]).database
+        url = postgresql_server.url.set(database=database)
+        engine = sqlalchemy.create_engine(url, poolclass=NullPool, isolation_level="AUTOCOMMIT")
+        with engine.connect() as connection:
+            connection.execute(sqlalchemy.text(statement))
+
+    assert len(list(without_each(parts, site, user, execute))) == 30
 
 
 def test_a_table_without_its_grant_gives_no_finding_and_no_step(

@@ -23,7 +23,7 @@ from trueup.reconcile.defects import (
     shelved_allocation,
     wrong_provider,
 )
-from trueup.reconcile.facts import Facts
+from trueup.reconcile.facts import Coverage, Facts
 from trueup.reconcile.plan import LimitExceeded, Plan, refuse_too_large
 from trueup.reconcile.sources.cloud import Cloud
 from trueup.reconcile.steps import State, Step, held_in
@@ -61,7 +61,7 @@ def audit(
     plan, facts = _planned(arguments, cloud, options, first)
     _tell_differences(first, output)
     orphans = list(_orphans(plan, facts, arguments.provider_uuid))
-    failed = _silent(first.facts, output)
+    failed = _silent(first.audit.coverage, output)
     results = dict.fromkeys((step.id for step in plan.steps), "") if plan else {}
     if plan and arguments.delete:
         try:
@@ -191,14 +191,19 @@ def _audited(facts: Facts, provider: str | None) -> list[str]:
     return [provider] if provider else list(facts.providers)
 
 
-def _silent(facts: Facts, output: Output) -> bool:
-    """Say which sources did not answer; whether there are any."""
-    for one in facts.coverage.missing:
+def _silent(coverage: Coverage, output: Output) -> bool:
+    """Say which sources did not answer, or not whole and not of now; whether there are any."""
+    for one in coverage.missing:
         output.note(
             f"{one.source} does not answer: {one.reason}. nova-manage takes all allocations of a "
             "cell that is down for orphaned; here nothing is released that it may know."
         )
-    return bool(facts.coverage.missing)
+    for one in coverage.behind:
+        output.note(f"{one.source}: {one.behind}. Nothing is released that it may know.")
+    for one in coverage.damaged:
+        words = counted(one.lost_rows, "row")
+        output.note(f"{one.source}: {words} cannot be read. Nothing is released that it may know.")
+    return not coverage.complete
 
 
 def _tell_differences(first: Observation, output: Output) -> None:

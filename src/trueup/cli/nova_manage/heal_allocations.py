@@ -62,6 +62,7 @@ def heal_allocations(
     cells = [cell for cell in cells if cell.uuid != CELL_ZERO]
     if silent := _neutron_silent(first.facts):
         return _without_neutron(cells, first.facts, silent, output)
+    _refuse_other_ports(arguments, first.facts)
     planned, written = _planned(arguments, cloud, options, first, cells)
     if written is not None and not arguments.dry_run:
         _refuse_too_large(written, arguments.limit)
@@ -82,6 +83,17 @@ def refuse(arguments: argparse.Namespace) -> None:
     if arguments.dry_run and arguments.concurrency is not None:
         raise Invalid("--concurrency would be ignored with --dry-run.")
     _count(arguments)
+
+
+def _refuse_other_ports(arguments: argparse.Namespace, facts: Facts) -> None:
+    """Raise Invalid if a provider is chosen for a port that no instance to heal has."""
+    known = {row.id for rows in facts.ports_by_device.values() for row in rows}
+    for port, _ in arguments.port_provider:
+        if port not in known:
+            raise Invalid(
+                f"Port {port} of --port-provider is attached to none of the instances; nothing "
+                "was written."
+            )
 
 
 def _count(arguments: argparse.Namespace) -> int | None:

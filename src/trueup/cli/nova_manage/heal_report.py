@@ -153,8 +153,9 @@ def _tell_failure(output: Output, uuid: str, step: Step, outcome: Outcome | None
     changes = lines.bindings(step)
     for line in lines.failed_port_updates(changes, target, reason):
         output.tell(line)
-    if outcome and outcome.result == "unknown":
-        ports = [lines.port_of(change) for change in changes]
+    # Nova's words for a roll-back that was tried, with the ports that are still written.
+    left = [one.partition(":")[2] for one in outcome.left] if outcome else []
+    if ports := [one for one in map(lines.port_of, changes) if one in left]:
         output.always(lines.ports_not_rolled_back(reason, ports))
         return CODE_PORTS_NOT_ROLLED_BACK
     output.always(lines.ports_not_updated(reason))

@@ -12,6 +12,7 @@ from trueup.cli.nova_manage.options import CONCURRENCY
 from trueup.cli.nova_manage.output import Output
 from trueup.cli.terminal.progress import progress, wait
 from trueup.reconcile.audit import Observation
+from trueup.reconcile.clock import now
 from trueup.reconcile.collect.selection import Selection
 from trueup.reconcile.defects import (
     missing_allocation,
@@ -23,6 +24,7 @@ from trueup.reconcile.defects import (
 from trueup.reconcile.plan import Plan
 from trueup.reconcile.runs import INTERVAL_SECONDS, Observer, Planned, applied, plan
 from trueup.reconcile.runs.journal import StepOutcome
+from trueup.reconcile.runs.journals import interrupted
 from trueup.reconcile.runs.pace import Pace
 from trueup.reconcile.sources.cloud import Cloud
 from trueup.reconcile.verdicts import AuditOptions, Finding
@@ -31,6 +33,8 @@ from trueup.reconcile.wording import counted
 # What only adds allocations needs no long look: every guard is read again at the write, and
 # Placement refuses it for a consumer that somebody else wrote.
 ADDING_SECONDS = 1.0
+# A run that was interrupted before is named.
+_EARLIER = timedelta(hours=1)
 _ADDING = frozenset(
     {
         missing_allocation.NAME,
@@ -97,6 +101,7 @@ class Writing:
         """Apply a plan, and name its run. Raises as `runs.applied`."""
         if not steps.steps:
             return []
+        self._name_interrupted(steps)
         outcomes: list[StepOutcome] = []
         with progress() as report, applied(steps, self.cloud, self.folder, self.pace) as run:
             try:
@@ -106,6 +111,18 @@ class Writing:
             finally:
                 self._name(run.name, run.attempted())
         return outcomes
+
+    def _name_interrupted(self, steps: Plan) -> None:
+        """Name the runs for the same defects that ended early, and that this one completes."""
+        cells = [one.uuid for one in self.cloud.nova.cells()]
+        defects = {row.defect for row in steps.findings}
+
+        def is_of_them(earlier: Plan) -> bool:
+            return not defects.isdisjoint(row.defect for row in earlier.findings)
+
+        for journal in interrupted(self.folder, cells, now() - _EARLIER, is_of_them):
+            self.output.note(f"run {journal.run} was interrupted before; this one does the rest.")
+            self._name(journal.run, journal.attempted)
 
     def _name(self, run: str, outcomes: Sequence[StepOutcome]) -> None:
         results = Counter(outcome.result for _, outcome in outcomes)

@@ -42,7 +42,7 @@ CELLS_AT_ONCE = 4
 _API = "API"
 OWNERS_NOT_READ = Unsupported(
     OWNERS,
-    "over Placement's API each takes a request, so they are read for a selection only",
+    "over Placement's API each takes a request; use --placement-database, or select",
 )
 
 

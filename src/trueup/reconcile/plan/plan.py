@@ -9,13 +9,18 @@ from datetime import datetime, timedelta
 import msgspec
 
 from trueup.reconcile.audit import Confirmed
+from trueup.reconcile.collect.selection import EVERYTHING, Selection
 from trueup.reconcile.defects import DEFECTS
 from trueup.reconcile.facts import DomainRecord, Facts, Holding
-from trueup.reconcile.plan import after_undefining
-from trueup.reconcile.plan.dependencies import Arranged, after_release, removed_by
+from trueup.reconcile.plan.dependencies import (
+    Arranged,
+    after_release,
+    after_undefining,
+    removed_by,
+)
 from trueup.reconcile.plan.order import Effect, ordered
 from trueup.reconcile.steps import Step, VersionIs, held_in, parts_of
-from trueup.reconcile.verdicts import CONSUMERS, Declined, Finding
+from trueup.reconcile.verdicts import CONSUMERS, AuditOptions, Declined, Finding
 
 FORMAT = 2
 # cell0 has this uuid in every cloud.
@@ -86,7 +91,8 @@ class Plan:
     """Steps in order, with what they were made from. `cells` says which cloud it is for.
 
     `first_at` and `made_at` are the times of the two observations. `findings` have steps.
-    `effects` say of each step what it does to capacity and to what projects use.
+    `effects` say of each step what it does to capacity and to what projects use. `options` and
+    `selection` are those of the audits: whatever judges for this plan again judges by them.
     """
 
     made_at: datetime
@@ -99,12 +105,15 @@ class Plan:
     effects: tuple[Effect, ...] = ()
     provider_names: Mapping[str, str] = field(default_factory=dict)
     undoes: str | None = None
+    options: AuditOptions = field(default_factory=AuditOptions)
+    selection: Selection = EVERYTHING
     format: int = FORMAT
 
     @property
     def id(self) -> str:
         """A short name made from the whole content."""
-        digest = hashlib.sha256(msgspec.json.encode(self)).hexdigest()
+        content = msgspec.json.encode(self, order="deterministic")
+        digest = hashlib.sha256(content).hexdigest()
         return f"{self.made_at:%Y%m%dT%H%M%S}-{digest[:8]}"
 
     @property

@@ -98,8 +98,8 @@ def may_run(move: Migration, record: InstanceRecord, facts: Facts) -> str:
     """
     if not move.source_host:
         return "it was evacuated, and Nova does not say from which host"
-    hosts = source_hosts(move, facts)
-    hosts = [one for one in hosts if not has_no_domain(one.name, record.uuid, facts)]
+    sources = source_hosts(move, facts)
+    hosts = [one for one in sources if not has_no_domain(one.name, record.uuid, facts)]
     for host in hosts:
         if host.service and host.service.is_up(facts.taken_at):
             return (

@@ -97,10 +97,20 @@ def residence(instance: Instance, record: InstanceRecord, facts: Facts) -> Resid
         return Undetermined("Nova has it resized, and no migration of it waits for confirmation")
     if behind := facts.cells_behind.get(instance.cell):
         return Undetermined(f"{facts.cells[instance.cell]}: {behind}", of_instance=False)
+    return _on_its_host(instance, record, facts)
+
+
+def _on_its_host(instance: Instance, record: InstanceRecord, facts: Facts) -> Residence:
+    """Where an instance resides that is in no motion, and about which sources agree."""
     if instance.host is None and instance.node is None:
         if instance.vm_state in _ON_NO_HOST:
             return NoHost()
         return Undetermined(f"Nova has it {instance.vm_state}, and on no host")
+    return _settled(instance, record, facts)
+
+
+def _settled(instance: Instance, record: InstanceRecord, facts: Facts) -> Placed | Undetermined:
+    """Where an instance resides that Nova has on a host, with nothing under way."""
     if instance.host is None or instance.node is None:
         return Undetermined(
             f"Nova names host {instance.host or 'none'} and node {instance.node or 'none'} of it"

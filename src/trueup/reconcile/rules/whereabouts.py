@@ -167,6 +167,9 @@ def _found(
     A hypervisor that answered and has no such domain, running or defined, is proof. After a cold
     move both hosts may have a definition, so there only a guest that runs says where it is.
     """
+    if any(not row.ours for row in record.domains):
+        # SAFETY: somebody else made a domain with its uuid: which one is its guest is not known.
+        return None
     left = []
     for one in places:
         there = [row for row in record.domains if _is_on(row.host, one)]

@@ -8,7 +8,7 @@ own, so that a journal that somebody edited is not believed. Folders of journals
 
 import hashlib
 import os
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
@@ -68,7 +68,8 @@ class Outcome:
 
     `target` is the one whose write was not accepted: kind and uuid, as `port-binding:0c72…`.
     `contested`: the step is done, by this run or by somebody else; which of them is not known.
-    `partly`: the step is refused, and what was written of it can never be taken back.
+    `partly`: the step is refused, and what was written of it can never be taken back. `left`: the
+    targets, as in `target`, that were written and that a service did not let us take back.
     """
 
     step: str
@@ -79,9 +80,19 @@ class Outcome:
     target: str = ""
     contested: bool = False
     partly: bool = False
+    left: tuple[str, ...] = ()
 
 
 StepOutcome = tuple[Step, Outcome]
+
+
+def done_by_reason(outcomes: Iterable[StepOutcome]) -> dict[str, bool]:
+    """For each reason that steps have, such as a finding: whether every step for it is done."""
+    done: dict[str, bool] = {}
+    for step, outcome in outcomes:
+        for reason in step.because:
+            done[reason] = done.get(reason, True) and outcome.result == "done"
+    return done
 
 
 class _Opened(msgspec.Struct, tag="plan"):
@@ -242,14 +253,16 @@ class Journal:
         """Put on disk that another run took this step back, and which versions it left."""
         self._append(_TakenBack(at=now(), step=step_id, by=by, versions=versions))
 
-    def go_on_from(self, earlier: "Journal") -> None:
+    def go_on_from(self, earlier: "Journal", elsewhere: Iterable[StepOutcome] = ()) -> None:
         """Put on disk what an earlier run of the same plan has left in place, and what is open.
 
-        SAFETY: an open step keeps the time of its intent, and belongs to this run alone from now
-        on: a write of it that comes late is not taken for somebody else's.
+        `elsewhere`: what another run has put in place again. SAFETY: an open step keeps the time of
+        its intent, and belongs to this run alone from now on: a write of it that comes late is not
+        taken for somebody else's.
         """
         own = self._intended.keys() | self._outcomes.keys()
-        in_place = [one for step, one in earlier.in_place if step.id not in own]
+        left = (*earlier.in_place, *elsewhere)
+        in_place = [one for step, one in left if step.id not in own]
         open_steps = [step for step in earlier.plan.steps if earlier.fate_open(step)]
         intents = [
             _Intended(earlier._intended[one.id], one.id, earlier._sent.get(one.id))

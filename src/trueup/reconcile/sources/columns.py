@@ -8,7 +8,7 @@ from sqlalchemy import ColumnElement, TableClause, literal_column
 
 from trueup.reconcile.facts import Unsupported
 from trueup.reconcile.sources.database import Session
-from trueup.reconcile.sources.errors import Unreachable
+from trueup.reconcile.sources.errors import Cause, Unreachable
 
 
 class Columns:
@@ -33,8 +33,7 @@ class Columns:
     def need(self, table: TableClause) -> None:
         """Raises Unreachable if this account does not see the table."""
         if not self._session.has_table(table.name):
-            words = "its account has no right to read it, or it was dropped"
-            raise Unreachable(self._source, f"no such table: {table.name} ({words})")
+            raise Unreachable(self._source, f"no such table: {table.name}", Cause.RIGHTS)
 
     def of(self, table: TableClause) -> list[ColumnElement[Any]]:
         """Every column we know of the table. Raises Unreachable if one should be there, and is not.

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Reads another service's database: one consistent state, read-only, within a time limit."""
 
+import re
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing
@@ -37,7 +38,14 @@ from sqlalchemy.exc import (
 )
 from sqlalchemy.pool import NullPool
 
-from trueup.reconcile.sources.errors import DatabaseUnusable, Unreachable
+from trueup.reconcile.sources.errors import Cause, DatabaseUnusable, Unreachable
+
+# What servers and drivers say of the causes that an operator can remove.
+_CAUSES = (
+    (Cause.LOGIN, re.compile(r"\b(1044|1045|1698)\b|authentication failed|no pg_hba|role .* not")),
+    (Cause.RIGHTS, re.compile(r"\b(1142|1143)\b|permission denied for")),
+    (Cause.TLS, re.compile(r"\bSSL\b|\bTLS\b|certificate")),
+)
 
 # Seconds in which a server must accept a connection.
 CONNECT_SECONDS = 10
@@ -125,7 +133,8 @@ class Database:
             with self._engine.connect() as connection:
                 return fetch(Session(connection, self.source, deadline, self._seconds))
         except SQLAlchemyError as error:
-            raise Unreachable(self.source, _first_line(error)) from error
+            reason = _first_line(error)
+            raise Unreachable(self.source, reason, _cause(reason)) from error
 
     def close(self) -> None:
         self._engine.dispose()
@@ -328,6 +337,10 @@ def _connect_arguments(driver: str, seconds: float) -> dict[str, Any]:
         "psycopg2": libpq,
     }
     return known.get(driver, {})
+
+
+def _cause(reason: str) -> Cause:
+    return next((cause for cause, said in _CAUSES if said.search(reason)), Cause.UNKNOWN)
 
 
 def _first_line(error: SQLAlchemyError) -> str:

@@ -44,7 +44,7 @@ def made() -> Iterator[sqlalchemy.schema.CreateTable]:
             sqlalchemy.Column(
                 name, sqlalchemy.Integer if name in NUMBERS else sqlalchemy.String(99)
             )
-            for name in table.c.keys()
+            for name in table.columns.keys()  # noqa: SIM118
         )
         whole = sqlalchemy.Table(table.name, sqlalchemy.MetaData(), *columns)
         yield sqlalchemy.schema.CreateTable(whole)
@@ -247,7 +247,7 @@ def test_a_path_with_odd_characters_is_opened(tmp_path: Path):
     folder = tmp_path / "100%41 of #1"
     folder.mkdir()
     url = sqlalchemy.URL.create("sqlite", database=str(folder / "nova.sqlite")).render_as_string()
-    run(url, BUILDS_TABLE, ONE_BUILD)
+    run(url, *made(), sqlalchemy.text(ONE_BUILD))
     [build] = NovaDatabases(url, None).registry([]).build_requests
     assert build.instance == A_BOOT
 
