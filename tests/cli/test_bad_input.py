@@ -58,6 +58,12 @@ def test_the_api_database_does_not_answer(cloud, tmp_path, verb):
     refused(ran, 5, "Nova's API database does not answer", "Connection refused", "try again")
 
 
+def test_the_api_database_refuses_the_password(cloud, tmp_path):
+    conf = changed(cloud, tmp_path, r"(connection = .*):[^@/]*@", r"\1:wrong@")
+    ran = trueup("audit", "--nova-conf", conf)
+    refused(ran, 5, "Nova's API database refuses the login", "Access denied", "the password")
+
+
 @pytest.mark.parametrize("verb", ["audit", "plan"])
 def test_placement_does_not_answer(cloud, verb):
     damage.stop_placement(cloud)

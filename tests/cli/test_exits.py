@@ -38,6 +38,8 @@ MODULES = (
     snapshot, undo, options, outcomes, acknowledgement_file,
     ledger_copy, rehearse,
 )  # fmt: skip
+# What chooses the words, and is not said itself.
+NOT_SAID = {(errors.Unreachable, "cause"), (errors.LoginRefused, "role")}
 ERRORS = [kind for module in MODULES for kind in errors_of(module)]
 
 
@@ -71,6 +73,8 @@ def test_every_error_is_explained_in_one_line_with_what_it_knows(kind):
     assert sentence.endswith(".")
     for field in fields(kind):
         known = getattr(error, field.name)
+        if (kind, field.name) in NOT_SAID:
+            continue
         if isinstance(known, str):
             assert known in sentence, "what is known is said"
         elif isinstance(known, tuple):
@@ -81,6 +85,11 @@ def test_every_error_is_explained_in_one_line_with_what_it_knows(kind):
     ("error", "code", "advice"),
     [
         (errors.Unreachable("cell1", "gone"), 5, "try again"),
+        (errors.Unreachable("cell1", "no", errors.Cause.LOGIN), 5, "the password"),
+        (errors.Unreachable("cell1", "no", errors.Cause.RIGHTS), 5, "grant SELECT"),
+        (errors.Unreachable("Keystone", "no", errors.Cause.TLS), 5, "cafile"),
+        (errors.Unreachable("Keystone", "no", errors.Cause.PROXY), 5, "no_proxy"),
+        (errors.LoginRefused("Placement", "no"), 5, "Keystone refuses the account"),
         (errors.AccessDenied("Placement", "no"), 5, "admin role (or the service role)"),
         (errors.AccessDenied("Placement", "no", role="service"), 5, "with the service role is"),
         (errors.MicroversionTooOld("1.27", "1.28"), 5, "Rocky"),

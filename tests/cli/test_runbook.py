@@ -67,6 +67,30 @@ def test_the_same_command_goes_on_with_a_run_that_was_interrupted(site_on, tmp_p
     assert len(runs(state)) == 1
 
 
+def test_a_run_that_deleted_the_service_before_it_was_interrupted_promises_no_undo(
+    site_on, tmp_path, state
+):
+    """Every step of that undo would be refused."""
+    site = site_on("trueup")
+    host, path = dead_host(site), tmp_path / "plan.json"
+    assert trueup("retire", host.name, "--interval", 0.01, "--out", path).code == 3
+    with applying(load(path), state, Origin("operator", "controller")) as journal:
+        *released, last = journal.plan.steps
+        for step in released:
+            journal.intend(step)
+            [change] = step.changes
+            assert changes.write(change, site.cloud).accepted
+            journal.record(Outcome(step.id, "done", versions=(changes.version_after(change),)))
+        journal.intend(last)
+        assert changes.write(last.changes[0], site.cloud).accepted
+    ran = trueup("retire", host.name, "--interval", 0.01, "--apply", "-f", "json")
+    assert ran.code == 0, ran.out + ran.err
+    assert "continuing it" in ran.err
+    assert "trueup undo" not in ran.err
+    assert "It cannot be taken back: Nova cannot make a compute service again" in ran.err
+    assert ran.json()["permanent"].startswith("Nova cannot make a compute service again")
+
+
 @pytest.mark.parametrize("words", [(), ("--apply",)])
 def test_a_damaged_journal_of_the_run_to_go_on_with_is_refused(site_on, tmp_path, state, words):
     """SAFETY: what its run has begun may still be written."""
@@ -104,6 +128,7 @@ def test_an_old_run_is_resolved_and_a_new_one_begins(site_on, tmp_path, state, m
     assert ran.code == 0, ran.out + ran.err
     assert "its plan is older than 1 h, so a new one is made" in ran.err
     first, _ = runs(state)
+    assert f"In place of run {first.run}: 1 step. To take that back too" in ran.err
     assert first.is_done(first.plan.steps[0].id)
 
 

@@ -150,11 +150,11 @@ def test_a_database_and_a_cloud_may_stand_in_for_nova_conf(small, tmp_path, monk
 
 @pytest.mark.parametrize("names", [["OS_CLOUD"], ["OS_AUTH_URL"], ["OS_CLOUD", "OS_AUTH_URL"]])
 def test_a_cloud_of_the_environment_beside_nova_conf_is_told(nova_conf, monkeypatch, names):
-    """It is no error: operators have it in their shells for other commands."""
+    """With -v only: operators have it in their shells for other commands."""
     expected = trueup("audit", *ROWS)
     for name in names:
         monkeypatch.setenv(name, "https://another.example")
-    ran = trueup("audit", *ROWS)
+    ran = trueup("-v", "audit", *ROWS)
     assert (ran.code, ran.out) == (expected.code, expected.out)
     assert f"{' and '.join(names)} of the environment is not used: {nova_conf} says" in ran.err
-    assert "OS_" not in expected.err + trueup("audit", "-q", *ROWS).err
+    assert "OS_" not in trueup("audit", *ROWS).err

@@ -31,7 +31,7 @@ def loaded_databases(
 def load(cloud: str, database: str, server: DatabaseServer) -> str:
     """The URL of a new database, filled with the recording."""
     url = server.create_database(f"{cloud.replace('-', '_')}_{database}")
-    _send(recordings.dump(cloud, database), url)
+    send(recordings.dump(cloud, database), url)
     return url
 
 
@@ -64,7 +64,7 @@ def map_cell(nova_api_url: str, cell: str, database_connection: str) -> None:
             raise LookupError(f"there is no one cell with the name {cell}")
 
 
-def _send(dump: str, url: str) -> None:
+def send(dump: str, url: str) -> None:
     """Not through SQLAlchemy: it has no door for a text of many statements."""
     parts = make_url(url)
     connection = pymysql.connect(

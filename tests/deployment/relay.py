@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A port in front of a database server, which can make the server unreachable and reachable."""
+"""A port in front of a database server, which can make the server unreachable, frozen or well."""
 
 import contextlib
 import socket
@@ -15,6 +15,8 @@ class Relay:
         self._lock = threading.Lock()
         self._ends: list[socket.socket] = []
         self._listener: socket.socket | None = None
+        self._flows = threading.Event()
+        self._flows.set()
         self.port = 0
         self.mend()
 
@@ -27,6 +29,14 @@ class Relay:
         self.port = listener.getsockname()[1]
         self._listener = listener
         threading.Thread(target=self._accept, args=(listener,), daemon=True).start()
+
+    def freeze(self) -> None:
+        """Keep every connection, accept new ones, and carry no byte until `thaw`."""
+        self._flows.clear()
+
+    def thaw(self) -> None:
+        """Carry again, what came meanwhile too."""
+        self._flows.set()
 
     def cut(self) -> None:
         """End every connection, and refuse new ones."""
@@ -58,15 +68,15 @@ class Relay:
             with self._lock:
                 self._ends += [client, server]
             for source, target in ((client, server), (server, client)):
-                threading.Thread(target=_carry, args=(source, target), daemon=True).start()
+                threading.Thread(target=self._carry, args=(source, target), daemon=True).start()
 
-
-def _carry(source: socket.socket, target: socket.socket) -> None:
-    with contextlib.suppress(OSError):
-        while some := source.recv(65536):
-            target.sendall(some)
-    with contextlib.suppress(OSError):
-        target.shutdown(socket.SHUT_RDWR)
+    def _carry(self, source: socket.socket, target: socket.socket) -> None:
+        with contextlib.suppress(OSError):
+            while some := source.recv(65536):
+                self._flows.wait()
+                target.sendall(some)
+        with contextlib.suppress(OSError):
+            target.shutdown(socket.SHUT_RDWR)
 
 
 @contextlib.contextmanager

@@ -5,6 +5,8 @@ import json
 import socket
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
+from unittest import mock
 
 import pytest
 from sqlalchemy.engine import make_url
@@ -14,6 +16,7 @@ from tests.placement.client import UUID, Client
 from tests.servers.databases import as_text
 from trueup.placement.app import PlacementApplication, make_app
 from trueup.placement.store import schema
+from trueup.placement.store.engine import sessions
 
 SETTINGS = {"api": {"auth_strategy": "noauth2"}, "placement_database": {"max_pool_size": 2}}
 
@@ -53,6 +56,24 @@ def test_a_database_that_goes_and_comes_back(relayed):
     assert [one["uuid"] for one in reply.json["resource_providers"]] == [UUID(1)]
     assert client.get("/allocation_candidates?resources=VCPU:1").status == 200
     application.close()
+
+
+@pytest.mark.parametrize("kind", ["mariadb", "mysqldb", "postgresql"])
+def test_a_database_that_freezes_while_it_is_used(kind, fresh_database):
+    """Its host accepts what is sent, so only the missing answer shows that nobody works on it."""
+    url = make_url(fresh_database(kind))
+    patient = {**SETTINGS, "trueup": {"lock_wait_timeout": 1}}
+    with relay_to(url.port or 0) as relay, mock.patch.object(sessions, "WORK_SECONDS_MAX", 1):
+        relayed_url = as_text(url.set(host="127.0.0.1", port=relay.port))
+        schema.create(relayed_url)
+        with closing(make_app(relayed_url, patient)) as application:
+            client = Client(application)
+            client.make_provider(1, inventories={"VCPU": 8})
+            relay.freeze()
+            check_away(client)
+            relay.thaw()
+            assert client.get("/resource_providers").status == 200
+            assert client.claim(1, {1: {"VCPU": 1}}).status == 204
 
 
 def test_a_service_that_starts_before_its_database(relayed):

@@ -107,11 +107,26 @@ def test_clients_that_send_slowly_keep_nobody_waiting(tmp_path):
             assert placement.get("/resource_classes/VCPU", **ADMIN)[0] == 200
 
 
-FEW_THREADS = """
-from trueup.placement import slow_senders
+def serve_alone(port: int) -> list[str]:
+    return trueup("serve", "--port", str(port), "--workers", "1", "--threads", "2")
 
-slow_senders.ANSWERS_MAX = 2
-slow_senders.SPARE_THREADS = 4
+
+def test_clients_that_keep_connections_open_keep_nobody_out(tmp_path):
+    """Nobody of them has a token."""
+    environment = {"TRUEUP_STATE_DIR": str(tmp_path)}
+    with server(serve_alone, tmp_path, environment) as placement, ExitStack() as idle:
+        for _ in range(1100):
+            client = idle.enter_context(socket.create_connection(("127.0.0.1", placement.port)))
+            client.sendall(b"GET / HTTP/1.1\r\nHost: x\r\n\r\n")
+            assert client.recv(4096).startswith(b"HTTP/1.1 200")
+        assert placement.get("/resource_classes/VCPU", **ADMIN)[0] == 200
+
+
+FEW_THREADS = """
+from trueup.placement.middleware import request_buffering
+
+request_buffering.ANSWERS_MAX = 2
+request_buffering.SPARE_THREADS = 4
 """
 LARGE = (
     b"GET /resource_providers HTTP/1.1\r\nHost: x\r\nX-Auth-Token: admin\r\n"
@@ -123,10 +138,6 @@ PROVIDERS = """
     INSERT INTO resource_providers (id, uuid, name, generation, root_provider_id)
     SELECT n, printf('00000000-0000-4000-8000-%012d', n), printf('host-%d', n), 0, n FROM numbers
 """
-
-
-def serve_alone(port: int) -> list[str]:
-    return trueup("serve", "--port", str(port), "--workers", "1", "--threads", "2")
 
 
 def test_clients_that_read_slowly_keep_nobody_waiting(tmp_path):

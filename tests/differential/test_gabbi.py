@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Upstream's own HTTP tests pass against our service, on each kind of database.
 
+On MariaDB by PyMySQL; `make conformance` runs them by mysqlclient as well.
 `python -m tests.differential.gabbi_suite` runs the same by hand, with any implementation.
 """
 
@@ -9,14 +10,18 @@ import os
 import pytest
 
 from tests.differential.gabbi_suite.suite import TESTS_IN_ALL, content_of, file_names, run_file
+from tests.servers.emptying import empty
 from tests.servers.placement import IMPLEMENTATIONS
+from tests.servers.sources import KINDS, MYSQLCLIENT
 
+DRIVERS = (*KINDS, MYSQLCLIENT) if os.environ.get("TRUEUP_EXAMPLES") else KINDS
 IMPLEMENTATION = os.environ.get("TRUEUP_TEST_IMPLEMENTATION", "trueup")
 
 
+@pytest.mark.parametrize("upstream_database_url", DRIVERS, indirect=True)
 @pytest.mark.parametrize("file", file_names())
-def test_upstreams_file_passes(file: str, database_url: str) -> None:
-    result = run_file(file, IMPLEMENTATIONS[IMPLEMENTATION], database_url)
+def test_upstreams_file_passes(file: str, upstream_database_url: str) -> None:
+    result = run_file(file, IMPLEMENTATIONS[IMPLEMENTATION], upstream_database_url)
     assert result.complete, result.report()
 
 
@@ -24,9 +29,9 @@ def test_no_file_and_no_test_is_lost() -> None:
     assert sum(len(content_of(file)["tests"]) for file in file_names()) == TESTS_IN_ALL
 
 
-def test_the_suite_notices_a_fault(tmp_path) -> None:
-    broken = f"{__name__}:usages_broken"
-    result = run_file("usage", broken, f"sqlite:///{tmp_path / 'database.sqlite'}")
+def test_the_suite_notices_a_fault(emptied_sqlite) -> None:
+    empty(emptied_sqlite)
+    result = run_file("usage", f"{__name__}:usages_broken", emptied_sqlite)
     assert not result.complete
     assert "500" in result.report()
 

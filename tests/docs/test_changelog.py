@@ -6,8 +6,6 @@ import subprocess
 import sys
 import tomllib
 
-import pytest
-
 from tests.tree import REPOSITORY
 
 FOLDER = REPOSITORY / "changelog.d"
@@ -19,14 +17,14 @@ NAME = re.compile(rf"[a-z0-9]+(-[a-z0-9]+)*\.({TYPES})\.md")
 LINE_LENGTH_MAX = 130
 
 
-@pytest.mark.parametrize("path", FRAGMENTS, ids=lambda path: path.name)
-def test_a_fragment_is_well_formed(path):
-    assert NAME.fullmatch(path.name), f"name it WORDS-WITH-DASHES.({TYPES}).md"
-    text = path.read_text()
-    assert re.match(r"[A-Z0-9`]", text), "begin with a capital letter or a `name`"
-    assert text.rstrip().endswith("."), "end with a full stop"
-    assert "\n\n" not in text, "write one paragraph"
-    assert max(map(len, text.splitlines())) <= LINE_LENGTH_MAX, "break the lines"
+def test_fragments_are_well_formed():
+    for path in FRAGMENTS:
+        assert NAME.fullmatch(path.name), f"{path.name}: name it WORDS-WITH-DASHES.({TYPES}).md"
+        text = path.read_text()
+        assert re.match(r"[A-Z0-9`]", text), f"{path.name}: begin with a capital letter or a `name`"
+        assert text.rstrip().endswith("."), f"{path.name}: end with a full stop"
+        assert "\n\n" not in text, f"{path.name}: write one paragraph"
+        assert max(map(len, text.splitlines())) <= LINE_LENGTH_MAX, f"{path.name}: break the lines"
 
 
 def test_a_release_would_contain_every_fragment():

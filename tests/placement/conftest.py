@@ -10,6 +10,8 @@ from typing import Any
 import pytest
 
 from tests.placement.client import Client
+from tests.servers.fixtures import emptied_database
+from tests.servers.sources import KINDS, MYSQLCLIENT
 from trueup.placement.app import make_app
 from trueup.placement.store import schema
 
@@ -41,6 +43,14 @@ def empty_ledger(ledger_template: Path, tmp_path: Path) -> str:
     """The URL of an SQLite database with tables and standard names."""
     path = shutil.copy(ledger_template, tmp_path / "placement.sqlite")
     return f"sqlite:///{path}"
+
+
+@pytest.fixture(params=(*KINDS, MYSQLCLIENT))
+def ledger_url(request: pytest.FixtureRequest) -> str:
+    """The same on each kind of database, one after the other; on a server it is used again."""
+    if request.param == "sqlite":
+        return request.getfixturevalue("empty_ledger")
+    return emptied_database(request, request.param)
 
 
 @pytest.fixture

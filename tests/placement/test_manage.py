@@ -269,14 +269,13 @@ def test_upgrade_check_without_a_database_is_one_line(manage, tmp_path):
     assert (code, error.count("\n")) == (255, 1)
 
 
-def test_index_verify_finds_nothing_and_says_so(database_url, manage):
-    schema.create(database_url)
-    assert manage(database_url, "index", "verify", "--seconds", "0") == (
+def test_index_verify_finds_nothing_and_says_so(ledger_url, manage):
+    assert manage(ledger_url, "index", "verify", "--seconds", "0") == (
         0,
         "Nothing is wrong.\n",
         "",
     )
-    assert manage(database_url, "index", "verify", "--seconds", "0", "-f", "json")[1] == "[]\n"
+    assert manage(ledger_url, "index", "verify", "--seconds", "0", "-f", "json")[1] == "[]\n"
 
 
 def test_index_verify_shows_every_difference(fresh_database, manage, monkeypatch):

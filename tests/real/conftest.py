@@ -2,7 +2,8 @@
 """One real cloud for all tests of this folder. `make real` runs them, and nothing else does.
 
 Without `--real` they are not collected at all, so that nobody starts a cloud by accident and no
-test is skipped for want of one: .ci/run calls `make real`.
+test is skipped for want of one. `make real-short`, which .ci/run calls, runs those that are marked
+`short`: the incidents that operators described, and the swap of one Placement for the other.
 """
 
 import shutil
@@ -50,6 +51,7 @@ def _stage(item: pytest.Item) -> int:
 
 
 def pytest_configure(config: pytest.Config) -> None:
+    config.addinivalue_line("markers", "short: the incidents of operators, and the swap")
     if page := config.getoption("--verified", default=None):
         config.pluginmanager.register(Verified(page), "verified")
 

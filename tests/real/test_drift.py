@@ -5,6 +5,8 @@ After each repair Nova's own commands find nothing to change, and the hosts that
 take and release an instance.
 """
 
+import pytest
+
 from tests.real.cloud.catalog import SMALL, TINY
 from tests.real.cloud.damage import (
     EGRESS,
@@ -20,6 +22,7 @@ from tests.real.cloud.trueup import CLEAN, FINDINGS, nothing_is_left_to_repair
 ALL_HOSTS = tuple(CELL_OF_COMPUTE)
 
 
+@pytest.mark.short
 def test_evacuation_from_a_dead_host(placement, cloud, trueup, tenant, repaired, settled):
     server = tenant.boot(SMALL, "compute1")
     cloud.kill_compute("compute1")
@@ -31,6 +34,7 @@ def test_evacuation_from_a_dead_host(placement, cloud, trueup, tenant, repaired,
     settled("compute1", "compute2")
 
 
+@pytest.mark.short
 def test_an_unconfirmed_resize_is_no_drift(placement, trueup, tenant):
     server = tenant.boot(TINY, "compute1")
     tenant.resize(server, SMALL)
@@ -41,6 +45,7 @@ def test_an_unconfirmed_resize_is_no_drift(placement, trueup, tenant):
     tenant.confirm(server)
 
 
+@pytest.mark.short
 def test_an_instance_deleted_by_sql(placement, cloud, tenant, repaired, settled):
     server = tenant.boot(SMALL, "compute3")
     delete_by_sql(cloud, server)
@@ -63,6 +68,7 @@ def test_an_allocation_on_the_wrong_host(placement, tenant, ledger, repaired, se
     settled("compute1", "compute2")
 
 
+@pytest.mark.short
 def test_bandwidth_of_a_port_is_lost(placement, cloud, tenant, ledger, repaired, settled):
     bridge = bandwidth_on(cloud, "compute1")
     port = port_with_bandwidth(cloud)

@@ -4,11 +4,14 @@
 import uuid
 from dataclasses import replace
 
+import pytest
+
 from tests.real.cloud.catalog import SMALL, TINY
 from tests.real.cloud.damage import abandoned, changed_uuid, delete_service, reinstalled
 from tests.real.cloud.trueup import CLEAN, FINDINGS, INCOMPLETE
 
 
+@pytest.mark.short
 def test_a_uuid_was_changed_in_the_database_of_the_cell(
     placement, cloud, trueup, tenant, ledger, settled
 ):
@@ -49,6 +52,7 @@ def test_a_host_got_another_uuid(placement, cloud, trueup, tenant, ledger, settl
     settled("compute2")
 
 
+@pytest.mark.short
 def test_a_deleted_service_leaves_its_provider(placement, cloud, trueup, ledger, settled):
     provider, foreign = ledger.uuid_of("compute3"), str(uuid.uuid4())
     ledger.claim(foreign, "compute3", TINY.resources)
@@ -88,6 +92,7 @@ def test_a_host_is_retired(placement, cloud, trueup, ledger, settled):
     settled("compute3")
 
 
+@pytest.mark.short
 def test_a_failed_confirmation_leaves_the_claim_of_its_migration(
     placement, cloud, tenant, ledger, repaired, settled
 ):

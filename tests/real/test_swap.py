@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """One Placement takes over from the other while instances boot, and nobody notices."""
 
+import pytest
+
 from tests.real.cloud.churn import churn, stays
 from tests.real.cloud.placement import KINDS
 from tests.real.cloud.processes import wait_until
@@ -9,6 +11,7 @@ SWAPS = ("upstream", "trueup") * 2
 BOOTS_BETWEEN = 3
 
 
+@pytest.mark.short
 def test_swapped_in_and_out_while_instances_boot(cloud, logbook, record_property):
     logbook.begin("both")
     cloud.placement.swap_to(KINDS[-1])
@@ -24,6 +27,7 @@ def test_swapped_in_and_out_while_instances_boot(cloud, logbook, record_property
     assert lives.failed == []
 
 
+@pytest.mark.short
 def test_what_trueup_added_is_taken_away(cloud):
     cloud.placement.swap_to("upstream")
     cloud.placement.manage("trueup", "db", "detach")

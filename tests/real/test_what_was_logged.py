@@ -3,6 +3,8 @@
 
 from collections import Counter
 
+import pytest
+
 from tests.real.cloud.logs import requests_in
 
 
@@ -11,6 +13,7 @@ def served_by(cloud, kind):
         return list(requests_in(log))
 
 
+@pytest.mark.short
 def test_no_request_to_trueup_failed(cloud, record_property):
     requests = served_by(cloud, "trueup")
     record_property("requests", len(requests))
@@ -26,5 +29,6 @@ def test_no_error_is_logged_that_upstream_does_not_have(cloud, logbook, record_p
     assert sorted(with_trueup.keys() - on_upstream.keys()) == []
 
 
+@pytest.mark.short
 def test_every_process_ran_to_the_end(cloud):
     assert cloud.processes.ended() == []

@@ -19,6 +19,7 @@ from trueup.reconcile.plan import Plan
 from trueup.reconcile.runs import applied, undone
 from trueup.reconcile.runs.journal import Outcome
 from trueup.reconcile.runs.journals import read
+from trueup.reconcile.runs.one_change import ATTEMPTS
 from trueup.reconcile.sources.errors import AccessDenied, Unreachable
 from trueup.reconcile.sources.placement.client import Placement
 
@@ -285,8 +286,64 @@ def test_a_step_that_was_killed_half_way_is_taken_back_by_undo(small):
     with small.journal(plan) as journal:
         journal.intend(step)
         assert changes.write(step.changes[0], small.cloud).accepted
-    assert undo(small, plan.id) == {}
+    with undone(plan.id, small.cloud, small.folder / "journal") as run:
+        assert list(run.outcomes) == []
+    [(taken_back, outcome)] = run.in_part
+    assert (taken_back.id, outcome.result) == (step.id, "refused")
+    assert outcome.reason == "interrupted; what was written of it is taken back"
+    with small.journal(plan) as journal:
+        assert journal.outcome_of(step) == outcome
     assert small.ledger() == before
+
+
+class Spoilt:
+    """Placement, of which the second write is not carried out so many times."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch, answer: int, times: int) -> None:
+        self.sent, self.left, self.answer = 0, times, answer
+        self.really = Placement.send
+        monkeypatch.setattr(Placement, "send", lambda *request: self.send(*request))
+
+    def send(self, placement: Placement, *request: Any) -> Any:
+        self.sent += 1
+        if self.sent == 1 or not self.left:
+            return self.really(placement, *request)
+        self.left -= 1
+        return Answer(self.answer)
+
+
+@pytest.mark.parametrize("answer", [500, 502, 503, 504])
+def test_a_step_whose_second_write_is_answered_badly_once_is_written_whole(
+    small, monkeypatch, answer
+):
+    before, plan = small.ledger(), two_in_one(small.plan(WRONG, ORPHANED))
+    Spoilt(monkeypatch, answer, times=1)
+    [outcome] = small.apply(plan).values()
+    assert outcome.result == "done"
+    assert small.plan(WRONG, ORPHANED).steps == ()
+    [undone_step] = undo(small, plan.id).values()
+    assert (undone_step.result, small.ledger()) == ("done", before)
+
+
+def test_a_step_whose_second_write_is_never_answered_well_is_taken_back(small, monkeypatch):
+    """That write may still come, so what became of the step is not known yet."""
+    before, plan = small.ledger(), two_in_one(small.plan(WRONG, ORPHANED))
+    Spoilt(monkeypatch, 503, times=ATTEMPTS)
+    [outcome] = small.apply(plan).values()
+    assert outcome.result == "unknown"
+    assert outcome.reason == ("answered 503; the write that was not answered may still come")
+    assert outcome.left == ()
+    assert small.ledger() == before
+
+
+def test_what_cannot_be_taken_back_is_named(small, monkeypatch):
+    plan = two_in_one(small.plan(WRONG, ORPHANED))
+    Spoilt(monkeypatch, 503, times=99)
+    [outcome] = small.apply(plan).values()
+    [step] = plan.steps
+    written = f"allocations:{step.changes[0].target.consumers[0]}"
+    assert (outcome.result, outcome.left) == ("unknown", (written,))
+    assert f"not taken back: {written}" in outcome.reason
 
 
 def test_nothing_is_written_without_an_intent(small):

@@ -4,6 +4,8 @@
 import os
 import stat
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import pytest
 
@@ -81,6 +83,12 @@ def test_what_is_no_regular_file_is_refused(tmp_path, made, act):
         act(type(tmp_path)(path))
     assert refused.value.path == str(path)
     assert sorted(os.listdir(tmp_path)) == before
+
+
+def test_a_file_in_shared_memory_is_written():
+    with TemporaryDirectory(dir="/dev/shm") as folder:
+        write(Path(folder) / "plan.json", b"one")
+        assert os.listdir(folder) == ["plan.json"]
 
 
 def test_what_can_be_written_is_not_touched_by_asking(tmp_path):

@@ -7,6 +7,7 @@ port p2 of web NET_BW=100 traits=A,B host=h2    with traits, and bound on anothe
 port p3 of web NET_BW=100 named=nic older       its profile names a provider, in the older format
 port p4 of web device-profile=smart-nic         Cyborg allocates its device
 port p4 of web NET_BW=100 vif=binding_failed    or `unrevised`: Neutron gives no revision number
+cached p1 of web                                Nova's network cache has it, with an allocation
 assigned 0000:81:00.1 on h1 for web port=p1 interface=ens1
 assigned 0000:82:00.0 on h1 for web class=CUSTOM_GPU provider=gpu
 chosen nic for p1                               an operator chose this provider for a port
@@ -37,6 +38,7 @@ class Attachments:
     devices: list[tuple[str, PciDevice]] = field(default_factory=list)  # with the host
     requests: dict[str, list[PciRequest]] = field(default_factory=dict)
     chosen: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    cached: dict[str, tuple[str, ...]] = field(default_factory=dict)
     names: dict[str, str] = field(default_factory=dict)
 
     def neutron(self, silent: bool) -> None:
@@ -89,12 +91,18 @@ class Attachments:
             )
         )  # fmt: skip
 
+    def cache(self, port: str, server: str) -> None:
+        self.names[uuid_of(port)] = port
+        self.cached[uuid_of(server)] = (*self.cached.get(uuid_of(server), ()), uuid_of(port))
+
     def choose(self, provider: str, port: str) -> None:
         self.chosen[uuid_of(port)] = (*self.chosen.get(uuid_of(port), ()), provider)
 
     def of(self, instance: Instance) -> Instance:
-        """The instance with the PCI requests of its devices."""
+        """The instance with the PCI requests of its devices, and with its cached ports."""
         asked = tuple(self.requests.get(instance.uuid, ()))
+        if cached := self.cached.get(instance.uuid, ()):
+            instance = replace(instance, ports_hold=True, ports_holding=cached)
         return replace(instance, pci_requests=asked) if asked else instance
 
     def on(self, nodes: list[ComputeNode]) -> Iterator[PciDevice]:

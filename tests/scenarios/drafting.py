@@ -60,6 +60,8 @@ class Draft:
     # Where guests run, as the hypervisors say; None: they are not asked.
     guests: list[Domain] | None = None
     silent_hypervisors: list[str] = field(default_factory=list)
+    # What libvirt keeps beside the definition of a domain, by host and uuid.
+    kept_of_domains: dict[tuple[str, str], dict[str, object]] = field(default_factory=dict)
     reported: dict[str, datetime] = field(default_factory=dict)
     # The cell that each host is mapped to.
     host_cells: dict[str, str] = field(default_factory=dict)
@@ -86,9 +88,12 @@ class Draft:
         self.unmapped.add(uuid_of(name))
 
     def guest(
-        self, name: str, host: str, state: str, devices: tuple[str, ...] = (), ours: bool = True
-    ) -> None:
+        self, name: str, host: str, state: str, devices: tuple[str, ...] = (), ours: bool = True,
+        **kept: object,
+    ) -> None:  # fmt: skip
+        """`kept`: what libvirt keeps beside its definition."""
         self.guests = self.guests or []
+        self.kept_of_domains[host, uuid_of(name)] = kept
         domain = Domain(uuid_of(name), host, name, state, ours=ours, host_devices=devices)
         self.guests.append(domain)
 
@@ -189,7 +194,8 @@ class Draft:
             "task_state": None,
             "deleted": False,
             "hidden": False,
-            "updated_at": NOW - timedelta(days=1),
+            # What is under way has just begun.
+            "updated_at": NOW - timedelta(minutes=5 if details.get("task_state") else 1440),
         }
         self.instances.append(
             Instance(
@@ -213,11 +219,13 @@ class Draft:
     ) -> None:
         """`fields`: what its row has that does not follow from its instance and these names."""
         instance = next(row for row in self.instances if row.uuid == uuid_of(name))
+        earlier = sum((row.instance, row.kind) == (instance.uuid, kind) for row in self.migrations)
+        number = f"-{earlier + 1}" if earlier else ""
         if status == "finished":
             target = target or instance.host
         self.migrations.append(
             Migration(
-                uuid=self.consumer(f"{kind}-of-{name}"),
+                uuid=self.consumer(f"{kind}-of-{name}{number}"),
                 instance=uuid_of(name),
                 kind=kind,
                 status=status,
@@ -240,6 +248,12 @@ class Draft:
         self.names[uuid] = name
         return uuid
 
+    def mapped_nowhere(self, name: str, age: int) -> None:
+        """Nova mapped an instance to no cell, so many seconds ago."""
+        self.names[uuid_of(name)] = name
+        changed = NOW - timedelta(seconds=age)
+        self.mappings.append(InstanceMapping(uuid_of(name), None, "a-project", False, changed))
+
     def facts(self) -> Facts:
         """The facts, with the holdings of every consumer and every instance."""
         answered = [
@@ -247,6 +261,7 @@ class Draft:
             for name in self.cells.values()
         ]
         subjects = self.held.keys() | {row.uuid for row in (*self.instances, *self.migrations)}
+        subjects |= {row.instance for row in self.mappings}
         heard = {uuid for uuid, name in self.cells.items() if name not in self.silent}
         lacking = tuple(
             Unsupported(DOMAINS_OF.format(host), "it is down") for host in self.silent_hypervisors

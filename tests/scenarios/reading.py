@@ -15,6 +15,7 @@ cell1
   server sap on h1 pinned VCPU=2 MEMORY_MB=256  its image asks for dedicated processors
   server old on h1 deleted=3600 VCPU=...        deleted so many seconds ago; or `deleted=unknown`
   server old on h1 deleted=3600 by-hand         its `deleted` is not its id; or `archived`
+  server web on h1 changed=7200 task=deleting   Nova changed it last so many seconds ago; a move too
   evacuation of web from h1 done                and other kinds of migrations
   resize of web from h1 to h2 finished
   resize of web from h1 to h2 row-in=cell2 finished   its row is in another cell than its instance
@@ -22,14 +23,17 @@ cell1
   forget-service h1                             its nova-compute has no row in services
 cell2 silent                                    did not answer
 cell3 last-report=1200                          its newest service report is so old; or `never`
+map web nowhere age=3600                        Nova mapped it to no cell, so many seconds ago
 map web cell1 [queued] | map web none           its mapping, if it is not that of its row's cell;
                                                 it is queued for deletion
 guest web on h1 running                         what a hypervisor says; else none is asked
 guest zun on h1 running foreign                 a domain that Nova did not make
+guest old on h1 shut off managed-save snapshots=1   the memory of its guest is saved; its snapshots
 hypervisor h1 | hypervisor h1 silent            it is asked, and answers or does not
 provider pool DISK_GB=100 sharing
 provider nic of h1 NET_BW=100                   a nested provider
 build web [age=3600]                            a build request
+host h1.example.org node=h1 address=10.0.0.1  its hypervisor name and its address
 host h1 made=20                                 its compute node was made so many seconds ago
 host h1 traits=OWNER_NOVA,COMPUTE_NODE          traits of its provider; `traits=` none
 provider nic of h1 root=h2 NET_BW=100           its root is not the top of its tree
@@ -49,8 +53,8 @@ ledger-fault consumerless h1 VCPU=2 holder=web … whose rows they are, which on
 wrote h1 after=1200                             Placement wrote an allocation of it so many seconds
                                                 after what our clock says
 disabled cell1
-holds web h1 VCPU=2 MEMORY_MB=256               what Placement says; also of `resize-of-web`, and of
-                                                `web-without-dashes`
+holds web h1 VCPU=2 MEMORY_MB=256               what Placement says; also of `resize-of-web`, of its
+                                                second `resize-of-web-2`, of `web-without-dashes`
 owned web project=other user=other              whose Placement says it is; else a-project, a-user
 server web on h1 project= VCPU=2                Nova has another project for it, or none
 Words about ports and devices are in `attachments`. A server may have extra specs, as
@@ -107,9 +111,9 @@ def answer(draft: Draft) -> str:
     """The lower half: verdicts, then steps, with names in place of uuids."""
     facts = draft.facts()
     confirmed = confirmed_by(facts)
-    result = confirmed.second.audit
+    result, kept = confirmed.second.audit, draft.kept_of_domains
     records = [
-        DomainRecord(uuid, host, f"<domain><name>{uuid}</name></domain>")
+        DomainRecord(uuid, host, f"<domain><name>{uuid}</name></domain>", **kept[host, uuid])
         for host, uuid in domains_wanted(confirmed)
     ]
     plan = make_plan(confirmed, facts.holdings, records)
@@ -195,6 +199,9 @@ def _host(draft: Draft, cell: str, words: list[str]) -> None:
     other = details.get("uuid")
     seen = int(details["seen"]) if "seen" in details else None
     draft.host(words[0], cell, "up" in details, uuid_of(other) if other else "", seen)
+    draft.nodes[-1] = replace(draft.nodes[-1], address=details.get("address", ""))
+    if "node" in details:
+        draft.nodes[-1] = replace(draft.nodes[-1], node=details["node"])
     node = draft.nodes[-1]
     made = NOW - timedelta(seconds=int(details["made"])) if "made" in details else None
     service = draft.services[-1]
@@ -218,6 +225,7 @@ def _server(draft: Draft, cell: str, words: list[str]) -> None:
     fields: dict[str, Any] = {
         _SERVER_WORDS[name]: value for name, value in details.items() if name in _SERVER_WORDS
     }
+    fields |= _changed(details)
     if amounts:
         extra = {name: value for name, value in details.items() if ":" in name}
         fields["flavor"] = flavor(amounts, extra)
@@ -242,6 +250,11 @@ def _server(draft: Draft, cell: str, words: list[str]) -> None:
     draft.server(words[0], cell, host, hidden="hidden" in details, **fields)
 
 
+def _changed(details: Mapping[str, str]) -> dict[str, Any]:
+    age = details.get("changed")
+    return {"updated_at": NOW - timedelta(seconds=int(age))} if age else {}
+
+
 def _migration(kind: str):
     def add(draft: Draft, cell: str, words: list[str]) -> None:
         name, source, status = words[1], words[3], words[-1]
@@ -252,9 +265,9 @@ def _migration(kind: str):
     return add
 
 
-def _odd_fields(source: str, details: Mapping[str, str]) -> dict[str, str | None]:
+def _odd_fields(source: str, details: Mapping[str, str]) -> dict[str, Any]:
     """What the row of a migration has that rows of its instance and its source do not have."""
-    fields: dict[str, str | None] = {}
+    fields: dict[str, Any] = {**_changed(details)}
     if "row-in" in details:
         fields["cell"] = uuid_of(details["row-in"])
     if source == "none":
@@ -338,6 +351,8 @@ def _map(draft: Draft, cell: str, words: list[str]) -> None:
     name, mapped, *queued = words
     if mapped == "none":
         draft.no_mapping(name)
+    elif mapped == "nowhere":
+        draft.mapped_nowhere(name, int(dict(details_in(queued))["age"]))
     else:
         draft.mapping(name, mapped, queued == ["queued"])
 
@@ -345,8 +360,10 @@ def _map(draft: Draft, cell: str, words: list[str]) -> None:
 def _guest(draft: Draft, cell: str, words: list[str]) -> None:
     said = dict(details_in(words))
     devices = tuple(said["devices"].split(",")) if "devices" in said else ()
-    state = " ".join(w for w in words[3:] if "=" not in w and w != "foreign")
-    draft.guest(words[0], words[2], state, devices, ours="foreign" not in words)
+    marks = ("foreign", "managed-save")
+    state = " ".join(w for w in words[3:] if "=" not in w and w not in marks)
+    kept = {"managed_save": "managed-save" in words, "snapshots": int(said.get("snapshots", "0"))}
+    draft.guest(words[0], words[2], state, devices, ours="foreign" not in words, **kept)
 
 
 def _neutron(draft: Draft, cell: str, words: list[str]) -> None:
@@ -359,6 +376,10 @@ def _port(draft: Draft, cell: str, words: list[str]) -> None:
 
 def _assigned(draft: Draft, cell: str, words: list[str]) -> None:
     draft.attached.device(words[0], words[2], words[4], dict(details_in(words[5:])))
+
+
+def _cached(draft: Draft, cell: str, words: list[str]) -> None:
+    draft.attached.cache(words[0], words[2])
 
 
 def _chosen(draft: Draft, cell: str, words: list[str]) -> None:
@@ -395,6 +416,7 @@ _PARTS = {
     "neutron": _neutron,
     "port": _port,
     "assigned": _assigned,
+    "cached": _cached,
     "chosen": _chosen,
     "hypervisor": _hypervisor,
 }

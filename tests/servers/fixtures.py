@@ -17,7 +17,8 @@ import pytest
 from sqlalchemy.engine import make_url
 
 from tests.servers.browser import Browser, chromium
-from tests.servers.databases import DatabaseServer
+from tests.servers.databases import DatabaseServer, as_text
+from tests.servers.emptying import empty, make_ready
 from tests.servers.galera import GaleraCluster, private_galera
 from tests.servers.processes import ProgramMissing
 from tests.servers.skipping import skip_without
@@ -67,10 +68,7 @@ def fresh_database(
             if kind == "sqlite":
                 return f"sqlite:///{tmp_path / f'database{next(numbers)}.sqlite'}"
             if kind == MYSQLCLIENT:
-                if find_spec("MySQLdb") is None:
-                    skip_without("mysqlclient is missing: install the package libmariadb-dev")
-                url = make_url(create("mariadb")).set(drivername=f"mysql+{kind}")
-                return url.render_as_string(hide_password=False)
+                return by_mysqlclient(create("mariadb"))
             server: DatabaseServer = request.getfixturevalue(f"{kind}_server")
             return dropped_at_the_end.enter_context(server.empty_database())
 
@@ -81,6 +79,44 @@ def fresh_database(
 def database_url(request: pytest.FixtureRequest, fresh_database: Callable[[str], str]) -> str:
     """The test runs once for each kind of database, each time on an empty one."""
     return fresh_database(request.param)
+
+
+@pytest.fixture(scope="session")
+def emptied_sqlite(tmp_path_factory: pytest.TempPathFactory) -> str:
+    return make_ready(f"sqlite:///{tmp_path_factory.mktemp('emptied') / 'database.sqlite'}")
+
+
+@pytest.fixture(scope="session")
+def emptied_mariadb(mariadb_server: DatabaseServer) -> Iterator[str]:
+    with mariadb_server.empty_database() as url:
+        yield make_ready(url)
+
+
+@pytest.fixture(scope="session")
+def emptied_postgresql(postgresql_server: DatabaseServer) -> Iterator[str]:
+    with postgresql_server.empty_database() as url:
+        yield make_ready(url)
+
+
+@pytest.fixture
+def upstream_database_url(request: pytest.FixtureRequest) -> str:
+    """Of the kind that the test names: upstream's tables without rows, the same for a session."""
+    return emptied_database(request, request.param)
+
+
+def emptied_database(request: pytest.FixtureRequest, kind: str) -> str:
+    """The URL of the session's database of this kind, with upstream's tables and without rows."""
+    by_mysqldb = kind == MYSQLCLIENT
+    url: str = request.getfixturevalue(f"emptied_{'mariadb' if by_mysqldb else kind}")
+    empty(url)
+    return by_mysqlclient(url) if by_mysqldb else url
+
+
+def by_mysqlclient(url: str) -> str:
+    """The same database of MariaDB by the driver mysqlclient; without it the test is skipped."""
+    if find_spec("MySQLdb") is None:
+        skip_without("mysqlclient is missing: install the package libmariadb-dev")
+    return as_text(make_url(url).set(drivername=f"mysql+{MYSQLCLIENT}"))
 
 
 def server_or_skip(kind: str) -> Iterator[DatabaseServer]:

@@ -1,4 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
+from itertools import combinations
+
 import pytest
 
 from trueup.reconcile.sources.errors import AccessDenied, Unreachable
@@ -105,3 +107,29 @@ class Choosing:
 def test_with_a_limit_each_may_choose(ours, outcome):
     read = Read("/allocation_candidates?resources=VCPU%3A1&limit=2", "1.39")
     assert compared(Choosing("abcd", "ab"), ours, read).outcome is outcome
+
+
+class Moving:
+    """A service on a ledger that loses its last candidate at these questions to it.
+
+    It chooses the first ones, or the last ones, where there is a limit.
+    """
+
+    def __init__(self, ledger, first):
+        self.ledger, self.first = ledger, first
+
+    def ask(self, read):
+        self.ledger["asked"] += 1
+        lost = sum(1 for one in self.ledger["lost_at"] if one < self.ledger["asked"])
+        names = "abcdefgh"[: 8 - lost]
+        if "limit=" in read.path:
+            names = names[:2] if self.first else names[-2:]
+        return Answer(200, {"allocation_requests": list(names), "provider_summaries": {}}, 0.1)
+
+
+@pytest.mark.parametrize("lost_at", combinations(range(1, 12), 2))
+def test_writes_between_the_limited_and_the_whole_answer_are_no_difference(lost_at):
+    read = Read("/allocation_candidates?resources=VCPU%3A1&limit=2", "1.39")
+    ledger = {"asked": 0, "lost_at": lost_at}
+    found = compared(Moving(ledger, True), Moving(ledger, False), read)
+    assert found.outcome in (Outcome.SAME, Outcome.MOVED)

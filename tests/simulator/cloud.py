@@ -163,6 +163,13 @@ class Cloud:
     def has_row(self, server: Server) -> bool:
         return bool(server.cell) and server.uuid in self.cells[server.cell].servers
 
+    def is_misplaced(self, server: Server) -> bool:
+        """Whether Nova has a settled server on another host than the one where its guest is."""
+        if not self.has_row(server) or server.host is None or not server.settled:
+            return False
+        host = self.row(server).host
+        return host is not None and host != server.host.name
+
     def ports_of(self, server: Server) -> tuple[PortRow, ...]:
         return tuple(port for port in self.ports.values() if port.server == server.uuid)
 

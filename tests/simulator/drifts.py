@@ -45,6 +45,8 @@ def _placed(cloud: Cloud, server: Server) -> Host:
     row = cloud.row(server)
     if row.vm_state not in ("active", "stopped", "soft-delete") or row.task_state:
         raise Impossible("it is not settled")
+    if cloud.is_misplaced(server):
+        raise Impossible("Nova has it on another host")
     _holds_rightly(cloud, server)
     return server.host
 

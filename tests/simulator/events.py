@@ -21,7 +21,7 @@ from tests.simulator.operations.evacuating import (
     start_service,
     stop_service,
 )
-from tests.simulator.operations.live_migrating import live_migrate
+from tests.simulator.operations.live_migrating import live_migrate, retry
 from tests.simulator.operations.resizing import confirm, resize, revert
 from tests.simulator.operations.shelving import shelve, unshelve
 from tests.simulator.places import FLAVORS, HOSTS, Host
@@ -77,7 +77,9 @@ def _server(cloud: Cloud, event: Event, *states: str) -> Server:
 
 
 def _is_lost(cloud: Cloud, server: Server) -> bool:
-    """Whether planted drift keeps Nova from finding the server or its allocations."""
+    """Whether Nova does not find the server or its allocations: a move or planted drift did it."""
+    if cloud.is_misplaced(server):
+        return True
     known = cloud.mappings[server.uuid].cell == server.cell
     rows = sum(server.uuid in cell.servers for cell in cloud.cells.values())
     across = server.source is not None and server.source.cell != server.cell
@@ -178,7 +180,10 @@ def _confirm(cloud: Cloud, event: Event) -> None:
 def _revert(cloud: Cloud, event: Event) -> None:
     server = _end_of_resize(cloud, event)
     across = server.source and server.source.cell != server.cell
-    ending = revert_across(cloud, server) if across else revert(cloud, server, event.lost)
+    if across:
+        ending = revert_across(cloud, server)
+    else:
+        ending = revert(cloud, server, event.lost, event.option("fails"))
     name = "reversal between cells" if across else "reversal"
     cloud.begin(server, name, ending, *_hosts(server))
 
@@ -190,6 +195,19 @@ def _live_migrate(cloud: Cloud, event: Event) -> None:
         raise Impossible("the target is not another host of its cell")
     move = live_migrate(cloud, server, target, event.option("fails"), event.lost)
     cloud.begin(server, "live migration", move, source, target)
+
+
+def _retry(cloud: Cloud, event: Event) -> None:
+    """Somebody tries to move a server that Nova has on a host where it is not."""
+    server = cloud.servers.get(event.words[0])
+    if server is None or not server.settled or server.gone or not cloud.is_misplaced(server):
+        raise Impossible("Nova has it where it is, or nothing can be done with it")
+    if any(not cell.answers for cell in cloud.cells.values()):
+        raise Impossible("a cell is down")
+    target, kind = _up(cloud, event.words[1]), event.words[2]
+    if target.cell != server.cell or target.name == cloud.row(server).host:
+        raise Impossible("the target is not another host of its cell")
+    cloud.begin(server, "retry", retry(cloud, server, target, kind), target)
 
 
 def _evacuate(cloud: Cloud, event: Event) -> None:
@@ -325,6 +343,7 @@ VERBS: dict[str, Callable[[Cloud, Event], None]] = {
     "confirm": _confirm,
     "revert": _revert,
     "live-migrate": _live_migrate,
+    "retry": _retry,
     "evacuate": _evacuate,
     "shelve": _shelve,
     "unshelve": _unshelve,

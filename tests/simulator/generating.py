@@ -8,6 +8,7 @@ from random import Random
 from tests.simulator.cloud import Cloud, Impossible
 from tests.simulator.drifts import DRIFTS, OF_LEDGER
 from tests.simulator.events import Event, happen
+from tests.simulator.operations.live_migrating import PAST_RETURN
 from tests.simulator.places import FLAVORS, HOSTS
 
 SERVERS = ("web", "db", "app")
@@ -18,15 +19,19 @@ READ = Event("read")
 _FAILURES = {
     "boot": ("scheduling", "spawn", "h2", "h5"),
     "resize": ("scheduling", "claim", "source", "finish"),
-    "live-migrate": ("scheduling", "failed", "error", "cancelled"),
-    "evacuate": ("scheduling", "claim", "lost"),
+    "live-migrate": ("scheduling", "failed", "error", "cancelled", *PAST_RETURN),
+    "revert": ("cast",),
+    "evacuate": ("scheduling", "claim", "lost", "started"),
     "unshelve": ("spawn",),
 }
+# After these Nova does not know where the guest is.
+_STRANDING = frozenset({("fails", one) for one in (*PAST_RETURN, "cast", "started", "lost")})
+_KINDS = ("live-migration", "migration", "resize", "evacuation")
 _LOSES = {"resize", "live-migrate", "confirm", "revert", "detach", "delete"}
 _ON_SERVERS = (
     "resize", "resize", "live-migrate", "live-migrate", "evacuate", "evacuate", "confirm",
     "confirm", "revert", "shelve", "unshelve", "attach", "detach", "delete", "soft-delete",
-    "restore", "boot",
+    "restore", "boot", "retry", "retry",
 )  # fmt: skip
 _ON_HOSTS = ("stop", "power-off", "start", "start", "force-down", "unforce-down", "unforce-down")
 _ON_CELLS = ("freeze", "thaw", "cell-down", "cell-up", "cell-up")
@@ -150,7 +155,7 @@ def _is_calm(event: Event, cloud: Cloud) -> bool:
 
 
 def _without_loss(event: Event) -> Event:
-    kept = tuple(pair for pair in event.options if pair not in (("lost", "1"), ("fails", "lost")))
+    kept = tuple(pair for pair in event.options if pair != ("lost", "1") and pair not in _STRANDING)
     return Event(event.verb, event.words, kept)
 
 
@@ -190,8 +195,10 @@ def _begin(rng: Random) -> Event:
     if verb == "boot":
         return _boot(rng, "web2", fails=True)
     words: tuple[str, ...] = (name,)
-    if verb in ("resize", "live-migrate", "evacuate", "unshelve"):
+    if verb in ("resize", "live-migrate", "evacuate", "unshelve", "retry"):
         words = (name, rng.choice(tuple(HOSTS)))
+    if verb == "retry":
+        words = (*words, rng.choice(_KINDS))
     if verb == "resize" and rng.random() < 0.7:
         words = (*words, rng.choice(tuple(FLAVORS)))
     return Event(verb, words, _options(rng, verb))

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The words for every error an operator may meet, and its exit code."""
 
+import os
 from collections.abc import Callable
 from typing import Any
 
@@ -33,6 +34,13 @@ def _name_a_file(project: str) -> str:
     )
 
 
+def _near(names: tuple[str, ...]) -> str:
+    """What to do about a name that nothing has."""
+    if names:
+        return f"Did you mean {' or '.join(names)}? Check the spelling."
+    return "Check the spelling; name a cell or a provider by its name or its uuid."
+
+
 def _of_another_cloud(refused: plan.PlanForeign) -> str:
     """Why a plan does not fit: it is for other cells, or Nova was read in another way."""
     planned, found = ({API_CELL} <= {*cells} for cells in (refused.planned, refused.found))
@@ -47,6 +55,39 @@ def _of_another_cloud(refused: plan.PlanForeign) -> str:
         f"and this cloud has {', '.join(refused.found)}. Name the right nova.conf with --nova-conf."
     )
 
+
+def _proxy(error: cloud.Unreachable) -> str:
+    """Of a proxy that does not answer: how it got into the way."""
+    names = ("https_proxy", "http_proxy", "all_proxy", "HTTPS_PROXY", "HTTP_PROXY", "ALL_PROXY")
+    named = " and ".join(name for name in names if os.environ.get(name))
+    return (
+        f"the proxy on the way to {error.source} does not answer: {error.reason}. "
+        f"{named or 'The environment'} names it: unset that, or add the host of the service to "
+        "no_proxy, then try again."
+    )
+
+
+# What is wrong and what to do, by the cause of a silence.
+_SILENT: dict[cloud.Cause, Callable[[cloud.Unreachable], str]] = {
+    cloud.Cause.UNKNOWN: lambda e: (
+        f"{e.source} does not answer: {e.reason}. "
+        "Check its address and that it runs, then try again."
+    ),
+    cloud.Cause.LOGIN: lambda e: (
+        f"{e.source} refuses the login: {e.reason}. "
+        "Check the user, the password and the name of the database in its connection URL."
+    ),
+    cloud.Cause.RIGHTS: lambda e: (
+        f"{e.source} cannot be read: {e.reason}. The account may have no right to read it: grant "
+        "SELECT as packaging/watch/grants-*.sql does, then try again."
+    ),
+    cloud.Cause.TLS: lambda e: (
+        f"no encrypted connection to {e.source}: {e.reason}. Check that its address begins with "
+        "the right scheme, and name the authority that signed its certificate (cafile in "
+        "nova.conf, OS_CACERT, or ssl_ca in a database URL)."
+    ),
+    cloud.Cause.PROXY: _proxy,
+}
 
 # Error type → exit code, and its sentence: what is wrong, and what to do.
 _WORDS: dict[type[Exception], tuple[ExitCode, Callable[[Any], str]]] = {
@@ -102,9 +143,13 @@ _WORDS: dict[type[Exception], tuple[ExitCode, Callable[[Any], str]]] = {
     ),
     cloud.Unreachable: (
         ExitCode.INCOMPLETE,
+        lambda e: _SILENT.get(e.cause, _SILENT[cloud.Cause.UNKNOWN])(e),
+    ),
+    cloud.LoginRefused: (
+        ExitCode.INCOMPLETE,
         lambda e: (
-            f"{e.source} does not answer: {e.reason}. "
-            "Check its address and that it runs, then try again."
+            f"Keystone refuses the account for {e.source}: {e.reason}. Check its user name, "
+            "password, project and domains in nova.conf, clouds.yaml or the OS_* environment."
         ),
     ),
     cloud.AccessDenied: (
@@ -113,6 +158,14 @@ _WORDS: dict[type[Exception], tuple[ExitCode, Callable[[Any], str]]] = {
             f"{e.source} refuses our credentials: {e.reason}. "
             f"An account with the {e.role} role"
             f"{' (or the service role)' if e.role == 'admin' else ''} is needed."
+        ),
+    ),
+    cloud.LedgersDiffer: (
+        ExitCode.INCOMPLETE,
+        lambda e: (
+            f"the database {e.database} is not the one that Placement at {e.api} serves, or lags "
+            f"behind it: they show provider {e.provider} in two states. Nothing is judged. Name "
+            "the database of that service, or leave it out."
         ),
     ),
     cloud.MicroversionTooOld: (
@@ -240,9 +293,13 @@ _WORDS: dict[type[Exception], tuple[ExitCode, Callable[[Any], str]]] = {
     ),
     selection.SelectionUnknown: (
         ExitCode.USAGE,
+        lambda e: f"neither Nova nor Placement has the {e.kind} '{e.name}'. {_near(e.near)}",
+    ),
+    selection.SelectionEmpty: (
+        ExitCode.USAGE,
         lambda e: (
-            f"neither Nova nor Placement has the {e.kind} '{e.name}'. "
-            "Check the spelling; name a cell or a provider by its name or its uuid."
+            "the selection matches no instance, consumer or provider: nothing is judged. Check the "
+            "id of the project; several selectors together select what all of them select."
         ),
     ),
     plan_file.PlanUnreadable: (

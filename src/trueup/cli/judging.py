@@ -9,7 +9,7 @@ from trueup.cli.terminal.progress import say
 from trueup.exit_codes import ExitCode
 from trueup.reconcile.audit import Audit
 from trueup.reconcile.clock import now
-from trueup.reconcile.facts import SourceStatus
+from trueup.reconcile.facts import LIBVIRT, NEUTRON, PLACEMENT, SourceStatus, grouped
 from trueup.reconcile.verdicts import Acknowledgement, AuditOptions, names_of
 from trueup.reconcile.verdicts.acknowledgement_file import load
 from trueup.reconcile.wording import counted
@@ -18,6 +18,8 @@ from trueup.reconcile.wording import counted
 ACKNOWLEDGED = Path("/etc/trueup/acknowledged.toml")
 # How many rows that were not understood are shown for each source.
 UNREAD_SHOWN_MAX = 10
+# What the rows of a source are; of others they are rows of several tables.
+_COUNTED = {PLACEMENT: "provider", NEUTRON: "port", LIBVIRT: "domain"}
 
 
 def verdict(result: Audit, work: bool) -> ExitCode:
@@ -30,10 +32,14 @@ def verdict(result: Audit, work: bool) -> ExitCode:
     return ExitCode.FINDINGS if work else ExitCode.CLEAN
 
 
-def summarize(result: Audit, hidden: int = 0) -> None:
-    """Two lines: who answered, and how many verdicts of each kind; `hidden` findings by filters."""
+def summarize(result: Audit, hidden: int = 0, right: int | None = None) -> None:
+    """Two lines: who answered, and how many verdicts of each kind.
+
+    `hidden` findings are not shown because of filters; `right` instances hold what they should, if
+    that was counted.
+    """
     answered = [answer for answer in result.coverage.sources if answer.answered]
-    say("Answered: " + ", ".join(f"{row.source} ({counted(row.rows, 'row')})" for row in answered))
+    say("Answered: " + ", ".join(f"{row.source} ({_size(row)})" for row in answered))
     for answer in result.coverage.missing:
         say(f"Did not answer: {answer.source}: {answer.reason}")
     for answer in result.coverage.behind:
@@ -49,9 +55,15 @@ def summarize(result: Audit, hidden: int = 0) -> None:
         f"{counted(len(result.findings) - hidden, 'finding')}, "
         f"{len(result.unchecked) + len(result.coverage.missing)} could not be checked, "
         f"{len(result.left_alone)} left alone"
+        + (f", {len(result.hanging)} cannot end by themselves" if result.hanging else "")
         + "".join(f", {number} {words}" for words, number in more.items() if number)
-        + "."
+        + ("." if right is None else f", {right} right.")
     )
+
+
+def _size(answer: SourceStatus) -> str:
+    """How much a source answered, in what it has: `3 providers`."""
+    return counted(answer.rows, _COUNTED.get(answer.source, "row"))
 
 
 def _tell_gaps(answer: SourceStatus) -> None:
@@ -63,13 +75,19 @@ def _tell_gaps(answer: SourceStatus) -> None:
         say(f"  {row.table} {row.row} {row.column or '(the whole row)'}: {row.reason}")
     if len(answer.unread) > UNREAD_SHOWN_MAX:
         say("  … and more: 'trueup audit --save FILE' keeps them.")
-    if answer.unsupported:
-        say(f"{answer.source} has no " + ", ".join(one.what for one in answer.unsupported))
+    for reason, gaps in grouped((one.reason, one.what) for one in answer.unsupported).items():
+        say(f"Not read of {answer.source}: {', '.join(gaps)}: {reason}")
 
 
 def audit_options(arguments: argparse.Namespace) -> AuditOptions:
-    """What --grace and --acknowledged say. Raises AcknowledgementsUnreadable."""
-    return AuditOptions(arguments.grace, *_acknowledged(arguments.acknowledged))
+    """What --grace, --stuck-after and --acknowledged say. Raises AcknowledgementsUnreadable."""
+    acknowledgements, cells = _acknowledged(arguments.acknowledged)
+    return AuditOptions(
+        grace_seconds=arguments.grace,
+        acknowledgements=acknowledgements,
+        cells_allowed_behind=cells,
+        stuck_seconds=arguments.stuck_after,
+    )
 
 
 def default_options() -> AuditOptions:
@@ -98,7 +116,7 @@ def _acknowledged_path() -> Path | None:
 
 
 def add_audit_options(parser: argparse.ArgumentParser) -> None:
-    """--grace and --acknowledged, for the commands that judge."""
+    """--grace, --stuck-after and --acknowledged, for the commands that judge."""
     parser.add_argument(
         "--acknowledged",
         metavar="FILE",
@@ -112,4 +130,12 @@ def add_audit_options(parser: argparse.ArgumentParser) -> None:
         type=int,
         default=AuditOptions().grace_seconds,
         help="how long a deleted instance is left to nova-compute (default: %(default)s)",
+    )
+    parser.add_argument(
+        "--stuck-after",
+        metavar="SECONDS",
+        type=int,
+        default=AuditOptions().stuck_seconds,
+        help="from which age on a task, a move or a build that does not end counts as 'could not "
+        "check' (default: %(default)s)",
     )

@@ -66,7 +66,7 @@ def refuse_half_a_mute(arguments: argparse.Namespace) -> None:
 def options_with_mute(arguments: argparse.Namespace) -> AuditOptions:
     """The options of an audit; a file that the first mute makes is not there yet."""
     if arguments.mute and not _file(arguments).exists():
-        return AuditOptions(arguments.grace)
+        return AuditOptions(arguments.grace, stuck_seconds=arguments.stuck_after)
     return audit_options(arguments)
 
 

@@ -8,15 +8,16 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from trueup.cli.terminal.progress import Report, say
+from trueup.cli.terminal.progress import say
 from trueup.exit_codes import ExitCode
-from trueup.reconcile.changes import not_restorable
+from trueup.reconcile.changes import not_restorable, permanent
 from trueup.reconcile.plan import Plan
-from trueup.reconcile.runs import INTERVAL_SECONDS, OpenStep, Planned, Run
-from trueup.reconcile.runs.journal import Journal, StepOutcome
+from trueup.reconcile.runs import INTERVAL_SECONDS, Left, Planned, Run
+from trueup.reconcile.runs.journal import Journal, StepOutcome, done_by_reason
 from trueup.reconcile.runs.journals import unread_since
 from trueup.reconcile.runs.pace import Pace
 from trueup.reconcile.sources.cloud import Cloud
+from trueup.reconcile.steps import Step
 from trueup.reconcile.wording import counted
 
 # A plan that is older is refused, or made anew.
@@ -40,37 +41,12 @@ OF_A_PLAN = Again("apply the same plan again", "trueup apply PLAN --replan, or m
 OF_A_COMMAND = Again("give the same command again", "give the same command again")
 
 
-def follow(run: Run, report: Report, again: Again = OF_A_PLAN) -> list[StepOutcome]:
-    """All outcomes of a run. If the run stops early, what it did is printed before the error."""
-    outcomes: list[StepOutcome] = []
-    if run.finished and run.name:
-        say(f"Run {run.name} was finished before; nothing is written now.")
-    try:
-        for outcome in run.outcomes:
-            outcomes.append(outcome)
-            report("steps", len(outcomes), run.steps)
-    except BaseException:
-        attempted = run.attempted()
-        say(f"Run {run.name} stopped: {len(attempted)} of {counted(run.steps, 'step')} attempted.")
-        conclude(run, attempted, again=again)
-        say(f"To continue it: {again.stopped}.")
-        raise
-    return outcomes
-
-
-def conclude(
-    run: Run, outcomes: Sequence[StepOutcome], permanent: str = "", again: Again = OF_A_PLAN
-) -> ExitCode:
-    """Say how many steps ended in which way, and how to take them back.
-
-    `permanent` says what cannot be taken back once every step is done.
-    """
+def conclude(run: str, outcomes: Sequence[StepOutcome], again: Again = OF_A_PLAN) -> None:
+    """Say how many steps of a run ended in which way, and how to take them back."""
     results = Counter(outcome.result for _, outcome in outcomes)
     unknown = f", {results['unknown']} unknown" if results["unknown"] else ""
-    say(
-        f"Run {run.name}: {counted(results['done'], 'step')} done, "
-        f"{results['refused']} refused{unknown}."
-    )
+    done, refused = counted(results["done"], "step"), results["refused"]
+    say(f"Run {run}: {done} done, {refused} refused{unknown}.")
     if results["unknown"]:
         say(
             "Unknown: the write was not answered, and may have been made or still come. "
@@ -81,22 +57,47 @@ def conclude(
             f"{counted(contested, 'step')} may be somebody else's work; the reason says why. An "
             "undo of this run leaves such a step in place, unless --step names it."
         )
-    every = results["done"] == len(outcomes)
-    if (results["done"] or results["unknown"]) and not (every and permanent):
-        say(f"To take it back: trueup undo {run.name}")
+    done_steps = [step for step, outcome in outcomes if outcome.result == "done"]
+    if lasting := permanent_in(done_steps):
+        say(f"It cannot be taken back: {lasting}.")
+    elif results["done"] or results["unknown"]:
+        say(f"To take it back: trueup undo {run}")
     if results["refused"]:
         say(f"To try refused steps again: {again.refused}.")
-    return ExitCode.CLEAN if every else ExitCode.SOME_REFUSED
 
 
-def tell_unsettled(steps: Sequence[OpenStep]) -> bool:
+def permanent_in(steps: Iterable[Step]) -> str:
+    """Why one of these steps can never be taken back once it is done; an undo of the others is
+    refused then, too."""
+    reasons = (permanent(change) for step in steps for change in step.changes)
+    return next(filter(None, reasons), "")
+
+
+def tell_left(left: Left) -> None:
+    """Say which findings are there again, or still, although their steps are done."""
+    for row in left.findings:
+        say(f"Still found after the write: {row.id}. See: trueup explain {row.subject}")
+    if left.unjudged:
+        [(first, reason), *others] = left.unjudged.items()
+        more = f", and for {counted(len(others), 'other finding')}" if others else ""
+        say(f"Whether it helped could not be checked for {first}{more}: {reason}.")
+
+
+def tell_in_part(undo: Run) -> None:
+    """Say which steps an interrupted run had written in part, and what became of that."""
+    for step, outcome in undo.in_part:
+        say(f"Step {step.id} was written in part: {outcome.reason}.")
+
+
+def tell_unsettled(earlier: Run) -> bool:
     """Say which steps of an earlier run may still be written; whether there are any."""
-    for step in steps:
+    tell_in_part(earlier)
+    for step in earlier.open:
         say(
             f"Step {step.id} was about to be written when run {step.run} ended. It is not written "
             "so far, but may still be: give the same command again in two minutes."
         )
-    return bool(steps)
+    return bool(earlier.open)
 
 
 def tell_unread(run: str, folder: Path) -> None:
@@ -126,16 +127,33 @@ def tell_open(undo: Run, undone: str) -> None:
             f"Step {one.id} is left in place: it may be somebody else's work. To take it back all "
             f"the same: trueup undo {undone} --step {one.id}"
         )
+    for name, steps in undo.elsewhere.items():
+        verb = "is" if len(steps) == 1 else "are"
+        say(
+            f"{counted(len(steps), 'step')} of run {undone} {verb} in place by run {name}, which "
+            f"took an undo back. To take that back: trueup undo {name}"
+        )
     for one, outcome in undo.partly:
         say(f"Step {one.id} is not taken back: {outcome.reason}.")
 
 
-def code_of(outcomes: Iterable[StepOutcome]) -> ExitCode:
-    """The exit code of several runs, where a later run may do steps that an earlier one refused."""
-    attempts = tuple(outcomes)
-    done = {one for step, outcome in attempts if outcome.result == "done" for one in step.subjects}
-    every = all(step.subjects <= done for step, _ in attempts)
-    return ExitCode.CLEAN if every else ExitCode.SOME_REFUSED
+def tell_nothing_to_undo(undo: Run, undone: str) -> None:
+    """Say that an undo had nothing to take back of a run."""
+    so_far = " so far" if undo.open else ""
+    other = undo.left_in_place or undo.partly or undo.elsewhere
+    what = "Nothing else" if other else "Nothing"
+    say(f"{what} of run {undone} is in place{so_far}; nothing is written.")
+
+
+def code_of(*runs: Iterable[StepOutcome]) -> ExitCode:
+    """The exit code of runs, where a later one may do what an earlier one could not.
+
+    What a finding needs is done if every step for it is, in the last run that has one.
+    """
+    done: dict[str, bool] = {}
+    for outcomes in runs:
+        done |= done_by_reason(outcomes)
+    return ExitCode.CLEAN if all(done.values()) else ExitCode.SOME_REFUSED
 
 
 def add_limit_option(parser: argparse.ArgumentParser) -> None:

@@ -3,26 +3,24 @@
 
 import argparse
 from abc import abstractmethod
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
 from trueup.cli.documents import DocumentVerb
+from trueup.cli.driving import Driven, Driver
 from trueup.cli.judging import add_audit_options, audit_options
 from trueup.cli.outcomes import (
     AGE_MAX_HOURS,
-    OF_A_COMMAND,
     add_interval_option,
     add_limit_option,
     ask,
-    conclude,
-    follow,
-    tell_open,
+    permanent_in,
     tell_unsettled,
 )
 from trueup.cli.terminal.options import OptionRefused
-from trueup.cli.terminal.progress import Report, progress, say, wait
+from trueup.cli.terminal.progress import progress, say, wait
 from trueup.cli.verb import CloudVerb, add_state_option
 from trueup.exit_codes import ExitCode
 from trueup.reconcile.audit import refuse_interval
@@ -40,20 +38,10 @@ from trueup.reconcile.report.runbook_table import (
 from trueup.reconcile.report.tables import Columns, Table
 from trueup.reconcile.runbooks.observed import Pacing
 from trueup.reconcile.runbooks.preflight import Prepared
-from trueup.reconcile.runs import (
-    Chosen,
-    Observer,
-    Run,
-    applied,
-    closed,
-    continued,
-    note_undos,
-    undone,
-)
-from trueup.reconcile.runs.journal import Journal, StepOutcome
+from trueup.reconcile.runs import Chosen, Observer, closed, note_undos
+from trueup.reconcile.runs.journal import Journal
 from trueup.reconcile.runs.journals import last_for, read
 from trueup.reconcile.sources.cloud import Cloud
-from trueup.reconcile.sources.errors import AccessDenied
 from trueup.reconcile.wording import counted
 
 # What only says how a plan is written.
@@ -119,13 +107,14 @@ class RunbookVerb(DocumentVerb, CloudVerb):
         if arguments.out:
             refuse_unwritable(arguments.out)
         with self.cloud(arguments) as cloud, progress() as report:
-            if view := self._go_on(arguments, cloud, report):
+            driver = Driver(cloud, arguments.state_dir, report, whole=self.whole)
+            if view := self._go_on(arguments, driver):
                 self._view = view
                 return runbook_table(view)
             observer = Observer(cloud, audit_options(arguments), report)
             pacing = Pacing(interval, lambda seconds: wait(seconds, report))
             prepared = self._prepared(arguments, observer, pacing)
-            self._view = self._done_with(prepared, arguments, cloud, report)
+            self._view = self._done_with(prepared, arguments, driver)
         return runbook_table(self._view)
 
     def _prepared(
@@ -142,11 +131,7 @@ class RunbookVerb(DocumentVerb, CloudVerb):
             return None
 
     def _done_with(
-        self,
-        prepared: Prepared | None,
-        arguments: argparse.Namespace,
-        cloud: Cloud,
-        report: Report,
+        self, prepared: Prepared | None, arguments: argparse.Namespace, driver: Driver
     ) -> RunbookView:
         if prepared is None:
             say(f"Nothing is left to do for {self.purpose(arguments)}.")
@@ -155,25 +140,34 @@ class RunbookVerb(DocumentVerb, CloudVerb):
         if prepared.blocked or not prepared.plan.steps or not arguments.apply:
             return RunbookView(prepared)
         refuse_too_large(prepared.plan, arguments.limit)
-        ask(arguments, prepared.plan, cloud)
-        with applied(prepared.plan, cloud, arguments.state_dir) as run:
-            outcomes, denied = self._follow(run, report)
-        if denied is not None:
-            self._take_back(run.name, prepared.plan, arguments, cloud, report)
-            raise denied
-        return self._verified(prepared, run, outcomes, arguments, cloud, report)
+        ask(arguments, prepared.plan, driver.cloud)
+        return self._written(prepared, arguments, driver, lambda: driver.apply(prepared.plan))
 
-    def _follow(self, run: Run, report: Report) -> tuple[list[StepOutcome], AccessDenied | None]:
-        """All outcomes of a run; or why it stopped, if what it has written is to be taken back.
+    def _written(
+        self,
+        prepared: Prepared,
+        arguments: argparse.Namespace,
+        driver: Driver,
+        drive: Callable[[], Driven],
+    ) -> RunbookView:
+        """What was written, and if all of it was, what a fresh look says.
 
-        A service that refuses our credentials has refused the step, as for any other reason.
+        A run that is not to stay half done is taken back when a step is refused. So it is when a
+        service refuses our credentials: that has refused the step, as any other reason does.
         """
-        try:
-            return follow(run, report, OF_A_COMMAND), None
-        except AccessDenied as denied:
-            if not self.whole:
-                raise
-            return [], denied
+        ended = drive()
+        refused = any(outcome.result == "refused" for _, outcome in ended.outcomes)
+        if self.whole and (refused or ended.denied):
+            self._take_back(ended.run, prepared.plan, driver)
+        if ended.denied:
+            raise ended.denied
+        self.exit_code = ended.code
+        if ended.code is not ExitCode.CLEAN:
+            return RunbookView(prepared, ended.outcomes, run=ended.run)
+        left = self.left(arguments, driver.cloud, prepared.plan)
+        if left:
+            self.exit_code = ExitCode.FINDINGS
+        return RunbookView(prepared, ended.outcomes, left, ended.run)
 
     def _announce(self, prepared: Prepared, arguments: argparse.Namespace) -> None:
         plan = prepared.plan
@@ -204,85 +198,53 @@ class RunbookVerb(DocumentVerb, CloudVerb):
         cells = [one.uuid for one in cloud.nova.cells()]
         return last_for(self.purpose(arguments), arguments.state_dir, cells)
 
-    def _go_on(
-        self, arguments: argparse.Namespace, cloud: Cloud, report: Report
-    ) -> RunbookView | None:
+    def _go_on(self, arguments: argparse.Namespace, driver: Driver) -> RunbookView | None:
         """Go on with a run of the same purpose that was left half done; None: a new one begins."""
-        journal = self._last(arguments, cloud)
+        journal = self._last(arguments, driver.cloud)
         if journal is not None and arguments.apply:
-            note_undos(journal.run, cloud, arguments.state_dir)
-            journal = read(journal.run, arguments.state_dir)
+            note_undos(journal.run, driver.cloud, driver.folder)
+            journal = read(journal.run, driver.folder)
         if journal is None or not journal.half_done:
             return None
         if not arguments.apply:
             say(f"Run {journal.run} is half done: with --apply it is continued, or taken back.")
             self.exit_code = ExitCode.FINDINGS
             return None
-        left = sum(1 for step in journal.plan.steps if not journal.is_done(step.id))
-        interruption = f"Run {journal.run} was interrupted with {counted(left, 'step')} left"
-        if journal.interrupted and now() - journal.plan.made_at <= timedelta(hours=AGE_MAX_HOURS):
+        run, plan = journal.run, journal.plan
+        prepared = Prepared(self.purpose(arguments), (), plan, permanent_in(plan.steps))
+        left = sum(1 for step in plan.steps if not journal.is_done(step.id))
+        interruption = f"Run {run} was interrupted with {counted(left, 'step')} left"
+        if journal.interrupted and now() - plan.made_at <= timedelta(hours=AGE_MAX_HOURS):
             say(f"{interruption}: continuing it.")
-            with continued(journal.run, cloud, arguments.state_dir) as run:
-                outcomes, denied = self._follow(run, report)
-            if denied is not None:
-                self._take_back(run.name, journal.plan, arguments, cloud, report)
-                raise denied
-            prepared = Prepared(self.purpose(arguments), (), journal.plan)
-            return self._verified(prepared, run, outcomes, arguments, cloud, report)
+            return self._written(prepared, arguments, driver, lambda: driver.go_on(run))
         if self.whole:
-            is_known = self._take_back(journal.run, journal.plan, arguments, cloud, report)
+            is_known = self._take_back(run, plan, driver)
         else:
-            is_known = not tell_unsettled(closed(journal.run, cloud, arguments.state_dir))
+            is_known = not tell_unsettled(closed(run, driver.cloud, driver.folder))
+        settled = read(run, driver.folder)
         if not is_known:
             # SAFETY: what may still be written is not in what a new plan is made from.
             self.exit_code = ExitCode.SOME_REFUSED
-            settled = read(journal.run, arguments.state_dir)
-            prepared = Prepared(self.purpose(arguments), (), journal.plan)
-            return RunbookView(prepared, settled.attempted, run=journal.run)
-        if self.whole and read(journal.run, arguments.state_dir).in_place:
-            self._staying = journal.run
+            return RunbookView(prepared, settled.attempted, run=run)
+        if self.whole and settled.in_place:
+            self._staying = run
             say("What could not be taken back stays. A new plan is made from what is there now.")
         elif journal.interrupted and not self.whole:
             say(
                 f"{interruption}; its plan is older than {AGE_MAX_HOURS:g} h, so a new one is made."
             )
+        if not self.whole and settled.in_place:
+            done = counted(len(settled.in_place), "step")
+            say(f"In place of run {run}: {done}. To take that back too: trueup undo {run}")
         return None
 
-    def _take_back(
-        self, name: str, plan: Plan, arguments: argparse.Namespace, cloud: Cloud, report: Report
-    ) -> bool:
-        """Take a run back that is not to stay half done.
+    def _take_back(self, run: str, plan: Plan, driver: Driver) -> bool:
+        """Take a run of a plan back that is not to stay half done.
 
         Returns whether it is known what of it is in place now; a step may be refused, for what it
         is about has changed since.
         """
-        chosen = Chosen(limit=len(plan.subjects))
-        with undone(name, cloud, arguments.state_dir, chosen) as undo:
-            if undo.name:
-                say(f"Run {name} is taken back, because it is half done.")
-            outcomes = follow(undo, report, OF_A_COMMAND)
-        tell_open(undo, name)
-        if undo.name:
-            conclude(undo, outcomes, again=OF_A_COMMAND)
-        results = {outcome.result for _, outcome in outcomes}
-        return not (undo.open or undo.left_in_place or "unknown" in results)
-
-    def _verified(
-        self,
-        prepared: Prepared,
-        run: Run,
-        outcomes: list[StepOutcome],
-        arguments: argparse.Namespace,
-        cloud: Cloud,
-        report: Report,
-    ) -> RunbookView:
-        """What was written, and if all of it was, what a fresh look says."""
-        self.exit_code = conclude(run, outcomes, prepared.permanent, OF_A_COMMAND)
-        if self.exit_code is not ExitCode.CLEAN:
-            if self.whole and any(outcome.result == "refused" for _, outcome in outcomes):
-                self._take_back(run.name, prepared.plan, arguments, cloud, report)
-            return RunbookView(prepared, outcomes, run=run.name)
-        left = self.left(arguments, cloud, prepared.plan)
-        if left:
-            self.exit_code = ExitCode.FINDINGS
-        return RunbookView(prepared, outcomes, left, run.name)
+        say(f"Run {run} is half done: what of it is in place is taken back.")
+        back = driver.take_back(run, Chosen(limit=len(plan.subjects)))
+        results = {outcome.result for _, outcome in back.outcomes}
+        return back.settled and "unknown" not in results

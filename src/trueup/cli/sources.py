@@ -3,12 +3,13 @@
 
 import argparse
 from pathlib import Path
+from typing import Any
 
-from trueup.cli.terminal.progress import Report, progress, say
+from trueup.cli.terminal.progress import Report, progress
 from trueup.cli.verb import CloudVerb
 from trueup.reconcile.audit import Observation, observation
 from trueup.reconcile.collect import collect
-from trueup.reconcile.collect.selection import Selection, chosen
+from trueup.reconcile.collect.selection import Selection, chosen, refuse_empty
 from trueup.reconcile.copies.snapshot import load
 from trueup.reconcile.facts import Facts
 from trueup.reconcile.runs import Observer
@@ -53,7 +54,7 @@ class FactsVerb(CloudVerb):
         else:
             with self.cloud(arguments) as cloud, progress() as report:
                 seen = Observer(cloud, options, report, selection(arguments)).observe()
-        tell_empty(seen.facts, selection(arguments))
+        refuse_empty(seen.facts, selection(arguments))
         return seen
 
 
@@ -70,16 +71,8 @@ def add_from_option(parser: argparse.ArgumentParser) -> None:
 
 def selection(arguments: argparse.Namespace) -> Selection:
     """What the selectors say."""
-    return Selection(**{name: frozenset(getattr(arguments, name)) for name in _SELECTORS})
-
-
-def tell_empty(facts: Facts, which: Selection) -> None:
-    """Say that a selection matches nothing: then an audit without findings is no all-clear.
-
-    A project is known to Keystone alone, and several selectors may have nothing in common.
-    """
-    if which.narrows and not (facts.instances or facts.consumers or facts.providers_in_scope):
-        say("The selection matches no instance, consumer or provider: nothing is judged.")
+    names: dict[str, Any] = {one: frozenset(getattr(arguments, one)) for one in _SELECTORS}
+    return Selection(**names)
 
 
 def living_facts(cloud: Cloud, arguments: argparse.Namespace, report: Report) -> Facts:

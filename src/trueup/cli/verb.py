@@ -2,6 +2,7 @@
 """What every command has: a cloud, one table, one exit code, errors in one line."""
 
 import argparse
+import logging
 import os
 from abc import abstractmethod
 from collections.abc import Iterator, Mapping
@@ -16,7 +17,7 @@ from cliff.lister import Lister
 from trueup.cli.exits import explained, unforeseen
 from trueup.cli.terminal.options import refuse_columns, refuse_ignored, refuse_meaningless
 from trueup.cli.terminal.output import discard_output
-from trueup.cli.terminal.progress import be_quiet, complain, interrupted, say
+from trueup.cli.terminal.progress import be_quiet, complain, interrupted
 from trueup.cli.terminal.state import state_folder
 from trueup.cli.terminal.tables import FittedTable
 from trueup.cli.terminal.usage import with_short_errors
@@ -33,6 +34,7 @@ from trueup.reconcile.sources.database import ANSWER_SECONDS
 from trueup.reconcile.sources.libvirt import PATTERN, Hypervisors
 from trueup.reconcile.sources.nova.databases import CellOptions
 
+LOG = logging.getLogger(__name__)
 NOVA_CONF = "/etc/nova/nova.conf"
 # Each of them names a cloud, for commands that read no nova.conf.
 _CLOUD_VARIABLES = ("OS_CLOUD", "OS_AUTH_URL")
@@ -168,9 +170,11 @@ class CloudVerb(Verb):
             return from_names(nova_url, arguments.os_cloud, databases)
         path = nova_conf_of(arguments)
         if named := " and ".join(name for name in _CLOUD_VARIABLES if os.environ.get(name)):
-            say(
-                f"{named} of the environment is not used: {path} says which cloud it is. "
-                "To use it, name --nova-api or --nova-database."
+            LOG.info(
+                "%s of the environment is not used: %s says which cloud it is. "
+                "To use it, name --nova-api or --nova-database.",
+                named,
+                path,
             )
         return from_nova_conf(path, databases)
 

@@ -7,6 +7,7 @@ embedded service has no authentication, so by default it listens on the loopback
 
 import functools
 import ipaddress
+import resource
 import signal
 import socket
 import threading
@@ -21,15 +22,22 @@ from granian.log import LogLevels
 from granian.server.mp import MPServer
 
 from trueup.placement import app, config
+from trueup.placement.api.access import OPEN_PATHS
 from trueup.placement.app import PlacementApplication
 from trueup.placement.config import ConfigurationUnusable, Settings
-from trueup.placement.slow_senders import SPARE_THREADS, BodiesFirst
+from trueup.placement.middleware.request_buffering import SPARE_THREADS, RequestBuffering
 from trueup.placement.store import migrations
 from trueup.placement.store.engine import availability
 
 # Requests that are under way may end, for as long as load balancers wait for an answer.
 _SECONDS_TO_STOP = 60
 _SECONDS_BETWEEN_SIGNALS = 1.0
+_SECONDS_OF_NOTICE = 0.5
+
+_CONNECTIONS_MAX = 16_384
+"""Of clients, for each worker. An idle one costs a file and some kilobytes, and the server closes
+it after 30 s. Where there are more, the next one has to wait for that."""
+_OTHER_FILES = 256
 
 
 class Unusable(Exception):
@@ -136,22 +144,28 @@ def serve(service: Service, listen: ListenOptions, say: Callable[[str], None]) -
     server.serve(target_loader=build, wrap_loader=False)
 
 
-def _build_in_worker(service: Service, threads: int) -> BodiesFirst:
+def _build_in_worker(service: Service, threads: int) -> RequestBuffering:
     # A forked worker has the signal handlers of its parent until granian sets its own: a SIGTERM
     # would have no effect until then.
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    _signals.set_sync_signals = functools.partial(_end_at_the_first, _signals.set_sync_signals)
     length_max = config.read(service.source()).body_length_max
-    return BodiesFirst(service.build(), threads, length_max)
+    application = RequestBuffering(service.build(), threads, length_max, OPEN_PATHS)
+    _signals.set_sync_signals = functools.partial(
+        _end_at_the_first, _signals.set_sync_signals, application
+    )
+    return application
 
 
-def _end_at_the_first(set_signals: Callable[[], Any]) -> Any:
+def _end_at_the_first(set_signals: Callable[[], Any], application: RequestBuffering) -> Any:
     """Set granian's handlers, which then get one signal and no other.
 
     SAFETY: the first signal says it all. granian's handler waits for ever at the third, and holds
     the lock of the interpreter meanwhile, so no request that is under way would be answered. There
     is no public way to say this to granian.
+
+    For a moment before that, clients are told with each answer that the connection ends: at the
+    signal granian closes those that are idle, perhaps while the next request is on its way.
     """
     event = set_signals()
     handle: Any = signal.getsignal(signal.SIGTERM)
@@ -159,7 +173,8 @@ def _end_at_the_first(set_signals: Callable[[], Any]) -> Any:
     def end(number: int, frame: Any) -> None:
         for ending in (signal.SIGTERM, signal.SIGINT):
             signal.signal(ending, signal.SIG_IGN)
-        handle(number, frame)
+        application.is_ending = True
+        threading.Timer(_SECONDS_OF_NOTICE, handle, (number, frame)).start()
 
     for ending in (signal.SIGTERM, signal.SIGINT):
         signal.signal(ending, end)
@@ -238,9 +253,21 @@ def _server(listen: ListenOptions, address: str) -> Any:
         websockets=False,
         workers=listen.workers,
         blocking_threads=listen.threads + SPARE_THREADS,
+        # granian's own limit is 1024 for all workers together: whoever opened so many connections,
+        # without a token, kept everybody else out.
+        backpressure=max(_open_files() - _OTHER_FILES, _OTHER_FILES),
         workers_kill_timeout=_SECONDS_TO_STOP,
         log_level=LogLevels.error,
     )
+
+
+def _open_files() -> int:
+    """Allow this process and its workers as many open files as they may have; how many that is."""
+    most = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
+    wanted = _CONNECTIONS_MAX + _OTHER_FILES
+    allowed = wanted if most == resource.RLIM_INFINITY else min(most, wanted)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (allowed, most))
+    return allowed
 
 
 class _RemindingServer(MPServer):

@@ -79,8 +79,10 @@ def sync_folder(folder: Path) -> None:
 
 def _target(path: Path) -> tuple[Path, int]:
     """The file that a path leads to, and the mode it is to have. Raises FileUnwritable, OSError."""
-    # /dev/stdout may lead to a file that is not to be replaced; /dev/shm has ordinary files.
-    if path.absolute().is_relative_to("/dev") and not path.absolute().is_relative_to("/dev/shm"):
+    # What stands under /dev may lead to a file, as /dev/stdout does; it is not for us to replace.
+    # Files in shared memory are files.
+    named = path.absolute()
+    if named.is_relative_to("/dev") and not named.is_relative_to("/dev/shm"):
         raise FileUnwritable(str(path), "it is a device")
     target = Path(os.path.realpath(path))
     try:

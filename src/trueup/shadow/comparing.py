@@ -7,7 +7,7 @@ seconds later. So answers differ only if upstream's is the same before and after
 
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Any, Protocol
 
@@ -19,6 +19,7 @@ from trueup.shadow.reads import Read
 _ROUNDS = 3
 _REFUSED = frozenset({401, 403})
 _BUSY = 503
+_NEVER_AT_REST = "upstream's answer changed at every look"
 
 
 class Outcome(StrEnum):
@@ -104,32 +105,43 @@ def compare(read: Read, services: Services) -> Comparison:
 def _compare(read: Read, services: Services) -> Comparison:
     before, ours = services.upstream.ask(read), services.trueup.ask(read)
     seconds = before.seconds, ours.seconds
-    if is_same(before, ours) or _chooses_the_same(read, before, ours, services):
+    if is_same(before, ours):
         return Comparison(read, Outcome.SAME, seconds=seconds, upstream=before)
+    everything = read.without_limit()
+    if everything is not None and before.status == ours.status == 200:
+        return replace(_compare_choice(read, everything, services), seconds=seconds)
     for _ in range(_ROUNDS):
         if read.is_of_candidates:
             services.pause()
         ours, after = services.trueup.ask(read), services.upstream.ask(read)
         if is_same(ours, before) or is_same(ours, after):
             return Comparison(read, Outcome.MOVED, seconds=seconds, upstream=after)
-        if _chooses_the_same(read, after, ours, services):
-            return Comparison(read, Outcome.MOVED, seconds=seconds, upstream=after)
         if is_same(before, after):
             found = differences(after, ours)
             return Comparison(read, Outcome.DIFFERENT, found, seconds=seconds, upstream=after)
         before = after
-    return Comparison(read, Outcome.NOT_COMPARED, reason="upstream's answer changed at every look")
+    return Comparison(read, Outcome.NOT_COMPARED, reason=_NEVER_AT_REST)
 
 
-def _chooses_the_same(read: Read, upstream: Answer, ours: Answer, services: Services) -> bool:
-    """Whether a limit lets each service choose, and both choose from the same candidates."""
-    everything = read.without_limit()
-    if everything is None or not upstream.status == ours.status == 200:
-        return False
+def _compare_choice(read: Read, everything: Read, services: Services) -> Comparison:
+    """Compare answers of which a limit lets each service choose what is in them.
+
+    The whole answer is asked for before them and after them: where a write came in between, neither
+    says from what they were chosen.
+    """
     whole = _compare(everything, services)
-    if whole.outcome not in (Outcome.SAME, Outcome.MOVED) or whole.upstream is None:
-        return False
-    return is_same_choice(upstream, ours, whole.upstream)
+    for outcome in (Outcome.SAME, *[Outcome.MOVED] * _ROUNDS):
+        if whole.outcome not in (Outcome.SAME, Outcome.MOVED) or whole.upstream is None:
+            return replace(whole, read=read)
+        theirs, ours = services.upstream.ask(read), services.trueup.ask(read)
+        after = _compare(everything, services)
+        if after.upstream is not None and is_same(whole.upstream, after.upstream):
+            if is_same_choice(theirs, ours, after.upstream):
+                return Comparison(read, outcome, upstream=theirs)
+            found = differences(theirs, ours)
+            return Comparison(read, Outcome.DIFFERENT, found, upstream=theirs)
+        whole = after
+    return Comparison(read, Outcome.NOT_COMPARED, reason=_NEVER_AT_REST)
 
 
 def _body(response: Any) -> Any:

@@ -1,13 +1,26 @@
 # SPDX-License-Identifier: Apache-2.0
 """`trueup apply` writes a plan, and says how to take it back. What guards it: tests/reconcile."""
 
+import sqlite3
+from contextlib import closing
+from datetime import timedelta
+from unittest import mock
+
 import pytest
 
 from tests.cli.on_terminal import at_a_terminal
 from tests.cli.running import trueup
+from tests.reconcile.small import Small
+from trueup.cli import driving
+from trueup.reconcile import changes
+from trueup.reconcile import runs as runs_module
+from trueup.reconcile.changes import Reply
+from trueup.reconcile.clock import now
 from trueup.reconcile.plan.plan_file import load
 from trueup.reconcile.runs.journal import Origin
 from trueup.reconcile.runs.journals import applying, runs
+from trueup.reconcile.verdicts import Acknowledgement, AuditOptions
+from trueup.reconcile.verdicts.acknowledgement_file import add
 
 
 def test_a_plan_is_written_with_a_journal(small, plan_file, state):
@@ -70,12 +83,7 @@ def test_a_raised_age_takes_an_older_plan(plan_file):
 
 def test_what_was_refused_is_planned_again_and_applied(small, plan_file):
     """A write of somebody else moved its generation: nothing is wrong with the finding."""
-    consumer = small.consumer("wrong-provider")
-    holding = small.holding(consumer)
-    rows = holding["allocations"].items()
-    body = {name: holding[name] for name in ("project_id", "user_id", "consumer_generation")}
-    body["allocations"] = {uuid: {"resources": row["resources"]} for uuid, row in rows}
-    assert small.call("PUT", f"/allocations/{consumer}", body).status_code == 204
+    rewritten(small, small.consumer("wrong-provider"))
     ran = trueup("apply", plan_file, "--replan", 0.01, "-f", "json")
     assert ran.code == 0
     assert sorted(row["Result"] for row in ran.json()) == ["done"] * 4 + ["refused"]
@@ -90,6 +98,108 @@ def test_what_is_refused_and_not_planned_again_is_not_forgotten(small, plan_file
     assert sorted(row["Result"] for row in ran.json()) == ["done"] * 3 + ["refused"] * 2
     assert "1 step for 1 finding." in ran.err
     assert ran.code == 4
+
+
+def rewritten(small: Small, consumer: str, project: str | None = None) -> None:
+    """What the consumer holds, put once more by somebody else: its generation is another one."""
+    holding = small.holding(consumer)
+    rows = holding["allocations"].items()
+    body = {name: holding[name] for name in ("project_id", "user_id", "consumer_generation")}
+    body["project_id"] = project or body["project_id"]
+    body["allocations"] = {uuid: {"resources": row["resources"]} for uuid, row in rows}
+    assert small.call("PUT", f"/allocations/{consumer}", body).status_code == 204
+
+
+def test_a_refused_step_is_planned_again_by_the_options_of_its_plan(small, nova_conf, tmp_path):
+    """Not by their defaults, by which this deletion would be too young to be judged."""
+    path, deleted = tmp_path / "plan.json", small.consumer("orphaned-allocation")
+    muted = Acknowledgement("finding", "wrong-owner:another", "known", now().date())
+    add(tmp_path / "muted.toml", muted)
+    moment = now().replace(microsecond=0) - timedelta(seconds=60)
+    small.change_instance("orphaned-allocation", deleted_at=moment.isoformat(sep=" "))
+    words = ("--grace", 10, "--acknowledged", tmp_path / "muted.toml", "--consumer", deleted)
+    assert trueup("plan", *words, "--interval", 0.01, "--out", path).code == 3
+    assert load(path).options == AuditOptions(10, (muted,))
+    rewritten(small, deleted)
+    ran = trueup("apply", path, "--replan", 0.01, "-f", "json")
+    assert [row["Result"] for row in ran.json()] == ["refused", "done"], ran.err
+    assert ran.code == 0
+
+
+def test_nobody_has_seen_a_plan_for_another_finding(small, plan_file):
+    """Of the same consumer, and found since."""
+    consumer = small.consumer("missing-allocation")
+    wrong = small.holding(small.consumer("wrong-provider"))
+    body = {name: wrong[name] for name in ("project_id", "user_id")} | {"consumer_generation": None}
+    elsewhere = next(iter(wrong["allocations"].values()))["resources"]
+    provider = next(iter(wrong["allocations"]))
+    body["allocations"] = {provider: {"resources": elsewhere}}
+    assert small.call("PUT", f"/allocations/{consumer}", body).status_code == 204
+    ran = trueup("apply", plan_file, "--replan", 0.01, "-f", "json")
+    assert ran.code == 4
+    [refused] = [row for row in ran.json() if row["Result"] == "refused"]
+    assert refused["Subject"] == consumer
+    assert list(small.holding(consumer)["allocations"]) == [provider]
+
+
+def test_what_is_no_longer_as_the_run_left_it_is_refused_by_name(small, plan_file):
+    """Placement was put back from a backup: the journal says done, and the ledger is wrong again.
+
+    The same plan once more, now that this was told, does the work again.
+    """
+    saved = small.folder / "backup.sqlite"
+    with closing(sqlite3.connect(small.folder / "placement.sqlite")) as ledger:
+        ledger.execute("VACUUM INTO ?", (str(saved),))
+    assert trueup("apply", plan_file).code == 0
+    repaired = small.ledger()
+    with (
+        closing(sqlite3.connect(saved)) as backup,
+        closing(sqlite3.connect(small.folder / "placement.sqlite")) as ledger,
+    ):
+        backup.backup(ledger)
+    ran = trueup("apply", plan_file, "-f", "json")
+    assert ran.code == 4
+    assert {row["Result"] for row in ran.json()} == {"refused"}
+    assert {row["Reason"] for row in ran.json()} == {
+        "this run wrote it before, and its allocations are not as that left them: somebody else "
+        "has written since, or the service was put back from a backup"
+    }
+    assert trueup("apply", plan_file).code == 0
+    assert small.ledger() == repaired
+
+
+def test_what_is_left_after_the_write_is_told(small, plan_file, monkeypatch):
+    """As where a write does not change what the audit compares."""
+    monkeypatch.setattr(changes, "write", lambda change, *_: Reply(True, version=change.version))
+    ran = trueup("apply", plan_file, "-f", "json")
+    assert [row["Result"] for row in ran.json()] == ["done"] * 4
+    assert ran.code == 3
+    assert ran.err.count("Still found after the write: ") == 4
+
+
+def test_a_cell_that_falls_silent_leaves_open_whether_it_helped(small, plan_file):
+    cell = small.folder / "nova_cell2.sqlite"
+    real = runs_module.left_of
+
+    def silent(*words):
+        cell.rename(cell.with_suffix(".away"))
+        return real(*words)
+
+    with mock.patch.object(driving, "left_of", silent):
+        ran = trueup("apply", plan_file)
+    assert ran.code == 5
+    assert "Whether it helped could not be checked for " in ran.err
+
+
+def test_a_plan_without_steps_says_so_each_time(small, plan_file, tmp_path, state):
+    assert trueup("apply", plan_file).code == 0
+    empty = tmp_path / "empty.json"
+    assert trueup("plan", "--interval", 0.01, "--out", empty).code == 0
+    for _ in range(2):
+        ran = trueup("apply", empty)
+        assert ran.code == 0
+        assert ran.err == "The plan has no steps: nothing is written.\n"
+    assert len(runs(state)) == 1
 
 
 def test_steps_are_written_side_by_side(small, plan_file):

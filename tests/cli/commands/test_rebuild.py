@@ -338,6 +338,23 @@ def test_the_old_database_is_never_the_new_one(small, nova_conf):
     assert "--into: it is the old database" in ran.err
 
 
+def test_the_old_database_is_known_by_another_address(rebuild, small, nova_conf):
+    """Its ledger is right, so that nothing else tells it from one that was filled before."""
+    new, link = small.folder / "new.sqlite", small.folder / "other-name.sqlite"
+    first = trueup(
+        "rebuild", "--placement-database", sqlite_url(small.folder / "placement.sqlite"),
+        "--into", sqlite_url(new), "--apply",
+    )  # fmt: skip
+    assert "To cut over" in first.err
+    link.symlink_to(new)
+    ran = trueup(
+        "rebuild", "--placement-database", sqlite_url(new), "--into", sqlite_url(link), "--apply"
+    )
+    assert (ran.code, ran.out) == (2, "")
+    assert "--into: it is the old database by another address" in ran.err
+    assert "To cut over" not in ran.err
+
+
 def _instances(small: Small, cell: str) -> list[str]:
     rows = small.sql(cell, "SELECT uuid FROM instances UNION SELECT uuid FROM migrations")
     return [row["uuid"] for row in rows]

@@ -180,7 +180,7 @@ def test_a_write_in_between_is_refused_and_everything_still_holds(site, tmp_path
     assert "is half done: with --apply it is continued, or taken back" in ran.err
     ran = rekey("--apply", "--limit", 100)
     assert ran.code == 0, ran.out + ran.err
-    assert "is taken back, because it is half done" in ran.err
+    assert "is half done: what of it is in place is taken back" in ran.err
     assert held_on(site, NEW) == held
 
 
@@ -212,7 +212,7 @@ def test_an_account_that_may_not_reshape_leaves_nothing_half_done(site, monkeypa
         patched.setattr(Placement, "send", refused)
         ran = rekey("--apply", "--limit", 100)
     assert ran.code == 5, ran.err
-    assert "is taken back, because it is half done" in ran.err
+    assert "is half done: what of it is in place is taken back" in ran.err
     assert "An account with the service role is needed" in ran.err
     assert site.ledger() == before
 

@@ -5,11 +5,12 @@ import os
 from dataclasses import replace
 
 import pytest
+from msgspec import structs
 
 from tests.cli.running import trueup
-from trueup.reconcile.plan.plan_file import load
+from trueup.reconcile.plan.plan_file import load, save
 from trueup.reconcile.runs.journal import Origin
-from trueup.reconcile.runs.journals import applying, reopened
+from trueup.reconcile.runs.journals import applying, reopened, runs
 from trueup.reconcile.runs.undo import inverse
 
 
@@ -43,6 +44,25 @@ def test_a_run_is_taken_back_once(small, run):
     assert ran.code == 0
     assert f"Nothing of run {run} is in place; nothing is written." in ran.err
     assert small.rows() == before
+
+
+def test_what_an_undo_of_its_undo_did_again_is_in_place_by_that_run(small, run, plan_file, state):
+    """The newest state decides: the run to take back is named, and the plan is finished."""
+    repaired = small.ledger()
+    trueup("undo", run)
+    [undo] = [one.run for one in runs(state) if one.plan.undoes == run]
+    assert trueup("undo", undo).code == 0
+    [again] = [one.run for one in runs(state) if one.plan.undoes == undo]
+    ran = trueup("undo", run)
+    assert ran.code == 4
+    assert f"4 steps of run {run} are in place by run {again}" in ran.err
+    assert f"Nothing else of run {run} is in place; nothing is written." in ran.err
+    assert small.ledger() == repaired
+    ran = trueup("apply", plan_file)
+    assert ran.code == 0, ran.err
+    assert "was finished before" in ran.err
+    assert trueup("undo", again).code == 0
+    assert small.ledger() != repaired
 
 
 def test_a_journal_that_cannot_be_read_may_be_of_an_earlier_undo(run, plan_file, state):
@@ -113,6 +133,30 @@ def test_a_write_that_may_still_come_is_told(small, plan_file, state):
     assert f"Step {plan.steps[0].id} was about to be written" in ran.err
     assert f"run 'trueup undo {plan.id}' again" in ran.err
     assert f"Nothing of run {plan.id} is in place so far; nothing is written." in ran.err
+
+
+def test_a_step_that_was_written_in_part_is_taken_back_in_table_and_journal(
+    small, plan_file, tmp_path, state
+):
+    """Its run was killed between its two writes."""
+    plan, path, before = load(plan_file), tmp_path / "one.json", small.ledger()
+    first, second, *_ = plan.steps
+    merged = structs.replace(first, changes=first.changes + second.changes)
+    save(replace(plan, steps=(merged,)), path)
+    plan = load(path)
+    with applying(plan, state, Origin()) as journal:
+        journal.intend(merged)
+    small.write(first)
+    ran = trueup("undo", plan.id, "-f", "json")
+    assert ran.code == 0
+    [row] = ran.json()
+    words = "interrupted; what was written of it is taken back"
+    assert (row["Result"], row["Reason"]) == ("done", words)
+    assert f"Step {merged.id} was written in part: {words}." in ran.err
+    assert "nothing is written" not in ran.err
+    [kept] = trueup("journal", plan.id, "-f", "json").json()
+    assert (kept["Result"], kept["Reason"]) == ("refused", words)
+    assert small.ledger() == before
 
 
 def test_what_may_still_come_counts_beside_what_was_taken_back(small, plan_file, state):

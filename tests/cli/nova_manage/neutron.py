@@ -18,9 +18,15 @@ _EXTENSIONS = {
 
 @dataclass
 class NeutronOfNova(Neutron):
-    """`silent`: every request fails. `once_only`: ports that can be written only once."""
+    """`silent`: every request fails. `once_only`: ports that can be written only once.
+
+    `busy`: to how many writes of a port a proxy answers 503, without asking Neutron. `refusal`: the
+    status with which a write of those that are `refusing` is refused.
+    """
 
     silent: bool = False
+    busy: dict[str, int] = field(default_factory=dict)
+    refusal: str = "409 Conflict"
     once_only: set[str] = field(default_factory=set)
 
     def application(self, environ: dict[str, Any], start_response: Callable) -> list[bytes]:
@@ -31,6 +37,11 @@ class NeutronOfNova(Neutron):
             start_response("200 OK", [("Content-Type", "application/json")])
             return [json.dumps(_EXTENSIONS).encode()]
         environ["PATH_INFO"] = environ["PATH_INFO"].removesuffix(".json")
+        *_, named = environ["PATH_INFO"].split("/")
+        if environ["REQUEST_METHOD"] == "PUT" and self.busy.get(named):
+            self.busy[named] -= 1
+            start_response("503 Service Unavailable", [("Content-Type", "text/plain")])
+            return [b"no server is available"]
         if environ["REQUEST_METHOD"] == "PUT" and "HTTP_IF_MATCH" not in environ:
             uuid = environ["PATH_INFO"].split("/")[-1]
             revision = self.ports[uuid]["revision_number"]
@@ -38,6 +49,7 @@ class NeutronOfNova(Neutron):
         return super().application(environ, start_response)
 
     def _written(self, uuid: str, body: Any, expected: str) -> tuple[str, Any]:
-        answer = super()._written(uuid, body, expected)
+        status, answer = super()._written(uuid, body, expected)
+        refused = uuid in self.refusing and status.startswith("409")
         self.refusing |= {uuid} & self.once_only
-        return answer
+        return self.refusal if refused else status, answer

@@ -2,12 +2,16 @@
 """How stand-ins write: how long they look before, and that each write can be taken back."""
 
 from argparse import Namespace
+from typing import Any
+from unittest import mock
 
 import pytest
 
 from tests.cli.nova_manage.twins import Twins
 from tests.cli.running import trueup
-from trueup.cli.nova_manage.writing import ADDING_SECONDS, INTERVAL_SECONDS, interval_of
+from trueup.cli.nova_manage.writing import ADDING_SECONDS, INTERVAL_SECONDS, seconds_between
+from trueup.reconcile.runs import pace
+from trueup.reconcile.sources.placement.client import Placement
 from trueup.reconcile.verdicts import Finding, Severity, Subject
 
 pytestmark = pytest.mark.xdist_group("nova-manage")
@@ -27,6 +31,30 @@ def test_what_was_healed_can_be_taken_back(twins: Twins) -> None:
     assert one.uuid not in twins.ledger()
 
 
+def test_a_run_that_was_killed_is_named_by_the_one_that_does_the_rest(twins: Twins) -> None:
+    one, other = twins.actives()[:2]
+    twins.keep_alive()
+    for instance in (one, other):
+        twins.hold(instance)
+    sent = Placement.send
+
+    def killed(placement: Placement, method: str, path: str, *rest: Any) -> Any:
+        if method == "PUT" and other.uuid in path:
+            raise KeyboardInterrupt
+        return sent(placement, method, path, *rest)
+
+    with (
+        mock.patch.object(Placement, "send", killed),
+        mock.patch.object(pace, "CREATED_TOGETHER", 1),
+    ):
+        first = twins.ours(HEAL, "--concurrency", "1")
+    run = first.err.split("trueup undo ")[1].split()[0]
+    second = twins.ours(HEAL)
+    assert second.code == 0, second.err
+    assert f"run {run} was interrupted before; this one does the rest." in second.err
+    assert second.err.count("To take it back: trueup undo ") == 2
+
+
 def finding(defect: str) -> Finding:
     return Finding(defect, Subject("instance", "one"), "host", Severity.HIGH, {})
 
@@ -41,6 +69,6 @@ def finding(defect: str) -> Finding:
 )
 def test_before_something_is_released_it_looks_longer(defects, seconds) -> None:
     found = [finding(one) for one in defects]
-    assert interval_of(Namespace(interval=None), found, writes=True) == seconds
-    assert interval_of(Namespace(interval=7.0), found, writes=True) == 7
-    assert interval_of(Namespace(interval=None), found, writes=False) == ADDING_SECONDS
+    assert seconds_between(Namespace(interval=None), found, writes=True) == seconds
+    assert seconds_between(Namespace(interval=7.0), found, writes=True) == 7
+    assert seconds_between(Namespace(interval=None), found, writes=False) == ADDING_SECONDS

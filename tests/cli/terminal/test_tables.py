@@ -74,3 +74,8 @@ def test_a_table_that_fits_has_room_for_each_word_and_fills_no_more_than_there_i
     else:
         assert sum(widths) + 7 <= limit
         assert all(width >= word for width, word in zip(widths, words, strict=True))
+
+
+def test_the_width_of_the_environment_holds_in_a_pipe(monkeypatch):
+    monkeypatch.setenv("COLUMNS", "100")
+    assert max(map(len, table(0).splitlines())) <= 100

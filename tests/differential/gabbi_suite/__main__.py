@@ -23,6 +23,7 @@ from tests.servers.databases import DatabaseServer
 from tests.servers.placement import IMPLEMENTATIONS
 from tests.servers.processes import private_folder
 from tests.servers.sources import KINDS, database_server
+from tests.servers.upstream import create_tables
 
 # Where a file's database is made: on a server, or in a folder for SQLite.
 Place = DatabaseServer | Path
@@ -80,10 +81,13 @@ def _biggest_first(files: Sequence[str]) -> list[str]:
 
 
 def _run_one(implementation: str, place: Place, file: str) -> FileResult:
-    if isinstance(place, DatabaseServer):
-        with place.empty_database() as url:
-            return run_file(file, implementation, url)
-    return run_file(file, implementation, f"sqlite:///{place / file}.sqlite")
+    with contextlib.ExitStack() as dropped_at_the_end:
+        if isinstance(place, DatabaseServer):
+            url = dropped_at_the_end.enter_context(place.empty_database())
+        else:
+            url = f"sqlite:///{place / file}.sqlite"
+        create_tables(url)
+        return run_file(file, implementation, url)
 
 
 def _report(results: Sequence[FileResult], in_full: int) -> Iterator[str]:

@@ -36,7 +36,6 @@ class Substitution:
 
     @contextlib.contextmanager
     def installed(self) -> Iterator[None]:
-        upstream.create_tables(self._database_url)
         url = self._database_url
 
         class Database(_Database):

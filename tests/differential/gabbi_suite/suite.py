@@ -10,8 +10,8 @@ from pathlib import Path
 from unittest import mock
 
 import placement.tests.functional
+import yaml
 from gabbi import handlers, suitemaker
-from gabbi import utils as gabbi_loading
 from oslotest import output
 from placement.tests.functional.fixtures import capture, gabbits
 
@@ -49,11 +49,12 @@ def file_names() -> list[str]:
 
 
 def content_of(file: str) -> dict:
-    return gabbi_loading.load_yaml(yaml_file=str(FOLDER / f"{file}.yaml"))
+    # PERF: gabbi's own way of reading takes as long as the requests do.
+    return yaml.load((FOLDER / f"{file}.yaml").read_bytes(), Loader=yaml.CSafeLoader)
 
 
 def run_file(file: str, implementation: str, database_url: str) -> FileResult:
-    """`implementation` is module:callable; the database is empty, and full afterwards."""
+    """`implementation` is module:callable; the database has upstream's tables, and no rows."""
     with tempfile.TemporaryDirectory() as folder:
         factory = factory_named(implementation)
         substitution = Substitution(factory, database_url, Path(folder))

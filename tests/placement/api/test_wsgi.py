@@ -9,7 +9,6 @@ from tests.deployment.sites import SIGNS_OF_SQL
 from tests.fuzz.bodies import SOUND
 from tests.placement.client import UUID, Client
 from trueup.placement.api.routes import ROUTES, Route
-from trueup.placement.store import schema
 from trueup.placement.store.tables import inventories, metadata, providers
 
 JSON = "application/json"
@@ -185,11 +184,10 @@ def test_locations_are_absolute(client: Client) -> None:
 
 
 def test_a_character_that_the_tables_lack_is_bad_input(
-    serve: Callable[..., Client], database_url: str
+    serve: Callable[..., Client], ledger_url: str
 ) -> None:
     """Upstream's tables on MySQL hold characters of up to three bytes."""
-    schema.create(database_url)
-    client = serve(database_url)
+    client = serve(ledger_url)
     rocket = "\U0001f680"
     replies = [
         client.get("/usages?project_id=%F0%9F%9A%80"),
@@ -200,7 +198,7 @@ def test_a_character_that_the_tables_lack_is_bad_input(
         client.get("/traits?name=in:%F0%9F%9A%80,CUSTOM_FAST"),
         client.get("/traits?name=in:%F0%9F%9A%80,CUSTOM_FAST,CUSTOM_SLOW"),
     ]
-    if database_url.startswith("mysql"):
+    if ledger_url.startswith("mysql"):
         assert [reply.status for reply in replies] == [400] * 6
         assert all("character" in reply.text for reply in replies)
     else:
@@ -213,11 +211,10 @@ def test_a_character_that_the_tables_lack_is_bad_input(
 
 
 def test_a_text_with_a_nul_is_no_error_of_ours(
-    serve: Callable[..., Client], database_url: str
+    serve: Callable[..., Client], ledger_url: str
 ) -> None:
     """PostgreSQL stores none. No class and no trait has one, so there it is unknown."""
-    schema.create(database_url)
-    client = serve(database_url)
+    client = serve(ledger_url)
     path = f"/resource_providers/{client.make_provider(1, inventories={'VCPU': 8})}"
     inventory = f"{path}/inventories/a\0b"
     unknown = [
@@ -237,7 +234,7 @@ def test_a_text_with_a_nul_is_no_error_of_ours(
         client.post("/resource_providers", {"name": "a\0b"}),
         client.get("/usages?project_id=a%00b"),
     ]
-    if database_url.startswith("postgresql"):
+    if ledger_url.startswith("postgresql"):
         assert [reply.status for reply in refused] == [400] * 4
     else:
         assert [reply.status for reply in refused] == [200, 404, 200, 200]

@@ -22,7 +22,7 @@ from trueup.placement.index.current import Index
 from trueup.placement.index.view.columns import View
 from trueup.placement.index.view.differences import differences
 from trueup.placement.index.view.refresh import load
-from trueup.placement.store import migrations, schema, tables
+from trueup.placement.store import migrations, tables
 from trueup.placement.store.engine import changes
 from trueup.placement.store.engine.database import Database, in_transaction
 
@@ -31,9 +31,8 @@ ROUNDS = int(os.environ.get("TRUEUP_ROUNDS", "15"))
 
 
 @pytest.fixture
-def service(serve: Callable[..., Client], database_url: str) -> Client:
-    schema.create(database_url)
-    service = serve(database_url)
+def service(serve: Callable[..., Client], ledger_url: str) -> Client:
+    service = serve(ledger_url)
     service.make_provider(1, inventories={"VCPU": 8})
     return service
 
@@ -44,9 +43,9 @@ def clock() -> Clock:
 
 
 @pytest.fixture
-def other(service: Client, database_url: str, clock: Clock) -> Iterator[Index]:
+def other(service: Client, ledger_url: str, clock: Clock) -> Iterator[Index]:
     """The index of another worker, with connections of its own, that has answered before."""
-    with closing(Database(database_url)) as database:
+    with closing(Database(ledger_url)) as database:
         index = Index(database, clock)
         index.view()
         yield index
@@ -97,10 +96,10 @@ def test_every_write_is_in_the_next_view(service: Client, other: Index) -> None:
 
 
 def test_transactions_may_end_in_another_order_than_they_began(
-    service: Client, other: Index, database_url: str
+    service: Client, other: Index, ledger_url: str
 ) -> None:
     """The first has the smaller ids, and is the last to be acknowledged."""
-    if database_url.startswith("sqlite"):
+    if ledger_url.startswith("sqlite"):
         return  # One at a time: they end as they begin.
     database = service.application.database
     database.write_slots.leave_one_of(3)

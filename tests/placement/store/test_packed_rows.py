@@ -5,7 +5,6 @@ from datetime import datetime
 import pytest
 from sqlalchemy import insert, select
 
-from trueup.placement.store import schema
 from trueup.placement.store.engine.database import Database
 from trueup.placement.store.packed_rows import (
     columns_of,
@@ -26,9 +25,8 @@ PROVIDERS = (
 PARTS = (providers.c.id, providers.c.created_at, providers.c.generation, providers.c.name)
 
 
-def test_rows_come_back_in_their_order(database_url: str) -> None:
-    schema.create(database_url)
-    with closing(Database(database_url)) as database, database.transaction() as tx:
+def test_rows_come_back_in_their_order(ledger_url: str) -> None:
+    with closing(Database(ledger_url)) as database, database.transaction() as tx:
         for row in reversed(PROVIDERS):
             tx.execute(insert(providers).values(**row))
         texts = tx.scalars(select(joined(*PARTS)).group_by(providers.c.id % 2)).all()
@@ -45,9 +43,8 @@ def test_rows_come_back_in_their_order(database_url: str) -> None:
     assert rows_of(nothing, len(PARTS)) == []
 
 
-def test_a_row_that_was_cut_off_is_noticed(database_url: str) -> None:
-    schema.create(database_url)
-    with closing(Database(database_url)) as database, database.transaction() as tx:
+def test_a_row_that_was_cut_off_is_noticed(ledger_url: str) -> None:
+    with closing(Database(ledger_url)) as database, database.transaction() as tx:
         tx.execute(insert(providers).values(**PROVIDERS[2]))
         parts = (providers.c.id, providers.c.uuid, providers.c.generation, providers.c.name)
         text = tx.scalar(select(joined(*parts))) or ""
@@ -57,9 +54,8 @@ def test_a_row_that_was_cut_off_is_noticed(database_url: str) -> None:
             rows_of([text[:length]], len(parts))
 
 
-def test_columns_are_in_the_order_of_the_rows(database_url: str) -> None:
-    schema.create(database_url)
-    with closing(Database(database_url)) as database, database.transaction() as tx:
+def test_columns_are_in_the_order_of_the_rows(ledger_url: str) -> None:
+    with closing(Database(ledger_url)) as database, database.transaction() as tx:
         for row in PROVIDERS:
             tx.execute(insert(providers).values(**row))
         of_both = select(joined(providers.c.id, providers.c.uuid, providers.c.name))

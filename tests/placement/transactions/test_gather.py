@@ -7,7 +7,7 @@ from sqlalchemy import update
 
 from tests.placement.client import UUID, Client
 from trueup.model.errors import ProviderNotFound
-from trueup.placement.store import schema, tables
+from trueup.placement.store import tables
 from trueup.placement.store.engine.database import Transaction, in_transaction
 from trueup.placement.transactions.gather import locked_provider, locked_provider_details
 
@@ -15,11 +15,10 @@ WRITERS = 12
 
 
 def test_no_write_happens_between_reading_a_provider_and_changing_it(
-    serve: Callable[..., Client], database_url: str
+    serve: Callable[..., Client], ledger_url: str
 ) -> None:
     """Each writes one more than it read: a provider that was not locked would lose some."""
-    schema.create(database_url)
-    client = serve(database_url)
+    client = serve(ledger_url)
     client.make_provider(1)
 
     @in_transaction

@@ -4,14 +4,12 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 
 from tests.placement.client import UUID, Client
-from trueup.placement.store import schema
 
 
 def test_of_writers_with_the_same_generation_one_succeeds(
-    serve: Callable[..., Client], database_url: str
+    serve: Callable[..., Client], ledger_url: str
 ) -> None:
-    schema.create(database_url)
-    client = serve(database_url)
+    client = serve(ledger_url)
     client.make_provider(1)
 
     def write(total: int) -> int:
@@ -25,10 +23,9 @@ def test_of_writers_with_the_same_generation_one_succeeds(
 
 
 def test_an_inventory_claimed_meanwhile_is_not_removed(
-    serve: Callable[..., Client], database_url: str
+    serve: Callable[..., Client], ledger_url: str
 ) -> None:
-    schema.create(database_url)
-    client = serve(database_url)
+    client = serve(ledger_url)
     for number in range(1, 5):
         client.make_provider(number, inventories={"VCPU": 8})
         with ThreadPoolExecutor(2) as pool:

@@ -22,7 +22,7 @@ from trueup.model.errors import (
     StaleProvider,
 )
 from trueup.model.inventories import Inventory
-from trueup.placement.store import schema, tables
+from trueup.placement.store import tables
 from trueup.placement.transactions.reshaper import WantedInventories, reshape
 
 HOST, NUMA, NOBODY = 1, 2, 99
@@ -149,10 +149,9 @@ def test_an_inventory_may_shrink_below_what_is_used_of_it(cloud: Client) -> None
 
 
 def test_of_reshapes_with_the_same_generation_one_succeeds(
-    serve: Callable[..., Client], database_url: str
+    serve: Callable[..., Client], ledger_url: str
 ) -> None:
-    schema.create(database_url)
-    client = serve(database_url)
+    client = serve(ledger_url)
     fill(client)
 
     def try_to_reshape(_number: int) -> str:

@@ -12,7 +12,6 @@ from trueup.model.errors import (
     ResourceClassNotFound,
     StandardResourceClass,
 )
-from trueup.placement.store import schema
 from trueup.placement.store.engine.database import Database
 from trueup.placement.store.rows import class_and_trait_names
 from trueup.placement.transactions import resource_classes
@@ -98,10 +97,9 @@ def test_an_unused_class_is_deleted(client: Client, database: Database) -> None:
 
 
 def test_classes_that_are_made_at_the_same_time_have_ids_of_their_own(
-    serve: Callable[..., Client], database_url: str
+    serve: Callable[..., Client], ledger_url: str
 ) -> None:
-    schema.create(database_url)
-    database = serve(database_url).application.database
+    database = serve(ledger_url).application.database
     names = [f"CUSTOM_{number}" for number in range(4)]
 
     def make(name: str) -> str:
@@ -118,11 +116,10 @@ def test_classes_that_are_made_at_the_same_time_have_ids_of_their_own(
 
 
 def test_a_class_is_not_deleted_under_an_inventory_of_it(
-    serve: Callable[..., Client], database_url: str
+    serve: Callable[..., Client], ledger_url: str
 ) -> None:
     """One adds an inventory of a class, another deletes the class: one of them loses."""
-    schema.create(database_url)
-    client = serve(database_url)
+    client = serve(ledger_url)
     client.make_provider(1)
     path = f"/resource_providers/{UUID(1)}/inventories"
 

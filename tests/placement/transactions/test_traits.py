@@ -13,7 +13,6 @@ from trueup.model.errors import (
     TraitNotFound,
     TraitsNotFound,
 )
-from trueup.placement.store import schema
 from trueup.placement.store.engine.database import Database
 from trueup.placement.store.rows import class_and_trait_names
 from trueup.placement.transactions import traits
@@ -92,10 +91,9 @@ def test_a_refusal_changes_nothing(client: Client, database: Database) -> None:
     assert of_provider(client) == ([AVX], 1)
 
 
-def test_writers_of_one_trait_agree(serve: Callable[..., Client], database_url: str) -> None:
+def test_writers_of_one_trait_agree(serve: Callable[..., Client], ledger_url: str) -> None:
     """Several make it: one does. Deleted and given to a provider at once: only one of the two."""
-    schema.create(database_url)
-    client = serve(database_url)
+    client = serve(ledger_url)
     database = client.application.database
     for number in range(1, 5):
         client.make_provider(number)

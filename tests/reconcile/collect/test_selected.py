@@ -205,7 +205,7 @@ def assert_owners(part: Facts, database: LedgerLookup) -> None:
     """They are read of everyone, or it is said that they are not."""
     truth = database.owners(part.consumers)
     assert truth.keys() == part.consumers.keys()
-    assert part.owners == (truth if part.has("list of the owners of consumers") else {})
+    assert part.owners == (truth if part.has("owners") else {})
 
 
 def test_every_way_gives_the_facts_that_the_whole_cloud_has_of_it(on_both):

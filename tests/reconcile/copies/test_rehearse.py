@@ -14,7 +14,7 @@ from trueup.reconcile.copies.rehearse import Rehearsal, rehearse
 from trueup.reconcile.report.rehearsals import rehearsal_table
 from trueup.reconcile.sources.cloud import Cloud
 from trueup.reconcile.steps import AgentsDown, Change, Held, step_of
-from trueup.reconcile.verdicts import AuditOptions, Subject, Unchecked
+from trueup.reconcile.verdicts import Subject, Unchecked
 
 WRONG = "wrong-provider"
 
@@ -28,7 +28,7 @@ def rehearsed(small, plan, folder) -> Rehearsal:
     with embedded_placement(folder) as placement:
         copy = ledger_copy.read(small.cloud, quiet)
         ledger_copy.write(copy, Cloud(small.cloud.nova, placement), quiet)
-        return rehearse(plan, facts, placement, AuditOptions(), folder / "journal")
+        return rehearse(plan, facts, placement, folder / "journal")
 
 
 def test_a_good_plan_leaves_nothing_and_the_cloud_is_not_touched(on_both, tmp_path):

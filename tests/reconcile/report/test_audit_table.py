@@ -9,10 +9,11 @@ import pytest
 from tests.reconcile.planning import BROKEN
 from tests.reconcile.report.showing import MIXED, TODAY, WHOLE, said, shown_of
 from tests.scenarios.drafting import uuid_of
-from trueup.reconcile.report.audit_table import age_in_words, audit_columns, audit_table
+from trueup.reconcile.report.audit_table import audit_columns, audit_table
 from trueup.reconcile.report.audit_view import AuditView
 from trueup.reconcile.report.tables import Cell
 from trueup.reconcile.verdicts import Acknowledgement
+from trueup.reconcile.wording import age_in_words
 
 ALL = AuditView(everything=True)
 
@@ -37,7 +38,7 @@ def test_with_everything_also_what_was_left_alone_comes_last():
     assert every[: len(few)] == few
     assert [row["Verdict"] for row in every[len(few) :]] == ["left alone"]
     assert every[-1]["Evidence"] == {"reason": "its task state is migrating"}
-    assert every[-1]["Age"] == "1 day"
+    assert every[-1]["Age"] == "5 minutes"
 
 
 def test_with_everything_also_what_is_right_is_told():

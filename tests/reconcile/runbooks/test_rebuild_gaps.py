@@ -9,7 +9,7 @@ from tests.reconcile.planning import facts_of
 from tests.reconcile.runbooks.rebuilding import answered, made, with_node, without_ledger
 from tests.scenarios.names import uuid_of
 from trueup.reconcile.facts import Facts, HostDefaults
-from trueup.reconcile.runbooks.rebuild import HostsOfNova, rebuilt
+from trueup.reconcile.runbooks.rebuild import UNREPORTED, HostsOfNova, rebuilt
 from trueup.reconcile.runbooks.rebuild_consumers import LedgerLine
 from trueup.reconcile.runbooks.rebuild_gaps import with_gaps
 from trueup.reconcile.verdicts import AuditOptions
@@ -93,6 +93,33 @@ def test_what_the_old_ledger_has_is_kept_and_has_a_line():
 def test_a_healthy_cloud_has_none():
     assert made(facts_of(TWO)).gaps == ()
     assert made(without_ledger(facts_of(TWO))).gaps == ()
+
+
+def test_what_an_audit_still_finds_in_the_new_ledger_has_a_line():
+    """The bandwidth was lost before, and either bridge may have given it."""
+    text = TWO + (
+        "provider h1:br0 of h1 NET_BW=1000\nprovider h1:br1 of h1 NET_BW=1000\n"
+        "port p1 of web NET_BW=100 type=direct\n"
+    )
+    result = made(facts_of(text))
+    assert [row.defect for row in result.audit.findings] == ["missing-port-allocation"]
+    [line] = [one for one in result.lines if one.uuid == WEB]
+    assert line.reason == "left to 'trueup plan': missing-port-allocation"
+    assert line.old == line.new == "VCPU=2 MEMORY_MB=256 on h1"
+    assert result.gaps == ()
+
+
+def test_traits_that_only_nova_compute_can_report_are_named():
+    facts = facts_of(TWO)
+    flavored = tuple(
+        replace(row, flavor=replace(row.flavor, extra_specs={"trait:HW_CPU_X86_AVX2": "required"}))
+        for row in facts.instances
+        if row.uuid == WEB
+    )
+    others = tuple(row for row in facts.instances if row.uuid != WEB)
+    result = made(without_ledger(replace(facts, instances=(*flavored, *others))))
+    [line] = [one for one in result.lines if one.kind == "traits"]
+    assert (line.name, line.reason) == ("h1", f"{UNREPORTED}HW_CPU_X86_AVX2")
 
 
 def test_a_consumer_has_one_line():

@@ -39,6 +39,7 @@ def test_a_service_that_is_up_would_come_back():
         ("h1", "state=error", "openstack server evacuate"),
         ("h1", "state=resized", "openstack server set --state error"),
         ("h1", "task=powering-off", "openstack server set --state error"),
+        ("h1", "volume", "openstack server evacuate"),
         ("h2", "", "openstack server migrate --live-migration"),
         ("h2", "state=stopped", "openstack server migrate"),
         ("h2", "state=shelved", "openstack server shelve --offload"),
@@ -48,6 +49,50 @@ def test_a_service_that_is_up_would_come_back():
 def test_instances_leave_first(host, server, command):
     text = f"{HOST}  server web on {host} {server} VCPU=2 MEMORY_MB=256\n"
     assert then(text, "instance", host)[1].startswith(f"run `{command} {uuid_of('web')}`")
+
+
+@pytest.mark.parametrize(
+    ("words", "first"),
+    [
+        ("task=deleting", "its owner deleted it: run `openstack server delete {}` again"),
+        ("state=error task=deleting", "its owner deleted it: run `openstack server delete {}`"),
+        ("task=soft-deleting", "its owner deleted it: run `openstack server delete {}` again"),
+        ("state=shelved task=shelving_offloading", "its owner shelved it, so do not evacuate it"),
+        ("state=shelved", "do not evacuate it: what was on its disk is in the image"),
+        ("state=shelved_offloaded task=spawning", "do not evacuate it: what was on its disk"),
+        ("state=building task=spawning", "its build was cut off, so nothing of it is lost"),
+        ("task=a-new-one", "Trueup does not know this state"),
+        ("state=soft-delete", "run `openstack server delete --force {}`"),
+    ],
+)
+def test_no_evacuation_is_proposed_for_what_is_deleted_or_shelved(words, first):
+    """Followed, the advice to evacuate made deleted and shelved servers run again."""
+    text = f"{HOST}  server web on h1 {words} VCPU=2 MEMORY_MB=256\n"
+    advice = then(text, "instance")[1]
+    assert advice.startswith(first.format(uuid_of("web")))
+    assert "openstack server evacuate" not in advice
+
+
+def test_a_migration_whose_source_is_dead_is_ended_by_hand():
+    text = (
+        f"{HOST}  server web on h1 task=resize_prep VCPU=2 MEMORY_MB=256\n"
+        "  migration of web from h1 to h2 pre-migrating\n"
+    )
+    verdict, words = then(text, "migration")
+    assert verdict == "blocks"
+    assert words.startswith("nova-compute on h1 is forced down: start nova-compute on h1; if ")
+    assert f"uuid = '{uuid_of('migration-of-web')}' AND status = 'pre-migrating'" in words
+    going_on = text.replace("h1", "h3").replace(
+        "host h3 VCPU=8 MEMORY_MB=8192", "host h3 VCPU=8 up"
+    )
+    listed = f"`openstack server migration list --server {uuid_of('web')}`"
+    assert listed in then(going_on, "migration", "h3")[1]
+
+
+def test_of_a_host_that_is_forced_down_and_reports_nothing_is_evacuated():
+    text = "cell1\n  host h1 seen=5 VCPU=8\n  server web on h1 VCPU=2 MEMORY_MB=256\n"
+    words = then(text, "instance")[1]
+    assert words.startswith("do not evacuate it: h1 is forced down, and nova-compute on it still")
 
 
 @pytest.mark.parametrize(
@@ -85,7 +130,6 @@ def test_an_instance_elsewhere_or_nowhere_is_not_there(host, node):
     [
         ("finished", "h1", "h2", "openstack server resize confirm"),
         ("finished", "h2", "h1", "openstack server resize revert"),
-        ("running", "h1", "h2", "openstack server migration list --server"),
     ],
 )
 def test_moves_end_first(status, source, target, command):

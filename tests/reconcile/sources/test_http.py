@@ -10,10 +10,11 @@ from typing import Any
 import pytest
 import requests
 from keystoneauth1 import adapter, noauth, session
+from keystoneauth1.identity import v3
 
 from tests.reconcile.sources.broken_server import Reply, adapter_of, answering
 from tests.servers.processes import free_port
-from trueup.reconcile.sources.errors import AccessDenied, Unreachable
+from trueup.reconcile.sources.errors import AccessDenied, Cause, LoginRefused, Unreachable
 from trueup.reconcile.sources.http import document_of, send_request, well_formed
 
 
@@ -53,6 +54,43 @@ def test_refused_credentials_are_told_apart(status):
 def test_nobody_listens():
     with pytest.raises(Unreachable):
         send_request("It", adapter_of(f"http://127.0.0.1:{free_port()}"), "GET", "/")
+
+
+def adapter_with_login(keystone: str, service: str) -> adapter.Adapter:
+    account = {"username": "nova", "password": "wrong", "project_name": "service"}
+    domains = {"user_domain_id": "default", "project_domain_id": "default"}
+    login = v3.Password(f"{keystone}/v3", **account, **domains)
+    return adapter.Adapter(session.Session(auth=login), endpoint_override=service)
+
+
+def test_an_account_that_keystone_refuses_is_told_from_one_without_a_role():
+    words = {"error": {"message": "The request requires authentication."}}
+    with answering({"POST /v3/auth/tokens": Reply(401, words)}) as keystone:
+        asking = adapter_with_login(keystone, keystone)
+        with pytest.raises(LoginRefused):
+            send_request("It", asking, "GET", "/x")
+
+
+def test_a_keystone_that_does_not_answer_is_named():
+    asking = adapter_with_login(f"http://127.0.0.1:{free_port()}", "http://127.0.0.1:1")
+    with pytest.raises(Unreachable) as silent:
+        send_request("It", asking, "GET", "/x")
+    assert (silent.value.source, silent.value.cause) == ("Keystone", Cause.UNKNOWN)
+
+
+def test_a_connection_that_is_not_encrypted_is_told_as_that():
+    with answering({}) as url, pytest.raises(Unreachable) as silent:
+        send_request("It", adapter_of(url.replace("http:", "https:")), "GET", "/x")
+    assert (silent.value.source, silent.value.cause) == ("It", Cause.TLS)
+
+
+def test_a_proxy_that_does_not_answer_is_told(monkeypatch):
+    for name in ("no_proxy", "NO_PROXY"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("http_proxy", f"http://127.0.0.1:{free_port()}")
+    with pytest.raises(Unreachable) as silent:
+        send_request("It", adapter_of("http://placement.example.org"), "GET", "/x")
+    assert silent.value.cause == Cause.PROXY
 
 
 @contextlib.contextmanager

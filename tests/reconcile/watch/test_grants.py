@@ -3,7 +3,7 @@
 
 import re
 import secrets
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -18,8 +18,12 @@ from tests.clouds.copying import copied
 from tests.servers.databases import DatabaseServer, as_text
 from tests.servers.postgresql import psql
 from tests.tree import REPOSITORY
+from trueup.reconcile.sources.errors import Unreachable
+from trueup.reconcile.sources.nova.databases import CellOptions, NovaDatabases
+from trueup.reconcile.sources.placement.database import PlacementDatabase
 
 FOLDER = REPOSITORY / "packaging" / "watch"
+A_CONSUMER = "5eb033fd-1111-4222-8333-444455556667"
 PART = re.compile(r"-- a cell\n(.*?)-- end of a cell\n", re.DOTALL)
 
 
@@ -168,3 +172,96 @@ def test_a_column_without_a_grant_is_told_and_not_taken_for_one_of_a_later_relea
     ran = trueup("audit", *options(on_mariadb, tmp_path))
     assert ran.code == 5
     assert "SELECT command denied" in ran.err + ran.out
+
+
+def revoked(text: str, account: str) -> Iterator[tuple[str, str, str]]:
+    """Each grant on a table: the table, what revokes it, and what grants it again."""
+    for grant in re.findall(rf"GRANT SELECT .*?ON \S+ TO {account}", text):
+        table = grant.split(" ON ")[1].split()[0]
+        yield table, f"REVOKE{grant[5:]}".replace(f" TO {account}", f" FROM {account}"), grant
+
+
+def read(source: str, site: Site) -> None:
+    """Read this source whole. Raises Unreachable."""
+    cells = CellOptions(dict(site.cells))
+    nova, placement = NovaDatabases(site.nova_api, None, cells), PlacementDatabase(site.placement)
+    try:
+        if source == "placement":
+            placement.ledger()
+            return
+        mapped = {cell.name: cell for cell in nova.cells()}
+        if source == "nova_api":
+            nova.registry(mapped.values())
+            return
+        nova.contents(mapped[source])
+        nova.lookup(mapped[source], [A_CONSUMER], [A_CONSUMER])
+    finally:
+        nova.close()
+        placement.close()
+
+
+SOURCES = ("nova_api", "placement", "cell1")
+
+
+def without_each(
+    grants: Mapping[str, str], site: Site, account: str, execute: Callable[[str, str], None]
+) -> Iterator[str]:
+    """Read each source without the grant of each of its tables; the tables that were hidden."""
+    for source in SOURCES:
+        read(source, site)
+        for table, revoke, grant in revoked(grants[source], account):
+            execute(source, revoke)
+            with pytest.raises(Unreachable):
+                read(source, site)
+            execute(source, grant)
+            yield table
+
+
+def test_every_table_without_its_grant_silences_its_source_on_mariadb(
+    on_mariadb, mariadb_server, user
+):
+    urls = (on_mariadb.nova_api, on_mariadb.placement, on_mariadb.cells["cell1"])
+    databases = named(dict(zip(SOURCES, urls, strict=True)))
+    statements = list(mariadb_statements(databases, user))
+    grants = {
+        source: ";".join(one for one in statements if f"`{name}`." in one)
+        for source, name in databases.items()
+    }
+    account = f"'{user}'@'%'"
+    hidden = list(
+        without_each(grants, on_mariadb, account, lambda _, text: mariadb_server.execute(text))
+    )
+    assert len(hidden) == 30
+
+
+def test_every_table_without_its_grant_silences_its_source_on_postgresql(
+    on_postgresql, postgresql_server, user
+):
+    site = on_postgresql
+    urls = dict(zip(SOURCES, (site.nova_api, site.placement, site.cells["cell1"]), strict=True))
+    script = postgresql_script(named(urls), user)
+    parts = {
+        source: script.split(f"\\connect {name}\n")[1].split("\\connect ")[0]
+        for source, name in named(urls).items()
+    }
+
+    def execute(source: str, statement: str) -> None:
+        database = make_url(urls[source]).database
+        url = postgresql_server.url.set(database=database)
+        engine = sqlalchemy.create_engine(url, poolclass=NullPool, isolation_level="AUTOCOMMIT")
+        with engine.connect() as connection:
+            connection.execute(sqlalchemy.text(statement))
+
+    assert len(list(without_each(parts, site, user, execute))) == 30
+
+
+def test_a_table_without_its_grant_gives_no_finding_and_no_step(
+    on_mariadb, mariadb_server, user, tmp_path, monkeypatch
+):
+    """MariaDB hides it. Its rows once counted as none: every host left its aggregates."""
+    monkeypatch.setenv("TRUEUP_STATE_DIR", str(tmp_path))
+    name = make_url(on_mariadb.nova_api).database
+    mariadb_server.execute(f"REVOKE SELECT ON `{name}`.aggregate_hosts FROM '{user}'@'%'")
+    ran = trueup("audit", *options(on_mariadb, tmp_path), "-f", "json")
+    assert (ran.code, ran.out) == (5, "")
+    assert "no such table: aggregate_hosts" in ran.err

@@ -14,7 +14,8 @@ _TO_CLEAN_UP = ("accepted", "pre-migrating", "done")
 def evacuate(cloud: Cloud, server: Server, target: Host, fails: str = "") -> Operation:
     """API.evacuate, ConductorManager.rebuild_instance, ComputeManager.rebuild_instance.
 
-    `fails`: at `scheduling` or `claim`; `lost`: at the claim, and the target's claim stays.
+    `fails`: at `scheduling` or `claim`; `lost`: at the claim, and the target's claim stays;
+    `started`: the same, after the target has started the guest.
     """
     source = server.host
     assert source is not None
@@ -36,7 +37,10 @@ def evacuate(cloud: Cloud, server: Server, target: Host, fails: str = "") -> Ope
     cloud.progress(server, status="pre-migrating", target=target.name)
     yield LONG
     if fails:
-        yield from _fail(cloud, server, target, fails == "lost")
+        if fails == "started":
+            cloud.guests.add((server.uuid, target.name))
+            server.host = target
+        yield from _fail(cloud, server, target, fails)
         return
     cloud.save(server, task_state="rebuild_spawning")
     yield LONG
@@ -53,14 +57,21 @@ def evacuate(cloud: Cloud, server: Server, target: Host, fails: str = "") -> Ope
     cloud.leave(server.uuid, *RESIDUE)
 
 
-def _fail(cloud: Cloud, server: Server, target: Host, lost: bool) -> Operation:
+def _fail(cloud: Cloud, server: Server, target: Host, fails: str) -> Operation:
     rights = [without(one, target.tree) for one in cloud.acceptable_to(server.uuid)]
+    if fails == "started":
+        # The source may run it as well, unless it died.
+        stays = any(guest == server.uuid and host != target.name for guest, host in cloud.guests)
+        rights = [
+            cloud.claim_of(server, target), cloud.held(server.uuid), *(rights if stays else ()),
+        ]  # fmt: skip
     cloud.progress(server, status="failed")
     yield SHORT
     cloud.is_right(server.uuid, *rights)
-    if lost:
-        cloud.leave(server.uuid, "migration-residue", "evacuation-residue", "doubled-allocation")
-    else:
+    if fails == "lost":
+        # Nova has it in ERROR: without hypervisors it is not certain that the target never began.
+        cloud.leave(server.uuid)
+    elif fails != "started":
         cloud.release_tree(server, target)
         yield SHORT
     cloud.save(server, vm_state="error", task_state=None)

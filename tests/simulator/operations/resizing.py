@@ -151,8 +151,11 @@ def confirm(cloud: Cloud, server: Server, lost: bool = False, deleting: bool = F
     server.previous = server.source = None
 
 
-def revert(cloud: Cloud, server: Server, lost: bool = False) -> Operation:
-    """API.revert_resize, ComputeManager.revert_resize, finish_revert_resize."""
+def revert(cloud: Cloud, server: Server, lost: bool = False, fails: str = "") -> Operation:
+    """API.revert_resize, ComputeManager.revert_resize, finish_revert_resize.
+
+    `fails`: after the target has deleted the guest, the source never hears of it (`cast`).
+    """
     assert server.host is not None
     assert server.source is not None
     assert server.previous is not None
@@ -163,6 +166,12 @@ def revert(cloud: Cloud, server: Server, lost: bool = False) -> Operation:
     cloud.guests.discard((server.uuid, server.host.name))
     cloud.progress(server, status="reverted")
     yield LONG
+    if fails:
+        # Either claim may be the one that its owner needs.
+        cloud.is_right(server.uuid, *cloud.acceptable_to(server.uuid), {})
+        cloud.is_right(server.migration, *cloud.acceptable_to(server.migration), {})
+        cloud.save(server, vm_state="error", task_state=None)
+        return
     cloud.save(server, host=server.source.name, flavor=server.previous)
     server.host, server.flavor = server.source, server.previous
     yield SHORT

@@ -2,31 +2,30 @@
 """trueup apply: write a plan, step by step, each guarded and each in the journal."""
 
 import argparse
+from collections.abc import Iterable, Sequence
 from datetime import timedelta
 from pathlib import Path
 
-from trueup.cli.judging import default_options
+from trueup.cli.driving import Driven, Driver, code_of_all
 from trueup.cli.outcomes import (
     AGE_MAX_HOURS,
+    OF_A_PLAN,
     add_limit_option,
     add_writing_options,
     ask,
-    code_of,
-    conclude,
-    follow,
     pace_of,
     tell_plan,
     tell_unread,
 )
-from trueup.cli.terminal.progress import Report, progress, wait
+from trueup.cli.terminal.progress import progress, wait
 from trueup.cli.verb import CloudVerb, add_state_option
 from trueup.reconcile.clock import now
 from trueup.reconcile.plan import Plan, refuse_too_large, refuse_unfit
 from trueup.reconcile.plan.plan_file import load
 from trueup.reconcile.report.tables import OUTCOME_COLUMNS, Columns, Table, outcome_table
-from trueup.reconcile.runs import INTERVAL_SECONDS, Observer, applied, plan_again
+from trueup.reconcile.runs import INTERVAL_SECONDS, observer_of, plan_again
 from trueup.reconcile.runs.journal import StepOutcome
-from trueup.reconcile.sources.cloud import Cloud
+from trueup.reconcile.verdicts import Finding
 
 
 class ApplyCommand(CloudVerb):
@@ -68,34 +67,39 @@ class ApplyCommand(CloudVerb):
             tell_unread(plan.id, arguments.state_dir)
             ask(arguments, plan, cloud)
             with progress() as report:
-                outcomes = self._apply(plan, cloud, arguments, report)
-                refused = any(outcome.result == "refused" for _, outcome in outcomes)
-                if arguments.replan and refused:
-                    outcomes += self._again(outcomes, cloud, arguments, report)
-                    self.exit_code = code_of(outcomes)
-        return outcome_table(outcomes)
-
-    def _apply(
-        self, plan: Plan, cloud: Cloud, arguments: argparse.Namespace, report: Report
-    ) -> list[StepOutcome]:
-        with applied(plan, cloud, arguments.state_dir, pace_of(arguments)) as run:
-            outcomes = follow(run, report)
-        self.exit_code = conclude(run, outcomes)
-        return outcomes
+                driver = Driver(cloud, arguments.state_dir, report, pace_of(arguments), OF_A_PLAN)
+                ended = [driver.looked_again(plan, driver.apply(plan))]
+                if arguments.replan and (findings := _refused(plan, ended[0].outcomes)):
+                    ended += self._again(plan, findings, driver, arguments)
+        self.exit_code = code_of_all(*ended)
+        return outcome_table([outcome for one in ended for outcome in one.outcomes])
 
     def _again(
         self,
-        outcomes: list[StepOutcome],
-        cloud: Cloud,
+        plan: Plan,
+        findings: Sequence[Finding],
+        driver: Driver,
         arguments: argparse.Namespace,
-        report: Report,
-    ) -> list[StepOutcome]:
-        """Plan the refused steps again, with two new observations, and apply that plan."""
-        observer = Observer(cloud, default_options(), report)
+    ) -> list[Driven]:
+        """Plan these findings again, with two new observations, and apply that plan."""
+        observer = observer_of(plan, findings, driver.cloud, driver.report)
         interval = timedelta(seconds=arguments.replan)
-        planned = plan_again(observer, outcomes, interval, lambda left: wait(left, report))
+        planned = plan_again(observer, findings, interval, lambda left: wait(left, driver.report))
         tell_plan(planned)
         if not planned.plan.steps:
             return []
         refuse_too_large(planned.plan, arguments.limit)
-        return self._apply(planned.plan, cloud, arguments, report)
+        return [driver.looked_again(planned.plan, driver.apply(planned.plan))]
+
+
+def _refused(plan: Plan, outcomes: Iterable[StepOutcome]) -> list[Finding]:
+    """The findings of a plan of which a step was refused.
+
+    SAFETY: without those of which a write may still come.
+    """
+    results: dict[str, set[str]] = {}
+    for step, outcome in outcomes:
+        for reason in step.because:
+            results.setdefault(reason, set()).add(outcome.result)
+    found = ((row, results.get(row.id, set())) for row in plan.findings)
+    return [row for row, ended in found if "refused" in ended and "unknown" not in ended]

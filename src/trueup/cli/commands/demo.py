@@ -12,7 +12,7 @@ from pathlib import Path
 from rich.console import Console
 
 from trueup import lab
-from trueup.cli.outcomes import follow
+from trueup.cli.driving import Driver
 from trueup.cli.terminal.progress import progress, wait
 from trueup.cli.verb import Verb
 from trueup.exit_codes import ExitCode
@@ -22,7 +22,7 @@ from trueup.reconcile.plan import Plan
 from trueup.reconcile.plan.plan_file import save
 from trueup.reconcile.report.tables import Cell, Columns, Table, plan_table
 from trueup.reconcile.report.words import evidence_in_words
-from trueup.reconcile.runs import Observer, applied, plan
+from trueup.reconcile.runs import Observer, plan
 from trueup.reconcile.sources.cloud import Cloud
 from trueup.reconcile.sources.connect import from_nova_conf
 from trueup.reconcile.steps import Step
@@ -95,8 +95,8 @@ class _Show:
             save(planned.plan, self.place / "plan.json")
             self._title(3, "trueup plan --out plan.json", f"{len(steps)} guarded steps; the first:")
             self.story.print(_one_step(planned.plan, planned.second.facts.provider_names))
-            with applied(planned.plan, self.cloud, self.place / "journal") as run:
-                outcomes = follow(run, report)
+            driver = Driver(self.cloud, self.place / "journal", report)
+            outcomes = driver.apply(planned.plan).outcomes
             done = tuple(step for step, outcome in outcomes if outcome.result == "done")
             self._title(4, "trueup apply plan.json", f"{len(done)} of {len(outcomes)} steps done.")
             after = observer.observe().audit

@@ -93,7 +93,8 @@ def _with_owners(facts: Facts, uuid: str, cloud: Cloud) -> Facts:
 
 
 def _only(kind: str, uuid: str) -> Selection:
-    return Selection(**{f"{kind}s": frozenset([uuid])})
+    named: dict[str, Any] = {f"{kind}s": frozenset([uuid])}
+    return Selection(**named)
 
 
 def _is_uuid(name: str) -> bool:

@@ -3,20 +3,17 @@
 for instances that were deleted in the database only."""
 
 import argparse
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from datetime import timedelta
 from pathlib import Path
 
+from trueup.cli.driving import Driven, Driver, code_of_all
 from trueup.cli.judging import add_audit_options, audit_options, summarize
 from trueup.cli.outcomes import (
-    OF_A_COMMAND,
     add_interval_option,
     add_limit_option,
     add_writing_options,
     ask,
-    code_of,
-    conclude,
-    follow,
     pace_of,
     tell_plan,
 )
@@ -28,7 +25,7 @@ from trueup.reconcile.audit import refuse_interval
 from trueup.reconcile.clock import now
 from trueup.reconcile.collect.selection import Selection
 from trueup.reconcile.files import refuse_unwritable
-from trueup.reconcile.plan import Plan, refuse_too_large, refuse_unfit
+from trueup.reconcile.plan import refuse_too_large, refuse_unfit
 from trueup.reconcile.plan.plan_file import save
 from trueup.reconcile.report.ghosts import GHOSTS_COLUMNS, attached, ghosts_table, kept, losses
 from trueup.reconcile.report.tables import OUTCOME_COLUMNS, Columns, Table, outcome_table
@@ -43,11 +40,9 @@ from trueup.reconcile.runbooks.ghosts import (
 from trueup.reconcile.runs import (
     Observer,
     Planned,
-    applied,
     plan,
     undefined_in,
 )
-from trueup.reconcile.runs.journal import StepOutcome
 from trueup.reconcile.runs.journals import interrupted
 from trueup.reconcile.runs.pace import ONE_BY_ONE
 from trueup.reconcile.sources.cloud import Cloud
@@ -97,7 +92,8 @@ class GhostsCommand(CloudVerb):
         # The hypervisors are what this command is about, so they are always asked.
         arguments.libvirt = arguments.libvirt or PATTERN
         with self.cloud(arguments) as cloud, progress() as report:
-            outcomes = self._continued(cloud, arguments, report)
+            driver = Driver(cloud, arguments.state_dir, report, pace_of(arguments))
+            ended = list(self._continued(driver, arguments))
             planned = _planned(cloud, arguments, report)
             rows = _rows(planned, arguments)
             self.exit_code = _verdict(planned, rows)
@@ -106,10 +102,9 @@ class GhostsCommand(CloudVerb):
             if planned.plan.steps:
                 refuse_too_large(planned.plan, arguments.limit)
                 ask(arguments, planned.plan, cloud)
-                outcomes += self._apply(planned.plan, cloud, arguments, report)
-            if self.exit_code is ExitCode.CLEAN:
-                self.exit_code = code_of(outcomes)
-        return outcome_table(outcomes)
+                ended.append(driver.looked_again(planned.plan, driver.apply(planned.plan)))
+            self.exit_code = _written(self.exit_code, planned, ended)
+        return outcome_table([outcome for one in ended for outcome in one.outcomes])
 
     def _shown(
         self, planned: Planned, rows: Sequence[Comparison], arguments: argparse.Namespace
@@ -121,31 +116,28 @@ class GhostsCommand(CloudVerb):
             say(f"Next: trueup apply {kept_in}" if kept_in else "Next: the same with --apply")
         return ghosts_table(rows, planned.plan, planned.second.facts)
 
-    def _continued(
-        self, cloud: Cloud, arguments: argparse.Namespace, report: Report
-    ) -> list[StepOutcome]:
+    def _continued(self, driver: Driver, arguments: argparse.Namespace) -> Iterator[Driven]:
         """Go on with the runs of this command that were interrupted, if it may write.
 
         Raises JournalDamaged, also where nothing may be written.
         """
-        outcomes: list[StepOutcome] = []
-        cells = [one.uuid for one in cloud.nova.cells()]
+        cells = [one.uuid for one in driver.cloud.nova.cells()]
         since = now() - _CONTINUED_WITHIN
-        unfinished = interrupted(arguments.state_dir, cells, since, removes_definitions)
+        unfinished = interrupted(driver.folder, cells, since, removes_definitions)
         for journal in unfinished if arguments.apply else ():
             say(f"Run {journal.run} was interrupted; continuing it.")
             refuse_unfit(journal.plan, cells, now(), _CONTINUED_WITHIN)
-            outcomes += self._apply(journal.plan, cloud, arguments, report)
-        return outcomes
+            yield driver.apply(journal.plan)
 
-    def _apply(
-        self, chosen: Plan, cloud: Cloud, arguments: argparse.Namespace, report: Report
-    ) -> list[StepOutcome]:
-        with applied(chosen, cloud, arguments.state_dir, pace_of(arguments)) as run:
-            outcomes = follow(run, report, OF_A_COMMAND)
-        conclude(run, outcomes, again=OF_A_COMMAND)
-        self.exit_code = code_of(outcomes)
-        return outcomes
+
+def _written(shown: ExitCode, planned: Planned, ended: Sequence[Driven]) -> ExitCode:
+    """The exit code after a plan was written: what the comparison showed before may be left."""
+    code = code_of_all(*ended)
+    if code is not ExitCode.CLEAN:
+        return code
+    if shown is ExitCode.INCOMPLETE:
+        return shown
+    return ExitCode.FINDINGS if planned.plan.declined else code
 
 
 def _refuse_of_writing(arguments: argparse.Namespace) -> None:

@@ -7,10 +7,11 @@ from pathlib import Path
 
 from trueup.cli.judging import add_audit_options, audit_options, summarize, verdict
 from trueup.cli.outcomes import add_interval_option, tell_plan
-from trueup.cli.sources import FactsVerb, add_from_option, kept_facts, selection, tell_empty
+from trueup.cli.sources import FactsVerb, add_from_option, kept_facts, selection
 from trueup.cli.terminal.progress import progress, say, wait
 from trueup.reconcile.audit import Audit, FirstObservationMissing, refuse_interval
 from trueup.reconcile.audit.audit_file import load
+from trueup.reconcile.collect.selection import refuse_empty
 from trueup.reconcile.files import refuse_unwritable
 from trueup.reconcile.plan.plan_file import save
 from trueup.reconcile.report.tables import PLAN_COLUMNS, Columns, Table, plan_table
@@ -50,7 +51,7 @@ class PlanCommand(FactsVerb):
             else self._plan(arguments, first, interval)
         )
         summarize(planned.second.audit)
-        tell_empty(planned.second.facts, selection(arguments))
+        refuse_empty(planned.second.facts, selection(arguments))
         if arguments.out:
             save(planned.plan, arguments.out)
         _warn_of_short(interval, planned)
@@ -78,7 +79,8 @@ def _plan_of_snapshot(
     """
     if first is None:
         raise FirstObservationMissing(arguments.interval)
-    return plan_of_facts(kept_facts(arguments), first, interval, audit_options(arguments))
+    facts, options = kept_facts(arguments), audit_options(arguments)
+    return plan_of_facts(facts, first, interval, options, selection(arguments))
 
 
 def _warn_of_short(interval: timedelta, planned: Planned) -> None:

@@ -21,7 +21,7 @@ from trueup.cli.terminal.options import OptionRefused
 from trueup.cli.terminal.progress import Report, progress, say
 from trueup.cli.verb import CloudVerb, nova_conf_of
 from trueup.exit_codes import ExitCode
-from trueup.placement.manage.fill import fill_database, has_ledger, make_schema
+from trueup.placement.manage.fill import fill_database, has_ledger, is_same, make_schema
 from trueup.placement.store.fill import LedgerThere, NotOfPlacement
 from trueup.reconcile.audit import Audit, audit, observation
 from trueup.reconcile.collect import collect
@@ -53,7 +53,7 @@ from trueup.reconcile.runbooks.rebuild import (
 )
 from trueup.reconcile.runbooks.rebuild_gaps import gaps
 from trueup.reconcile.sources.cloud import Cloud
-from trueup.reconcile.sources.connect import host_defaults
+from trueup.reconcile.sources.connect import host_defaults, placement_database
 from trueup.reconcile.sources.errors import AccessDenied, Unreachable
 from trueup.reconcile.sources.nova.databases import NovaDatabases
 from trueup.reconcile.sources.placement.contract import Ledger
@@ -155,6 +155,7 @@ class RebuildCommand(CloudVerb):
 
         Raises TargetForeign and TargetNotEmpty before anything is written.
         """
+        _refuse_the_old(arguments)
         is_done = _is_done(arguments.into, made)
         if arguments.backup:
             save(copy_of(facts), arguments.backup)
@@ -229,6 +230,25 @@ def _strangers(cloud: Cloud, facts: Facts) -> Mapping[str, Holding]:
     except (Unreachable, AccessDenied) as silence:
         say(f"The types of {counted(len(uuids), 'consumer')} are not known: {silence.reason}")
         return {}
+
+
+def _refuse_the_old(arguments: argparse.Namespace) -> None:
+    """Raise OptionRefused if the new database is the old one by another address, or a copy of it.
+
+    SAFETY: one that holds what was computed counts as filled before, and to cut over to it would be
+    to change nothing.
+    """
+    old = arguments.placement_database
+    if arguments.placement_conf:
+        old = placement_database(arguments.placement_conf)
+    with new_database():
+        is_old = old is not None and is_same(old, arguments.into)
+    if is_old:
+        raise OptionRefused(
+            "--into",
+            "it is the old database by another address, or a copy of it; name a new, empty one. "
+            "Nothing is written",
+        )
 
 
 def _is_done(url: str, made: Rebuilt) -> bool:

@@ -5,7 +5,6 @@ import argparse
 import tempfile
 from pathlib import Path
 
-from trueup.cli.judging import add_audit_options, audit_options
 from trueup.cli.terminal.progress import progress, say
 from trueup.cli.verb import CloudVerb
 from trueup.exit_codes import ExitCode
@@ -37,14 +36,13 @@ class RehearseCommand(CloudVerb):
     def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
         parser = super().get_parser(prog_name)
         parser.add_argument("plan", metavar="PLAN", type=Path, help="a file of 'trueup plan --out'")
-        add_audit_options(parser)
         return parser
 
     def columns(self, arguments: argparse.Namespace) -> Columns:
         return REHEARSAL_COLUMNS
 
     def act(self, arguments: argparse.Namespace) -> Table:
-        plan, options = load(arguments.plan), audit_options(arguments)
+        plan = load(arguments.plan)
         with (
             tempfile.TemporaryDirectory(prefix="trueup-rehearsal-") as name,
             self.cloud(arguments) as cloud,
@@ -57,7 +55,7 @@ class RehearseCommand(CloudVerb):
             _copy(at_least_one(copied), Cloud(cloud.nova, placement), report)
             # SAFETY: else the rehearsal would show a ledger that is right where the cloud's is not.
             set_amounts(Path(name), below_one(copied))
-            shown = rehearse(plan, facts, placement, options, Path(name) / "journal")
+            shown = rehearse(plan, facts, placement, Path(name) / "journal")
         self.exit_code = _conclude(shown)
         return rehearsal_table(shown)
 

@@ -13,6 +13,7 @@ from trueup.reconcile.files import refuse_unwritable, write
 from trueup.reconcile.page.html import html_of
 from trueup.reconcile.page.page import page_of
 from trueup.reconcile.report.tables import Columns, Table
+from trueup.reconcile.rules.host_states import host_states
 from trueup.reconcile.runs.journals import runs
 
 _COLUMNS = ("File", "Hosts", "Findings", "Not checked", "Silent sources")
@@ -42,6 +43,7 @@ class ReportCommand(FactsVerb):
         write(arguments.html, html_of(page))
         audit = seen.audit
         summarize(audit)
+        say(host_states(seen.facts).words)
         say(f"Open {arguments.html} in a browser.")
         self.exit_code = verdict(audit, bool(audit.findings))
         hosts = sum(len(cell.hosts) for cell in page.cells)

@@ -3,22 +3,18 @@
 
 import argparse
 
+from trueup.cli.driving import Driver
 from trueup.cli.outcomes import (
-    OF_A_COMMAND,
     add_limit_option,
     add_writing_options,
     ask_undo,
-    conclude,
-    follow,
     pace_of,
-    tell_open,
     tell_unread,
 )
-from trueup.cli.terminal.progress import progress, say
+from trueup.cli.terminal.progress import progress
 from trueup.cli.verb import CloudVerb, add_state_option
-from trueup.exit_codes import ExitCode
 from trueup.reconcile.report.tables import OUTCOME_COLUMNS, Columns, Table, outcome_table
-from trueup.reconcile.runs import Chosen, undone
+from trueup.reconcile.runs import Chosen
 from trueup.reconcile.runs.journals import read
 
 
@@ -48,19 +44,8 @@ class UndoCommand(CloudVerb):
         tell_unread(arguments.run, folder)
         ask_undo(arguments, read(arguments.run, folder))
         chosen = Chosen(arguments.step, arguments.limit)
-        with (
-            self.cloud(arguments) as cloud,
-            progress() as report,
-            undone(arguments.run, cloud, folder, chosen, pace_of(arguments)) as run,
-        ):
-            outcomes = follow(run, report, OF_A_COMMAND)
-        tell_open(run, arguments.run)
-        if run.name:
-            self.exit_code = conclude(run, outcomes, again=OF_A_COMMAND)
-        else:
-            so_far = " so far" if run.open else ""
-            what = "Nothing else" if run.left_in_place or run.partly else "Nothing"
-            say(f"{what} of run {arguments.run} is in place{so_far}; nothing is written.")
-        if run.open or run.left_in_place or run.partly:
-            self.exit_code = ExitCode.SOME_REFUSED
-        return outcome_table(outcomes)
+        with self.cloud(arguments) as cloud, progress() as report:
+            driver = Driver(cloud, folder, report, pace_of(arguments))
+            ended = driver.take_back(arguments.run, chosen)
+        self.exit_code = ended.code
+        return outcome_table(ended.outcomes)

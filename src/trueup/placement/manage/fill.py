@@ -16,6 +16,7 @@ from trueup.placement.store.fill import (
     NotOfPlacement,
     fill,
     is_filled,
+    marks,
     tables_in,
 )
 
@@ -28,6 +29,23 @@ def has_ledger(url: str) -> bool:
     database = open_database(url, _OPTIONS)
     try:
         return is_filled(database)
+    finally:
+        database.close()
+
+
+def is_same(one: str, other: str) -> bool:
+    """Whether two URLs lead to one database, or to one and a copy of it; nothing is written.
+
+    Both then have a provider with the same number, made at the same moment. A ledger that was
+    filled anew was made later than the one that it replaces.
+    """
+    return not _marks(one).isdisjoint(_marks(other))
+
+
+def _marks(url: str) -> frozenset[tuple[object, ...]]:
+    database = open_database(url, _OPTIONS)
+    try:
+        return marks(database)
     finally:
         database.close()
 

@@ -106,6 +106,15 @@ def is_filled(database: Database) -> bool:
         )
 
 
+def marks(database: Database) -> frozenset[tuple[object, ...]]:
+    """By what this database is known from others with the same ledger; none if it is empty."""
+    columns = (providers.c.id, providers.c.uuid, providers.c.created_at)
+    if not inspect(database.engine).has_table(providers.name):
+        return frozenset()
+    with database.reading() as tx:
+        return frozenset(tuple(row) for row in tx.execute(select(*columns)))
+
+
 def fill(
     database: Database,
     every_provider: Sequence[FilledProvider],

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Audits: facts become verdicts, and two audits become confirmed findings. Pure."""
 
-from trueup.reconcile.audit.audit import Audit, answered, audit, judged, row_lost
+from trueup.reconcile.audit.audit import Audit, answered, audit, judged
 from trueup.reconcile.audit.observation import (
     CHANGED,
     Confirmed,
@@ -35,7 +35,6 @@ __all__ = [
     "places_confirmed",
     "refuse_interval",
     "remarks",
-    "row_lost",
     "settling_seconds",
     "suspect_places",
     "suspects_of",

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from trueup.reconcile.audit.audit import Audit
 from trueup.reconcile.facts import Facts
 from trueup.reconcile.rules.claims import Claim, NotCertain, OnNoHost, Right, all_claims
+from trueup.reconcile.rules.unoffered import unoffered_classes
 from trueup.reconcile.verdicts import Finding, LeftAlone, Remark, Subject, Unchecked
 
 
@@ -18,7 +19,7 @@ def remarks(facts: Facts, audit: Audit) -> Iterator[Remark]:
     for claim in all_claims(facts):
         instance = claim.instance
         if instance.uuid not in covered:
-            right, reason = _word(claim)
+            right, reason = _word(claim, facts)
             yield Remark(Subject("instance", instance.uuid), instance.host or "", reason, right)
     moves = {row.uuid: row for row in facts.migrations}
     for consumer in sorted(facts.consumers.keys() - facts.alive.keys() - covered):
@@ -37,7 +38,9 @@ def _covered(audit: Audit) -> frozenset[str]:
     return frozenset({row.subject.uuid for row in rows} | named | others)
 
 
-def _word(claim: Claim) -> tuple[bool, str]:
+def _word(claim: Claim, facts: Facts) -> tuple[bool, str]:
+    if names := unoffered_classes(facts).get(claim.instance.uuid):
+        return False, f"holds no {', '.join(names)}, which no provider has"
     if isinstance(claim, NotCertain):
         return False, claim.reason
     if isinstance(claim, OnNoHost):

@@ -8,6 +8,8 @@ from itertools import chain
 from typing import TypeVar
 
 from trueup.reconcile.clock import now
+from trueup.reconcile.collect.scope import as_compared
+from trueup.reconcile.collect.spelling import spellings
 from trueup.reconcile.facts import (
     NEUTRON,
     OWNERS,
@@ -18,6 +20,7 @@ from trueup.reconcile.facts import (
     Coverage,
     Domain,
     Facts,
+    HostAggregate,
     Instance,
     LedgerFault,
     Migration,
@@ -42,7 +45,7 @@ CELLS_AT_ONCE = 4
 _API = "API"
 OWNERS_NOT_READ = Unsupported(
     OWNERS,
-    "over Placement's API each takes a request, so they are read for a selection only",
+    "over Placement's API each takes a request; use --placement-database, or select",
 )
 
 
@@ -158,8 +161,9 @@ class Collected:
 
 def facts_of(cloud: Cloud, collected: Collected) -> Facts:
     """The facts, with their coverage."""
-    nova, registry, contents = cloud.nova, collected.registry, collected.cells.contents
+    nova, contents = cloud.nova, collected.cells.contents
     nodes = tuple(chain.from_iterable(one.compute_nodes for one in contents))
+    registry = as_nodes_spell(collected.registry, (row for row in nodes if not row.deleted))
     services = tuple(chain.from_iterable(one.services for one in contents))
     not_read = Noted(unsupported=(*collected.unsupported, *_not_read(collected)))
     of_placement = _answered(
@@ -305,4 +309,27 @@ def _answered(source: str, read_via: str, rows: int, noted: Noted) -> SourceStat
         unread_rows=noted.unread_rows,
         lost_rows=noted.lost_rows,
         unsupported=noted.unsupported,
+    )
+
+
+def as_nodes_spell(registry: Registry, nodes: Iterable[ComputeNode]) -> Registry:
+    """The same registry, with the hosts spelled as their compute nodes spell them.
+
+    SAFETY: only where Nova's own query finds the one by the other.
+    """
+    if not registry.folds_case:
+        return registry
+    known = spellings(nodes)
+
+    def spelled(host: str) -> str:
+        return known.get(as_compared(host), host)
+
+    def with_members(one: HostAggregate) -> HostAggregate:
+        return replace(one, hosts=tuple(dict.fromkeys(map(spelled, one.hosts))))
+
+    return replace(
+        registry,
+        host_mappings=tuple(replace(row, host=spelled(row.host)) for row in registry.host_mappings),
+        host_aggregates=tuple(map(with_members, registry.host_aggregates)),
+        aggregates_without_uuid=tuple(map(with_members, registry.aggregates_without_uuid)),
     )

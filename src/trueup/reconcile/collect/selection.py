@@ -7,9 +7,11 @@ A selection never changes a verdict: every cell is asked about the instances tha
 
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
+from difflib import get_close_matches
 
 from trueup.reconcile.collect.scope import (
     alike,
+    as_compared,
     holds_nothing,
     hosts_left,
     hosts_of,
@@ -21,6 +23,7 @@ from trueup.reconcile.collect.scope import (
     roots_of_nodes,
     with_partners,
 )
+from trueup.reconcile.collect.spelling import spellings
 from trueup.reconcile.facts import Amounts, ComputeNode, Facts, Instance, LedgerFault, within_trees
 
 NOBODY: frozenset[str] = frozenset()
@@ -28,15 +31,27 @@ NOBODY: frozenset[str] = frozenset()
 
 @dataclass(eq=False)
 class SelectionUnknown(Exception):
-    """No source that answered knows what was selected; `kind` is `host`, `instance` and so on."""
+    """No source that answered knows what was selected; `kind` is `host`, `instance` and so on.
+
+    `near` are names that there are, and that differ by few letters.
+    """
 
     kind: str
     name: str
+    near: tuple[str, ...] = ()
+
+
+@dataclass(eq=False)
+class SelectionEmpty(Exception):
+    """Every name is known, or is a project, and nothing is selected by all of them."""
 
 
 @dataclass(frozen=True, slots=True)
 class Selection:
-    """Names as the operator gave them: cells and providers by name or uuid, hosts by name."""
+    """Names as the operator gave them: cells and providers by name or uuid, hosts by name.
+
+    `may_be_gone`: the names were known before, and one that no source knows any more is no error.
+    """
 
     instances: frozenset[str] = NOBODY
     hosts: frozenset[str] = NOBODY
@@ -46,6 +61,7 @@ class Selection:
     consumers: frozenset[str] = NOBODY
     # Hosts whose hypervisors are asked as well: where domains of what is selected were seen.
     hypervisors: frozenset[str] = NOBODY
+    may_be_gone: bool = False
 
     @property
     def uuids(self) -> frozenset[str]:
@@ -66,8 +82,31 @@ def cells_selected(cells: Mapping[str, str], selection: Selection) -> frozenset[
     if not selection.cells:
         return frozenset(cells)
     for name in sorted(selection.cells - cells.keys() - frozenset(cells.values())):
-        raise SelectionUnknown("cell", name)
+        raise unknown("cell", name, cells.values())
     return frozenset(u for u, name in cells.items() if {u, name} & selection.cells)
+
+
+def unknown(kind: str, name: str, there: Iterable[str]) -> SelectionUnknown:
+    """The error for a name that is not among those that are there."""
+    return SelectionUnknown(kind, name, tuple(get_close_matches(name, sorted({*there}))))
+
+
+def with_spellings(selection: Selection, facts: Facts) -> Selection:
+    """The same selection, with each host also as its compute node spells it."""
+    known = spellings(facts.compute_nodes)
+    spelled = {known.get(as_compared(host), host) for host in selection.hosts}
+    return replace(selection, hosts=selection.hosts | spelled)
+
+
+def refuse_empty(facts: Facts, selection: Selection) -> None:
+    """Raises SelectionEmpty: an audit of nothing would find nothing, and look clean.
+
+    A project is known to Keystone alone, and several selectors may have nothing in common. What a
+    silent source knows may be selected.
+    """
+    selected = facts.instances or facts.consumers or facts.providers_in_scope
+    if selection.narrows and not selected and facts.coverage.complete:
+        raise SelectionEmpty
 
 
 def chosen(facts: Facts, selection: Selection) -> Facts:
@@ -75,8 +114,9 @@ def chosen(facts: Facts, selection: Selection) -> Facts:
     if not selection.narrows:
         return facts
     cells_selected(facts.cells, selection)
-    if facts.coverage.complete:
+    if facts.coverage.complete and not selection.may_be_gone:
         _refuse_unknown(facts, selection)
+    selection = with_spellings(selection, facts)
     kept = with_partners(facts, subjects(facts, selection))
     places = selection.hosts | {row.host for row in nodes_selected(facts, selection)}
     # An instance cannot be judged if its host cannot, and the audit has to say so.
@@ -286,6 +326,8 @@ def _refuse_unknown(facts: Facts, selection: Selection) -> None:
     names = {row.name for row in facts.providers.values()}
     hosts = {row.host for row in (*facts.compute_nodes, *facts.deleted_compute_nodes)}
     hosts |= {row.host for row in facts.host_mappings} | names
+    spelled = spellings(facts.compute_nodes)
+    hosts |= {host for host in selection.hosts if as_compared(host) in spelled}
     uuids = {*facts.alive, *facts.deleted, *facts.consumers, *facts.builds, *facts.mappings}
     uuids |= {row.uuid for row in facts.migrations}
     providers = names | set(facts.providers) | {row.subject for row in facts.ledger_faults}
@@ -298,4 +340,4 @@ def _refuse_unknown(facts: Facts, selection: Selection) -> None:
     )
     for kind, asked, there in known:
         for name in sorted(asked - there):
-            raise SelectionUnknown(kind, name)
+            raise unknown(kind, name, there)

@@ -174,7 +174,8 @@ RULES: Mapping[type, Mapping[str, Rule]] = {
     kinds.Instance: {
         "uuid": _uuid, "name": _name, "cell": _uuid, "host": _place, "node": _place,
         "image": _uuid, "flavor": _fact, "old_flavor": _fact, "new_flavor": _fact,
-        "pci_requests": _FACTS, "assigned_resources": _FACTS, **_OWNER,
+        "pci_requests": _FACTS, "assigned_resources": _FACTS,
+        "ports_holding": _each(_uuid), **_OWNER,
     },
     kinds.InstanceMapping: {"instance": _uuid, "cell": _uuid, "project": _uuid},
     kinds.RequestSpec: {"instance": _uuid, "flavor": _fact},
@@ -184,7 +185,9 @@ RULES: Mapping[type, Mapping[str, Rule]] = {
         "uuid": _uuid, "cell": _uuid, "instance": _uuid, "source_host": _place,
         "source_node": _place, "target_host": _place, "target_node": _place,
     },
-    kinds.ComputeNode: {"uuid": _uuid, "cell": _uuid, "host": _place, "node": _place},
+    kinds.ComputeNode: {
+        "uuid": _uuid, "cell": _uuid, "host": _place, "node": _place, "address": _name,
+    },
     kinds.ComputeService: {
         "uuid": _uuid, "cell": _uuid, "host": _place, "disabled_reason": _removed,
     },

@@ -101,9 +101,7 @@ class Rehearsal:
         return done and not (self.left or self.new or self.unchecked)
 
 
-def rehearse(
-    plan: Plan, facts: Facts, copy: Placement, options: AuditOptions, folder: Path
-) -> Rehearsal:
+def rehearse(plan: Plan, facts: Facts, copy: Placement, folder: Path) -> Rehearsal:
     """Apply a plan to a copy of the ledger, with its journal in a folder.
 
     `facts` are those of the cloud that the copy was made of. Raises as `applied`.
@@ -114,12 +112,12 @@ def rehearse(
     hypervisors, nova = FrozenHypervisors(_definitions(rehearsed)), FrozenNova(facts)
     neutron = FrozenNeutron(facts.ports)
     cloud = Cloud(nova, copy, neutron, hypervisors, compute=nova)
-    first = audited(facts, cloud, options)
+    first = audited(facts, cloud, plan.options)
     steps = tuple(_for_copy(step, cloud) for step in rehearsed.steps)
     with applied(replace(plan, steps=steps), cloud, folder) as run:
         outcomes = tuple(run.outcomes)
     domains = _domains_left(facts, rehearsed, hypervisors)
-    last = audited(replace(nova.facts, domains=domains, ports=neutron.left), cloud, options)
+    last = audited(replace(nova.facts, domains=domains, ports=neutron.left), cloud, plan.options)
     unjudged = {reason for one in left_out for reason in one.step.because}
     remedied = {finding.id for finding in plan.findings} - unjudged
     known = {finding.id for finding in first.audit.findings}

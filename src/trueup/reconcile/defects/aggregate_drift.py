@@ -18,11 +18,12 @@ from trueup.reconcile.facts import (
     is_uuid_in_any_form,
 )
 from trueup.reconcile.remedies.guarded_steps import on_host
+from trueup.reconcile.rules.bare_metal import IRONIC
 from trueup.reconcile.rules.nodes import (
-    IRONIC,
     judged_hosts,
     newly_made,
     node_evidence,
+    of_another_cell,
     provider_evidence,
     service_of,
 )
@@ -74,11 +75,15 @@ def find(facts: Facts, options: AuditOptions) -> Iterator[Verdict]:
         subject = Subject("provider", provider.uuid)
         if reason := newly_made(node, facts, options):
             yield LeftAlone(subject, node.host, reason)
+        elif reason := of_another_cell(node, facts):
+            yield Unchecked(subject, node.host, reason)
         elif found.extra & shared:
             reason = "a sharing provider is in an aggregate that its host is not in: what it shares"
             yield LeftAlone(subject, node.host, f"{reason} would be lost")
         elif reason := (
-            _in_other_letters(node.host, found.extra, facts) or _without_name(found.extra, facts)
+            _no_members(found.extra, facts)
+            or _in_other_letters(node.host, found.extra, facts)
+            or _without_name(found.extra, facts)
         ):
             yield Unchecked(subject, node.host, reason)
         elif found.extra and service_of(node, facts) is None:
@@ -116,6 +121,20 @@ def remedy(finding: Finding, facts: Facts) -> tuple[Step, ...] | Declined:
     # SAFETY: what a pool shares by an aggregate is lost to a host that is taken out of it.
     alone = (NotShared(tuple(sorted(found.extra))),) if found.extra else ()
     return (step_of((change,), (*guards, *alone), (finding.id,)),)
+
+
+def _no_members(extra: frozenset[str], facts: Facts) -> str:
+    """Why Nova's members of these aggregates prove nothing; or "".
+
+    SAFETY: Placement has what Nova wrote when a host joined. A table that is empty, as after a
+    restore, would take each host out of all its aggregates.
+    """
+    if not extra or facts.aggregates_of_hosts:
+        return ""
+    return (
+        "Nova has host aggregates, and no host in any of them, while Placement has it in one: "
+        "the rows of `aggregate_hosts` may be lost"
+    )
 
 
 def _in_other_letters(host: str, aggregates: frozenset[str], facts: Facts) -> str:

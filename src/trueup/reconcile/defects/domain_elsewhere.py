@@ -9,6 +9,8 @@ from collections.abc import Iterator
 
 from trueup.reconcile.facts import Domain, Facts, Instance
 from trueup.reconcile.rules.claims import Moving, claim_of
+from trueup.reconcile.rules.machines import is_same
+from trueup.reconcile.rules.whereabouts import whereabouts
 from trueup.reconcile.steps import Step
 from trueup.reconcile.verdicts import (
     AuditOptions,
@@ -38,7 +40,15 @@ def find(facts: Facts, options: AuditOptions) -> Iterator[Verdict]:
 
 
 def remedy(finding: Finding, facts: Facts) -> tuple[Step, ...] | Declined:
-    """None: only the owner of the instance can say which guest is the right one."""
+    """None: Nova's row is wrong, or only the owner of two guests knows which is the right one."""
+    instance = facts.alive[finding.subject.uuid]
+    doubt = whereabouts(instance, facts.record(instance.uuid), facts)
+    if doubt and doubt.found:
+        return Declined(
+            f"its guest is on {doubt.found.host} and on no other host that its moves name: set "
+            "host, node and compute_id of its row in `instances` to that host, and do not stop or "
+            "reboot it through Nova before"
+        )
     return Declined(
         "which guest is the right one is not known: look at each host with 'virsh dominfo', stop "
         "the wrong one, and correct the host of the instance with Nova's own commands"
@@ -48,7 +58,8 @@ def remedy(finding: Finding, facts: Facts) -> tuple[Step, ...] | Declined:
 def _is_elsewhere(one: Domain, uuid: str, facts: Facts) -> bool:
     if not one.ours or not one.active:
         return False
-    return one.host not in {row.host for row in facts.instance_rows[uuid] if not row.deleted}
+    hosts = {row.host for row in facts.instance_rows[uuid] if not row.deleted}
+    return not any(is_same(one.host, host, facts) for host in hosts)
 
 
 def _judge(instance: Instance, strange: list[Domain], facts: Facts) -> Verdict:

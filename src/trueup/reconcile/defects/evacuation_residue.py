@@ -13,7 +13,7 @@ from trueup.reconcile.facts import Facts, Migration, last_change, outside_trees
 from trueup.reconcile.remedies.full_replace import running_source, same_status, sources_down
 from trueup.reconcile.remedies.guarded_steps import guarded_step, no_guest
 from trueup.reconcile.rules.claims import OnEvacuatedHost, claim_of, claims, evacuated_from
-from trueup.reconcile.rules.moves import left_by, source_hosts, up_source
+from trueup.reconcile.rules.moves import left_by, source_hosts
 from trueup.reconcile.rules.should_hold import not_spare
 from trueup.reconcile.steps import Guard, Step
 from trueup.reconcile.verdicts import (
@@ -70,14 +70,6 @@ def _guests_on_targets(
             yield from no_guest(row.target_host or "", claim.instance, facts)
 
 
-def _may_run_it(root: str, evacuation: Migration, facts: Facts) -> bool:
-    """Whether the host with this root is a source that may run the guest still.
-
-    Only a source that has come back and has cleaned up sets `completed`.
-    """
-    return root == left_by(evacuation, facts) and evacuation.status != "completed"
-
-
 def _judge(claim: OnEvacuatedHost, facts: Facts) -> Verdict:
     left, names = evacuated_from(claim, facts), facts.provider_names
     where = ", ".join(sorted(names.get(root, root) for root in left))
@@ -103,14 +95,6 @@ def _judge(claim: OnEvacuatedHost, facts: Facts) -> Verdict:
 def _obstacle(claim: OnEvacuatedHost, left: Mapping[str, Migration], facts: Facts) -> str | None:
     """Why nothing may be released; None if it may."""
     names = facts.provider_names
-    for root, evacuation in left.items():
-        up = up_source(evacuation, facts) if _may_run_it(root, evacuation, facts) else ""
-        if up:
-            # SAFETY: that host may still run the guest; freeing its capacity would hide it.
-            return (
-                f"evacuated from {up}, whose nova-compute is up but has not cleaned up: restart "
-                "it, or force the service down"
-            )
     if reason := running_source(left, claim, facts):
         return reason
     if not facts.coverage.complete:

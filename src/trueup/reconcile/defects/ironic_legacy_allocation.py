@@ -8,7 +8,8 @@ MEMORY_MB or DISK_GB. Instances that were not migrated hold the old classes.
 from collections.abc import Iterator
 
 from trueup.reconcile.facts import Facts, Owner
-from trueup.reconcile.rules.nodes import IRONIC, judged_hosts, node_evidence
+from trueup.reconcile.rules.bare_metal import IRONIC
+from trueup.reconcile.rules.nodes import judged_hosts, node_evidence
 from trueup.reconcile.steps import Step
 from trueup.reconcile.verdicts import (
     AuditOptions,

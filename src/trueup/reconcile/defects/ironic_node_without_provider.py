@@ -8,8 +8,8 @@ provider of a node that another one has just taken over.
 from collections.abc import Iterator
 
 from trueup.reconcile.facts import ComputeNode, Facts
+from trueup.reconcile.rules.bare_metal import IRONIC
 from trueup.reconcile.rules.nodes import (
-    IRONIC,
     is_up,
     newly_made,
     node_evidence,

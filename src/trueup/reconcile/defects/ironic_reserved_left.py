@@ -8,7 +8,8 @@ frees it in a later periodic task. While nova-compute is down, nothing frees it.
 from collections.abc import Iterator
 
 from trueup.reconcile.facts import Facts, Provider
-from trueup.reconcile.rules.nodes import IRONIC, is_up, judged_hosts, node_evidence
+from trueup.reconcile.rules.bare_metal import IRONIC
+from trueup.reconcile.rules.nodes import is_up, judged_hosts, node_evidence
 from trueup.reconcile.steps import Step
 from trueup.reconcile.verdicts import (
     AuditOptions,

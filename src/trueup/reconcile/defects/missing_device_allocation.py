@@ -19,6 +19,7 @@ from trueup.reconcile.rules.claims import (
     claim_of,
     claims,
 )
+from trueup.reconcile.rules.unoffered import reason_of, unoffered_classes
 from trueup.reconcile.steps import Step
 from trueup.reconcile.verdicts import (
     AuditOptions,
@@ -27,6 +28,7 @@ from trueup.reconcile.verdicts import (
     Severity,
     Structure,
     Subject,
+    Unchecked,
     Value,
     Verdict,
     holding,
@@ -34,7 +36,7 @@ from trueup.reconcile.verdicts import (
 )
 
 NAME = "missing-device-allocation"
-TITLE = "It has a device, and does not hold it in Placement"
+TITLE = "It does not hold a device, or a resource class, that it asks for"
 REMEDY = "Allocate the devices whose providers are known"
 SEVERITIES = (Severity.HIGH,)
 
@@ -43,8 +45,12 @@ _CYBORG = "Cyborg"
 
 def find(facts: Facts, options: AuditOptions) -> Iterator[Verdict]:
     """Settled instances that hold everything they should, except for devices."""
+    unoffered = unoffered_classes(facts)
     for claim in claims(facts, DevicesMissing):
-        yield _finding(claim, facts)
+        if claim.instance.uuid not in unoffered:
+            yield _finding(claim, facts)
+    for name in sorted({name for names in unoffered.values() for name in names}):
+        yield Unchecked(Subject("class", name), "", reason_of(name))
     for other in claims(facts, RightAsFarAsKnown):
         if _lacks_accelerators(other):
             yield _finding(other, facts)

@@ -57,9 +57,16 @@ def _why_open(claim: PortsMissing, facts: Facts) -> str:
     if any(isinstance(part, Ambiguous) and not part.providers for part in wanted.open):
         host = claim.instance.host
         return f"{reason}; see whether Neutron's agent on {host} reports what it has to Placement"
+    sources = {part.source for part in wanted.open if isinstance(part, Ambiguous)}
     ports = facts.ports_by_device.get(claim.instance.uuid, ())
-    if chosen := [name for port in ports for name in facts.chosen_providers.get(port.id, ())]:
-        return f"{reason}; {', '.join(chosen)}, which is acknowledged, is none of them"
+    chosen = [
+        f"{name}, which was chosen for port {port.id}, is none of them"
+        for port in ports
+        if f"port {port.id}" in sources
+        for name in facts.chosen_providers.get(port.id, ())
+    ]
+    if chosen:
+        return "; ".join((reason, *chosen))
     return (
         f"{reason}; choose one with an acknowledgement of kind port-provider for each of these "
         "ports, or migrate the instance, which allocates again"

@@ -8,7 +8,8 @@ its `resource_provider_association_refresh` (measured: 244 to 291 s).
 from collections.abc import Iterator
 
 from trueup.reconcile.facts import Facts
-from trueup.reconcile.rules.nodes import IRONIC, newly_made, node_evidence, nodes_without_provider
+from trueup.reconcile.rules.bare_metal import IRONIC
+from trueup.reconcile.rules.nodes import newly_made, node_evidence, nodes_without_provider
 from trueup.reconcile.steps import Step
 from trueup.reconcile.verdicts import (
     AuditOptions,

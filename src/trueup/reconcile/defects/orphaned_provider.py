@@ -9,8 +9,8 @@ from collections.abc import Iterator
 
 from trueup.reconcile.facts import Facts, Provider
 from trueup.reconcile.remedies.guarded_steps import foreign_child, fresh, removal_steps
+from trueup.reconcile.rules.bare_metal import IRONIC
 from trueup.reconcile.rules.nodes import (
-    IRONIC,
     Former,
     Stranger,
     judged_roots,

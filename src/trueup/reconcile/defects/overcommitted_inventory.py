@@ -9,7 +9,8 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from trueup.reconcile.facts import ONE_USE_TRAIT, Facts, Inventory, Provider
-from trueup.reconcile.rules.nodes import IRONIC, provider_evidence
+from trueup.reconcile.rules.bare_metal import is_bare_metal_provider
+from trueup.reconcile.rules.nodes import provider_evidence
 from trueup.reconcile.steps import Step
 from trueup.reconcile.verdicts import (
     AuditOptions,
@@ -63,9 +64,7 @@ def _reserved_in_use(provider: Provider, facts: Facts) -> bool:
 
     Nova does so for bare metal nodes and devices for one use only.
     """
-    nodes = facts.nodes_by_uuid.get(provider.uuid, ())
-    bare_metal = any(node.hypervisor == IRONIC for node in nodes)
-    return bare_metal or ONE_USE_TRAIT in (provider.traits or ())
+    return is_bare_metal_provider(provider, facts) or ONE_USE_TRAIT in (provider.traits or ())
 
 
 def _drained(provider: Provider, inventory: Inventory) -> bool:

@@ -10,6 +10,7 @@ providers by uuid, and Neutron and `nova-manage placement sync_aggregates` by na
 from collections.abc import Iterator
 
 from trueup.reconcile.facts import ComputeNode, Facts, Provider
+from trueup.reconcile.rules.machines import other_names, way_back
 from trueup.reconcile.rules.nodes import (
     Namesake,
     judged_nodes,
@@ -75,6 +76,10 @@ def remedy(finding: Finding, facts: Facts) -> tuple[Step, ...] | Declined:
     if owners := facts.nodes_by_uuid.get(provider.uuid):
         # SAFETY: the provider belongs to a living host, and renaming it would break that host.
         other = owners[0]
+        if other.host in other_names(node.host, facts):
+            return Declined(
+                f"{node.host} and {other.host} are one machine: {way_back(node.host, facts)}"
+            )
         return Declined(
             f"two compute nodes are called {finding.where}: the provider is that of host "
             f"{other.host} in {facts.cells[other.cell]}; names of hosts must be unique in all "

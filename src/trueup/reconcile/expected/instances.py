@@ -21,7 +21,12 @@ from trueup.reconcile.expected.parts import (
     Share,
     Unknown,
 )
-from trueup.reconcile.expected.ports import port_parts, ports_of, requested_groups
+from trueup.reconcile.expected.ports import (
+    port_parts,
+    ports_of,
+    requested_groups,
+    unlisted_ports,
+)
 from trueup.reconcile.facts import PORT_CLASSES, Facts, Flavor, Instance, Migration
 
 # What the request groups of an instance depend on: its flavor, the properties of its image,
@@ -185,6 +190,11 @@ def _port_parts(
             yield Unknown(unread, frozenset({Share.PORTS}))
         return
     settled = instance.uuid not in facts.moving
+    if unlisted := unlisted_ports(instance, facts):
+        # SAFETY: a Neutron that was restored, or another region's, does not list them.
+        words = f"Nova's network cache has port {unlisted[0]} with an allocation, Neutron does not"
+        yield Unknown(words, frozenset({Share.PORTS}))
+        return
     for port in ports_of(instance, facts):
         if port.device_profile:
             yield NotOurs(f"port {port.id}: device profile {port.device_profile}", {}, "Cyborg")

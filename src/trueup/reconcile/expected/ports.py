@@ -88,6 +88,14 @@ def ports_of(instance: Instance, facts: Facts) -> tuple[Port, ...]:
     return tuple(port for port in facts.ports_by_device.get(instance.uuid, ()) if port.of_instance)
 
 
+def unlisted_ports(instance: Instance, facts: Facts) -> tuple[str, ...]:
+    """The ports that hold resources as Nova's network cache says, and that Neutron does not list
+    as ports of the instance with a request or an allocation.
+    """
+    listed = {port.id for port in facts.ports_by_device.get(instance.uuid, ())}
+    return tuple(port for port in instance.ports_holding if port not in listed)
+
+
 def port_parts(groups: Iterable[RequestedGroup]) -> Iterator[ExpectedPart]:
     """One part for each request group."""
     for one in groups:

@@ -6,7 +6,7 @@ from datetime import datetime
 
 PLACEMENT = "Placement"
 # What is not read of Placement, where each owner takes a request.
-OWNERS = "list of the owners of consumers"
+OWNERS = "owners"
 OLD_FLAVORS = "flavors of a resize under way"
 INSTANCE_MAPPINGS = "instance mappings"
 # The name that coverage gives to the source of ports.

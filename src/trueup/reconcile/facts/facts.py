@@ -381,7 +381,8 @@ def outside_trees(amounts: Amounts, roots: Container[str], facts: Facts) -> Amou
 def without_ports(facts: Facts) -> Facts:
     """The same facts, in which no port of an instance is said to hold resources."""
     instances = tuple(
-        replace(row, ports_hold=False) if row.ports_hold else row for row in facts.instances
+        replace(row, ports_hold=False, ports_holding=()) if row.ports_hold else row
+        for row in facts.instances
     )
     return replace(facts, instances=instances)
 

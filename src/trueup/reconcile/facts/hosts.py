@@ -13,8 +13,8 @@ SERVICE_DOWN_AFTER = timedelta(seconds=60)
 class ComputeNode:
     """A row of a cell's `compute_nodes`; `uuid` is its provider's uuid.
 
-    `number` is the id of the row, which `pci_devices` refer to. `hypervisor` is its type (`QEMU`).
-    `created_at` is None where the source does not give it.
+    `number` is the id of the row, which `pci_devices` refer to. `hypervisor` is its type (`QEMU`),
+    `address` its `host_ip`. `created_at` is None where the source does not give it.
     """
 
     uuid: str
@@ -26,6 +26,7 @@ class ComputeNode:
     deleted: bool = False
     updated_at: datetime | None = None
     created_at: datetime | None = None
+    address: str = ""
 
 
 @dataclass(frozen=True, slots=True)

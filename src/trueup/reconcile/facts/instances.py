@@ -81,6 +81,7 @@ class Instance:
     `pci_requests` is None if they cannot be understood. `volume_backed` is None if the source does
     not show whether the root disk is a volume, or contradicts itself. `ports_hold` says that a port
     of the instance may hold resources: Nova's network cache says so, or cannot be understood.
+    `ports_holding` are the ports that hold some, as far as that cache says it.
     """
 
     uuid: str
@@ -109,6 +110,7 @@ class Instance:
     assigned_resources: tuple[AssignedResource, ...] = ()
     archived: bool = False
     ports_hold: bool = False
+    ports_holding: tuple[str, ...] = ()
     deleted_by_hand: bool = False
 
     @property
@@ -119,12 +121,16 @@ class Instance:
 
 @dataclass(frozen=True, slots=True)
 class InstanceMapping:
-    """A row of `instance_mappings`; `cell` is a cell's uuid, None before one is chosen."""
+    """A row of `instance_mappings`; `cell` is a cell's uuid, None before one is chosen.
+
+    `changed_at` is read only of mappings that name no cell.
+    """
 
     instance: str
     cell: str | None
     project: str
     queued_for_delete: bool
+    changed_at: datetime | None = None
 
 
 @dataclass(frozen=True, slots=True)

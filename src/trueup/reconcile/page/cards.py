@@ -8,7 +8,6 @@ from datetime import datetime
 from trueup.reconcile.audit import Audit
 from trueup.reconcile.defects import DEFECTS
 from trueup.reconcile.facts import Facts
-from trueup.reconcile.report.audit_table import age_in_words
 from trueup.reconcile.report.audit_view import AuditView, shown
 from trueup.reconcile.report.effects import FindingEffect
 from trueup.reconcile.report.guards import guard_in_words
@@ -16,6 +15,7 @@ from trueup.reconcile.report.states import before_and_after
 from trueup.reconcile.report.words import evidence_in_words
 from trueup.reconcile.steps import Step
 from trueup.reconcile.verdicts import Acknowledgement, Finding, Severity
+from trueup.reconcile.wording import age_in_words
 
 # Of more findings than these, the others are listed without evidence and steps: the page stays
 # small enough to open at once when a whole cloud has drifted.

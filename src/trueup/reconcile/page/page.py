@@ -16,6 +16,7 @@ from trueup.reconcile.page.timeline import Timeline, timeline
 from trueup.reconcile.page.trees import CellTree, Ground, HostTree, cell_trees, other_trees
 from trueup.reconcile.report.coverage import gaps_of
 from trueup.reconcile.report.effects import FindingEffect, effects_of
+from trueup.reconcile.rules.host_states import host_states
 from trueup.reconcile.runs.journal import Journal
 from trueup.reconcile.runs.journals import Unreadable
 from trueup.reconcile.verdicts import Acknowledged, Finding, LeftAlone, Severity, Unchecked
@@ -83,6 +84,7 @@ class Page:
     origin: str
     version: str
     headline: Headline
+    hosts: str
     severities: tuple[SeverityCount, ...]
     coverage: tuple[CoverageRow, ...]
     next: tuple[NextCommand, ...]
@@ -91,6 +93,7 @@ class Page:
     cells: tuple[CellTree, ...]
     others: tuple[HostTree, ...]
     groups: tuple[DefectGroup, ...]
+    hanging: tuple[ReasonGroup, ...]
     unchecked: tuple[ReasonGroup, ...]
     left_alone: tuple[ReasonGroup, ...]
     acknowledged: tuple[Acknowledged, ...]
@@ -103,7 +106,7 @@ def page_of(
 ) -> Page:
     """The page about an observation, with the runs that there are journals of."""
     facts, audit = seen.facts, seen.audit
-    effects = effects_of(audit.every_finding, facts)
+    effects = effects_of(audit.every_finding, facts, audit.findings)
     splits = capacity_splits(facts, audit, effects)
     ground = Ground(facts, audit, effects, splits)
     happened = timeline(audit, facts.cells, journals)
@@ -112,6 +115,7 @@ def page_of(
         origin=origin,
         version=version,
         headline=headline_of(audit),
+        hosts=host_states(facts).words,
         severities=_severities(audit),
         coverage=tuple(_source(row) for row in audit.coverage.sources),
         next=_next(audit, effects, happened),
@@ -120,8 +124,9 @@ def page_of(
         cells=cell_trees(ground),
         others=other_trees(ground),
         groups=defect_groups(audit, effects, facts),
-        unchecked=_by_reason(audit.unchecked),
-        left_alone=_by_reason(audit.left_alone),
+        hanging=_by_reason(audit.hanging),
+        unchecked=_by_reason(row for row in audit.unchecked if not row.ends),
+        left_alone=_by_reason(row for row in audit.left_alone if not row.ends),
         acknowledged=audit.acknowledged,
         timeline=happened,
     )
@@ -140,6 +145,8 @@ def headline_of(audit: Audit) -> Headline:
     )
     if audit.unchecked:
         remarks.append(f"{counted(len(audit.unchecked), 'subject')} could not be checked.")
+    if audit.hanging:
+        remarks.append(f"{len(audit.hanging)} under way cannot end by themselves: see below.")
     if audit.muted:
         remarks.append(f"{counted(len(audit.muted), 'finding')} more, muted by an operator.")
     if audit.incomplete:
@@ -147,7 +154,15 @@ def headline_of(audit: Audit) -> Headline:
         return Headline("incomplete", words, tuple(remarks))
     if audit.findings:
         return Headline("findings", found, tuple(remarks))
-    return Headline("clean", "Nothing is wrong", tuple(remarks))
+    return Headline("clean", _clean(audit), tuple(remarks))
+
+
+def _clean(audit: Audit) -> str:
+    """The verdict is about the ledger: what hangs in Nova is named with it."""
+    if not audit.left_alone:
+        return "No drift found"
+    more = f"; {len(audit.hanging)} of them cannot end by themselves" if audit.hanging else ""
+    return f"No drift found. {len(audit.left_alone)} left alone{more}"
 
 
 def _severities(audit: Audit) -> tuple[SeverityCount, ...]:
@@ -182,6 +197,9 @@ def _next(
     if audit.coverage.missing or audit.coverage.behind:
         sources = ", ".join(row.source for row in (*audit.coverage.missing, *audit.coverage.behind))
         commands.append(NextCommand("trueup audit", f"audit again when {sources} answers"))
+    if audit.hanging:
+        purpose = "what hangs is listed below, each with what ends it"
+        commands.append(NextCommand("trueup explain instance UUID", purpose))
     if any(effects[row.id].steps for row in audit.findings):
         commands += (
             NextCommand("trueup plan --out plan.json", "observe again and plan guarded steps"),

@@ -1,7 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Removals: steps that delete providers come after the steps that release their resources. Pure."""
+"""Dependencies: steps that need other ones come after them, and are not made without them. Pure.
 
-from collections.abc import Iterable, Sequence
+A provider is deleted after its resources are released, and what a deleted instance holds is
+released after its domain is gone.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 import msgspec
@@ -10,10 +14,12 @@ from trueup.reconcile.facts import Facts
 from trueup.reconcile.plan.order import NoRoom
 from trueup.reconcile.steps import DomainDefinition, Step, WholeProvider, held_in
 
+_NOTHING_KEPT: Mapping[str, str] = {}
+
 
 @dataclass(frozen=True, slots=True)
-class Removals:
-    """Removals that can be made, with the steps that they need, and those that cannot."""
+class Arranged:
+    """Steps that can be made, with the steps that they need, and those that cannot."""
 
     steps: tuple[Step, ...]
     in_use: tuple[NoRoom, ...]
@@ -27,7 +33,7 @@ def removed_by(step: Step) -> str | None:
     return None
 
 
-def after_release(removals: Sequence[Step], others: Iterable[Step], facts: Facts) -> Removals:
+def after_release(removals: Sequence[Step], others: Iterable[Step], facts: Facts) -> Arranged:
     """Let each removal need the steps that release the resources of its provider.
 
     SAFETY: if a consumer holds resources that no step releases, no provider of that tree is
@@ -42,16 +48,25 @@ def after_release(removals: Sequence[Step], others: Iterable[Step], facts: Facts
             release = releasing.get(consumer)
             if release is None or not _releases(release, consumer, provider):
                 name = facts.provider_names.get(provider, provider)
-                reason = f"consumer {consumer} holds resources of {name}; repair that first"
+                reason = f"consumer {consumer} holds resources of {name}; {_first(provider, facts)}"
                 in_use.update(dict.fromkeys(step.because, reason))
             elif release.id not in needs:
                 needs.append(release.id)
         steps.append(msgspec.structs.replace(step, needs=tuple(needs)))
-    stay = [step for step in steps if in_use.keys() & set(step.because)]
-    return Removals(
-        tuple(step for step in steps if step not in stay),
-        tuple(NoRoom(step, in_use[next(iter(set(step.because) & in_use.keys()))]) for step in stay),
-    )
+    return _without(steps, in_use)
+
+
+def _first(provider: str, facts: Facts) -> str:
+    """What comes before a provider can be deleted: the runbook that names what ends each claim."""
+    root = facts.providers[provider].root if provider in facts.providers else provider
+    former = facts.deleted_nodes_by_uuid.get(root, ())
+    if not former:
+        return "repair that first"
+    host = former[-1].host
+    living = facts.nodes_by_host.get((former[-1].cell, host), ())
+    if living:
+        return f"repair that first, or run `trueup merge {root} {living[0].uuid}`, which moves it"
+    return f"repair that first: `trueup retire {host}` says what ends it"
 
 
 def _releases(step: Step, consumer: str, provider: str) -> bool:
@@ -63,13 +78,52 @@ def _releases(step: Step, consumer: str, provider: str) -> bool:
     return False
 
 
-def after_undefining(steps: Sequence[Step]) -> list[Step]:
-    """The same steps; what releases all that an instance holds needs its domain to be gone."""
-    removing: dict[str, list[str]] = {}
+def after_undefining(
+    steps: Sequence[Step], facts: Facts, kept: Mapping[str, str] = _NOTHING_KEPT
+) -> Arranged:
+    """Let each step that releases all that an instance holds need its domains to be gone.
+
+    `kept` says why a domain, by uuid, stays.
+    SAFETY: a definition that stays can be started, and would run and hold nothing. Then nothing is
+    released, and all steps for one finding are made, or none.
+    """
+    removing = {
+        (uuid, change.target.host): step.id
+        for step in steps
+        for change in step.changes
+        for uuid in undefined_by(step)
+        if isinstance(change.target, DomainDefinition)
+    }
+    needing, in_use = [], dict[str, str]()
     for step in steps:
-        for uuid in undefined_by(step):
-            removing.setdefault(uuid, []).append(step.id)
-    return [_needing(step, removing) for step in steps]
+        domains = [
+            one for uuid in _emptied_by(step, facts) for one in facts.domains_of.get(uuid, ())
+        ]
+        needs = [removing.get((one.uuid, one.host)) for one in domains]
+        for one, need in zip(domains, needs, strict=True):
+            if need is None:
+                why = kept.get(one.uuid, "no step of this plan removes it")
+                reason = f"its domain stays defined on {one.host}, and could be started: {why}"
+                in_use.update(dict.fromkeys(step.because, reason))
+        more = tuple(dict.fromkeys(need for need in needs if need and need not in step.needs))
+        needing.append(msgspec.structs.replace(step, needs=(*step.needs, *more)) if more else step)
+    return _without(needing, in_use)
+
+
+def _emptied_by(step: Step, facts: Facts) -> Iterable[str]:
+    """The instances on no host, deleted or offloaded, of which a step releases something."""
+    moves = facts.once(_instances_of_migrations)
+    for change in step.changes:
+        for consumer, held in held_in(change.after).items():
+            uuid = moves.get(consumer, consumer)
+            living = facts.alive.get(uuid)
+            if held is None and (living is None or living.host is None):
+                yield uuid
+
+
+def _instances_of_migrations(facts: Facts) -> dict[str, str]:
+    """The instance of each migration, by the migration's uuid."""
+    return {row.uuid: row.instance for row in facts.migrations}
 
 
 def undefined_by(step: Step) -> Iterable[str]:
@@ -79,12 +133,13 @@ def undefined_by(step: Step) -> Iterable[str]:
             yield change.target.domain
 
 
-def _needing(step: Step, removing: dict[str, list[str]]) -> Step:
-    released = [
-        consumer
-        for change in step.changes
-        for consumer, held in held_in(change.after).items()
-        if held is None
-    ]
-    more = tuple(one for consumer in released for one in removing.get(consumer, ()))
-    return msgspec.structs.replace(step, needs=(*step.needs, *more)) if more else step
+def _without(steps: Sequence[Step], in_use: Mapping[str, str]) -> Arranged:
+    """The steps without those for findings that `in_use` names, by id, with the reason."""
+    stay = [step for step in steps if not in_use.keys().isdisjoint(step.because)]
+    return Arranged(
+        tuple(step for step in steps if step not in stay),
+        tuple(
+            NoRoom(step, in_use[next(one for one in step.because if one in in_use)])
+            for step in stay
+        ),
+    )

@@ -91,7 +91,12 @@ def ordered(steps: Sequence[Step], facts: Facts) -> Ordered:
         chosen.append(step)
         effects.append(room.take(step))
         queue.taken(taken)
-    lacking = tuple(NoRoom(step, room.lacking(step)) for step in queue.waiting)
+    lacking = tuple(
+        NoRoom(
+            step, room.lacking(step) or f"it needs {' and '.join(step.needs)}, which is not made"
+        )
+        for step in queue.waiting
+    )
     return Ordered(tuple(chosen), tuple(effects), lacking)
 
 

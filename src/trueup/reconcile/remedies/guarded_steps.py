@@ -31,7 +31,8 @@ from trueup.reconcile.remedies.bindings import (
     unguarded,
     wrong_bindings,
 )
-from trueup.reconcile.rules.moves import source_hosts
+from trueup.reconcile.rules.moves import has_no_domain, source_hosts
+from trueup.reconcile.rules.whereabouts import as_found, whereabouts
 from trueup.reconcile.steps import (
     AllocationsOf,
     CellFresh,
@@ -74,33 +75,59 @@ def guarded_step(
     """The step that leaves these consumers with `after`.
 
     Its guards are the state of the instance, that its cell is not behind, the compute node of its
-    host if it is left with something, the status of each migration whose claim is released, and
-    `guards`, which are what else the finding rests on.
+    host if it is left with something, the status of each migration whose claim is released, what
+    the hypervisors said if they alone know where it is, and `guards`, which are what else the
+    finding rests on. A consumer that holds what it should is not written to: that it still does is
+    a guard.
     Binding profiles of the instance's ports that would be wrong afterwards are written with it;
     where one of them cannot be written, neither is the claim.
     """
+    written = {one: held for one, held in after.items() if facts.holdings[one].allocations != held}
+    if not written:
+        return Declined("it holds what it should now")
     moves = (
         MigrationState(row.cell, row.instance, row.uuid, row.status)
         for row in facts.migrations_of.get(instance.uuid, ())
         if row.uuid in after
     )
     if (
-        reason := _unlisted_rows(after, facts)
-        or _not_allowed(after.values(), facts)
-        or _kept_of_nothing(after, facts)
+        reason := unlisted_rows(after, facts)
+        or _not_allowed(written.values(), facts)
+        or _kept_of_nothing(written, facts)
     ):
         return Declined(reason)
-    here = _host_is(after.get(instance.uuid), instance, facts)
-    every = (*_settled(instance, facts), *here, *moves, *guards)
-    step = allocations_step(after, facts, (finding.id,), every)
-    wrong = _wrong_bindings(after.get(instance.uuid), instance, facts)
+    found = as_found(instance, facts.record(instance.uuid), facts)
+    all_guards = (
+        *_settled(instance, facts),
+        *_host_is(after.get(instance.uuid), found, facts),
+        *(_holds(one, facts) for one in sorted(after.keys() - written.keys())),
+        *moves,
+        *_where_found(instance, facts),
+        *guards,
+    )
+    every = tuple(one for n, one in enumerate(all_guards) if one not in all_guards[:n])
+    step = allocations_step(written, facts, (finding.id,), every)
+    wrong = _wrong_bindings(after.get(instance.uuid), found, facts)
     if unguarded(wrong):
         return _UNGUARDED
     bindings = binding_changes(wrong)
     return (step_of((*step.changes, *bindings), every, step.because) if bindings else step,)
 
 
-def _unlisted_rows(after: Mapping[str, Allocations | None], facts: Facts) -> str:
+def _holds(consumer: str, facts: Facts) -> VersionIs:
+    """Guard: nobody has written what a consumer holds since it was read."""
+    version = {consumer: facts.holdings[consumer].generation}
+    return VersionIs(AllocationsOf((consumer,)), version)
+
+
+def _where_found(instance: Instance, facts: Facts) -> Iterator[Guard]:
+    """Guards: the hypervisors still have the guest where they had it, if they alone know that."""
+    doubt = whereabouts(instance, facts.record(instance.uuid), facts)
+    for one in doubt.places if doubt else ():
+        yield from no_guest(one.host, instance, facts)
+
+
+def unlisted_rows(after: Mapping[str, Allocations | None], facts: Facts) -> str:
     """Which of these consumers may have rows that Placement does not list; or "".
 
     SAFETY: a write for a consumer deletes all its rows, and an undo restores what was listed. Where
@@ -191,8 +218,8 @@ def bindings_step(finding: Finding, instance: Instance, facts: Facts) -> Step | 
     if unguarded(wrong):
         return _UNGUARDED
     changes = binding_changes(wrong)
-    claim = VersionIs(AllocationsOf((instance.uuid,)), {instance.uuid: holding.generation})
-    return step_of(changes, (*_settled(instance, facts), claim), (finding.id,))
+    guards = (*_settled(instance, facts), _holds(instance.uuid, facts))
+    return step_of(changes, guards, (finding.id,))
 
 
 def _settled(instance: Instance, facts: Facts) -> tuple[Guard, ...]:
@@ -223,10 +250,11 @@ def _wrong_bindings(
 
 def abandoned_host(move: Migration, instance: Instance, facts: Facts) -> Iterator[Guard]:
     """Guards: the source of an evacuation is still down, and its hypervisor has the guest only as
-    it had it.
+    it had it. If that hypervisor has no domain of it, nova-compute may be up.
     """
     for host in source_hosts(move, facts):
-        yield ServiceDown(host.cell, host.service.host if host.service else host.name)
+        if not has_no_domain(host.name, instance.uuid, facts):
+            yield ServiceDown(host.cell, host.service.host if host.service else host.name)
         yield from no_guest(host.name, instance, facts)
 
 

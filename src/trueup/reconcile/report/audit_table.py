@@ -2,7 +2,7 @@
 """An audit as a table: findings, worst first, then what is muted, unchecked and acknowledged."""
 
 from collections.abc import Collection, Iterable, Iterator, Mapping
-from datetime import datetime, timedelta
+from datetime import datetime
 
 from trueup.reconcile.report.audit_view import ShownAudit
 from trueup.reconcile.report.effects import FindingEffect
@@ -15,7 +15,7 @@ from trueup.reconcile.verdicts import (
     Remark,
     Unchecked,
 )
-from trueup.reconcile.wording import counted
+from trueup.reconcile.wording import age_in_words
 
 _Row = tuple[Cell, ...]
 _COLUMNS: Columns = (
@@ -51,9 +51,10 @@ def _rows(what: ShownAudit, effects: Mapping[str, FindingEffect]) -> Iterator[_R
     yield from _reasoned("could not check", audit.unchecked)
     for row_of in audit.acknowledged:
         yield _acknowledged(row_of, {source.source for source in audit.coverage.sources})
-    if what.view.everything:
-        for one_left in audit.left_alone:
+    for one_left in audit.left_alone:
+        if one_left.ends or what.view.everything:
             yield _left_alone(one_left, audit.taken_at)
+    if what.view.everything:
         for remark in what.remarks:
             yield from _reasoned("right" if remark.right else "not checked", (remark,))
 
@@ -99,7 +100,7 @@ def _acknowledged(row: Acknowledged, sources: Collection[str]) -> _Row:
         words["reason"] = "there is no such finding any more; it can be taken out of the file"
     elif one.kind == "lagging-replica" and one.name not in sources:
         words["reason"] = "no cell has this name"
-    elif one.kind in ("host-gone", "foreign-owner"):
+    elif one.kind in ("host-gone", "foreign-owner", "unoffered-class"):
         words["reason"] = "nothing in this audit is about this name"
     return "acknowledged", "", "", one.kind, one.name, "", "", "", words
 
@@ -118,13 +119,3 @@ def _reasoned(verdict: str, rows: Iterable[Unchecked | LeftAlone | Remark]) -> I
 
 def _age(since: datetime | None, now: datetime) -> str:
     return age_in_words(now - since) if since else ""
-
-
-def age_in_words(age: timedelta) -> str:
-    """`5 minutes`, `3 hours`, `12 days`: the largest unit, rounded down."""
-    seconds = int(age.total_seconds())
-    for unit, length in (("day", 86400), ("hour", 3600), ("minute", 60)):
-        if seconds >= length:
-            return counted(seconds // length, unit)
-    # Clocks differ: what seems to come is of this moment.
-    return counted(max(seconds, 0), "second")

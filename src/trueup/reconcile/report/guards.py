@@ -18,6 +18,7 @@ from trueup.reconcile.steps import (
     MigrationState,
     NodeGone,
     NodeIs,
+    NoInstance,
     NotShared,
     PlaceGuard,
     PortBinding,
@@ -52,6 +53,8 @@ def guard_in_words(guard: Guard) -> str:
     match guard:
         case InstanceState():
             return f"instance {guard.uuid} is {', '.join(_instance(guard))}"
+        case NoInstance(uuid):
+            return f"no cell has an instance or a migration {uuid}, and it has no build request"
         case MigrationState(_, instance, migration, status):
             return f"migration {migration} of instance {instance} has the status {status}"
         case VersionIs(target):

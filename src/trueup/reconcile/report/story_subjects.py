@@ -1,11 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """Subjects of stories: from what an operator types to one subject, or to the ones it may mean."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from itertools import chain
 
 from trueup.reconcile.audit import Observation
-from trueup.reconcile.collect.selection import SelectionUnknown
+from trueup.reconcile.collect.scope import as_compared
+from trueup.reconcile.collect.selection import unknown
+from trueup.reconcile.collect.spelling import spellings
 from trueup.reconcile.facts import Facts
 from trueup.reconcile.report.instance_story import consumer_story
 from trueup.reconcile.report.provider_story import host_story, provider_story
@@ -31,7 +34,7 @@ def uuid_of(kind: str, name: str, facts: Facts) -> str:
     """
     found = _FOUND[kind](name, facts)
     if not found:
-        raise SelectionUnknown(kind, name)
+        raise unknown(kind, name, _NAMES[kind](facts))
     if len(found) > 1:
         raise SubjectAmbiguous(kind, name, tuple(found.values()))
     return next(iter(found))
@@ -85,7 +88,11 @@ def _consumers(name: str, facts: Facts) -> dict[str, str]:
 
 
 def _hosts(name: str, facts: Facts) -> dict[str, str]:
-    known = {row.host for row in (*facts.compute_nodes, *facts.deleted_compute_nodes)}
+    known = {row.host for row in facts.compute_nodes}
+    spelled = spellings(facts.compute_nodes).get(as_compared(name))
+    if name not in known and spelled:
+        return {spelled: f"{spelled}, in other letters"}
+    known |= {row.host for row in facts.deleted_compute_nodes}
     known |= {row.host for row in facts.host_mappings}
     if name in known:
         return {name: name}
@@ -94,6 +101,17 @@ def _hosts(name: str, facts: Facts) -> dict[str, str]:
     return {host: f"{host}, with a node of this name" for host in sorted(found)}
 
 
+def _places(facts: Facts) -> Iterable[str]:
+    return chain(facts.providers_by_name, (row.host for row in facts.compute_nodes))
+
+
+# The names among which one may be meant that nothing has.
+_NAMES: dict[str, Callable[[Facts], Iterable[str]]] = {
+    "instance": lambda facts: (row.name for row in facts.alive.values()),
+    "provider": _places,
+    "consumer": lambda facts: facts.consumers,
+    "host": _places,
+}
 _FOUND: dict[str, Callable[[str, Facts], dict[str, str]]] = {
     "instance": _instances,
     "provider": _providers,

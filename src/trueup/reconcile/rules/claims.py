@@ -35,7 +35,7 @@ from trueup.reconcile.facts import (
     grouped,
     outside_trees,
 )
-from trueup.reconcile.rules.moves import ended_elsewhere, left_by, root_of
+from trueup.reconcile.rules.moves import left_by, root_of
 from trueup.reconcile.rules.residence import (
     InMotion,
     NoHost,
@@ -51,6 +51,7 @@ from trueup.reconcile.rules.unconfirmed_moves import (
     unknown_claims,
     wrong_claims,
 )
+from trueup.reconcile.rules.whereabouts import as_found
 from trueup.reconcile.verdicts import amounts_in_words
 
 
@@ -269,15 +270,14 @@ def _claim(instance: Instance, facts: Facts) -> Claim:
         case Placed(provider):
             if reason := _in_broken_tree(record, facts):
                 return NotCertain(instance, reason, of_instance=True)
-            wanted = expected_on(provider.root, instance, facts)
+            wanted = expected_on(provider.root, as_found(instance, record, facts), facts)
             # PERF: nearly all instances hold exactly this, and then no other type fits: all that
             # is wanted is of this host, and of providers that share with it.
             exact = not record.moves and record.own == wanted.known and not wanted.open
             if exact:
                 return Right(instance, record, provider, wanted)
             claim = OnHost(instance, record, provider, wanted)
-            moved = ended_elsewhere(instance, record, provider.root, facts)
-            if reason := moved or _of_two_flavors(claim, facts):
+            if reason := _of_two_flavors(claim, facts):
                 return NotCertain(instance, reason, of_instance=True)
             return _kind(claim, facts)(instance, record, provider, wanted)
 

@@ -7,23 +7,18 @@ deleted or have another name now.
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from datetime import datetime
 
 from trueup.reconcile.facts import (
     ComputeNode,
     ComputeService,
     Facts,
-    Instance,
     InstanceRecord,
     Migration,
     Provider,
     grouped,
 )
-from trueup.reconcile.verdicts import amounts_in_words
+from trueup.reconcile.rules.bare_metal import IRONIC
 
-_IRONIC = "ironic"
-# The statuses of a migration that is over, and whose target has the instance.
-_SUCCEEDED = frozenset({"completed", "confirmed", "done"})
 # A cell and the name of a host, or of a node, in it.
 _Name = tuple[str, str]
 
@@ -74,39 +69,8 @@ def source_hosts(move: Migration, facts: Facts) -> tuple[MoveHost, ...]:
             *facts.once(_nodes_by_name).get((cell, node), ()),
             *facts.nodes_by_uuid.get(left_by(move, facts) or "", ()),
         )
-        hosts |= {(row.cell, row.host) for row in now if row.hypervisor != _IRONIC}
+        hosts |= {(row.cell, row.host) for row in now if row.hypervisor != IRONIC}
     return tuple(_host(*one, facts) for one in sorted(hosts)) or (named,)
-
-
-def up_source(move: Migration, facts: Facts) -> str:
-    """The host that a migration starts from, if its compute service reports; empty: it does not."""
-    hosts = source_hosts(move, facts)
-    up = [one.name for one in hosts if one.service and one.service.is_up(facts.taken_at)]
-    return up[0] if up else ""
-
-
-def ended_elsewhere(instance: Instance, record: InstanceRecord, root: str, facts: Facts) -> str:
-    """Why an instance may be on another host than the one with this root, of which it holds
-    something; or "".
-
-    SAFETY: a move that succeeded ended on its target. Where Nova names another host, and no later
-    move says why, one of the two is wrong, and the guest may be on the target.
-    """
-    if not record.migrations:
-        return ""
-    # Nova's API lists the newest first. Rows without a time are in their order.
-    last = max(reversed(record.migrations), key=lambda row: row.created_at or datetime.min)
-    if last.status not in _SUCCEEDED:
-        return ""
-    target = root_of(last.cell, last.target_host, last.target_node, facts)
-    holdings = (record.own, *record.moves.values())
-    if target == root or not any(target in facts.roots_of(one) for one in holdings):
-        return ""
-    return (
-        f"holds {amounts_in_words(record.own, facts.provider_names) or 'nothing'}; its last move, "
-        f"{last.kind}, is {last.status} and ended on {last.target_host}, and Nova says that it is "
-        f"on {instance.host}"
-    )
 
 
 def uncleaned(record: InstanceRecord) -> tuple[Migration, ...]:
@@ -118,23 +82,44 @@ def uncleaned(record: InstanceRecord) -> tuple[Migration, ...]:
     return tuple(row for row in moves if row.status == "done")
 
 
+def has_no_domain(host: str, uuid: str, facts: Facts) -> bool:
+    """Whether the hypervisor of a host answered, and has no domain of an instance, also no
+    definition: proof that no guest of it is there.
+    """
+    domains = facts.domains_of.get(uuid, ())
+    return facts.hypervisor_answered(host) and all(row.host != host for row in domains)
+
+
 def may_run(move: Migration, record: InstanceRecord, facts: Facts) -> str:
     """Why the source of an evacuation that has not cleaned up may run the guest; empty: it cannot.
 
-    SAFETY: a host is down if its service says so, or gone if its compute node is deleted too. A
-    name that nothing has, or had, proves neither.
+    SAFETY: a host has no guest if its hypervisor says so, or its service is down, or its compute
+    node is deleted too. A name that nothing has, or had, proves neither.
     """
     if not move.source_host:
         return "it was evacuated, and Nova does not say from which host"
-    if up := up_source(move, facts):
-        return f"it was evacuated from {up}, which is up and has not cleaned up"
-    for host in source_hosts(move, facts):
+    sources = source_hosts(move, facts)
+    hosts = [one for one in sources if not has_no_domain(one.name, record.uuid, facts)]
+    for host in hosts:
+        if host.service and host.service.is_up(facts.taken_at):
+            return (
+                f"it was evacuated from {host.name}, which is up and has not cleaned up: "
+                f"{_ways_out(host.name, facts)}"
+            )
+    for host in hosts:
         words = f"it was evacuated from {host.name}, and {facts.cells.get(host.cell, host.cell)}"
         if host.nodes and host.service is None:
             return f"{words} has a compute node and no compute service of it: it may be up"
         if not host.nodes and host.service is None and not _was_there(move, record, facts):
             return f"{words} knows no host of that name, also no deleted one: it may be up"
     return ""
+
+
+def _ways_out(host: str, facts: Facts) -> str:
+    restart = "restart its nova-compute, or force the service down"
+    if facts.hypervisor_answered(host):
+        return f"its hypervisor has the domain; {restart}"
+    return f"ask its hypervisor with --libvirt; {restart}"
 
 
 def first_that_may_run(moves: tuple[Migration, ...], record: InstanceRecord, facts: Facts) -> str:

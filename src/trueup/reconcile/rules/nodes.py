@@ -4,7 +4,7 @@
 Pure rules over facts, shared by the defects of providers so that each provider has one verdict.
 """
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -16,10 +16,10 @@ from trueup.reconcile.facts import (
     Facts,
     Provider,
 )
+from trueup.reconcile.rules.bare_metal import IRONIC
 from trueup.reconcile.rules.residence import exchanged
 from trueup.reconcile.verdicts import AuditOptions, Structure, Subject
 
-IRONIC = "ironic"
 # The traits by which Nova marks the providers that it makes.
 OF_NOVA = frozenset({NODE_TRAIT, OWNER_TRAIT})
 
@@ -96,6 +96,33 @@ def is_up(node: ComputeNode, facts: Facts) -> bool:
     """Whether the nova-compute of a node's host reports."""
     service = service_of(node, facts)
     return service is not None and service.is_up(facts.taken_at)
+
+
+def of_another_cell(node: ComputeNode, facts: Facts) -> str:
+    """Why the host of a node may be another one than Nova means by that name; or "".
+
+    SAFETY: host aggregates and mappings have names only, and two cells may have one name.
+    """
+    others = facts.once(_cells_of_hosts)[node.host.casefold()] - {node.cell}
+    if others:
+        named = ", ".join(sorted(facts.cells.get(one, one) for one in others))
+        return (
+            f"{named} has a host {node.host} as well: which of them an aggregate names is not known"
+        )
+    mapping = facts.host_mapping.get(node.host)
+    if mapping is not None and mapping.cell != node.cell:
+        mapped = facts.cells.get(mapping.cell, "a cell that is not known")
+        cell = facts.cells[node.cell]
+        return f"Nova maps {node.host} to {mapped}, and its compute node is in {cell}"
+    return ""
+
+
+def _cells_of_hosts(facts: Facts) -> defaultdict[str, set[str]]:
+    found: defaultdict[str, set[str]] = defaultdict(set)
+    places = {(row.host, row.cell) for row in facts.compute_nodes}
+    for host, cell in places | {(row.host, row.cell) for row in facts.services}:
+        found[host.casefold()].add(cell)
+    return found
 
 
 def node_subject(node: ComputeNode, facts: Facts) -> Subject:

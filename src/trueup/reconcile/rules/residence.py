@@ -20,6 +20,9 @@ from trueup.reconcile.facts import (
     Migration,
     Provider,
 )
+from trueup.reconcile.rules.bare_metal import node_moved
+from trueup.reconcile.rules.machines import is_same
+from trueup.reconcile.rules.whereabouts import whereabouts
 
 # Besides `task_state`: states in which Nova itself is, or soon will be, writing the allocation.
 _UNSETTLED_STATES = {
@@ -94,6 +97,11 @@ def residence(instance: Instance, record: InstanceRecord, facts: Facts) -> Resid
         return Undetermined("Nova has it resized, and no migration of it waits for confirmation")
     if behind := facts.cells_behind.get(instance.cell):
         return Undetermined(f"{facts.cells[instance.cell]}: {behind}", of_instance=False)
+    return _on_its_host(instance, record, facts)
+
+
+def _on_its_host(instance: Instance, record: InstanceRecord, facts: Facts) -> Residence:
+    """Where an instance resides that is in no motion, and about which sources agree."""
     if instance.host is None and instance.node is None:
         if instance.vm_state in _ON_NO_HOST:
             return NoHost()
@@ -102,11 +110,15 @@ def residence(instance: Instance, record: InstanceRecord, facts: Facts) -> Resid
         return Undetermined(
             f"Nova names host {instance.host or 'none'} and node {instance.node or 'none'} of it"
         )
+    doubt = whereabouts(instance, record, facts)
+    if doubt is not None and doubt.found is None:
+        return Undetermined(str(doubt))
     if instance.vm_state == _OFFLOADED:
         # nova-compute died after it set the state and before it cleared the host: it is not known
         # which of the two is true.
         return Undetermined(f"it is {_OFFLOADED}, and yet on host {instance.host}")
-    return _placed_on((instance.cell, instance.host, instance.node), facts)
+    place = doubt.found if doubt and doubt.found else instance
+    return _placed_on((place.cell, place.host or "", place.node or ""), facts)
 
 
 def _moving(
@@ -138,7 +150,10 @@ def _judged_place(place: _Place, facts: Facts) -> Placed | Undetermined:
     if len(nodes) != 1:
         found = "no compute node" if not nodes else f"{len(nodes)} compute nodes"
         cell, host, node = place
-        return Undetermined(f"{facts.cells[cell]} has {found} for host {host}, node {node}")
+        reason = f"{facts.cells[cell]} has {found} for host {host}, node {node}"
+        if moved := node_moved(place, facts):
+            return Undetermined(f"{reason}; {moved}")
+        return Undetermined(reason)
     provider = provider_of(nodes[0], facts)
     return provider if isinstance(provider, Undetermined) else Placed(provider)
 
@@ -173,7 +188,7 @@ def contradiction(record: InstanceRecord, facts: Facts) -> str | None:
     if record.misspelled:
         written = ", ".join(record.misspelled)
         return f"Placement has another consumer with its uuid, written {written}"
-    return _of_moves(record, facts) or _running_elsewhere(living, record)
+    return _of_moves(record, facts) or _running_elsewhere(living, record, facts)
 
 
 def _of_moves(record: InstanceRecord, facts: Facts) -> str | None:
@@ -201,9 +216,20 @@ def _stray_move(record: InstanceRecord, facts: Facts) -> str | None:
     return None
 
 
-def _running_elsewhere(living: tuple[Instance, ...], record: InstanceRecord) -> str | None:
+def _running_elsewhere(
+    living: tuple[Instance, ...], record: InstanceRecord, facts: Facts
+) -> str | None:
+    """Which host runs its guest that is not the one on which Nova has it.
+
+    If its moves leave open where it is, this is no contradiction: hypervisors decide it.
+    """
     hosts = {row.host for row in living}
-    elsewhere = [host for host in record.running_on if host not in hosts]
+    elsewhere = [
+        name for name in record.running_on if not any(is_same(name, one, facts) for one in hosts)
+    ]
+    doubts = (whereabouts(row, record, facts) for row in living if elsewhere)
+    possible = {one.host.casefold() for doubt in doubts if doubt for one in doubt.places}
+    elsewhere = [host for host in elsewhere if host.casefold() not in possible]
     if elsewhere:
         said = (
             f"Nova says {' or '.join(sorted(map(str, hosts)))}" if hosts else "Nova has deleted it"

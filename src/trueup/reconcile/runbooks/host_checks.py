@@ -4,6 +4,7 @@
 from collections.abc import Iterable, Iterator
 
 from trueup.reconcile.facts import Facts, Migration, Provider
+from trueup.reconcile.rules.machines import other_names, way_back
 from trueup.reconcile.runbooks.preflight import Check, Outlook
 
 
@@ -14,6 +15,15 @@ def evidence(facts: Facts) -> Iterator[Check]:
         yield Check(
             "evidence", source.source, reason, Outlook.BLOCKS,
             "repair it, and run this again: what it knows may forbid this",
+        )  # fmt: skip
+
+
+def one_machine(host: str, facts: Facts) -> Iterator[Check]:
+    """Another name that the machine of a host has in Nova: it needs one name before all else."""
+    if others := other_names(host, facts):
+        yield Check(
+            "machine", host, f"it is the same machine as {' and '.join(others)}", Outlook.BLOCKS,
+            way_back(host, facts),
         )  # fmt: skip
 
 

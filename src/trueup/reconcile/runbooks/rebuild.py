@@ -28,16 +28,19 @@ from trueup.reconcile.facts import (
     Owner,
     Provider,
 )
+from trueup.reconcile.rules.bare_metal import IRONIC
 from trueup.reconcile.rules.freshness import with_freshness
 from trueup.reconcile.rules.host_inventory import inventories_of
-from trueup.reconcile.rules.nodes import IRONIC, Former, service_of, without_node
+from trueup.reconcile.rules.nodes import Former, service_of, without_node
 from trueup.reconcile.runbooks.rebuild_consumers import LedgerLine, NewConsumers
-from trueup.reconcile.runbooks.rebuild_gaps import gaps, with_gaps
+from trueup.reconcile.runbooks.rebuild_gaps import gaps, left, with_gaps
 from trueup.reconcile.sources.placement.sharing import members_of_sharing, with_sharing
 from trueup.reconcile.verdicts import AuditOptions, plain_words
 
 # The reason of a line about a host whose inventory rests on what nova.conf is assumed to say.
 ASSUMED = "Placement has none; computed from Nova's compute node"
+# Of traits that flavors and images require: only nova-compute knows what its host can do.
+UNREPORTED = "until nova-compute reports to the new ledger, no request finds this host by: "
 _TITLES = {defect.NAME: defect.TITLE for defect in DEFECTS}
 
 
@@ -137,7 +140,8 @@ def rebuilt(
     new = _with_ledger(known, kept, allocations)
     result = audit(judged(new, options), options)
     open_lines = gaps(judged(new, options), known, result, left_out)
-    every = with_gaps((*lines, *drafts.lines), open_lines)
+    told = with_gaps((*lines, *drafts.lines), open_lines)
+    every = with_gaps(told, left(result, new, known, told))
     return Rebuilt(new, allocations, every, result, open_lines)
 
 
@@ -307,6 +311,8 @@ def _of_node(
     wanted |= {DISABLED_TRAIT} if service and service.disabled else set()
     known = row.traits or frozenset()
     traits = known | wanted
+    if made and (required := _required_traits(node, facts)):
+        lines.append(LedgerLine("traits", node.uuid, node.node, "", "", f"{UNREPORTED}{required}"))
     if not made and traits != known:
         words = " ".join(sorted(traits - known))
         reason = "its compute service is disabled"
@@ -320,6 +326,20 @@ def _of_node(
         reason = "as the host aggregates that its host is in"
         lines.append(LedgerLine("aggregates", node.uuid, node.node, words_old, words_new, reason))
     return replace(row, traits=traits, aggregates=aggregates), lines
+
+
+def _required_traits(node: ComputeNode, facts: Facts) -> str:
+    """The traits, in words, that the flavors and images of a compute node's instances require."""
+    here = [row for row in facts.alive.values() if (row.host, row.node) == (node.host, node.node)]
+    properties = [(row.flavor.extra_specs if row.flavor else {}) for row in here]
+    properties += [row.image_properties or {} for row in here]
+    required = {
+        name.partition(":")[2]
+        for one in properties
+        for name, value in one.items()
+        if name.startswith("trait") and ":" in name and value == "required"
+    }
+    return " ".join(sorted(required))
 
 
 def _sharing(providers: Mapping[str, Provider]) -> dict[str, Provider]:

@@ -11,11 +11,11 @@ from dataclasses import replace
 from trueup.reconcile.audit import Audit
 from trueup.reconcile.expected import expected, open_reasons
 from trueup.reconcile.facts import Facts, Instance
+from trueup.reconcile.rules.bare_metal import IRONIC
 from trueup.reconcile.rules.claims import LostInMove, Missing, Moving, NotCertain, claim_of
-from trueup.reconcile.rules.nodes import IRONIC
 from trueup.reconcile.rules.residence import Undetermined, provider_of
 from trueup.reconcile.runbooks.rebuild_consumers import LedgerLine, not_judged
-from trueup.reconcile.verdicts import CONSUMERS, amounts_in_words
+from trueup.reconcile.verdicts import CONSUMERS, Finding, amounts_in_words
 
 _OPEN = "could not be checked: "
 
@@ -34,7 +34,7 @@ def gaps(
         row.subject.uuid: row.reason for row in result.unchecked if row.subject.kind in CONSUMERS
     }
     lines = {
-        uuid: _of_consumer(uuid, reason, facts, old)
+        uuid: _of_consumer(uuid, _OPEN + reason, facts, old)
         for uuid, reason in _instances(facts, old.consumers, reasons)
     }
     for row in result.unchecked:
@@ -42,10 +42,27 @@ def gaps(
         if uuid in lines or uuid in told:
             continue
         if kind in CONSUMERS:
-            lines[uuid] = _of_consumer(uuid, row.reason, facts, old)
+            lines[uuid] = _of_consumer(uuid, _OPEN + row.reason, facts, old)
         else:
             lines[uuid] = LedgerLine(kind, uuid, row.where, "", "", _OPEN + row.reason)
     return (*hosts, *lines.values())
+
+
+def left(
+    result: Audit, facts: Facts, old: Facts, lines: Iterable[LedgerLine]
+) -> tuple[LedgerLine, ...]:
+    """A line for each finding of the audit of the new ledger whose subject has none yet."""
+    told = {one.uuid for one in lines}
+    found = (row for row in result.findings if row.subject.uuid not in told)
+    return tuple(_of_finding(row, facts, old) for row in found)
+
+
+def _of_finding(finding: Finding, facts: Facts, old: Facts) -> LedgerLine:
+    kind, uuid = finding.subject.kind, finding.subject.uuid
+    reason = f"left to 'trueup plan': {finding.defect}"
+    if kind in CONSUMERS:
+        return _of_consumer(uuid, reason, facts, old)
+    return LedgerLine(kind, uuid, finding.where, "", "", reason)
 
 
 def with_gaps(lines: Iterable[LedgerLine], gaps: Iterable[LedgerLine]) -> tuple[LedgerLine, ...]:
@@ -111,6 +128,5 @@ def _of_consumer(uuid: str, reason: str, facts: Facts, old: Facts) -> LedgerLine
     instance = facts.alive.get(uuid) or facts.deleted.get(uuid)
     before = amounts_in_words(old.consumers.get(uuid, {}), old.provider_names)
     after = amounts_in_words(facts.consumers.get(uuid, {}), facts.provider_names)
-    return LedgerLine(
-        "consumer", uuid, instance.name if instance else "", before, after, _OPEN + reason
-    )
+    name = instance.name if instance else ""
+    return LedgerLine("consumer", uuid, name, before, after, reason)

@@ -5,8 +5,15 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from trueup.reconcile.facts import OWNER_TRAIT, ComputeNode, Facts, Provider, is_uuid_in_any_form
-from trueup.reconcile.rules.nodes import IRONIC
-from trueup.reconcile.runbooks.host_checks import evidence, stopped, waiting, way, whole
+from trueup.reconcile.rules.bare_metal import IRONIC
+from trueup.reconcile.runbooks.host_checks import (
+    evidence,
+    one_machine,
+    stopped,
+    waiting,
+    way,
+    whole,
+)
 from trueup.reconcile.runbooks.host_reading import HostReading
 from trueup.reconcile.runbooks.moving import holders
 from trueup.reconcile.runbooks.preflight import Check, Outlook
@@ -36,6 +43,7 @@ def checks(
     providers = [one.provider.uuid for one in found]
     return (
         *evidence(facts),
+        *one_machine(host, facts),
         *_same(host, found, facts),
         *whole((one.provider for one in found), facts),
         *(_identity(one, facts, compute_id) for one in found),

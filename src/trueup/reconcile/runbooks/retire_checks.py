@@ -16,7 +16,8 @@ from trueup.reconcile.facts import (
     Provider,
 )
 from trueup.reconcile.plan import Plan
-from trueup.reconcile.runbooks.host_checks import evidence, waiting, way, whole
+from trueup.reconcile.rules.advice import cannot_end, move_ended, way_off
+from trueup.reconcile.runbooks.host_checks import evidence, one_machine, waiting, way, whole
 from trueup.reconcile.runbooks.host_reading import HostReading
 from trueup.reconcile.runbooks.preflight import Check, Outlook
 from trueup.reconcile.runbooks.releases import Releases
@@ -24,16 +25,6 @@ from trueup.reconcile.verdicts import amounts_in_words
 from trueup.reconcile.wording import counted
 
 FINE, PLANNED, BLOCKS = Outlook.FINE, Outlook.PLANNED, Outlook.BLOCKS
-# How an operator gets an instance off a host whose nova-compute is up, by the instance's state.
-_COMMANDS = {
-    "soft-delete": "openstack server delete --force {}",
-    "shelved": "openstack server shelve --offload {}",
-    "resized": "openstack server resize confirm {}",
-    "error": "openstack server delete {}",
-    "stopped": "openstack server migrate {}",
-}
-# Nova evacuates an instance in these states, without a task; in others it has to be set to one.
-_EVACUATED = ("active", "stopped", "error")
 # SAFETY: an agent that runs reports its providers again, below a root that is gone.
 _ASK_NEUTRON = (
     "make Neutron known ([neutron] in nova.conf, or a cloud of clouds.yaml); or if no network "
@@ -77,6 +68,7 @@ def checks(
     others = [one for one in holders if one not in claimed]
     return (
         *evidence(facts),
+        *one_machine(place.host, facts),
         *_service(place, facts),
         *(_instance(row, place, facts) for row in on_host),
         *(_move(row, place, facts) for row in open_moves),
@@ -138,27 +130,20 @@ def _instance(row: Instance, place: Retired, facts: Facts) -> Check:
             f"find out where its guest runs, and correct host and node of its row in the database "
             f"of {facts.cells.get(row.cell, row.cell)}",
         )  # fmt: skip
-    up = place.is_up(facts)
-    if row.vm_state == "soft-delete":
-        command = _COMMANDS["soft-delete"]
-    elif up:
-        command = _COMMANDS.get(row.vm_state or "", "openstack server migrate --live-migration {}")
-    elif row.vm_state in _EVACUATED and row.task_state is None:
-        command = "openstack server evacuate {}"
-    else:
-        command = "openstack server set --state error {0}`, then `openstack server evacuate {0}"
     found = f"{row.name} is on the host: {row.vm_state}" + (
         f", {row.task_state}" if row.task_state else ""
     )
-    other = "" if up else f"; or start nova-compute on {place.host} and migrate it"
-    return Check("instance", row.uuid, found, BLOCKS, f"run `{command.format(row.uuid)}`{other}")
+    return Check("instance", row.uuid, found, BLOCKS, way_off(row, facts))
 
 
 def _move(row: Migration, place: Retired, facts: Facts) -> Check:
     """A migration that is not over. Nova ends a resize only with the nova-compute of its source, or
     of its target, running: of a host that is dead, the operator ends it."""
     if row.status != "finished":
-        return Check("migration", row.uuid, way(row), BLOCKS, waiting(row))
+        instance = facts.alive.get(row.instance)
+        endless = instance is not None and cannot_end(instance, facts)
+        then = f"{endless}: {move_ended(row, facts)}" if endless else waiting(row)
+        return Check("migration", row.uuid, way(row), BLOCKS, then)
     leaves = row.source_host == place.host
     command = f"`openstack server resize {'confirm' if leaves else 'revert'} {row.instance}`"
     if place.is_up(facts):
@@ -205,7 +190,10 @@ def _why_held(consumer: str, second: Observation, plan: Plan) -> str:
     why = "; ".join(dict.fromkeys(reasons)) or "why is not known"
     if consumer in second.facts.alive:
         return f"{why}: see `trueup explain instance {consumer}`"
-    return f"{why}: have its owner release it, then run this again"
+    return (
+        f"{why}: have its owner release it, then run this again; if it was an instance that is "
+        'gone for good, say so in the file of acknowledgements (`kind = "dead-consumer"`)'
+    )
 
 
 def _tree(place: Retired, facts: Facts) -> Iterator[Provider]:

@@ -2,8 +2,10 @@
 """Runs: a plan is made, applied, continued and undone, with a journal of every write."""
 
 from trueup.reconcile.runs.runs import (
+    ALL_STEPS,
     INTERVAL_SECONDS,
     Chosen,
+    Left,
     Observer,
     OpenStep,
     Planned,
@@ -12,7 +14,9 @@ from trueup.reconcile.runs.runs import (
     applied,
     closed,
     continued,
+    left_of,
     note_undos,
+    observer_of,
     plan,
     plan_again,
     plan_of_facts,
@@ -21,8 +25,10 @@ from trueup.reconcile.runs.runs import (
 )
 
 __all__ = [
+    "ALL_STEPS",
     "INTERVAL_SECONDS",
     "Chosen",
+    "Left",
     "Observer",
     "OpenStep",
     "Planned",
@@ -31,7 +37,9 @@ __all__ = [
     "applied",
     "closed",
     "continued",
+    "left_of",
     "note_undos",
+    "observer_of",
     "plan",
     "plan_again",
     "plan_of_facts",

@@ -23,7 +23,7 @@ from trueup.reconcile.runs.one_change import CONTESTED, Ended, by_somebody_else,
 from trueup.reconcile.runs.pace import ONE_BY_ONE, Bundle, Pace, Throttle, batches, bundles
 from trueup.reconcile.sources.cloud import Cloud
 from trueup.reconcile.sources.errors import AccessDenied, Unreachable
-from trueup.reconcile.steps import Change, Step, Version, parts_of
+from trueup.reconcile.steps import Change, PortBinding, Step, Tree, Version, parts_of
 
 # A request without an answer may still be carried out. After this time, twice as long as a request
 # may take, it no longer can be.
@@ -74,11 +74,12 @@ def apply(cloud: Cloud, journal: Journal, pace: Pace = ONE_BY_ONE) -> Iterator[S
                 raise attempted.stop
 
 
-def resolve_interrupted(cloud: Cloud, journal: Journal) -> None:
+def resolve_interrupted(cloud: Cloud, journal: Journal) -> tuple[StepOutcome, ...]:
     """Record the outcome of steps that a run began and did not finish, by what the cloud holds.
 
-    A step of several changes that was written in part is taken back.
+    A step of several changes that was written in part is taken back. Returns those steps.
     """
+    in_part: list[StepOutcome] = []
     for step in journal.plan.steps:
         if not journal.fate_open(step):
             continue
@@ -88,9 +89,16 @@ def resolve_interrupted(cloud: Cloud, journal: Journal) -> None:
         if all(one is Fate.WRITTEN for one in fates):
             journal.record(_done(step, found))
         elif Fate.WRITTEN in fates:
-            journal.record(_taken_back(step, found, cloud, journal, "interrupted"))
+            outcome = _taken_back(step, found, cloud, journal, "interrupted")
+            if outcome.result == "refused" and not outcome.partly:
+                outcome = replace(
+                    outcome, reason="interrupted; what was written of it is taken back"
+                )
+            journal.record(outcome)
+            in_part.append((step, outcome))
         else:
             journal.record(_not_written(step, journal, "interrupted before it was written"))
+    return tuple(in_part)
 
 
 @dataclass(slots=True)
@@ -113,12 +121,45 @@ def _attempts(
         if step.id in created.ended:
             yield step, created.ended[step.id]
         elif outcome is not None and outcome.result == "done":
-            yield step, Ended(outcome)
+            ended = _read_again(step, outcome, cloud, journal)
+            if ended.outcome != outcome:
+                journal.record(ended.outcome)
+            yield step, ended
         else:
             throttle.wait()
             ended = _attempt(step, cloud, journal, sent=step.id in created.failed)
             journal.record(ended.outcome)
             yield step, ended
+
+
+def _read_again(step: Step, outcome: Outcome, cloud: Cloud, journal: Journal) -> Ended:
+    """The outcome of a step that an earlier attempt has done, if its targets are as that left them.
+
+    SAFETY: the journal is not the cloud: Placement may have been put back from a backup, or
+    somebody else has written since. What later steps of the run have changed again says nothing.
+    """
+    steps = journal.plan.steps
+    later = steps[steps.index(step) + 1 :]
+    changed = {part for one in later if journal.outcome_of(one) for part in _touched(one)}
+    lost = [
+        changes.noun(change)
+        for change in step.changes
+        if changed.isdisjoint(_touched(step))
+        and changes.read(change.target, cloud).state != change.after
+    ]
+    if not lost:
+        return Ended(outcome)
+    reason = (
+        f"this run wrote it before, and its {lost[0]} are not as that left them: somebody else has "
+        "written since, or the service was put back from a backup"
+    )
+    return Ended(Outcome(step.id, "refused", reason))
+
+
+def _touched(step: Step) -> frozenset[str]:
+    """Everything that a step changes, and the providers whose tree it replaces."""
+    trees = (one.target for one in step.changes if isinstance(one.target, Tree))
+    return step.subjects | {uuid for tree in trees for uuid in tree.providers}
 
 
 def _attempt(step: Step, cloud: Cloud, journal: Journal, sent: bool) -> Ended:
@@ -231,13 +272,18 @@ def _write_all(
             ours = True
             continue
         intend_at = partial(_intend_at, journal, step, change)
-        written = write_change(change, cloud, intend_at, caused=ours)
+        written = write_change(change, cloud, intend_at, caused=ours, insist=ours)
         requests += [written.request_id] if written.request_id else []
-        if written.result == "unknown":
+        if written.result == "unknown" and (written.stop or not ours):
             unknown = Outcome(step.id, "unknown", written.reason, request_ids=tuple(requests))
             return Ended(_at(change, unknown), written.stop)
-        if written.result == "refused":
+        if written.result != "done":
             back = _taken_back(step, after, cloud, journal, written.reason, contested)
+            if written.result == "unknown":
+                late = "the write that was not answered may still come"
+                back = replace(
+                    back, result="unknown", reason=f"{back.reason}; {late}", partly=False
+                )
             return Ended(_at(change, back), written.stop)
         after[change_key(change)] = Found(change.after, written.version or {})
         stop = written.stop
@@ -257,7 +303,11 @@ def _intend_at(journal: Journal, step: Step, change: Change, version: Version) -
 
 def _at(change: Change, outcome: Outcome) -> Outcome:
     """The same end of a step, and at which target it came."""
-    return replace(outcome, target=":".join((kind_of(change), *parts_of(change.target)[:1])))
+    return replace(outcome, target=_name(change))
+
+
+def _name(change: Change) -> str:
+    return ":".join((kind_of(change), *parts_of(change.target)[:1]))
 
 
 def kind_of(change: Change) -> str:
@@ -275,8 +325,9 @@ def _taken_back(
 ) -> Outcome:
     """Take back the written changes of a step, last first; the step is refused if that works.
 
-    If one of them can never be taken back, all of them stay: what is left of the step is for the
-    next plan. SAFETY: if one is contested, somebody else may be about to write the others.
+    One that cannot be taken back is named, and the others are taken back all the same. If one of
+    them can never be taken back, all of them stay: what is left of the step is for the next plan.
+    SAFETY: if one is contested, somebody else may be about to write the others.
     """
     if contested:
         return Outcome(step.id, "unknown", f"{reason}; written in part: {CONTESTED}")
@@ -284,9 +335,15 @@ def _taken_back(
     written = [change for change, fate in _with(step, fates) if fate is Fate.WRITTEN]
     if lasting := next(filter(None, map(changes.permanent, written)), ""):
         return Outcome(step.id, "refused", f"{reason}; written in part: {lasting}", partly=True)
-    for change in reversed(written):
+    # PARITY: Nova takes ports back in the order in which it wrote them; none depends on another.
+    ports = [change for change in written if isinstance(change.target, PortBinding)]
+    left: list[str] = []
+    for change in (*ports, *(one for one in reversed(written) if one not in ports)):
         version = found[change_key(change)].version
         back = Change(change.target, change.after, change.before, version)
-        if write_change(back, cloud, caused=True).result != "done":
-            return Outcome(step.id, "unknown", f"{reason}; written in part, and not taken back")
+        if write_change(back, cloud, caused=True, insist=True).result != "done":
+            left.append(_name(change))
+    if left:
+        reason = f"{reason}; written in part, and not taken back: {', '.join(left)}"
+        return Outcome(step.id, "unknown", reason, left=tuple(left))
     return Outcome(step.id, "refused", reason)

@@ -19,6 +19,7 @@ from trueup.reconcile.steps import (
     MigrationState,
     NodeGone,
     NodeIs,
+    NoInstance,
     NotShared,
     PlaceGuard,
     ServiceDown,
@@ -36,6 +37,8 @@ def broken(guard: Guard, cloud: Cloud) -> Iterator[str]:
     match guard:
         case InstanceState():
             yield from _instance(guard, cloud)
+        case NoInstance(uuid):
+            yield from _no_instance(uuid, cloud)
         case MigrationState():
             yield from _migration(guard, cloud)
         case VersionIs(target, version):
@@ -127,6 +130,18 @@ def _cell_words(cell: str) -> str:
     return f"cell {cell} has the instance too, or its instance mapping names that cell"
 
 
+def _no_instance(uuid: str, cloud: Cloud) -> Iterator[str]:
+    cells = cloud.nova.cells()
+    for cell in cells:
+        found = cloud.nova.lookup(cell, [uuid])
+        known = {row.uuid for row in found.instances} | {row.uuid for row in found.migrations}
+        if uuid in known:
+            yield f"{cell.name} has an instance or a migration {uuid}"
+    builds = cloud.nova.registry(cells, [uuid]).build_requests
+    if any(row.instance == uuid for row in builds):
+        yield "it has a build request"
+
+
 def _migration(guard: MigrationState, cloud: Cloud) -> Iterator[str]:
     cell = _cell_of(guard.cell, cloud)
     rows = cloud.nova.lookup(cell, [], moves_of=[guard.instance]).migrations if cell else ()
@@ -197,8 +212,8 @@ def _setting(guard: ServiceSetting, cloud: Cloud) -> Iterator[str]:
 
 
 def _aggregates(host: str, aggregates: tuple[str, ...], cloud: Cloud) -> Iterator[str]:
-    found = cloud.nova.registry(cloud.nova.cells(), ()).host_aggregates
-    if tuple(sorted(one.uuid for one in found if host in one.hosts)) != aggregates:
+    found = cloud.nova.registry(cloud.nova.cells(), ()).aggregates_of(host)
+    if tuple(sorted(found)) != aggregates:
         yield f"the host aggregates of {host} are not what they were"
 
 

@@ -8,7 +8,7 @@ own, so that a journal that somebody edited is not believed. Folders of journals
 
 import hashlib
 import os
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
@@ -21,7 +21,7 @@ from trueup.reconcile.clock import now
 from trueup.reconcile.plan import Plan
 from trueup.reconcile.steps import Step, Version, at_versions
 
-FORMAT = 3
+FORMAT = 1
 DIGEST_LENGTH = 16
 # unknown: it is not known yet whether the write was made; a later run or an undo finds out.
 Result = Literal["done", "refused", "unknown"]
@@ -68,7 +68,8 @@ class Outcome:
 
     `target` is the one whose write was not accepted: kind and uuid, as `port-binding:0c72…`.
     `contested`: the step is done, by this run or by somebody else; which of them is not known.
-    `partly`: the step is refused, and what was written of it can never be taken back.
+    `partly`: the step is refused, and what was written of it can never be taken back. `left`: the
+    targets, as in `target`, that were written and that a service did not let us take back.
     """
 
     step: str
@@ -79,9 +80,19 @@ class Outcome:
     target: str = ""
     contested: bool = False
     partly: bool = False
+    left: tuple[str, ...] = ()
 
 
 StepOutcome = tuple[Step, Outcome]
+
+
+def done_by_reason(outcomes: Iterable[StepOutcome]) -> dict[str, bool]:
+    """For each reason that steps have, such as a finding: whether every step for it is done."""
+    done: dict[str, bool] = {}
+    for step, outcome in outcomes:
+        for reason in step.because:
+            done[reason] = done.get(reason, True) and outcome.result == "done"
+    return done
 
 
 class _Opened(msgspec.Struct, tag="plan"):
@@ -99,8 +110,7 @@ class _Intended(msgspec.Struct, tag="intended", omit_defaults=True):
     versions: tuple[Version, ...] | None = None
 
 
-# The file says `settled`: journals of this format stay readable.
-class _Recorded(msgspec.Struct, tag="settled", rename={"outcome": "settled"}):
+class _Recorded(msgspec.Struct, tag="recorded"):
     at: datetime
     outcome: Outcome
 
@@ -119,7 +129,7 @@ class _Line(msgspec.Struct):
 
 class _Header(msgspec.Struct):
     type: str
-    format: int = 1
+    format: int
 
 
 _Entry = _Opened | _Intended | _Recorded | _TakenBack
@@ -242,14 +252,16 @@ class Journal:
         """Put on disk that another run took this step back, and which versions it left."""
         self._append(_TakenBack(at=now(), step=step_id, by=by, versions=versions))
 
-    def go_on_from(self, earlier: "Journal") -> None:
+    def go_on_from(self, earlier: "Journal", elsewhere: Iterable[StepOutcome] = ()) -> None:
         """Put on disk what an earlier run of the same plan has left in place, and what is open.
 
-        SAFETY: an open step keeps the time of its intent, and belongs to this run alone from now
-        on: a write of it that comes late is not taken for somebody else's.
+        `elsewhere`: what another run has put in place again. SAFETY: an open step keeps the time of
+        its intent, and belongs to this run alone from now on: a write of it that comes late is not
+        taken for somebody else's.
         """
         own = self._intended.keys() | self._outcomes.keys()
-        in_place = [one for step, one in earlier.in_place if step.id not in own]
+        left = (*earlier.in_place, *elsewhere)
+        in_place = [one for step, one in left if step.id not in own]
         open_steps = [step for step in earlier.plan.steps if earlier.fate_open(step)]
         intents = [
             _Intended(earlier._intended[one.id], one.id, earlier._sent.get(one.id))
@@ -334,19 +346,11 @@ def continued(file: IO[bytes], path: Path) -> Journal | None:
 
 def _refuse_other_formats(first: bytes, path: Path) -> None:
     try:
-        header = msgspec.json.decode(_content(first), type=_Header)
+        header = msgspec.json.decode(msgspec.json.decode(first, type=_Line).entry, type=_Header)
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
         raise JournalDamaged(str(path), 1, str(error)) from error
     if header.type == "plan" and header.format != FORMAT:
         raise JournalFormatUnknown(str(path), header.format, FORMAT)
-
-
-def _content(first: bytes) -> bytes:
-    """The entry of a first line; up to format 2, the entry was the line itself."""
-    try:
-        return bytes(msgspec.json.decode(first, type=_Line).entry)
-    except msgspec.ValidationError:
-        return first
 
 
 def _entry(line: bytes, path: Path, number: int, before: str) -> tuple[_Entry, str]:

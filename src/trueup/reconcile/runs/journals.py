@@ -26,9 +26,11 @@ from trueup.reconcile.runs.journal import (
     JournalFormatUnknown,
     JournalUnwritable,
     Origin,
+    StepOutcome,
     begun,
     continued,
 )
+from trueup.reconcile.steps import Step
 
 _FOLDER_MODE = 0o700
 # File systems keep times of files by a clock that lags behind by up to that.
@@ -86,8 +88,15 @@ def applying(plan: Plan, folder: Path, origin: Origin) -> Iterator[Journal]:
         # Also of a run that was killed before it had all of this.
         with _earlier(f"{plan.id}-{number - 1}", folder) as earlier:
             if earlier is not None:
-                journal.go_on_from(earlier)
+                journal.go_on_from(earlier, _outcomes_elsewhere(earlier, folder))
         yield journal
+
+
+def _outcomes_elsewhere(journal: Journal, folder: Path) -> Iterator[StepOutcome]:
+    """The steps of a run that are in place by another one, with the versions that one left."""
+    for run, steps in redone(journal, folder).items():
+        outcomes = {step.id: outcome for step, outcome in read(run, folder).in_place}
+        yield from ((step, outcomes[step.id]) for step in steps if step.id in outcomes)
 
 
 @contextmanager
@@ -226,6 +235,31 @@ def undos(original: Journal, folder: Path) -> tuple[str, ...]:
             raise damage
     journals = (one for one in every if isinstance(one, Journal))
     return tuple(one.run for one in journals if one.plan.undoes == original.run)
+
+
+def redone(original: Journal, folder: Path) -> dict[str, tuple[Step, ...]]:
+    """The steps of a run that were taken back and are in place again, by the run that did that.
+
+    That run took an undo back. Raises as `read`.
+    """
+    found: dict[str, list[Step]] = {}
+    for step in original.plan.steps:
+        if by := _in_place_by(step, original, folder):
+            found.setdefault(by.run, []).append(step)
+    return {run: tuple(steps) for run, steps in found.items()}
+
+
+def _in_place_by(step: Step, journal: Journal, folder: Path) -> Journal | None:
+    """The run by which a step is in place that was taken back; None: by none.
+
+    Each run takes back what the one before it did, so every second one has put it in place again.
+    A journal that cannot be read ends the search: the command names it.
+    """
+    last, again = journal, True
+    with suppress(RunUnknown, JournalUnreadable, JournalDamaged, JournalFormatUnknown):
+        while by := last.taken_back_by(step):
+            last, again = read(by, folder), not again
+    return last if again and last is not journal else None
 
 
 def unread_since(run: str, folder: Path) -> tuple[Unreadable, ...]:

@@ -9,7 +9,7 @@ from trueup.reconcile.changes import Fate, Reply
 from trueup.reconcile.runs.journal import Outcome, Result
 from trueup.reconcile.sources.cloud import Cloud
 from trueup.reconcile.sources.errors import AccessDenied, Unreachable
-from trueup.reconcile.steps import Change, Version
+from trueup.reconcile.steps import AllocationsOf, Change, PortBinding, Version
 
 # How often a write is tried if Placement refuses it because another write came in between.
 ATTEMPTS = 4
@@ -53,14 +53,18 @@ def write_change(
     cloud: Cloud,
     intend_at: Callable[[Version], None] = lambda _: None,
     caused: bool = False,
+    insist: bool = False,
 ) -> Written:
     """Write one change, and say how that ended.
 
     `intend_at` journals another version that it is about to be written at. `caused`: what we have
     written just before may bring this change about: with a compute service, Nova deletes its
-    providers.
+    providers. `insist`: a part of its step is written already, so it is written again after an
+    answer that does not say whether it was made, such as a proxy's 503. SAFETY: at the same
+    version, of which a service takes one write only.
     """
     written, sent = Written("refused"), change.version
+    insist = insist and isinstance(change.target, AllocationsOf | PortBinding)
 
     def before_retry(version: Version) -> None:
         nonlocal sent
@@ -77,7 +81,9 @@ def write_change(
         if reply.accepted:
             return _accepted(change, reply, cloud)
         written = judged(change, sent, reply, cloud, caused)
-        if written.result != "refused" or not reply.conflict or written.version is None:
+        if written.result == "unknown" and insist and written.stop is None:
+            caused = True
+        elif written.result != "refused" or not reply.conflict or written.version is None:
             break
     return written
 

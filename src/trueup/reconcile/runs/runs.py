@@ -3,9 +3,9 @@
 
 import getpass
 import socket
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager, suppress
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, nullcontext, suppress
+from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from pathlib import Path
 from time import sleep
@@ -27,7 +27,7 @@ from trueup.reconcile.clock import now
 from trueup.reconcile.collect import collect, with_owners
 from trueup.reconcile.collect.coverage import Progress
 from trueup.reconcile.collect.places import collect_places
-from trueup.reconcile.collect.selection import EVERYTHING, Selection, SelectionUnknown
+from trueup.reconcile.collect.selection import EVERYTHING, Selection
 from trueup.reconcile.facts import DomainRecord, Facts, Holding
 from trueup.reconcile.plan import (
     Plan,
@@ -42,15 +42,15 @@ from trueup.reconcile.plan import (
 )
 from trueup.reconcile.runs.apply import apply, require_answers, resolve_interrupted
 from trueup.reconcile.runs.journal import Journal, Origin, StepOutcome
-from trueup.reconcile.runs.journals import RunUnknown, applying, reopened, undos
+from trueup.reconcile.runs.journals import RunUnknown, applying, redone, reopened, undos
 from trueup.reconcile.runs.journals import runs as runs_in
 from trueup.reconcile.runs.pace import ONE_BY_ONE, Pace
 from trueup.reconcile.runs.undo import UndoOpen, inverse
 from trueup.reconcile.sources.cloud import Cloud
 from trueup.reconcile.sources.errors import Unreachable
 from trueup.reconcile.sources.libvirt import Hypervisors
-from trueup.reconcile.steps import DomainDefinition, Step, parts_of
-from trueup.reconcile.verdicts import AuditOptions
+from trueup.reconcile.steps import DomainDefinition, Step
+from trueup.reconcile.verdicts import CONSUMERS, AuditOptions, Finding
 
 # nova-compute's default update_resources_interval: by then it has repaired what it repairs itself.
 INTERVAL_SECONDS = 60
@@ -93,24 +93,18 @@ class Observer:
         return places_confirmed(first, again, self.options)
 
     def _consumers_again(self, first: Observation) -> Observation:
-        suspects = suspects_of(first.audit)
+        if not (suspects := suspects_of(first.audit)):
+            return first
         if seconds := settling_seconds(first.audit):
             self.pause(seconds)
         known = first.facts.domains_of
-        while suspects:
-            seen_on = frozenset(one.host for uuid in suspects for one in known.get(uuid, ()))
-            again = Selection(consumers=suspects, hypervisors=seen_on)
-            try:
-                facts = collect(self.cloud, self.progress, again)
-            except SelectionUnknown as unknown:
-                # No source knows it any more: it is gone, and no longer a suspect.
-                suspects -= {unknown.name}
-            else:
-                if self.owners:
-                    # Many suspects are read with the whole ledger, which may name no owners.
-                    facts = with_owners(facts, self.cloud)
-                return confirmed_again(first, audit(facts, self.options))
-        return confirmed_again(first, replace(first.audit, findings=(), unchecked=(), muted=()))
+        seen_on = frozenset(one.host for uuid in suspects for one in known.get(uuid, ()))
+        again = Selection(consumers=suspects, hypervisors=seen_on, may_be_gone=True)
+        facts = collect(self.cloud, self.progress, again)
+        if self.owners:
+            # Many suspects are read with the whole ledger, which may name no owners.
+            facts = with_owners(facts, self.cloud)
+        return confirmed_again(first, audit(facts, self.options))
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,6 +134,7 @@ def plan(
     holdings, unread = _holdings(confirmed, observer.cloud)
     records = _domain_records(confirmed, observer.cloud.hypervisors)
     made = make_plan(confirmed, holdings, records, remedy_of, unread)
+    made = replace(made, options=observer.options, selection=observer.selection)
     second = confirmed.second
     # PERF: other facts would be judged again.
     facts = replace(second.facts, domain_records=records) if records else second.facts
@@ -179,36 +174,77 @@ def undefined_in(folder: Path) -> frozenset[str]:
     return frozenset(uuid for step in steps for uuid in undefined_by(step))
 
 
-def plan_again(
-    observer: Observer, outcomes: Iterable[StepOutcome], interval: timedelta, wait: Wait
-) -> Planned:
-    """Observe what the refused steps are about twice, and plan what both observations found.
+def observer_of(
+    plan: Plan, findings: Iterable[Finding], cloud: Cloud, progress: Progress
+) -> Observer:
+    """An observer of what these findings of a plan are about, by the options of the plan.
 
+    PERF: consumers are observed alone. What is about a place is judged only where no consumer is
+    selected, so that is observed as it was for the plan.
+    """
+    every = tuple(findings)
+    selection = plan.selection
+    if all(row.subject.kind in CONSUMERS for row in every):
+        targets = (change.target for step in plan.steps for change in step.changes)
+        selection = Selection(
+            consumers=frozenset(one for row in every for one in (row.subject.uuid, *row.consumers)),
+            hypervisors=frozenset(one.host for one in targets if isinstance(one, DomainDefinition)),
+        )
+    return Observer(cloud, plan.options, progress, replace(selection, may_be_gone=True))
+
+
+def plan_again(
+    observer: Observer, findings: Iterable[Finding], interval: timedelta, wait: Wait
+) -> Planned:
+    """Observe twice once more, and plan those of these findings that both observations have.
+
+    SAFETY: no other finding: nobody has seen a plan for it, or it was left out of the plan.
     Raises IntervalInvalid, and as `collect`.
     """
-    refused = [step for step, outcome in outcomes if outcome.result == "refused"]
-    targets = [change.target for step in refused for change in step.changes]
-    domains = [one for one in targets if isinstance(one, DomainDefinition)]
-    consumers = frozenset(one for step in refused for one in step.consumers)
-    others = (one for one in targets if not isinstance(one, DomainDefinition))
-    selection = Selection(
-        consumers=consumers | {one.domain for one in domains},
-        providers=frozenset(part for one in others for part in parts_of(one)) - consumers,
-        hypervisors=frozenset(one.host for one in domains),
-    )
-    narrow = replace(observer, selection=selection)
-    return plan(narrow, narrow.observe().audit, interval, wait)
+    wanted = {row.id for row in findings}
+    first = observer.observe().audit
+    known = tuple(row for row in first.findings if row.id in wanted)
+    return plan(observer, replace(first, findings=known), interval, wait)
+
+
+@dataclass(frozen=True, slots=True)
+class Left:
+    """What is left of findings whose steps are done: those still there, and those that could not
+    be judged again, with the reasons."""
+
+    findings: tuple[Finding, ...] = ()
+    unjudged: Mapping[str, str] = field(default_factory=dict)
+
+
+def left_of(observer: Observer, findings: Iterable[Finding]) -> Left:
+    """Observe what findings were about, and say what is left of them. Raises as `collect`."""
+    seen = observer.observe().audit
+    subjects = {row.subject: row.id for row in findings}
+    still = tuple(row for row in seen.every_finding if row.id in subjects.values())
+    open_rows = {
+        subjects[row.subject]: row.reason for row in seen.unchecked if row.subject in subjects
+    }
+    missing = "; ".join(f"{one.source}: {one.reason}" for one in seen.coverage.missing)
+    lost = dict.fromkeys(subjects.values(), missing) if missing else {}
+    found = {row.id for row in still}
+    unjudged = {one: why for one, why in (lost | open_rows).items() if one not in found}
+    return Left(still, unjudged)
 
 
 def plan_of_facts(
-    facts: Facts, first: Audit, interval: timedelta, options: AuditOptions
+    facts: Facts,
+    first: Audit,
+    interval: timedelta,
+    options: AuditOptions,
+    selection: Selection = EVERYTHING,
 ) -> Planned:
-    """Plan the findings that a saved audit and later, saved facts have in common.
+    """Plan the findings that a saved audit and later, saved facts of a selection have in common.
 
     Raises IntervalInvalid, ObservedTooSoon.
     """
     confirmed = Confirmed(first, observation(facts, options), interval)
-    return Planned(make_plan(confirmed, facts.holdings), confirmed.second)
+    made = make_plan(confirmed, facts.holdings)
+    return Planned(replace(made, options=options, selection=selection), confirmed.second)
 
 
 @dataclass(frozen=True, slots=True)
@@ -228,7 +264,9 @@ class Run:
     says how far it is: also steps whose outcome nobody has asked for, and a write under way. `open`
     are the steps of the undone run, and of earlier undos of it, that may still be written;
     `left_in_place` those that may be somebody else's work, and that an undo does not take back;
-    `partly` those of which a part was written that nothing can take back.
+    `partly` those of which a part was written that nothing can take back; `elsewhere` those that
+    are in place by another run, which took an undo of this run back; `in_part` those that were
+    written in part when the undone run was interrupted, and that this undo took back.
     """
 
     name: str
@@ -239,6 +277,12 @@ class Run:
     open: tuple[OpenStep, ...] = ()
     left_in_place: tuple[Step, ...] = ()
     partly: tuple[StepOutcome, ...] = ()
+    elsewhere: Mapping[str, tuple[Step, ...]] = field(default_factory=dict)
+    in_part: tuple[StepOutcome, ...] = ()
+
+
+# Of nothing to do.
+NO_RUN = Run("", 0, True, iter(()), tuple)
 
 
 @contextmanager
@@ -267,14 +311,14 @@ def continued(run: str, cloud: Cloud, folder: Path) -> Iterator[Run]:
         yield _run(journal, apply(cloud, journal))
 
 
-def closed(run: str, cloud: Cloud, folder: Path) -> tuple[OpenStep, ...]:
+def closed(run: str, cloud: Cloud, folder: Path) -> Run:
     """Record how the steps that a run began and did not finish ended. Raises as `continued`.
 
-    Returns those that may still be written.
+    Nothing else is taken back: `open` are those that may still be written.
     """
     with reopened(run, folder) as journal:
-        resolve_interrupted(cloud, journal)
-        return _open_steps(journal)
+        in_part = resolve_interrupted(cloud, journal)
+        return replace(NO_RUN, open=_open_steps(journal), in_part=in_part)
 
 
 @dataclass(frozen=True, slots=True)
@@ -302,7 +346,7 @@ def undone(
     """
     with reopened(run, folder) as original:
         refuse_foreign(original.plan, [cell.uuid for cell in cloud.nova.cells()])
-        resolve_interrupted(cloud, original)
+        in_part = resolve_interrupted(cloud, original)
         earlier = _resolve_earlier_undos(original, cloud, folder)
         plan = inverse(original, chosen.steps)
         refuse_too_large(plan, chosen.limit)
@@ -311,13 +355,15 @@ def undone(
         open_steps = (*_open_steps(original), *(one for one in earlier if one.id not in attempted))
         left = () if chosen.steps else original.contested
         partly = () if chosen.steps else original.partly
-        if not plan.steps:
-            yield Run("", 0, True, iter(()), tuple, open_steps, left, partly)
-            return
-        with applied(plan, cloud, folder, pace) as undo:
-            outcomes = _marking(undo, original)
+        with applied(plan, cloud, folder, pace) if plan.steps else nullcontext(NO_RUN) as undo:
             yield replace(
-                undo, outcomes=outcomes, open=open_steps, left_in_place=left, partly=partly
+                undo,
+                outcomes=_marking(undo, original),
+                open=open_steps,
+                left_in_place=left,
+                partly=partly,
+                elsewhere=redone(original, folder),
+                in_part=in_part,
             )
 
 

@@ -1,58 +1,56 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The columns that a release of Nova has: a missing one is read as NULL, or is an error."""
+"""The columns that a release of Nova has: one of a later release is read as NULL."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Mapping
 from typing import Any
 
 from sqlalchemy import ColumnElement, TableClause, literal_column
 
 from trueup.reconcile.facts import Unsupported
 from trueup.reconcile.sources.database import Session
-from trueup.reconcile.sources.errors import Unreachable
+from trueup.reconcile.sources.errors import Cause, Unreachable
 
 
 class Columns:
     """The columns to select from each table of one database.
 
-    `needed` maps a table to the columns that must exist. A table that is not in `needed` may be
-    missing completely.
+    SAFETY: every table, and every column that `later` does not name, is in every release. One that
+    this account does not see is hidden from it, or lost; taken for empty, it would be evidence.
     """
 
-    def __init__(self, session: Session, source: str, needed: Mapping[str, Iterable[str]]) -> None:
+    def __init__(self, session: Session, source: str, later: Mapping[str, Collection[str]]) -> None:
+        """`later` maps a table to the columns that not every release has."""
         self._session = session
         self._source = source
-        self._needed = needed
+        self._later = later
         self._lacking: dict[str, Unsupported] = {}
 
     @property
     def unsupported(self) -> tuple[Unsupported, ...]:
-        """The requested tables and columns that do not exist."""
+        """The requested columns that this release does not have."""
         return tuple(self._lacking.values())
 
-    def has(self, table: TableClause) -> bool:
-        """Whether the table can be read. Raises Unreachable when it is missing and needed."""
-        if self._session.has_table(table.name):
-            return True
-        if table.name in self._needed:
-            raise Unreachable(self._source, f"no such table: {table.name}")
-        self._lacks(table.name, "this release of Nova has no such table")
-        return False
+    def need(self, table: TableClause) -> None:
+        """Raises Unreachable if this account does not see the table."""
+        if not self._session.has_table(table.name):
+            raise Unreachable(self._source, f"no such table: {table.name}", Cause.RIGHTS)
 
     def of(self, table: TableClause) -> list[ColumnElement[Any]]:
-        """Every column we know of the table. Raises Unreachable when a needed one is missing."""
-        self.has(table)
+        """Every column we know of the table. Raises Unreachable if one should be there, and is not.
+
+        MariaDB hides a table that the account may not read; PostgreSQL refuses it by name.
+        """
+        self.need(table)
         there = self._session.columns(table)
-        needed = frozenset(self._needed.get(table.name, ()))
+        later = self._later.get(table.name, ())
         chosen: list[ColumnElement[Any]] = []
         for column in table.columns:
             if column.name in there:
                 chosen.append(column)
                 continue
-            if column.name in needed:
+            if column.name not in later:
                 raise Unreachable(self._source, f"{table.name} has no column {column.name}")
-            self._lacks(f"{table.name}.{column.name}", "this release of Nova has no such column")
+            what = f"{table.name}.{column.name}"
+            self._lacking[what] = Unsupported(what, "this release of Nova has no such column")
             chosen.append(literal_column("NULL").label(column.name))
         return chosen
-
-    def _lacks(self, what: str, reason: str) -> None:
-        self._lacking[what] = Unsupported(what, reason)

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Reads another service's database: one consistent state, read-only, within a time limit."""
 
+import re
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing
@@ -25,6 +26,7 @@ from sqlalchemy import (
     inspect,
     literal_column,
     select,
+    text,
 )
 from sqlalchemy.engine import URL, make_url
 from sqlalchemy.event import listens_for
@@ -37,7 +39,14 @@ from sqlalchemy.exc import (
 )
 from sqlalchemy.pool import NullPool
 
-from trueup.reconcile.sources.errors import DatabaseUnusable, Unreachable
+from trueup.reconcile.sources.errors import Cause, DatabaseUnusable, Unreachable
+
+# What servers and drivers say of the causes that an operator can remove.
+_CAUSES = (
+    (Cause.LOGIN, re.compile(r"\b(1044|1045|1698)\b|authentication failed|no pg_hba|role .* not")),
+    (Cause.RIGHTS, re.compile(r"\b(1142|1143)\b|permission denied for")),
+    (Cause.TLS, re.compile(r"\bSSL\b|\bTLS\b|certificate")),
+)
 
 # Seconds in which a server must accept a connection.
 CONNECT_SECONDS = 10
@@ -115,6 +124,7 @@ class Database:
         self._seconds = seconds
         try:
             self._engine = _read_only_engine(_url(url, source), seconds)
+            self.address = make_url(url).render_as_string(hide_password=True)
         except (ImportError, NoSuchModuleError, ArgumentError) as error:
             raise DatabaseUnusable(source, str(error)) from error
 
@@ -125,7 +135,8 @@ class Database:
             with self._engine.connect() as connection:
                 return fetch(Session(connection, self.source, deadline, self._seconds))
         except SQLAlchemyError as error:
-            raise Unreachable(self.source, _first_line(error)) from error
+            reason = _first_line(error)
+            raise Unreachable(self.source, reason, _cause(reason)) from error
 
     def close(self) -> None:
         self._engine.dispose()
@@ -157,6 +168,18 @@ class Session:
         if self._tables is None:
             self._tables = frozenset(inspect(self._connection).get_table_names())
         return name in self._tables
+
+    def folds_case(self, column: ColumnElement[Any]) -> bool:
+        """Whether the server takes names in this column for equal that differ in case only."""
+        if self._connection.dialect.name not in _PACKING:
+            return False
+        named = text(
+            "SELECT collation_name FROM information_schema.columns WHERE table_schema = DATABASE() "
+            "AND table_name = :table AND column_name = :column"
+        )
+        of_table = cast("TableClause", getattr(column, "table", None))
+        asked = {"table": of_table.name, "column": str(column.key)}
+        return str(self._connection.scalar(named, asked)).lower().endswith("_ci")
 
     def columns(self, table: TableClause) -> frozenset[str]:
         """The columns of the table that this database has too; empty if there is no such table.
@@ -328,6 +351,10 @@ def _connect_arguments(driver: str, seconds: float) -> dict[str, Any]:
         "psycopg2": libpq,
     }
     return known.get(driver, {})
+
+
+def _cause(reason: str) -> Cause:
+    return next((cause for cause, said in _CAUSES if said.search(reason)), Cause.UNKNOWN)
 
 
 def _first_line(error: SQLAlchemyError) -> str:

@@ -2,11 +2,22 @@
 """Why a cloud cannot be read or written: types with fields. `cli/exits` adds the words."""
 
 from dataclasses import dataclass
+from enum import StrEnum
 
 
 @dataclass(eq=False)
 class CloudError(Exception):
     """Base of all errors of reading or writing a cloud."""
+
+
+class Cause(StrEnum):
+    """What keeps us from a source, as far as its answer tells."""
+
+    UNKNOWN = "unknown"
+    LOGIN = "login"
+    RIGHTS = "rights"
+    TLS = "TLS"
+    PROXY = "proxy"
 
 
 @dataclass(eq=False)
@@ -15,6 +26,7 @@ class Unreachable(CloudError):
 
     source: str
     reason: str
+    cause: Cause = Cause.UNKNOWN
 
 
 @dataclass(eq=False)
@@ -24,6 +36,20 @@ class AccessDenied(CloudError):
     source: str
     reason: str
     role: str = "admin"
+
+
+@dataclass(eq=False)
+class LoginRefused(AccessDenied):
+    """Keystone refused the account itself, with which `source` was to be asked."""
+
+
+@dataclass(eq=False)
+class LedgersDiffer(CloudError):
+    """Placement's database and its API show a provider in two states: they are two ledgers."""
+
+    database: str
+    api: str
+    provider: str
 
 
 @dataclass(eq=False)

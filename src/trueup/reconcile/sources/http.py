@@ -9,12 +9,13 @@ from typing import Any
 from keystoneauth1 import exceptions
 from keystoneauth1.adapter import Adapter
 
-from trueup.reconcile.sources.errors import AccessDenied, Unreachable
+from trueup.reconcile.sources.errors import AccessDenied, Cause, LoginRefused, Unreachable
 
 # A server may close a kept-alive connection at any time, even while a request is in transit (uWSGI
 # does so after each answer). Requests that only read are therefore repeated, after this delay. One
 # that is not answered in time is not repeated: it would take as long again.
 ATTEMPTS = 3
+KEYSTONE = "Keystone"
 _DELAY_SECONDS = 0.05
 
 # The header in which a service gives the number of a request.
@@ -39,10 +40,24 @@ def send_request(source: str, adapter: Adapter, method: str, path: str, **option
                 sleep(_DELAY_SECONDS)
         return adapter.request(path, method, raise_exc=False, **options)
     except (exceptions.Unauthorized, exceptions.MissingAuthPlugin) as error:
-        raise AccessDenied(source, str(error)) from error
+        raise LoginRefused(source, str(error)) from error
     except exceptions.ClientException as error:
-        # keystoneauth appends urllib3's message, which repeats the same.
-        raise Unreachable(source, str(error).split(": HTTP")[0]) from error
+        raise _unreachable(source, adapter, str(error)) from error
+
+
+def _unreachable(source: str, adapter: Adapter, words: str) -> Unreachable:
+    """The error for a request that got no answer; Keystone is asked before the service is."""
+    auth = adapter.auth or getattr(adapter.session, "auth", None)
+    keystone = str(getattr(auth, "auth_url", None) or "").rstrip("/")
+    if keystone and keystone in words:
+        source = KEYSTONE
+    cause = Cause.UNKNOWN
+    if "ProxyError" in words:
+        cause = Cause.PROXY
+    elif "SSL" in words:
+        cause = Cause.TLS
+    # keystoneauth appends urllib3's message, which repeats the same.
+    return Unreachable(source, words.split(": HTTP")[0], cause)
 
 
 def document_of(source: str, response: Any) -> Any:

@@ -102,7 +102,22 @@ class AgentsDown(msgspec.Struct, frozen=True, tag="agents-down"):
     host: str
 
 
+class NoInstance(msgspec.Struct, frozen=True, tag="no-instance"):
+    """Guard: no cell has an instance, or a migration, of this uuid, and it has no build request."""
+
+    uuid: str
+
+
 PlaceGuard = (
     ServiceSetting | AggregatesOfHost | NotShared | NodeIs | NodeGone | HostEmpty | AgentsDown
 )
-Guard = InstanceState | MigrationState | VersionIs | ServiceDown | CellFresh | DomainIs | PlaceGuard
+Guard = (
+    InstanceState
+    | NoInstance
+    | MigrationState
+    | VersionIs
+    | ServiceDown
+    | CellFresh
+    | DomainIs
+    | PlaceGuard
+)

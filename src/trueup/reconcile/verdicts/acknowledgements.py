@@ -17,17 +17,30 @@ from trueup.reconcile.verdicts.findings import Finding, LeftAlone, Subject, Unch
 # foreign-owner: a consumer that another service, or another Nova, owns.
 # lagging-replica: a cell whose database may be behind, or in which nothing reports.
 # finding: a known finding that is not reported for a while.
+# dead-consumer: a consumer whose instance is gone for good; a plan releases what it holds.
+# unoffered-class: a resource class that flavors ask for, and that no provider is to have.
 # port-provider: the provider from which the resources of a port come, where several are possible.
 AcknowledgementKind = Literal[
-    "host-gone", "foreign-owner", "lagging-replica", "finding", "port-provider"
+    "host-gone",
+    "foreign-owner",
+    "lagging-replica",
+    "finding",
+    "port-provider",
+    "dead-consumer",
+    "unoffered-class",
 ]
-_SUBJECTS = {"host-gone": "host", "foreign-owner": "consumer", "lagging-replica": "cell"}
+_SUBJECTS = {
+    "host-gone": "host",
+    "foreign-owner": "consumer",
+    "lagging-replica": "cell",
+    "unoffered-class": "class",
+}
 
 
 @dataclass(frozen=True, slots=True)
 class Acknowledgement:
-    """What an operator says of a host or cell (by name), a consumer or port (by uuid) or a finding
-    (by id).
+    """What an operator says of a host, cell or resource class (by name), a consumer or port (by
+    uuid) or a finding (by id).
 
     `until` is the last day on which it counts. `provider` is the name or uuid of the provider that
     is chosen for a port.

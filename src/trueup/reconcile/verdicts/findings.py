@@ -11,7 +11,7 @@ from trueup.reconcile.facts import Amounts, ComputeService, Domain, Facts, Insta
 
 Kind = Literal[
     "instance", "consumer", "migration", "build", "provider", "host", "service", "cell", "port",
-    "domain",
+    "domain", "class",
 ]  # fmt: skip
 
 
@@ -73,24 +73,27 @@ class Finding:
 
 @dataclass(frozen=True, slots=True)
 class Unchecked:
-    """A subject that cannot be judged, and why."""
+    """A subject that cannot be judged, and why. `ends`: of what hangs, what ends it."""
 
     subject: Subject
     where: str
     reason: str
+    ends: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class LeftAlone:
     """A subject that looks unusual or is in motion, and why Trueup does not touch it.
 
-    `since`: of what is in motion, when Nova last changed it. So a move that hangs is seen.
+    `since`: of what is in motion, when Nova last changed it. `ends`: of what cannot end by itself,
+    what ends it.
     """
 
     subject: Subject
     where: str
     reason: str
     since: datetime | None = None
+    ends: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,14 +4,12 @@
 from collections.abc import Callable
 
 from tests.placement.client import UUID, Client, claim
-from trueup.placement.store import schema
 
 
 def test_sums_of_providers_projects_and_types(
-    serve: Callable[..., Client], database_url: str
+    serve: Callable[..., Client], ledger_url: str
 ) -> None:
-    schema.create(database_url)
-    client = serve(database_url)
+    client = serve(ledger_url)
     client.make_provider(1, inventories={"VCPU": 8, "DISK_GB": 8, "MEMORY_MB": 8})
     client.claim(100, {1: {"VCPU": 1, "DISK_GB": 2}})
     client.claim(101, {1: {"VCPU": 2}})

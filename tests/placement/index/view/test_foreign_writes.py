@@ -12,7 +12,7 @@ from tests.placement.index.views import true_view
 from trueup.placement.index.view import foreign_writes
 from trueup.placement.index.view.differences import differences
 from trueup.placement.index.view.refresh import load, refresh
-from trueup.placement.store import schema, tables
+from trueup.placement.store import tables
 from trueup.placement.store.engine import changes
 from trueup.placement.store.engine.changes import Changed
 from trueup.placement.store.reads import fingerprint
@@ -58,9 +58,8 @@ MOVES = {
 
 
 @pytest.fixture
-def cloud(serve: Callable[..., Client], database_url: str) -> Client:
-    schema.create(database_url)
-    cloud = serve(database_url)
+def cloud(serve: Callable[..., Client], ledger_url: str) -> Client:
+    cloud = serve(ledger_url)
     cloud.make_provider(1, inventories={"VCPU": 8, "DISK_GB": 8}, aggregates=(50,))
     cloud.make_provider(2, inventories={"VCPU": 8}, traits=("HW_CPU_X86_AVX",))
     cloud.make_provider(3, 2, inventories={"VCPU": 8}, aggregates=(51,))

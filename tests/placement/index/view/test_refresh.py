@@ -12,7 +12,7 @@ from tests.placement.index.views import true_view
 from trueup.placement.index.view import refresh
 from trueup.placement.index.view.columns import View
 from trueup.placement.index.view.differences import differences
-from trueup.placement.store import schema, tables
+from trueup.placement.store import tables
 from trueup.placement.store.engine.changes import Changed
 
 
@@ -88,9 +88,8 @@ def test_a_deleted_name_that_is_in_use_loads_the_view_again(cloud: Client) -> No
     assert differences(refreshed, true_view(cloud)) == []
 
 
-def test_the_ledger_becomes_columns(serve: Callable[..., Client], database_url: str) -> None:
-    schema.create(database_url)
-    client = serve(database_url)
+def test_the_ledger_becomes_columns(serve: Callable[..., Client], ledger_url: str) -> None:
+    client = serve(ledger_url)
     big = {"total": 10, "reserved": 2, "allocation_ratio": 1.5, "max_unit": 4}
     client.make_provider(1, inventories={"VCPU": big}, traits=("HW_CPU_X86_AVX",), aggregates=(5,))
     client.make_provider(2, 1, traits=("HW_CPU_X86_SSE", "HW_CPU_X86_AVX"))

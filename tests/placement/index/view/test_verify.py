@@ -10,13 +10,12 @@ from trueup.placement.index.view import verify as verifying
 from trueup.placement.index.view.columns import View
 from trueup.placement.index.view.foreign_writes import Residue
 from trueup.placement.index.view.verify import verify
-from trueup.placement.store import schema, tables
+from trueup.placement.store import tables
 
 
 @pytest.fixture
-def cloud(serve: Callable[..., Client], database_url: str) -> Client:
-    schema.create(database_url)
-    cloud = serve(database_url)
+def cloud(serve: Callable[..., Client], ledger_url: str) -> Client:
+    cloud = serve(ledger_url)
     cloud.make_provider(1, inventories={"VCPU": 8})
     return cloud
 

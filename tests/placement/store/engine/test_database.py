@@ -2,16 +2,17 @@
 import sys
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import closing
+from contextlib import AbstractContextManager, ExitStack, closing
 from pathlib import Path
 
 import pymysql
 import pytest
-from sqlalchemy import insert, select, text
+from sqlalchemy import Connection, insert, select, text
 from sqlalchemy.exc import IntegrityError, OperationalError
 
 from trueup.model.errors import ConcurrentUpdate
 from trueup.placement.store import schema
+from trueup.placement.store.engine.availability import DatabaseError, is_away
 from trueup.placement.store.engine.database import (
     Database,
     DatabaseOptions,
@@ -195,3 +196,53 @@ def test_databases_do_not_share_anything(tmp_path: Path) -> None:
             schema.create_tables(database)
         add(first, "mine")
         assert (names(first), names(second)) == (["mine"], [])
+
+
+SESSION = {"mariadb": "SELECT CONNECTION_ID()", "postgresql": "SELECT pg_backend_pid()"}
+END = {"mariadb": "KILL {}", "postgresql": "SELECT pg_terminate_backend({})"}
+
+
+@pytest.mark.parametrize("kind", SESSION)
+def test_when_one_is_lost_the_others_are_not_used_again(
+    kind: str, fresh_database: Callable[[str], str]
+) -> None:
+    """A server that was restarted costs one request an error, and not one for each connection."""
+    url = fresh_database(kind)
+    with closing(Database(url)) as database, closing(Database(url)) as other:
+        with ExitStack() as held:
+            readers = [held.enter_context(database.reading()) for _ in range(3)]
+            sessions = [one.exec_driver_sql(SESSION[kind]).scalar_one() for one in readers]
+            for one in readers:
+                one.rollback()
+        with other.reading() as tx:
+            for session in sessions:
+                tx.exec_driver_sql(END[kind].format(session))
+        with pytest.raises(DatabaseError) as lost, database.reading() as tx:
+            tx.exec_driver_sql(SESSION[kind])
+        assert is_away(lost.value)
+        for _ in range(3):
+            with database.reading() as tx:
+                assert tx.exec_driver_sql(SESSION[kind]).scalar_one() not in sessions
+
+
+@pytest.fixture
+def with_one_session(fresh_database: Callable[[str], str]) -> Iterator[Database]:
+    options = DatabaseOptions(pool_size=1, overflow=0, pool_timeout_seconds=1)
+    with closing(Database(fresh_database("postgresql"), options)) as database:
+        yield database
+
+
+def test_a_pool_of_one_serves_reads_writes_repairs_and_the_schema(
+    with_one_session: Database,
+) -> None:
+    def level(block: AbstractContextManager[Connection]) -> object:
+        with block as tx:
+            return tx.exec_driver_sql("SHOW transaction_isolation").scalar_one()
+
+    database = with_one_session
+    for _ in range(2):
+        database.add_own_tables()
+        assert level(database.reading()) == "read committed"
+        assert level(database.transaction()) == "read committed"
+        assert level(database.transaction(alone=True)) == "serializable"
+        assert level(database.reading(snapshot=True)) == "repeatable read"

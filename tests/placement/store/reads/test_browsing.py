@@ -8,7 +8,6 @@ import pytest
 
 from tests.clouds import damage
 from tests.placement.client import UUID, Client
-from trueup.placement.store import schema
 from trueup.placement.store.engine.database import Database, Transaction
 from trueup.placement.store.reads import browsing
 
@@ -16,17 +15,16 @@ HOST, CHILD, OTHER, EMPTY = 1, 2, 3, 4
 
 
 @pytest.fixture
-def filled(serve: Callable[..., Client], database_url: str) -> str:
+def filled(serve: Callable[..., Client], ledger_url: str) -> str:
     """A host with a child, another host, and one without anything; two consumers."""
-    schema.create(database_url)
-    client = serve(database_url)
+    client = serve(ledger_url)
     client.make_provider(HOST, inventories={"VCPU": 8, "DISK_GB": 90}, aggregates=(50,))
     client.make_provider(CHILD, HOST, inventories={"VGPU": 2}, traits=("HW_CPU_X86_AVX2",))
     client.make_provider(OTHER, inventories={"VCPU": 8})
     client.make_provider(EMPTY)
     assert client.claim(101, {HOST: {"VCPU": 2, "DISK_GB": 10}, CHILD: {"VGPU": 1}}).status == 204
     assert client.claim(102, {HOST: {"VCPU": 3}}).status == 204
-    return database_url
+    return ledger_url
 
 
 @pytest.fixture

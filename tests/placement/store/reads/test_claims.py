@@ -10,7 +10,7 @@ from tests.placement.client import UUID, Client
 from tests.placement.store.numbered import provider
 from trueup.model.allocations import ConsumerAllocations
 from trueup.model.inventories import Inventory, InventoryWithUsage
-from trueup.placement.store import schema, tables
+from trueup.placement.store import tables
 from trueup.placement.store.reads import claims
 from trueup.placement.store.rows.consumers import PROJECT, TYPE, USER
 
@@ -18,10 +18,9 @@ SERVER, MOVE, NOBODY = UUID(100), UUID(101), UUID(199)
 
 
 @pytest.fixture
-def client(serve: Callable[..., Client], database_url: str) -> Client:
+def client(serve: Callable[..., Client], ledger_url: str) -> Client:
     """Two providers, of which one consumer holds something of both, and one of the first."""
-    schema.create(database_url)
-    client = serve(database_url)
+    client = serve(ledger_url)
     for number in (1, 2):
         client.make_provider(number, inventories={"VCPU": 8, "DISK_GB": 9})
     client.claim(100, {1: {"VCPU": 2, "DISK_GB": 3}, 2: {"VCPU": 1}})

@@ -8,7 +8,7 @@ import pytest
 from tests.placement.client import UUID, Client
 from trueup.model.errors import ResourceClassNotFound, TraitNotFound
 from trueup.model.requests import ProviderFilters
-from trueup.placement.store import schema, tables
+from trueup.placement.store import tables
 from trueup.placement.store.reads import filters
 
 FAST, RED, UNUSED = "HW_CPU_X86_AVX", "HW_CPU_X86_SSE", "HW_CPU_X86_MMX"
@@ -33,9 +33,8 @@ def fill(client: Client) -> None:
 
 
 @pytest.fixture
-def ledger(serve: Callable[..., Client], database_url: str) -> Client:
-    schema.create(database_url)
-    client = serve(database_url)
+def ledger(serve: Callable[..., Client], ledger_url: str) -> Client:
+    client = serve(ledger_url)
     fill(client)
     return client
 

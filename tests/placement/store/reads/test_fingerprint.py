@@ -2,7 +2,6 @@
 from collections.abc import Callable
 
 from tests.placement.client import Client
-from trueup.placement.store import schema
 from trueup.placement.store.reads.fingerprint import MARKS, Fingerprint, fingerprint
 from trueup.placement.store.rows import class_and_trait_names
 
@@ -16,9 +15,8 @@ def test_an_empty_ledger_has_empty_sums(client: Client) -> None:
     assert set(take(client).values()) == {0}
 
 
-def test_sums_and_weights(serve: Callable[..., Client], database_url: str) -> None:
-    schema.create(database_url)
-    client = serve(database_url)
+def test_sums_and_weights(serve: Callable[..., Client], ledger_url: str) -> None:
+    client = serve(ledger_url)
     for number in (1, 2):
         client.make_provider(number, inventories={"VCPU": 8})
     client.make_provider(3, 2, traits=("HW_CPU_X86_AVX",), aggregates=(50,))

@@ -51,10 +51,9 @@ def test_the_rows_contain_the_whole_ledger(client: Client) -> None:
     assert (provider, found.aggregate_uuids) == (one, {aggregate: UUID(50)})
 
 
-def test_the_usage_of_all_is_that_of_each(serve: Callable[..., Client], database_url: str) -> None:
+def test_the_usage_of_all_is_that_of_each(serve: Callable[..., Client], ledger_url: str) -> None:
     """A generation of NULL, which only hands can write, counts as 0."""
-    schema.create(database_url)
-    client = serve(database_url)
+    client = serve(ledger_url)
     for number in (1, 2, 3):
         client.make_provider(number, inventories={"VCPU": 8, "DISK_GB": 8})
     client.claim(100, {1: {"VCPU": 1}, 2: {"VCPU": 2, "DISK_GB": 3}})
@@ -96,10 +95,9 @@ def test_of_some_providers_there_is_the_same(client: Client) -> None:
     assert list(found.aggregate_uuids.values()) == [UUID(52)]
 
 
-def test_the_rows_are_of_one_moment(serve: Callable[..., Client], database_url: str) -> None:
+def test_the_rows_are_of_one_moment(serve: Callable[..., Client], ledger_url: str) -> None:
     """Somebody else writes after its first statement, and nothing of that is in it."""
-    schema.create(database_url)
-    client, other = serve(database_url), serve(database_url)
+    client, other = serve(ledger_url), serve(ledger_url)
     client.make_provider(1, inventories={"VCPU": 8})
     before = take(client)
     written: list[int] = []

@@ -6,7 +6,7 @@ from sqlalchemy import select
 
 from tests.placement.client import UUID, Client
 from tests.placement.store.numbered import provider
-from trueup.placement.store import schema, tables
+from trueup.placement.store import tables
 from trueup.placement.store.engine.database import Transaction
 from trueup.placement.store.rows import aggregates
 
@@ -59,11 +59,10 @@ def test_an_aggregate_gets_its_id_when_it_is_first_named(tx: Transaction) -> Non
 
 @pytest.mark.parametrize("known_count", [0, 1])
 def test_an_aggregate_may_be_named_in_both_cases_at_once(
-    serve: Callable[..., Client], database_url: str, known_count: int
+    serve: Callable[..., Client], ledger_url: str, known_count: int
 ) -> None:
     """To MariaDB they are one aggregate, to the others two; another provider may know one."""
-    schema.create(database_url)
-    client = serve(database_url)
+    client = serve(ledger_url)
     named = ["abcdefab-0000-4000-8000-00000000000a", "ABCDEFAB-0000-4000-8000-00000000000A"]
     for number, wanted in ((2, named[:known_count]), (1, named)):
         client.make_provider(number)
@@ -72,7 +71,7 @@ def test_an_aggregate_may_be_named_in_both_cases_at_once(
         assert client.put(path, body).status == 200
     kept = client.get(path).json["aggregates"]
     assert {uuid.lower() for uuid in kept} == {named[0]}
-    assert len(kept) == (1 if database_url.startswith("mysql") else 2)
+    assert len(kept) == (1 if ledger_url.startswith("mysql") else 2)
 
 
 def test_members_join_and_leave_one_by_one(tx: Transaction) -> None:

@@ -7,7 +7,6 @@ from sqlalchemy import event
 
 from tests.placement.client import UUID, Client, claim
 from trueup.model.allocations import ConsumerAllocations, ConsumerRef
-from trueup.placement.store import schema
 from trueup.placement.store.engine.database import ChangedMeanwhile, Database
 from trueup.placement.store.packed_rows import parts_of
 from trueup.placement.store.reads import claims
@@ -89,11 +88,10 @@ def test_a_consumer_that_another_transaction_wrote_is_not_written(
 
 
 def test_names_that_the_database_holds_equal_are_one_owner(
-    serve: Callable[..., Client], database_url: str
+    serve: Callable[..., Client], ledger_url: str
 ) -> None:
     """MariaDB ignores case, accents and spaces at the end, within one request and before it."""
-    schema.create(database_url)
-    client = serve(database_url)
+    client = serve(ledger_url)
     client.make_provider(1, inventories={"VCPU": 100})
     owners = [("p1", "muller"), ("p1", "m\u00fcller"), ("p1 ", "muller "), ("P1", "MULLER")]
     owners += [("p1", "strasse"), ("p1", "stra\u00dfe"), ("p2", "muller")]
@@ -112,10 +110,9 @@ def test_names_that_the_database_holds_equal_are_one_owner(
 
 
 def test_a_usual_claim_asks_for_no_owner_alone(
-    serve: Callable[..., Client], database_url: str
+    serve: Callable[..., Client], ledger_url: str
 ) -> None:
-    schema.create(database_url)
-    client = serve(database_url)
+    client = serve(ledger_url)
     client.make_provider(1, inventories={"VCPU": 100})
     seen: list[str] = []
     event.listen(

@@ -2,6 +2,7 @@
 """Nova's databases: read wherever they are, and never written."""
 
 import re
+from collections.abc import Iterator
 from datetime import datetime, timedelta
 from pathlib import Path
 
@@ -13,31 +14,48 @@ from tests.clouds import damage
 from trueup.reconcile.sources.connect import from_nova_conf
 from trueup.reconcile.sources.database import Session
 from trueup.reconcile.sources.errors import DatabaseUnusable, Unreachable
+from trueup.reconcile.sources.nova import tables
 from trueup.reconcile.sources.nova.cells import CellReading
 from trueup.reconcile.sources.nova.databases import NovaDatabases
 
 WRITES = (
     "DELETE FROM build_requests",
     "UPDATE build_requests SET instance_uuid = 'another'",
-    "INSERT INTO build_requests VALUES (2, 'another', 'p')",
+    "INSERT INTO build_requests (id, instance_uuid) VALUES (2, 'another')",
     "DROP TABLE build_requests",
     "CREATE TABLE more (id INTEGER)",
 )
 
 
-BUILDS_TABLE = (
-    "CREATE TABLE build_requests (id INTEGER, instance_uuid VARCHAR(36), project_id VARCHAR(9))"
-)
+# The tables of Nova's API database that a registry is read of.
+REGISTRY = (
+    tables.build_requests, tables.host_mappings, tables.instance_mappings, tables.request_specs,
+    tables.aggregates, tables.aggregate_hosts, tables.aggregate_metadata,
+)  # fmt: skip
+NUMBERS = ("id", "cell_id", "aggregate_id", "queued_for_delete")
 A_BOOT = "00000000-1111-4111-8111-000000000000"
-ONE_BUILD = f"INSERT INTO build_requests VALUES (1, '{A_BOOT}', 'p')"
+ONE_BUILD = f"INSERT INTO build_requests (id, instance_uuid) VALUES (1, '{A_BOOT}')"
 
 
-def run(url: str, *statements: str) -> list[str]:
+def made() -> Iterator[sqlalchemy.schema.CreateTable]:
+    """The statements that make these tables."""
+    for table in REGISTRY:
+        columns = (
+            sqlalchemy.Column(
+                name, sqlalchemy.Integer if name in NUMBERS else sqlalchemy.String(99)
+            )
+            for name in table.columns.keys()  # noqa: SIM118
+        )
+        whole = sqlalchemy.Table(table.name, sqlalchemy.MetaData(), *columns)
+        yield sqlalchemy.schema.CreateTable(whole)
+
+
+def run(url: str, *statements: sqlalchemy.Executable) -> list[str]:
     """As somebody who may write: run statements, and say what build requests there are then."""
     engine = sqlalchemy.create_engine(url, poolclass=NullPool)
     with engine.begin() as connection:
         for statement in statements:
-            connection.execute(sqlalchemy.text(statement))
+            connection.execute(statement)
         found = connection.execute(sqlalchemy.text("SELECT instance_uuid FROM build_requests"))
         return list(found.scalars())
 
@@ -47,7 +65,7 @@ def test_invariant_12_a_session_cannot_write_whatever_its_account_may(
     database_url, write, monkeypatch
 ):
     """On SQLite, MariaDB and PostgreSQL: as if a query of ours were a write by mistake."""
-    run(database_url, BUILDS_TABLE, ONE_BUILD)
+    run(database_url, *made(), sqlalchemy.text(ONE_BUILD))
     nova = NovaDatabases(database_url, None)
     assert [row.instance for row in nova.registry([]).build_requests] == [A_BOOT]
     monkeypatch.setattr(
@@ -229,7 +247,7 @@ def test_a_path_with_odd_characters_is_opened(tmp_path: Path):
     folder = tmp_path / "100%41 of #1"
     folder.mkdir()
     url = sqlalchemy.URL.create("sqlite", database=str(folder / "nova.sqlite")).render_as_string()
-    run(url, BUILDS_TABLE, ONE_BUILD)
+    run(url, *made(), sqlalchemy.text(ONE_BUILD))
     [build] = NovaDatabases(url, None).registry([]).build_requests
     assert build.instance == A_BOOT
 

@@ -19,7 +19,7 @@ from typing import Any, Concatenate, ParamSpec, TypeVar
 from sqlalchemy import Connection, Engine, create_engine
 from sqlalchemy.engine import URL, make_url
 from sqlalchemy.engine.default import DefaultDialect
-from sqlalchemy.exc import DBAPIError, IntegrityError, SQLAlchemyError
+from sqlalchemy.exc import ArgumentError, DBAPIError, IntegrityError, SQLAlchemyError
 from sqlalchemy.pool import NullPool, QueuePool
 
 from trueup.model.errors import ConcurrentUpdate
@@ -27,10 +27,9 @@ from trueup.placement.meter import IGNORED, Meter
 from trueup.placement.store import own_tables
 from trueup.placement.store.engine import changes, reporting
 from trueup.placement.store.engine.errors import Meaning, TooManyWaiting, meaning_of
-from trueup.placement.store.engine.kept_connections import KeptConnections
 from trueup.placement.store.engine.sessions import (
     IN_MEMORY,
-    TRUSTED_SECONDS,
+    PREPARE_THRESHOLD,
     WRITES_FIRST,
     DatabaseOptions,
     prepare_sessions,
@@ -46,12 +45,11 @@ _Result = TypeVar("_Result")
 
 _ATTEMPTS_MAX = 20
 _PAUSE_SECONDS = 0.01
-_KEPT_SECONDS = 5.0
-"""PERF: to get a connection from the pool takes a thousand times as long as to keep one. With one
-second, that was a thirtieth of the time of small reads."""
 
 _DRIVERS = {"postgresql": "postgresql+psycopg", "mysql": "mysql+pymysql"}
 _MYSQLCLIENT = "MySQLdb"
+_NOT_OF_URLS = frozenset({"autocommit", "context", "cursor_factory", "row_factory"})
+"""Parameters of psycopg that no text can say, or that are ours to choose."""
 _CAN_SKIP_ROLLBACK = "skip_autocommit_rollback" in signature(DefaultDialect).parameters
 """SQLAlchemy before 2.0.43 sends a ROLLBACK that does nothing, after each block of reads."""
 
@@ -81,9 +79,6 @@ class Database:
         )
         self._readers = _readers_of(self._engine, parsed, options)
         self._writers, self._repairers = _writers_of(self._engine)
-        self._connections = _kept_of(self._engine)
-        shares_pool = self._readers.pool is self._engine.pool
-        self._reading = self._connections if shares_pool else _kept_of(self._readers)
         self.lock_wait_seconds = options.lock_wait_seconds
         """How long a transaction may wait for a lock; None: as long as the server lets it."""
         self.write_slots = WriteSlots(reporting.connections_max(self._engine))
@@ -109,7 +104,7 @@ class Database:
         writer, keeps_writer, progressed = idle.pop() if idle else changes.Writer(), False, True
         engine = self._repairers if alone else self._writers
         try:
-            with self._connections.take(engine) as connection:
+            with engine.connect() as connection:
                 noted: set[str] = set()
                 connection.info[changes.NOTED] = noted
                 with connection.begin():
@@ -137,11 +132,11 @@ class Database:
 
     def reading(self, *, snapshot: bool = False) -> AbstractContextManager[Transaction]:
         """A block that writes nothing."""
-        return self._snapshot() if snapshot else self._reading.take(self._readers)
+        return self._snapshot() if snapshot else self._readers.connect()
 
     @contextmanager
     def _snapshot(self) -> Iterator[Transaction]:
-        with self._connections.take(self._snapshots) as connection:
+        with self._snapshots.connect() as connection:
             if self._is_mysql:
                 # PERF: for one transaction; two changes of the session take four round trips.
                 connection.exec_driver_sql("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ")
@@ -166,8 +161,7 @@ class Database:
 
     def add_own_tables(self) -> None:
         """Create those of Trueup's own tables that are missing."""
-        with self._connections.none_kept():
-            own_tables.add(self._engine.execution_options(**WRITES_FIRST))
+        own_tables.add(self._engine.execution_options(**WRITES_FIRST))
 
     def forget_unused_writers(self, forget: Callable[[Transaction], None]) -> None:
         """Remove rows of writers that are unused, unless that fails.
@@ -180,15 +174,12 @@ class Database:
 
     def close(self) -> None:
         """Release all connections."""
-        self._connections.give_back()
-        self._reading.give_back()
         self._engine.dispose()
         self._readers.dispose()
 
     @property
     def engine(self) -> Engine:
-        """For the schema, and for tests that count statements; no connection is kept from it."""
-        self._connections.give_back()
+        """For the schema, and for tests that count statements."""
         return self._engine
 
 
@@ -284,14 +275,23 @@ def _engine_arguments(url: URL, options: DatabaseOptions) -> dict[str, Any]:
         # PERF: one round trip less for a write by PyMySQL, 7 % of a small one. SAFETY: whoever
         # gets a connection, here or in migrations, closes it, which rolls back what is open.
         "pool_reset_on_return": None,
+        "connect_args": _of_psycopg(url) if url.get_driver_name() == "psycopg" else {},
         **{name: value for name, value in sizes.items() if value is not None},
     }
 
 
-def _kept_of(engine: Engine) -> KeptConnections:
-    return KeptConnections(
-        reporting.connections_kept(engine), seconds=_KEPT_SECONDS, idle_seconds=TRUSTED_SECONDS
-    )
+def _of_psycopg(url: URL) -> dict[str, int | None]:
+    """The parameters of the driver that are no texts. Raises ArgumentError."""
+    for name in _NOT_OF_URLS & set(url.query):
+        raise ArgumentError(f"{name} is not a parameter for URLs")
+    said = url.query.get(PREPARE_THRESHOLD)
+    if said is None:
+        return {}
+    if said == "none":
+        return {PREPARE_THRESHOLD: None}
+    if not isinstance(said, str) or not said.isdecimal():
+        raise ArgumentError(f"{PREPARE_THRESHOLD} is a number, or none")
+    return {PREPARE_THRESHOLD: int(said)}
 
 
 def _writers_of(engine: Engine) -> tuple[Engine, Engine]:

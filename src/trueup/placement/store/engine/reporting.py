@@ -65,9 +65,3 @@ def connections_max(engine: Engine) -> int | None:
     if not isinstance(pool, QueuePool) or pool.size() == 0 or pool._max_overflow < 0:
         return None
     return pool.size() + pool._max_overflow
-
-
-def connections_kept(engine: Engine) -> int | None:
-    """How many connections the pool keeps open at most; None means no limit."""
-    pool = engine.pool
-    return (pool.size() or None) if isinstance(pool, QueuePool) else None

@@ -3,14 +3,16 @@
 
 import math
 import time
+from collections.abc import Generator
 from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import Engine, event
+from sqlalchemy import Connection, Engine, event
 from sqlalchemy.engine import URL
 from sqlalchemy.exc import DisconnectionError
 
 from trueup.placement.store.engine.errors import Meaning, meaning_of_original
+from trueup.placement.store.engine.statements import AUTOCOMMIT
 
 IN_MEMORY = frozenset({None, "", ":memory:"})
 """The names of SQLite databases that are not in a file."""
@@ -26,6 +28,13 @@ _TRUSTED_UNTIL = "trueup trusted until"
 
 _LISTS_LENGTH_MAX = 2**30
 _LOCK_WAIT_SECONDS_MAX = 600
+WORK_SECONDS_MAX = 20
+"""How long a server may work on one statement of a request before its answer begins, beside what
+it waits for locks."""
+
+PREPARE_THRESHOLD = "prepare_threshold"
+"""A parameter of psycopg: a statement is prepared when it was executed that often."""
+_IS_SHARED = "trueup session is shared"
 
 _NEW_SESSION_NEEDED = frozenset({Meaning.AWAY, Meaning.READ_ONLY})
 """After these errors another session may succeed, perhaps with another server."""
@@ -49,18 +58,24 @@ class DatabaseOptions:
     synchronous: bool = True
     sql_mode: str = "TRADITIONAL"
 
+    @property
+    def silence_seconds(self) -> int | None:
+        """How long a server may say nothing after it got a statement; None: without a limit."""
+        wait = self.lock_wait_seconds
+        return wait + WORK_SECONDS_MAX if wait is not None else None
+
 
 def prepare_sessions(engine: Engine, url: URL, options: DatabaseOptions) -> None:
     """Set up every session that this engine opens from now on."""
     if url.get_backend_name() == "sqlite":
         _prepare_sqlite(engine, url, options)
         return
-    _bound_connecting(engine, options.connect_seconds)
+    _bound_waiting(engine, options)
     if url.get_backend_name() == "mysql":
         _prepare_mysql(engine, options)
         _repeat_deletes(engine)
-    elif options.lock_wait_seconds is not None:
-        _prepare_postgresql(engine, options.lock_wait_seconds)
+    else:
+        _prepare_postgresql(engine, options, PREPARE_THRESHOLD in url.query)
     _ping_idle_connections(engine)
     _give_up_useless_sessions(engine)
 
@@ -117,18 +132,57 @@ def _failed_to_end(context: Any) -> bool:
     return context.sqlalchemy_exception is not None and not is_of_statement
 
 
-def _bound_connecting(engine: Engine, seconds: int) -> None:
-    """Give up a server that accepts a connection and then says nothing."""
+def _bound_waiting(engine: Engine, options: DatabaseOptions) -> None:
+    """Give up a server that accepts a connection, or a statement, and then says nothing.
+
+    A frozen server does so, or one whose disk does not answer. Its host is there, so no limit of
+    TCP finds it.
+    """
+    silence = options.silence_seconds
+    # mysqlclient takes no None.
+    bounds = {} if silence is None else {"read_timeout": silence, "write_timeout": silence}
 
     @event.listens_for(engine, "do_connect")
     def connect(dialect: Any, _record: Any, arguments: Any, parameters: dict[str, Any]) -> Any:
-        parameters.setdefault("connect_timeout", seconds)
+        parameters.setdefault("connect_timeout", options.connect_seconds)
+        if dialect.driver == "psycopg":
+            kind = _bounded_kind(dialect.loaded_dbapi, options.silence_seconds)
+            return kind.connect(*arguments, **parameters)
         if dialect.driver != "pymysql" or "read_timeout" in parameters:
-            return dialect.connect(*arguments, **parameters)
+            return dialect.connect(*arguments, **{**bounds, **parameters})
         # The driver's connect_timeout ends when the server accepts.
-        connection = dialect.connect(*arguments, read_timeout=seconds, **parameters)
-        connection._read_timeout = None
+        shorter = {**bounds, "read_timeout": options.connect_seconds}
+        connection = dialect.connect(*arguments, **{**shorter, **parameters})
+        connection._read_timeout = options.silence_seconds
         return connection
+
+
+def _bounded_kind(driver: Any, seconds: int | None) -> Any:
+    """psycopg's connections, which wait for the server for so long at most."""
+    if seconds is None:
+        return driver.Connection
+    kind: Any = driver.Connection
+
+    def wait(connection: Any, steps: Generator[Any, Any, Any], *more: Any, **options: Any) -> Any:
+        return kind.wait(connection, bounded(connection, steps), *more, **options)
+
+    def bounded(connection: Any, steps: Generator[Any, Any, Any]) -> Generator[Any, Any, Any]:
+        ends = time.monotonic() + seconds
+        try:
+            awaited = next(steps)
+            while True:
+                is_ready = yield awaited
+                # It is 0 several times a second while the server is silent.
+                if is_ready:
+                    ends = time.monotonic() + seconds
+                elif time.monotonic() > ends:
+                    connection.close()
+                    raise driver.OperationalError(f"the server said nothing for {seconds} s")
+                awaited = steps.send(is_ready)
+        except StopIteration as ended:
+            return ended.value
+
+    return type("BoundedConnection", (kind,), {"wait": wait})
 
 
 def _prepare_sqlite(engine: Engine, url: URL, options: DatabaseOptions) -> None:
@@ -153,13 +207,39 @@ def _prepare_sqlite(engine: Engine, url: URL, options: DatabaseOptions) -> None:
     )
 
 
-def _prepare_postgresql(engine: Engine, lock_wait_seconds: int) -> None:
+def _prepare_postgresql(engine: Engine, options: DatabaseOptions, knows_sessions: bool) -> None:
+    """Bound the waiting for locks, in each session or, where sessions are shared, transaction.
+
+    SAFETY: with a session that others use in between, a statement that one client prepared is
+    another one's answer, and what one sets is set for all. psycopg prepares statements by itself.
+    `knows_sessions`: the URL says when to prepare them.
+    """
+    waits = options.lock_wait_seconds
+    bound = f"lock_timeout = '{waits}s'" if waits is not None else None
+
     @event.listens_for(engine, "connect")
-    def prepare(connection: Any, _record: Any) -> None:
+    def prepare(connection: Any, record: Any) -> None:
         # Set in a transaction, it would be undone with it.
         connection.autocommit = True
-        connection.execute(f"SET lock_timeout = '{lock_wait_seconds}s'")
+        if _is_shared(connection):
+            record.info[_IS_SHARED] = True
+            if not knows_sessions:
+                connection.prepare_threshold = None
+        elif bound:
+            connection.execute(f"SET {bound}")
         connection.autocommit = False
+
+    @event.listens_for(engine, "begin")
+    def begin(tx: Connection) -> None:
+        is_block = AUTOCOMMIT not in tx.get_execution_options()
+        if bound and is_block and _IS_SHARED in tx.connection.info:
+            tx.exec_driver_sql(f"SET LOCAL {bound}")
+
+
+def _is_shared(connection: Any) -> bool:
+    """Whether a pooler such as PgBouncer answers: each of its clients has a number of its own."""
+    found = connection.execute("SELECT pg_backend_pid()").fetchone()
+    return bool(found[0] != connection.info.backend_pid)
 
 
 def _prepare_mysql(engine: Engine, options: DatabaseOptions) -> None:

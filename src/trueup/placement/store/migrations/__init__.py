@@ -155,19 +155,20 @@ def _lock(connection: Connection) -> None:
     For SQLite its own lock is enough, which a transaction takes that writes first. Raises what the
     database says if that takes too long.
     """
-    if connection.dialect.name != "sqlite":
+    if connection.dialect.name == "postgresql":
+        # For this transaction, which is the whole change: a pooler may share the session.
+        connection.exec_driver_sql(f"SET LOCAL lock_timeout = '{_LOCK_SECONDS_MAX}s'")
+        connection.execute(text(f"SELECT pg_advisory_xact_lock({_LOCK_ID})"))
+        return
+    if connection.dialect.name == "mysql":
         # A session of its own, since it waits for locks longer than those of requests.
         connection.detach()
-    if connection.dialect.name == "mysql":
         connection.exec_driver_sql(f"SET SESSION lock_wait_timeout = {_LOCK_SECONDS_MAX}")
         if connection.scalar(_GET_LOCK, {"seconds": _LOCK_SECONDS_MAX}) != 1:
             # MySQL answers that it gave up; PostgreSQL raises.
             said = f"Another process has been changing the tables for {_LOCK_SECONDS_MAX} s"
             gave_up = connection.dialect.loaded_dbapi.OperationalError(_LOCK_WAIT_TIMEOUT, said)
             raise OperationalError(str(_GET_LOCK), None, gave_up)
-    elif connection.dialect.name == "postgresql":
-        connection.exec_driver_sql(f"SET lock_timeout = '{_LOCK_SECONDS_MAX}s'")
-        connection.execute(text(f"SELECT pg_advisory_lock({_LOCK_ID})"))
     # Alembic begins transactions itself, and such a lock outlives them.
     connection.commit()
 
@@ -176,6 +177,4 @@ def _unlock(connection: Connection) -> None:
     connection.rollback()
     if connection.dialect.name == "mysql":
         connection.execute(_RELEASE_LOCK)
-    elif connection.dialect.name == "postgresql":
-        connection.execute(text(f"SELECT pg_advisory_unlock({_LOCK_ID})"))
-    connection.commit()
+        connection.commit()

@@ -51,7 +51,7 @@ class CellReading:
         self._cell = cell
         self._down_after = down_after
         self._notes = Notes()
-        self._columns = Columns(session, source, tables.NEEDED)
+        self._columns = Columns(session, source, tables.LATER)
 
     def contents(self, counted: CountInstances) -> CellContents:
         """All hosts, all instances that are not deleted with their devices, and all migrations."""
@@ -81,8 +81,9 @@ class CellReading:
 
     def has_rows(self, *asked: TableClause) -> bool:
         """Whether any of these tables has a row, deleted or not."""
-        known = (table for table in asked if self._columns.has(table))
-        return any(self._session.rows(queries.one_row(table)) for table in known)
+        for table in asked:
+            self._columns.need(table)
+        return any(self._session.rows(queries.one_row(table)) for table in asked)
 
     def hardware(self) -> dict[str, Hardware]:
         """What each of its compute nodes has, by uuid; those of deleted rows are left out."""
@@ -139,9 +140,8 @@ class CellReading:
         living = queries.living_uuids(wanted)
         deleted: dict[str, str] = {}
         for table in (tables.instances, tables.shadow_instances) if wanted.deleted else ():
-            if self._columns.has(table):
-                query = queries.deleted_uuids(wanted, table)
-                deleted |= self._uuids(query, table)
+            self._columns.need(table)
+            deleted |= self._uuids(queries.deleted_uuids(wanted, table), table)
         return InstanceIds(self._uuids(living, tables.instances), deleted)
 
     def instances(self, uuids: Sequence[str]) -> CellContents:
@@ -194,11 +194,10 @@ class CellReading:
         written = sorted({*uuids, *other_forms(uuids)})
         rows = InstanceRows(self._cell, self._notes)
         found: list[Instance] = []
-        for table in (tables.instances, tables.shadow_instances):
-            if uuids and self._columns.has(table):
-                query = queries.named(self._columns, table)
-                selected = self._session.rows_of(query, table.c.uuid, written)
-                found += rows.every(selected, archived=table is tables.shadow_instances)
+        for table in (tables.instances, tables.shadow_instances) if uuids else ():
+            query = queries.named(self._columns, table)
+            selected = self._session.rows_of(query, table.c.uuid, written)
+            found += rows.every(selected, archived=table is tables.shadow_instances)
         return tuple(found)
 
     def _migrations(self) -> tuple[Migration, ...]:
@@ -211,18 +210,17 @@ class CellReading:
         """Migrations with these uuids and migrations of these instances, also deleted ones."""
         found: list[Migration] = []
         for table in (tables.migrations, tables.shadow_migrations):
-            if self._columns.has(table):
-                query = queries.every(self._columns, table)
-                asked = ((table.c.uuid, uuids), (table.c.instance_uuid, instances))
-                rows = {
-                    row.id: row
-                    for key, wanted in asked
-                    for row in self._session.rows_of(query, key, wanted)
-                }
-                read = self._read(instance_rows.migration, table, rows.values())
-                # Archived with its instance, it is deleted, whatever the row says.
-                archived = table is tables.shadow_migrations
-                found += (replace(row, deleted=True) if archived else row for row in read)
+            query = queries.every(self._columns, table)
+            asked = ((table.c.uuid, uuids), (table.c.instance_uuid, instances))
+            rows = {
+                row.id: row
+                for key, wanted in asked
+                for row in self._session.rows_of(query, key, wanted)
+            }
+            read = self._read(instance_rows.migration, table, rows.values())
+            # Archived with its instance, it is deleted, whatever the row says.
+            archived = table is tables.shadow_migrations
+            found += (replace(row, deleted=True) if archived else row for row in read)
         return tuple(found)
 
     def _instances(self, beside: Beside, counted: CountInstances) -> tuple[Instance, ...]:
@@ -257,8 +255,6 @@ class CellReading:
         """
         images: dict[str, Mapping[str, str]] = {}
         table = tables.system_metadata
-        if not self._columns.has(table):
-            return images
         query = queries.image_properties(self._columns)
         reader = Reader(table.name, self._notes)
         for row in self._rows(query, table, uuids):
@@ -271,8 +267,6 @@ class CellReading:
 
     def _pci(self, uuids: Sequence[str] | None) -> tuple[PciDevice, ...]:
         table = tables.pci_devices
-        if not self._columns.has(table):
-            return ()
         rows = self._rows(queries.pci_devices(self._columns), table, uuids)
         return self._read(host_rows.pci_device, table, rows)
 

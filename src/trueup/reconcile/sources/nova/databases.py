@@ -85,8 +85,7 @@ class NovaDatabases:
         """Every cell that is mapped, also cell0 and disabled ones."""
 
         def fetch(session: Session) -> tuple[NovaCell, ...]:
-            columns = Columns(session, API_DATABASE, tables.NEEDED)
-            columns.has(tables.cell_mappings)
+            columns = Columns(session, API_DATABASE, tables.LATER)
             query = select(*columns.of(tables.cell_mappings))
             return tuple(
                 NovaCell(

@@ -102,6 +102,7 @@ def compute_node(row: Document, cell: str) -> ComputeNode:
         host=row["service"]["host"] or "",
         node=row["hypervisor_hostname"] or "",
         hypervisor=row.get("hypervisor_type") or "",
+        address=row.get("host_ip") or "",
     )
 
 

@@ -33,6 +33,7 @@ def compute_node(reader: Reader, row: Row, cell: str) -> ComputeNode:
         deleted=reader.deleted(row),
         updated_at=reader.moment(row, "updated_at"),
         created_at=reader.moment(row, "created_at"),
+        address=row.host_ip or "",
     )
 
 
@@ -123,11 +124,14 @@ def host_mapping(row: Row, cells: Mapping[int, str]) -> HostMapping:
 
 def instance_mapping(reader: Reader, row: Row, cells: Mapping[int, str]) -> InstanceMapping:
     """A row of `instance_mappings`. `cells` maps the id of a cell mapping to the cell's UUID."""
+    times = () if row.cell_id is not None else ("updated_at", "created_at")
+    moments = (reader.moment(row, name) for name in times)
     return InstanceMapping(
         instance=reader.uuid(row, "instance_uuid"),
         cell=None if row.cell_id is None else cells.get(row.cell_id, ""),
         project=row.project_id or "",
         queued_for_delete=reader.flag(row, "queued_for_delete"),
+        changed_at=next((moment for moment in moments if moment), None),
     )
 
 

@@ -17,6 +17,7 @@ from trueup.reconcile.facts import (
     NumaCell,
     NumaTopology,
     PciRequest,
+    canonical_uuid,
 )
 from trueup.reconcile.sources.database import Row
 from trueup.reconcile.sources.notes import Notes
@@ -66,6 +67,7 @@ class InstanceRows:
         images = self._beside.images
         image = NO_PROPERTIES if images is None else images.get(uuid)
         requests = self._pci_requests(row)
+        holding = _ports_with_allocation(row.network_info)
         known = row.deleted is not None
         if not known:
             self._instances.note(row, "deleted", "it is NULL: neither deleted nor alive")
@@ -97,7 +99,8 @@ class InstanceRows:
             pci_requests=requests,
             assigned_resources=self._assigned(row),
             archived=archived,
-            ports_hold=_ports_with_allocation(row.network_info),
+            ports_hold=holding is None or bool(holding),
+            ports_holding=holding or (),
             deleted_by_hand=row.deleted not in (None, 0, row.id),
         )
 
@@ -271,11 +274,13 @@ def _elements(text: str, name: str) -> list[Any]:
     return value
 
 
-def _ports_with_allocation(text: str | None) -> bool:
+def _ports_with_allocation(text: str | None) -> tuple[str, ...] | None:
+    """The ports that a network cache has with an allocation; None if it cannot be understood."""
     if not text:
-        return False
+        return ()
     try:
         ports = msgspec.json.decode(text)
-        return any((port.get("profile") or {}).get("allocation") for port in ports)
+        holding = (port for port in ports if (port.get("profile") or {}).get("allocation"))
+        return tuple(canonical_uuid(port["id"]) for port in holding)
     except _UNREADABLE:
-        return True
+        return None

@@ -169,13 +169,12 @@ def _joined(columns: Columns, instances: TableClause) -> Select[Any]:
         tables.instance_extra, tables.instance_extra.c.instance_uuid == instances.c.uuid
     )
     caches = tables.info_caches.c
-    ports: ColumnElement[Any] = null()
-    if columns.has(tables.info_caches):
-        source = source.outerjoin(tables.info_caches, caches.instance_uuid == instances.c.uuid)
-        # PERF: it is most of a cell's bytes, and is needed only if a port has an allocation.
-        # SAFETY: it is also read if the server cannot decide whether a port has one.
-        holds = caches.network_info.regexp_match('"allocation"')
-        ports = case((~holds, null()), else_=caches.network_info)
+    columns.of(tables.info_caches)
+    source = source.outerjoin(tables.info_caches, caches.instance_uuid == instances.c.uuid)
+    # PERF: it is most of a cell's bytes, and is needed only if a port has an allocation.
+    # SAFETY: it is also read if the server cannot decide whether a port has one.
+    holds = caches.network_info.regexp_match('"allocation"')
+    ports = case((~holds, null()), else_=caches.network_info)
     return select(*columns.of(instances), *extra, ports.label("network_info")).select_from(source)
 
 

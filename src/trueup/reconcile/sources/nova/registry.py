@@ -42,16 +42,9 @@ def read_mappings(
 
 def read_mapped(session: Session, cell: int) -> tuple[int, int]:
     """How many hosts and how many instances are mapped to the cell with this id."""
-    queued = tables.instance_mappings.c.queued_for_delete.name
-    asked = (
-        (tables.host_mappings, queries.hosts_mapped(cell), "cell_id"),
-        (tables.instance_mappings, queries.instances_mapped(cell), queued),
-    )
-    hosts, instances = (
-        session.rows(query)[0].number if column in session.columns(table) else 0
-        for table, query, column in asked
-    )
-    return hosts, instances
+    [hosts] = session.rows(queries.hosts_mapped(cell))
+    [instances] = session.rows(queries.instances_mapped(cell))
+    return hosts.number, instances.number
 
 
 def read_mapped_to(session: Session, cell: int) -> frozenset[str]:
@@ -64,7 +57,7 @@ class _Reading:
     def __init__(self, session: Session, source: str, uuids: Iterable[str] | None) -> None:
         self._session = session
         self._notes = Notes()
-        self._columns = Columns(session, source, tables.NEEDED)
+        self._columns = Columns(session, source, tables.LATER)
         self._wanted = None if uuids is None else sorted(uuids)
 
     def registry(self, cells: Mapping[int, str]) -> Registry:
@@ -86,6 +79,7 @@ class _Reading:
             specs=self._specs(),
             host_aggregates=tuple(one for one in aggregates if is_uuid(one.uuid)),
             aggregates_without_uuid=tuple(one for one in aggregates if not is_uuid(one.uuid)),
+            folds_case=self._session.folds_case(tables.aggregate_hosts.c.host),
             noted=self._notes.so_far(self._columns.unsupported),
         )
 
@@ -104,7 +98,7 @@ class _Reading:
 
     def _specs(self) -> tuple[RequestSpec, ...]:
         table = tables.request_spec_texts
-        if self._wanted is None or not self._columns.has(table):
+        if self._wanted is None:
             return ()
         reader = Reader(table.name, self._notes)
         rows = self._of_instances(table, table.c.id)
@@ -115,13 +109,11 @@ class _Reading:
         return tuple(reader.every(lambda row: read(reader, row), self._every(table, table.c.id)))
 
     def _every(self, table: TableClause, key: ColumnElement[Any]) -> Iterable[Row]:
-        if not self._columns.has(table):
-            return ()
         return self._session.every_row(select(*self._columns.of(table)), key)
 
     def _of_instances(self, table: TableClause, key: ColumnElement[Any]) -> Iterable[Row]:
         """The rows of the requested instances."""
-        if self._wanted is None or not self._columns.has(table):
+        if self._wanted is None:
             return self._every(table, key)
         query, key = select(*self._columns.of(table)), table.c.instance_uuid
         rows = list(self._session.rows_of(query, key, self._wanted))

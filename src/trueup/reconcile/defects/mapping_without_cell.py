@@ -1,0 +1,52 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Mapping without cell: Nova mapped an instance, and no cell will ever have it.
+
+Nova makes the mapping and the build request of a boot together, and the mapping gets its cell, or
+goes, before the request goes. If the server is deleted in between, the mapping stays for good.
+"""
+
+from collections.abc import Iterator
+
+from trueup.reconcile.facts import Facts
+from trueup.reconcile.rules.strangers import never_built
+from trueup.reconcile.steps import Step
+from trueup.reconcile.verdicts import (
+    AuditOptions,
+    Declined,
+    Finding,
+    Severity,
+    Subject,
+    Verdict,
+)
+
+NAME = "mapping-without-cell"
+TITLE = "Nova mapped it to no cell long ago, and it has no build request"
+REMEDY = "None by Trueup, which never writes to Nova's databases"
+SEVERITIES = (Severity.LOW,)
+
+
+def find(facts: Facts, options: AuditOptions) -> Iterator[Verdict]:
+    """Mappings that name no cell, of instances without a build request that no cell has."""
+    if facts.coverage.gap:
+        return
+    for mapping in sorted(facts.instance_mappings, key=lambda row: row.instance):
+        # SAFETY: a hypervisor that has its domain knows better than the mapping.
+        if never_built(mapping.instance, facts, options) and (
+            mapping.instance not in facts.domains_of
+        ):
+            yield Finding(
+                NAME,
+                Subject("instance", mapping.instance),
+                "no cell",
+                Severity.LOW,
+                {"project": mapping.project, "cell": None},
+                since=mapping.changed_at,
+            )
+
+
+def remedy(finding: Finding, facts: Facts) -> tuple[Step, ...] | Declined:
+    """None: Trueup never writes to Nova's databases."""
+    return Declined(
+        "Nova has no command that removes it: in its API database, DELETE FROM instance_mappings "
+        f"WHERE instance_uuid = '{finding.subject.uuid}' AND cell_id IS NULL"
+    )

@@ -1,0 +1,80 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Bare metal: which providers and instances are Ironic's, also without a nova-compute. Pure.
+
+While nodes go from one nova-compute to another, or after one was deleted, no living compute node
+says so. Then the deleted one does, or the provider: one unit of one class of its own.
+"""
+
+from trueup.reconcile.facts import ComputeNode, Facts, Instance, Provider, grouped
+
+IRONIC = "ironic"
+_PLAIN = ("VCPU", "MEMORY_MB", "DISK_GB")
+
+
+def is_bare_metal_provider(provider: Provider, facts: Facts) -> bool:
+    """Whether a provider is that of a bare metal node, alive or not."""
+    if nodes := facts.nodes_by_uuid.get(provider.uuid):
+        return any(node.hypervisor == IRONIC for node in nodes)
+    if former := facts.deleted_nodes_by_uuid.get(provider.uuid):
+        return any(node.hypervisor == IRONIC for node in former)
+    if provider.parent is not None or provider.sharing or len(provider.inventories) != 1:
+        return False
+    [(name, stock)] = provider.inventories.items()
+    return name.startswith("CUSTOM_") and stock.total == 1
+
+
+def is_bare_metal(instance: Instance, facts: Facts) -> bool:
+    """Whether an instance is on a bare metal node, by its node, what it holds, or its flavor."""
+    nodes = facts.once(_nodes_by_name).get((instance.cell, instance.node or ""), ())
+    if nodes:
+        return any(node.hypervisor == IRONIC for node in nodes)
+    held = [uuid for uuid in facts.consumers.get(instance.uuid, {}) if uuid in facts.providers]
+    if any(is_bare_metal_provider(facts.providers[uuid], facts) for uuid in held):
+        return True
+    specs = instance.flavor.extra_specs if instance.flavor else {}
+    return all(specs.get(f"resources:{name}") == "0" for name in _PLAIN)
+
+
+def node_moved(place: tuple[str, str, str], facts: Facts) -> str:
+    """What follows for this cell, host and node, if it is a bare metal node; or ""."""
+    cell, _, node = place
+    former = facts.once(_nodes_by_name).get((cell, node), ())
+    provider = facts.providers.get(node)
+    if any(row.hypervisor == IRONIC for row in former) or (
+        not former and provider and is_bare_metal_provider(provider, facts)
+    ):
+        return _moved(place, facts)
+    return ""
+
+
+def nodes_moved(instance: Instance, facts: Facts) -> str:
+    """What follows for an instance on a bare metal node that has to leave its nova-compute."""
+    return _moved((instance.cell, instance.host or "", instance.node or ""), facts)
+
+
+def _moved(place: tuple[str, str, str], facts: Facts) -> str:
+    """It is not evacuated: its node goes to another nova-compute, and nothing is rebuilt."""
+    cell, host, node = place
+    up = sorted(
+        row.host
+        for row in facts.compute_nodes
+        if row.hypervisor == IRONIC and row.cell == cell and _is_up(row, facts)
+    )
+    target = up[0] if up else "HOST"
+    return (
+        "it is bare metal, which is not evacuated: its node goes to another nova-compute, with "
+        f"`nova-manage db ironic_compute_node_move --ironic-node-uuid {node} "
+        f"--destination-host {target}` (since 2023.2, with {host} forced down); an older "
+        "Nova gives the node to another nova-compute by itself"
+    )
+
+
+def _is_up(node: ComputeNode, facts: Facts) -> bool:
+    service = facts.service_of(node.cell, node.host)
+    return service is not None and service.is_up(facts.taken_at)
+
+
+def _nodes_by_name(facts: Facts) -> dict[tuple[str, str], tuple[ComputeNode, ...]]:
+    """The nodes of each cell and name, deleted ones too."""
+    every = (*facts.compute_nodes, *facts.deleted_compute_nodes)
+    return grouped(((row.cell, row.node), row) for row in every)

@@ -1,0 +1,129 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Endings: what the status of a move that is over says about where the guest of its instance is.
+
+Pure. The table follows Nova's source (nova.compute.manager, nova.conductor), path by path, and
+`docs/expected.md` shows it. Nova reaches some statuses on several paths, and on some of these paths
+the guest is not where Nova has the instance.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+
+# The statuses of a move that succeeded, and ended on its target or, if reverted, on its source.
+ON_TARGET = frozenset({"completed", "confirmed", "done"})
+ON_SOURCE = frozenset({"reverted"})
+_ERROR = "error"
+
+
+class Says(StrEnum):
+    """What the ending of a move says about the host on which Nova has the instance."""
+
+    HERE = "the move ended on that host, and the guest is there"
+    NOTHING = "the move moved nobody: earlier moves decide"
+    OPEN = "the guest may be on the other host of the move"
+
+
+@dataclass(frozen=True, slots=True)
+class Ending:
+    """What an ending says, and which step of Nova makes it so."""
+
+    says: Says
+    why: str
+
+    @property
+    def certain(self) -> bool:
+        return self.says is not Says.OPEN
+
+
+@dataclass(frozen=True, slots=True)
+class Endings:
+    """What one status says of an instance that Nova has on the source, or on the target.
+
+    `in_error`: on the source, with the vm state `error`. Nova sets that state where it gave up
+    amid the move; in all other states it has rolled the move back, or never begun it.
+    """
+
+    on_source: Ending
+    on_target: Ending
+    in_error: Ending
+
+    def of(self, vm_state: str | None, on_target: bool) -> Ending:
+        """What it says of an instance in this state."""
+        if on_target:
+            return self.on_target
+        return self.in_error if vm_state == _ERROR else self.on_source
+
+
+def _ends(on_source: Ending, on_target: Ending, in_error: Ending | None = None) -> Endings:
+    return Endings(on_source, on_target, in_error or on_source)
+
+
+_ROLLED_BACK = Ending(Says.NOTHING, "the source sets it after it has rolled the move back")
+_CANCELLED = Ending(Says.NOTHING, "the source sets it if the move did not begin or was rolled back")
+_STATE_KEPT = Ending(Says.NOTHING, "the state was kept: it was rolled back, or had not begun")
+_POST_FAILED = Ending(
+    Says.OPEN, "nova-compute sets it also when the last steps fail, after the guest has left"
+)
+_WRITTEN_LATE = Ending(Says.HERE, "Nova writes the target only once the guest runs there")
+_COMPLETED = Ending(Says.HERE, "the last step of the move")
+_HOST_NOT_WRITTEN = Ending(
+    Says.OPEN, "an older Nova sets it also when the target failed to write its name"
+)
+_CONFIRMED = Ending(Says.HERE, "the source has deleted its guest")
+_SOURCE_GAVE_UP = Ending(Says.OPEN, "the source has deleted its guest and disks")
+_REVERTED = Ending(Says.HERE, "the target has deleted its guest")
+_NOT_TAKEN_BACK = Ending(
+    Says.OPEN, "the target has deleted its guest, and the source has not taken it back"
+)
+_OFF_ON_SOURCE = Ending(Says.NOTHING, "the guest is off, and Nova starts it where it has it")
+_OFF_ON_TARGET = Ending(Says.HERE, "the guest is off, and Nova starts it where it has it")
+_REBUILT = Ending(Says.HERE, "the target has rebuilt it; whether the source runs it is asked apart")
+_REBUILT_ELSEWHERE = Ending(Says.OPEN, "the target has rebuilt it")
+_CLAIM_FAILED = Ending(Says.NOTHING, "the state was kept: the target had not begun to rebuild it")
+_REBUILD_FAILED = Ending(
+    Says.OPEN, "the target sets it whatever failed, also after it has started the guest"
+)
+_GIVEN_UP = Ending(Says.OPEN, "Nova sets it before the target begins, operators at any time")
+_NOT_WRITTEN = Ending(Says.NOTHING, "Nova does not set this status for this kind")
+
+_LIVE = {
+    "completed": _ends(_HOST_NOT_WRITTEN, _COMPLETED),
+    "failed": _ends(_ROLLED_BACK, _ROLLED_BACK),
+    "cancelled": _ends(_CANCELLED, _CANCELLED),
+    "error": _ends(_STATE_KEPT, _WRITTEN_LATE, in_error=_POST_FAILED),
+}
+_COLD = {
+    "confirmed": _ends(_SOURCE_GAVE_UP, _CONFIRMED),
+    "reverted": _ends(_REVERTED, _NOT_TAKEN_BACK),
+    "error": _ends(_OFF_ON_SOURCE, _OFF_ON_TARGET),
+    "failed": _ends(_OFF_ON_SOURCE, _OFF_ON_TARGET),
+}
+_EVACUATION = {
+    "done": _ends(_REBUILT_ELSEWHERE, _REBUILT),
+    "completed": _ends(_REBUILT_ELSEWHERE, _REBUILT),
+    "failed": _ends(_CLAIM_FAILED, _REBUILT, in_error=_REBUILD_FAILED),
+    "error": _ends(_CLAIM_FAILED, _REBUILT, in_error=_GIVEN_UP),
+}
+# By kind and status; the statuses that Nova sets.
+ENDINGS: Mapping[tuple[str, str], Endings] = {
+    (kind, status): endings
+    for kind, rows in (
+        ("live-migration", _LIVE),
+        ("migration", _COLD),
+        ("resize", _COLD),
+        ("evacuation", _EVACUATION),
+    )
+    for status, endings in rows.items()
+}
+
+
+def endings_of(kind: str, status: str) -> Endings:
+    """What a status says; of one that Nova does not set for this kind, what its word means."""
+    if known := ENDINGS.get((kind, status)):
+        return known
+    if status in ON_TARGET:
+        return _ends(_HOST_NOT_WRITTEN, _COMPLETED)
+    if status in ON_SOURCE:
+        return _ends(_REVERTED, _NOT_TAKEN_BACK)
+    return _ends(_NOT_WRITTEN, _NOT_WRITTEN)

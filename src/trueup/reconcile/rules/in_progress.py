@@ -1,0 +1,90 @@
+# SPDX-License-Identifier: Apache-2.0
+"""In progress: what Nova is at work on, and what of it hangs, with what ends that. Pure.
+
+No step follows from what hangs: only its operator knows that nobody works on it any more.
+"""
+
+from collections.abc import Iterator
+from datetime import datetime, timedelta
+
+from trueup.reconcile.facts import BuildRequest, Facts, Instance
+from trueup.reconcile.rules.advice import cannot_end, ending_of
+from trueup.reconcile.rules.claims import Moving, claims
+from trueup.reconcile.rules.strangers import names_of_providers
+from trueup.reconcile.verdicts import AuditOptions, LeftAlone, Subject, Unchecked
+from trueup.reconcile.wording import age_in_words
+
+
+def in_progress(facts: Facts, options: AuditOptions) -> Iterator[LeftAlone | Unchecked]:
+    """What is under way: left alone, or, from an age on that is an option, not checked."""
+    for claim in claims(facts, Moving):
+        yield _judged(claim, facts, options)
+    known = facts.alive.keys() | facts.deleted.keys()
+    selected = None if facts.hosts_in_scope is None else {*facts.consumers, *facts.mappings}
+    for request in sorted(facts.build_requests, key=lambda row: row.instance):
+        asked = selected is None or request.instance in selected
+        if asked and request.instance not in known:
+            yield _request(request, facts, options)
+
+
+def _judged(claim: Moving, facts: Facts, options: AuditOptions) -> LeftAlone | Unchecked:
+    instance = claim.instance
+    subject, where = Subject("instance", instance.uuid), instance.host or ""
+    since = _last_changed(instance, facts)
+    age = facts.taken_at - since if since else None
+    reason = claim.reason
+    hanging = timedelta() if age is None or _waits(instance, facts) else age
+    is_old = hanging >= timedelta(seconds=options.stuck_seconds)
+    is_settled = hanging >= timedelta(seconds=options.grace_seconds)
+    endless = cannot_end(instance, facts) if is_settled else ""
+    if not is_old and not endless:
+        return LeftAlone(subject, where, reason, since)
+    ends = ending_of(instance, facts)
+    because = "; ".join(filter(None, (reason, _since(age), endless)))
+    if is_old:
+        return Unchecked(subject, where, f"{because}; what ends it: {ends}", ends)
+    return LeftAlone(subject, where, f"{because}; it cannot end by itself: {ends}", since, ends)
+
+
+def _request(request: BuildRequest, facts: Facts, options: AuditOptions) -> LeftAlone | Unchecked:
+    """A server that no cell has yet: only its build request says that it is wanted."""
+    subject, since = Subject("build", request.instance), request.created_at
+    held = request.instance in facts.consumers
+    where = names_of_providers(request.instance, facts) if held else ""
+    age = facts.taken_at - since if since else None
+    reason = "no cell has it yet: it has a build request"
+    if facts.coverage.complete and age and age >= timedelta(seconds=options.stuck_seconds):
+        ends = (
+            f"run `openstack server delete {request.instance}`, and have its owner build it again"
+        )
+        said = f"{reason}; {_since(age)}; what ends it: {ends}"
+        return Unchecked(subject, where, said, ends)
+    return LeftAlone(subject, where, reason, since)
+
+
+def _waits(instance: Instance, facts: Facts) -> bool:
+    """Whether it waits for somebody, who may take days: its owner, who is to confirm a move, or
+    another cell. What has neither a task nor a move waits for nothing that could be ended.
+    """
+    move = facts.moving.get(instance.uuid)
+    if instance.hidden:
+        return True
+    if instance.task_state is None and move is None:
+        return instance.vm_state != "building"
+    to_confirm = move is not None and move.status == "finished"
+    return instance.task_state is None and instance.vm_state == "resized" and to_confirm
+
+
+def _since(age: timedelta | None) -> str:
+    return f"Nova changed it last {age_in_words(age)} ago" if age else ""
+
+
+def _last_changed(instance: Instance, facts: Facts) -> datetime | None:
+    """When Nova last changed what is under way: the migration, and the instance if it has a task.
+
+    An instance without a task is changed for other reasons, as when its power state is noted.
+    """
+    move = facts.moving.get(instance.uuid)
+    rows = (move, None if move and instance.task_state is None else instance)
+    times = (row.updated_at or row.created_at for row in rows if row)
+    return max((moment for moment in times if moment), default=None)

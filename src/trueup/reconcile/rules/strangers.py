@@ -1,0 +1,89 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Strangers: consumers that are no instance that a cell has, and what is known of each. Pure."""
+
+from collections.abc import Collection, Iterator
+from datetime import timedelta
+
+from trueup.reconcile.facts import Facts, canonical_uuid
+from trueup.reconcile.verdicts import AuditOptions, LeftAlone, Subject, Unchecked
+
+
+def row_lost(uuid: str, facts: Facts) -> str:
+    """Which cell Nova maps an instance to, if that answered and no cell has a row of it; or "".
+
+    SAFETY: the mapping shows that it is Nova's instance, whose guest may still run. It is not a
+    stranger that can be left alone, and nothing shows that it was deleted.
+    """
+    mapping = facts.mappings.get(uuid)
+    if mapping is None or mapping.cell is None or mapping.queued_for_delete:
+        return ""
+    cell = facts.cells.get(mapping.cell, "")
+    silent = {source.source for source in facts.coverage.missing}
+    if uuid in facts.instance_rows or uuid in facts.builds or cell in silent:
+        return ""
+    lost = f"{cell}, which has no row of it: the row is lost, or was removed by hand"
+    return f"Nova maps it to {lost if cell else 'a cell that has no cell mapping any more'}"
+
+
+def never_built(uuid: str, facts: Facts, options: AuditOptions) -> bool:
+    """Whether Nova mapped an instance to no cell, and gave up: no cell will ever have it.
+
+    Nova makes mapping and build request together. Without the request, and longer ago than the
+    grace, nothing builds it any more.
+    """
+    mapping = facts.mappings.get(uuid)
+    if mapping is None or mapping.cell is not None or mapping.changed_at is None:
+        return False
+    if uuid in facts.builds or uuid in facts.instance_rows:
+        return False
+    return facts.taken_at - mapping.changed_at >= timedelta(seconds=options.grace_seconds)
+
+
+def rows_lost(facts: Facts, covered: Collection[str]) -> Iterator[Unchecked]:
+    """Consumers that Nova maps to a cell, and of which no cell has a row."""
+    for consumer in sorted(facts.consumers.keys() - facts.instance_rows.keys() - set(covered)):
+        if reason := row_lost(consumer, facts):
+            yield Unchecked(
+                Subject("consumer", consumer), names_of_providers(consumer, facts), reason
+            )
+
+
+def strangers(facts: Facts, covered: Collection[str]) -> Iterator[LeftAlone]:
+    """Consumers that are no instance: another service's, a boot, the source of a move.
+
+    `covered` are the consumers that another verdict already covers.
+    """
+    moves = {row.uuid: row for row in facts.migrations}
+    instances = facts.alive.keys() | facts.deleted.keys()
+    for consumer in sorted(facts.consumers.keys() - instances - set(covered)):
+        if consumer in facts.builds:
+            reason = "it has a build request"
+        elif move := moves.get(consumer):
+            reason = (
+                "it holds the source of a migration under way"
+                if move.under_way
+                else f"it is of a {move.kind} that is {move.status}"
+            )
+        elif (written := canonical_uuid(consumer)) != consumer and written in instances:
+            reason = f"it is instance {written}, written in another form"
+        else:
+            reason = _unknown_owner(consumer, facts)
+        yield LeftAlone(Subject("consumer", consumer), names_of_providers(consumer, facts), reason)
+
+
+def names_of_providers(consumer: str, facts: Facts) -> str:
+    """The names of the providers of which a consumer holds something."""
+    names = (facts.provider_names.get(uuid, uuid) for uuid in facts.consumers[consumer])
+    return ", ".join(sorted(names))
+
+
+def _unknown_owner(consumer: str, facts: Facts) -> str:
+    reason = "no instance in any cell that answered has its uuid"
+    mapping = facts.mappings.get(consumer)
+    if mapping is None:
+        return f"{reason}; its owner is not known"
+    queued = ", and queued it for deletion" if mapping.queued_for_delete else ""
+    return (
+        f"{reason}; Nova mapped it{queued}. If its instance is gone for good, say so in the file "
+        'of acknowledgements (`kind = "dead-consumer"`): a plan then releases it'
+    )

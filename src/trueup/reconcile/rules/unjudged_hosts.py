@@ -1,0 +1,52 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Unjudged hosts: those of which it is not known which provider is theirs, or whether they are up.
+
+Pure.
+"""
+
+from collections import Counter
+from collections.abc import Collection, Iterator
+
+from trueup.reconcile.facts import Facts, grouped
+from trueup.reconcile.rules.machines import other_names
+from trueup.reconcile.rules.nodes import judged_nodes, service_of
+from trueup.reconcile.rules.residence import Undetermined, provider_of
+from trueup.reconcile.verdicts import Subject, Unchecked
+from trueup.reconcile.wording import counted
+
+
+def unjudged_hosts(facts: Facts, covered: Collection[str]) -> Iterator[Unchecked]:
+    """Hosts whose instances cannot be judged.
+
+    A host without instances is left out if a finding or another verdict is about it already.
+    """
+    instances = Counter((row.cell, row.host, row.node) for row in facts.alive.values())
+    for node in sorted(
+        facts.compute_nodes, key=lambda row: (facts.cells[row.cell], row.host, row.node)
+    ):
+        if facts.hosts_in_scope is not None and node.host not in facts.hosts_in_scope:
+            continue
+        if other_names(node.host, facts):
+            continue
+        provider = provider_of(node, facts)
+        if isinstance(provider, Undetermined):
+            count = instances[node.cell, node.host, node.node]
+            if not count and not {node.uuid, node.host}.isdisjoint(covered):
+                continue
+            yield Unchecked(
+                Subject("host", node.host),
+                facts.cells[node.cell],
+                f"{provider.reason}; {counted(count, 'instance')} on it could not be checked",
+            )
+
+
+def without_service(facts: Facts) -> Iterator[Unchecked]:
+    """Hosts with a compute node and without a compute service, as after its row was deleted."""
+    nodes = [node for node in judged_nodes(facts) if service_of(node, facts) is None]
+    for (cell, host), rows in grouped(((one.cell, one.host), one) for one in nodes).items():
+        yield Unchecked(
+            Subject("host", host),
+            ", ".join(one.node for one in rows),
+            f"{facts.cells[cell]} has a compute node of it and no compute service: whether it is "
+            "up, or disabled, could not be checked",
+        )

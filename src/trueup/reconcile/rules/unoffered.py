@@ -1,0 +1,37 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Unoffered classes: resource classes that flavors ask for, and that no provider has. Pure.
+
+A cloud may take a class away once an instance is placed, as SAP's does with CUSTOM_BIGVM. Whether
+that is so, or an inventory was lost, the facts do not say.
+"""
+
+from collections.abc import Mapping
+
+from trueup.reconcile.expected import Share, difference
+from trueup.reconcile.facts import Facts
+from trueup.reconcile.rules.claims import DevicesMissing, claims
+
+
+def unoffered_classes(facts: Facts) -> Mapping[str, tuple[str, ...]]:
+    """By instance: the classes that it lacks, where no provider that was read has any of them."""
+    return facts.once(_unoffered)
+
+
+def reason_of(name: str) -> str:
+    """Why it is not known whether instances hold what they should of a class."""
+    return (
+        f"flavors ask for {name}, instances do not hold it, and no provider that was read has it: "
+        'if that is meant, acknowledge the class (`kind = "unoffered-class"`); else its inventory '
+        "was lost"
+    )
+
+
+def _unoffered(facts: Facts) -> dict[str, tuple[str, ...]]:
+    offered = {name for row in facts.providers.values() for name in row.inventories}
+    found = {}
+    for claim in claims(facts, DevicesMissing):
+        lacking = difference(Share.DEVICES, claim.held, claim.wanted).lacking
+        names = {name for part in lacking for name in part.amounts}
+        if names and not names & offered:
+            found[claim.instance.uuid] = tuple(sorted(names))
+    return found

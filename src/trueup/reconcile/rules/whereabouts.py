@@ -1,0 +1,208 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Whereabouts: whether an instance's moves leave open on which host its guest is. Pure.
+
+A move that failed moves nobody, and the last one that succeeded decides. Where that contradicts
+Nova's row, or where Nova itself gave up (`endings`), only a hypervisor knows. Its word decides.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from datetime import datetime
+
+from trueup.reconcile.facts import Facts, Instance, InstanceRecord, Migration
+from trueup.reconcile.rules.endings import ON_SOURCE, ON_TARGET, Ending, Says, endings_of
+from trueup.reconcile.rules.moves import root_of
+
+# The kinds of moves during which the guest is off, and its definition may be on both hosts.
+_COLD = frozenset({"migration", "resize"})
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """A host on which a guest may be, as the row of an instance or of a migration names it."""
+
+    cell: str
+    host: str
+    node: str
+
+    def root(self, facts: Facts) -> str | None:
+        """The root provider of the host, if it is known."""
+        return root_of(self.cell, self.host, self.node, facts)
+
+
+@dataclass(frozen=True, slots=True)
+class _LeftOpen:
+    """A move after which the guest may be on another host than Nova says, and what leaves it open.
+
+    `from_here`: the move started on the host that Nova says.
+    """
+
+    move: Migration
+    other: Place
+    ending: Ending
+    from_here: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Whereabouts:
+    """The hosts on which a guest may be, of which Nova names the first, and why.
+
+    `found` is the one that the hypervisors name; None: they do not tell, for the reason `silence`.
+    """
+
+    places: tuple[Place, ...]
+    reason: str
+    found: Place | None
+    silence: str
+
+    def __str__(self) -> str:
+        hosts = " or on ".join(one.host for one in self.places)
+        return f"{self.reason}: its guest may be on {hosts}; {self.silence}"
+
+
+def whereabouts(instance: Instance, record: InstanceRecord, facts: Facts) -> Whereabouts | None:
+    """Where the guest may be; None if its moves leave no doubt that it is where Nova says."""
+    if not record.migrations or instance.host is None:
+        return None
+    here = Place(instance.cell, instance.host, instance.node or "")
+    left_open = _left_open(here, instance, record, facts)
+    moves = [one for one in left_open if _counts(one, here, record, facts)]
+    if not moves:
+        return None
+    places = tuple(dict.fromkeys((here, *(one.other for one in moves))))
+    cold = all(one.move.kind in _COLD for one in moves)
+    found = _found(places, cold, record, facts)
+    silence = "" if found else _silence(places, record, facts)
+    return Whereabouts(places, _in_words(moves[0], instance), found, silence)
+
+
+def as_found(instance: Instance, record: InstanceRecord, facts: Facts) -> Instance:
+    """The instance on the host where hypervisors found its guest, if its moves leave that open."""
+    doubt = whereabouts(instance, record, facts)
+    if doubt is None or doubt.found is None:
+        return instance
+    return replace(instance, host=doubt.found.host, node=doubt.found.node)
+
+
+def _left_open(
+    here: Place, instance: Instance, record: InstanceRecord, facts: Facts
+) -> Iterator[_LeftOpen]:
+    """The moves that leave open where the guest is, the newest first.
+
+    The last move that succeeded decides, and so does one that brought the instance to the host on
+    which Nova has it: earlier ones say nothing.
+    """
+    # Nova's API lists the newest first. Rows without a time are in their order.
+    newest_first = sorted(record.migrations, key=_created_at)[::-1]
+    for row in newest_first:
+        if row.under_way:
+            continue
+        # PERF: nearly every instance that was moved is where its last move ended.
+        arrived = row.status in ON_TARGET and row.target_node == instance.node
+        if arrived and row.target_host == instance.host:
+            return
+        source = _place(row.cell, row.source_host, row.source_node, facts)
+        target = _place(row.cell, row.target_host, row.target_node, facts)
+        on_source, on_target = _same(source, here, facts), _same(target, here, facts)
+        if on_source and on_target:
+            return
+        endings = endings_of(row.kind, row.status)
+        succeeded = row.status in ON_TARGET | ON_SOURCE
+        if on_source or on_target:
+            ending = endings.of(instance.vm_state, on_target)
+            other = source if on_target else target
+        else:
+            is_back = row.status in ON_SOURCE
+            ending = endings.on_target if is_back else endings.on_source
+            other = source if is_back else target
+        open_ = ending.says is Says.OPEN and (succeeded or on_source or on_target)
+        if open_ and other is not None:
+            yield _LeftOpen(row, other, ending, on_source)
+        if succeeded or (on_target and ending.says is not Says.NOTHING):
+            return
+
+
+def _created_at(row: Migration) -> datetime:
+    return row.created_at or datetime.min
+
+
+def _place(cell: str, host: str | None, node: str | None, facts: Facts) -> Place | None:
+    """A host that a migration names; as its compute node is called now, if that is known."""
+    if not host:
+        return None
+    nodes = facts.nodes_by_uuid.get(root_of(cell, host, node, facts) or "", ())
+    return (
+        Place(nodes[0].cell, nodes[0].host, nodes[0].node)
+        if nodes
+        else Place(cell, host, node or "")
+    )
+
+
+def _same(one: Place | None, other: Place, facts: Facts) -> bool:
+    if one is None:
+        return False
+    roots = (one.root(facts), other.root(facts))
+    if None not in roots:
+        return roots[0] == roots[1]
+    return one.host.casefold() == other.host.casefold()
+
+
+def _counts(one: _LeftOpen, here: Place, record: InstanceRecord, facts: Facts) -> bool:
+    """Whether what it leaves open matters: something says that the guest is on the other host.
+
+    A claim there does, or a guest; and, if the move left this host, that nothing of it is held.
+    Otherwise claims and Nova agree, and a move that failed long ago is no reason for doubt.
+    """
+    if any(row.active and _is_on(row.host, one.other) for row in record.domains):
+        return True
+    roots = frozenset[str]().union(*map(facts.roots_of, (record.own, *record.moves.values())))
+    return one.other.root(facts) in roots or (one.from_here and here.root(facts) not in roots)
+
+
+def _is_on(host: str, place: Place) -> bool:
+    return host.casefold() == place.host.casefold()
+
+
+def _found(
+    places: tuple[Place, ...], cold: bool, record: InstanceRecord, facts: Facts
+) -> Place | None:
+    """The place where the hypervisors found the guest; None if they do not tell.
+
+    A hypervisor that answered and has no such domain, running or defined, is proof. After a cold
+    move both hosts may have a definition, so there only a guest that runs says where it is.
+    """
+    if any(not row.ours for row in record.domains):
+        # SAFETY: somebody else made a domain with its uuid: which one is its guest is not known.
+        return None
+    left = []
+    for one in places:
+        there = [row for row in record.domains if _is_on(row.host, one)]
+        if not facts.hypervisor_answered(one.host) or any(row.active or not cold for row in there):
+            left.append(one)
+    running = [
+        one for one in left if any(row.active for row in record.domains if _is_on(row.host, one))
+    ]
+    all_answered = all(facts.hypervisor_answered(one.host) for one in left)
+    if len(left) > 1 and len(running) == 1 and all_answered:
+        return running[0]
+    return left[0] if len(left) == 1 else None
+
+
+def _silence(places: tuple[Place, ...], record: InstanceRecord, facts: Facts) -> str:
+    """Why the hypervisors do not tell where the guest is."""
+    hosts = [one.host for one in places]
+    silent = [host for host in hosts if not facts.hypervisor_answered(host)]
+    if silent:
+        return f"ask the hypervisors of {' and '.join(silent)} with --libvirt"
+    states = {row.host.casefold(): row.state for row in record.domains}
+    said = (f"{host}: {states.get(host.casefold(), 'no domain')}" for host in hosts)
+    return f"the hypervisors do not decide it ({', '.join(said)})"
+
+
+def _in_words(one: _LeftOpen, instance: Instance) -> str:
+    row = one.move
+    return (
+        f"its {row.kind} from {row.source_host or 'an unknown host'} to "
+        f"{row.target_host or 'an unknown host'} is {row.status}, and Nova has it "
+        f"{instance.vm_state} on {instance.host} ({one.ending.why})"
+    )
