@@ -55,8 +55,20 @@ TRIALS = (
 OLDEST = "2023.2"
 COMPARED_WITH = ("nova", "openstack-placement")
 OURS = ".[all,osc,profiler,mysqlclient,libvirt]"
+# What checks the texts of this repository: it needs new versions of libraries that Trueup uses too.
+LINTERS = {
+    "ansible-core",
+    "bashate",
+    "check-jsonschema",
+    "coverage",
+    "import-linter",
+    "mypy",
+    "ruff",
+    "towncrier",
+    "zizmor",
+}
 SUITES = {
-    "quick tests": ("-m", "quick"),
+    "quick tests": ("-m", "quick", "--ignore=tests/docs"),
     "upstream's HTTP tests": ("tests/differential/test_gabbi.py",),
 }
 NEEDED_BY = """
@@ -168,7 +180,7 @@ def install(trial: Trial) -> None:
     run(*pip, "--no-deps", *compared, "packaging")
     needed = run(str(trial.program("python")), "-c", NEEDED_BY, *COMPARED_WITH).split()
     # By name: how old a tool may be depends on the versions that are tried.
-    tools = [one.name for one in declared(trial.python)[1]]
+    tools = [one.name for one in declared(trial.python)[1] if one.name not in LINTERS]
     run(*pip, "--constraint", str(chosen), "--editable", OURS, *tools, *needed)
     chosen.rename(noted)
 
