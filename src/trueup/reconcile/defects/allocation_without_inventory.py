@@ -15,6 +15,8 @@ from trueup.reconcile.verdicts import (
     Declined,
     Evidence,
     Finding,
+    Need,
+    Scope,
     Severity,
     Subject,
     Verdict,
@@ -25,6 +27,8 @@ NAME = "allocation-without-inventory"
 TITLE = "Consumers hold a resource class of it, and it has no inventory of that class"
 REMEDY = "None by Trueup: nova-compute reports the inventory again when it starts"
 SEVERITIES = (Severity.HIGH,)
+NEEDS: tuple[Need, ...] = ()
+SCOPE = Scope.SELECTION
 
 
 def find(facts: Facts, options: AuditOptions) -> Iterator[Verdict]:

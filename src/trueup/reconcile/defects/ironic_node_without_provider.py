@@ -22,6 +22,8 @@ from trueup.reconcile.verdicts import (
     Evidence,
     Finding,
     LeftAlone,
+    Need,
+    Scope,
     Severity,
     Subject,
     Verdict,
@@ -31,6 +33,8 @@ NAME = "ironic-node-without-provider"
 TITLE = "Placement has no provider for this bare metal node"
 REMEDY = "None by Trueup: nova-compute makes the provider"
 SEVERITIES = (Severity.HIGH,)
+NEEDS: tuple[Need, ...] = ()
+SCOPE = Scope.SELECTION
 
 
 def find(facts: Facts, options: AuditOptions) -> Iterator[Verdict]:

@@ -17,6 +17,8 @@ from trueup.reconcile.verdicts import (
     Evidence,
     Finding,
     LeftAlone,
+    Need,
+    Scope,
     Severity,
     Subject,
     Verdict,
@@ -26,6 +28,8 @@ NAME = "ironic-reserved-left"
 TITLE = "This bare metal node is reserved, and nothing is on it"
 REMEDY = "None by Trueup: start nova-compute, which frees what is available"
 SEVERITIES = (Severity.LOW,)
+NEEDS: tuple[Need, ...] = ()
+SCOPE = Scope.SELECTION
 
 
 def find(facts: Facts, options: AuditOptions) -> Iterator[Verdict]:

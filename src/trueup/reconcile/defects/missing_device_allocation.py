@@ -25,6 +25,8 @@ from trueup.reconcile.verdicts import (
     AuditOptions,
     Declined,
     Finding,
+    Need,
+    Scope,
     Severity,
     Structure,
     Subject,
@@ -39,6 +41,8 @@ NAME = "missing-device-allocation"
 TITLE = "It does not hold a device, or a resource class, that it asks for"
 REMEDY = "Allocate the devices whose providers are known"
 SEVERITIES = (Severity.HIGH,)
+NEEDS: tuple[Need, ...] = ()
+SCOPE = Scope.SELECTION
 
 _CYBORG = "Cyborg"
 

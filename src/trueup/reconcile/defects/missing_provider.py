@@ -17,6 +17,8 @@ from trueup.reconcile.verdicts import (
     Evidence,
     Finding,
     LeftAlone,
+    Need,
+    Scope,
     Severity,
     Subject,
     Verdict,
@@ -26,6 +28,8 @@ NAME = "missing-provider"
 TITLE = "Placement has no provider for its compute node"
 REMEDY = "None by Trueup: nova-compute makes its provider when it starts"
 SEVERITIES = (Severity.HIGH,)
+NEEDS: tuple[Need, ...] = ()
+SCOPE = Scope.SELECTION
 
 
 def find(facts: Facts, options: AuditOptions) -> Iterator[Verdict]:

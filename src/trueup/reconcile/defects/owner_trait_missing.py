@@ -25,6 +25,8 @@ from trueup.reconcile.verdicts import (
     Evidence,
     Finding,
     LeftAlone,
+    Need,
+    Scope,
     Severity,
     Subject,
     Verdict,
@@ -34,6 +36,8 @@ NAME = "owner-trait-missing"
 TITLE = "Its provider lacks the trait OWNER_NOVA, without which nothing is scheduled on it"
 REMEDY = "Add the trait OWNER_NOVA"
 SEVERITIES = (Severity.HIGH, Severity.LOW)
+NEEDS: tuple[Need, ...] = ()
+SCOPE = Scope.SELECTION
 
 # The service version since which nova-compute sets the trait.
 SETS_IT_SINCE = 73

@@ -15,6 +15,8 @@ from trueup.reconcile.verdicts import (
     Evidence,
     Finding,
     Kind,
+    Need,
+    Scope,
     Severity,
     Structure,
     Subject,
@@ -27,6 +29,8 @@ NAME = "split-consumer"
 TITLE = "Its uuid is written in two forms, so Placement has it as two consumers"
 REMEDY = "None in a plan: merge the forms in Placement's database with `trueup-manage db fsck`"
 SEVERITIES = (Severity.HIGH,)
+NEEDS: tuple[Need, ...] = ()
+SCOPE = Scope.SELECTION
 
 
 def find(facts: Facts, options: AuditOptions) -> Iterator[Verdict]:

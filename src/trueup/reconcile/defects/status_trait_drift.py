@@ -31,6 +31,8 @@ from trueup.reconcile.verdicts import (
     Evidence,
     Finding,
     LeftAlone,
+    Need,
+    Scope,
     Severity,
     Subject,
     Verdict,
@@ -40,6 +42,8 @@ NAME = "status-trait-drift"
 TITLE = "Its compute service is disabled and its provider does not say so, or the reverse"
 REMEDY = "Set or remove the trait COMPUTE_STATUS_DISABLED as Nova's service record says"
 SEVERITIES = (Severity.MEDIUM, Severity.LOW)
+NEEDS: tuple[Need, ...] = ()
+SCOPE = Scope.SELECTION
 
 # The service version since which nova-compute sets the trait (Train).
 SETS_IT_SINCE = 38
