@@ -77,11 +77,11 @@ class Defect(Protocol):
         """
 
     @property
-    def NEEDS(self) -> tuple[Need, ...]:  # noqa: N802
+    def NEEDS(self) -> tuple[Need, ...]:  # noqa: N802 (a constant of each module)
         """What its findings rest on. `ask` sees to it, so that no defect can forget a gate."""
 
     @property
-    def SCOPE(self) -> Scope:  # noqa: N802
+    def SCOPE(self) -> Scope:  # noqa: N802 (a constant of each module)
         """Whether it can be judged of a selection."""
 
     def find(self, facts: Facts, options: AuditOptions) -> Iterator[Verdict]: ...
