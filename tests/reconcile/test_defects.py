@@ -89,6 +89,8 @@ def test_it_says_what_it_is_and_what_is_done_about_it(defect):
     for sentence in (defect.TITLE, defect.REMEDY):
         assert sentence[0].isupper()
         assert not sentence.endswith(".")
+    # In a list, "it" is nobody.
+    assert not defect.TITLE.startswith(("It ", "Its ", "This "))
 
 
 @EVERY
@@ -192,7 +194,7 @@ def test_what_is_judged_of_a_whole_cloud_is_told_of_a_selection():
     )
 
 
-def test_the_index_of_the_pages_has_each_defect_once():
+def test_the_index_of_the_pages_says_of_each_what_its_title_says():
     index = (REPOSITORY / "docs" / "README.md").read_text()
-    listed = re.findall(r"\(defects/([a-z-]+)\.md\)", index)
-    assert sorted(listed) == sorted(defect.NAME for defect in DEFECTS)
+    listed = re.findall(r"\| \[([a-z-]+)\]\(defects/[a-z-]+\.md\) \| (.*) \|", index)
+    assert sorted(listed) == sorted((defect.NAME, f"{defect.TITLE}.") for defect in DEFECTS)

@@ -51,7 +51,7 @@ from trueup.reconcile.verdicts import (
 )
 
 NAME = "aggregate-drift"
-TITLE = "Its provider is in other aggregates than its host"
+TITLE = "A provider is in other aggregates than its host"
 REMEDY = "Put the provider into the aggregates of its host, and take it out of Nova's others"
 SEVERITIES = (Severity.HIGH,)
 NEEDS: tuple[Need, ...] = ()

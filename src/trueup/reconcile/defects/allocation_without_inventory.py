@@ -24,7 +24,7 @@ from trueup.reconcile.verdicts import (
 )
 
 NAME = "allocation-without-inventory"
-TITLE = "Consumers hold a resource class of it, and it has no inventory of that class"
+TITLE = "Consumers hold a resource class of a provider that has no inventory of it"
 REMEDY = "None by Trueup: nova-compute reports the inventory again when it starts"
 SEVERITIES = (Severity.HIGH,)
 NEEDS: tuple[Need, ...] = ()

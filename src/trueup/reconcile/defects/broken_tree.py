@@ -18,7 +18,7 @@ from trueup.reconcile.verdicts import (
 )
 
 NAME = "broken-tree"
-TITLE = "Its parents and its root contradict each other, or it belongs to a host and is not a root"
+TITLE = "The parents and the root of a provider contradict each other, or a host is not a root"
 REMEDY = "None in a plan: repair its database, or take a host's provider out of the other tree"
 SEVERITIES = (Severity.HIGH,)
 NEEDS: tuple[Need, ...] = ()

@@ -23,7 +23,7 @@ from trueup.reconcile.verdicts import (
 )
 
 NAME = "build-request-left"
-TITLE = "It was built long ago, and its build request is still there"
+TITLE = "An instance was built long ago, and its build request is still there"
 REMEDY = "None by Trueup, which never writes to Nova's databases"
 SEVERITIES = (Severity.LOW,)
 NEEDS = (Need.BUILD_REQUESTS,)

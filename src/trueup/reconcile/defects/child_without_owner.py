@@ -23,7 +23,7 @@ from trueup.reconcile.verdicts import (
 )
 
 NAME = "child-without-owner"
-TITLE = "The PCI device that it stands for is gone"
+TITLE = "A PCI device is gone, and its provider is still there"
 REMEDY = "None by Trueup: delete the provider when no consumer holds its resources"
 SEVERITIES = (Severity.MEDIUM,)
 NEEDS = (Need.PCI_DEVICES,)

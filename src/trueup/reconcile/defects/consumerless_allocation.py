@@ -14,7 +14,7 @@ from trueup.reconcile.verdicts import (
 )
 
 NAME = "consumerless-allocation"
-TITLE = "More of it is used than its listed allocations hold"
+TITLE = "More of a provider is used than its listed allocations hold"
 REMEDY = "None in a plan: repair Placement's database with `trueup-manage db fsck`"
 SEVERITIES = (Severity.HIGH,)
 NEEDS: tuple[Need, ...] = ()

@@ -28,7 +28,7 @@ from trueup.reconcile.verdicts import (
 )
 
 NAME = "dead-consumer"
-TITLE = "Its instance was never built, or an operator says that it is gone, and it holds resources"
+TITLE = "An instance was never built, or an operator says that it is gone, and it holds resources"
 REMEDY = "Release all that it holds"
 SEVERITIES = (Severity.MEDIUM,)
 NEEDS: tuple[Need, ...] = ()

@@ -26,7 +26,7 @@ from trueup.reconcile.verdicts import (
 )
 
 NAME = "domain-elsewhere"
-TITLE = "Its guest runs on another host than Nova says"
+TITLE = "The guest of an instance runs on another host than Nova says"
 REMEDY = "None: find out on which host it should run, stop the other guest, and correct Nova"
 SEVERITIES = (Severity.CRITICAL,)
 NEEDS = (Need.HYPERVISORS, Need.COMPLETE)

@@ -25,7 +25,7 @@ from trueup.reconcile.verdicts import (
 )
 
 NAME = "doubled-allocation"
-TITLE = "It holds twice what it should, on its host or on another one as well"
+TITLE = "An instance holds what it should twice, on two hosts or on one"
 REMEDY = "Let it hold what it should once, on its own host, and release it on any other host"
 SEVERITIES = (Severity.MEDIUM,)
 NEEDS: tuple[Need, ...] = ()

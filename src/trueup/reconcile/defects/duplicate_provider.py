@@ -29,7 +29,7 @@ from trueup.reconcile.verdicts import (
 )
 
 NAME = "duplicate-provider"
-TITLE = "It is the provider of a deleted compute node, and its host has another one now"
+TITLE = "A host was renamed, and has two providers"
 REMEDY = "Delete the old provider and its children, when no consumer holds their resources"
 SEVERITIES = (Severity.HIGH,)
 NEEDS = (Need.COMPLETE,)

@@ -34,7 +34,7 @@ from trueup.reconcile.verdicts import (
 )
 
 NAME = "evacuation-residue"
-TITLE = "It was evacuated, and still holds resources of the host it left"
+TITLE = "An instance was evacuated, and still holds resources of the host it left"
 REMEDY = "Release what it holds on the host it left, and keep the rest"
 SEVERITIES = (Severity.MEDIUM,)
 NEEDS = (Need.COMPLETE,)

@@ -27,7 +27,7 @@ from trueup.reconcile.verdicts import (
 )
 
 NAME = "ghost-domain"
-TITLE = "Its instance is deleted, and a hypervisor still has its domain"
+TITLE = "An instance is deleted, and a hypervisor still has its domain"
 REMEDY = "Remove the definition of a domain that is shut off, and keep its disks"
 SEVERITIES = (Severity.HIGH, Severity.LOW)
 NEEDS = (Need.HYPERVISORS, Need.COMPLETE)

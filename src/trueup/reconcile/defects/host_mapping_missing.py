@@ -25,7 +25,7 @@ from trueup.reconcile.verdicts import (
 )
 
 NAME = "host-mapping-missing"
-TITLE = "It is mapped to no cell, or to the wrong one"
+TITLE = "A host is mapped to no cell, or to the wrong one"
 REMEDY = "None by Trueup, which never writes to Nova's databases"
 SEVERITIES = (Severity.MEDIUM,)
 NEEDS = (Need.HOST_MAPPINGS,)

@@ -30,7 +30,7 @@ from trueup.reconcile.verdicts import (
 )
 
 NAME = "ironic-node-without-provider"
-TITLE = "Placement has no provider for this bare metal node"
+TITLE = "A bare metal node has no resource provider"
 REMEDY = "None by Trueup: nova-compute makes the provider"
 SEVERITIES = (Severity.HIGH,)
 NEEDS: tuple[Need, ...] = ()

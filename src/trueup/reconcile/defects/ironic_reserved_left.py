@@ -25,7 +25,7 @@ from trueup.reconcile.verdicts import (
 )
 
 NAME = "ironic-reserved-left"
-TITLE = "This bare metal node is reserved, and nothing is on it"
+TITLE = "A bare metal node is reserved, and nothing is on it"
 REMEDY = "None by Trueup: start nova-compute, which frees what is available"
 SEVERITIES = (Severity.LOW,)
 NEEDS: tuple[Need, ...] = ()

@@ -30,7 +30,7 @@ from trueup.reconcile.verdicts import (
 )
 
 NAME = "leaked-port-allocation"
-TITLE = "It holds bandwidth or packet rate that none of its ports requests"
+TITLE = "An instance holds bandwidth or packet rate that none of its ports requests"
 REMEDY = "Keep what its ports request, release the rest of their resource classes"
 SEVERITIES = (Severity.MEDIUM,)
 NEEDS = (Need.COMPLETE,)

@@ -51,7 +51,7 @@ from trueup.reconcile.verdicts import (
 _RELEASING_SECONDS = 10
 
 NAME = "migration-residue"
-TITLE = "Its migration is over and still holds resources"
+TITLE = "A migration is over, and its consumer still holds resources"
 REMEDY = "Let the instance hold what it should on its host, and release what its migrations hold"
 SEVERITIES = (Severity.HIGH, Severity.MEDIUM)
 NEEDS = (Need.COMPLETE,)

@@ -30,7 +30,7 @@ from trueup.reconcile.verdicts import (
 )
 
 NAME = "missing-allocation"
-TITLE = "It runs on a host and holds nothing"
+TITLE = "An instance runs on a host, and holds nothing"
 REMEDY = "Allocate what its flavor, image and ports ask for on its host"
 SEVERITIES = (Severity.HIGH,)
 NEEDS: tuple[Need, ...] = ()

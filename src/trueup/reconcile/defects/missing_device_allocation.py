@@ -38,7 +38,7 @@ from trueup.reconcile.verdicts import (
 )
 
 NAME = "missing-device-allocation"
-TITLE = "It does not hold a device, or a resource class, that it asks for"
+TITLE = "An instance does not hold a device, or a resource class, that it asks for"
 REMEDY = "Allocate the devices whose providers are known"
 SEVERITIES = (Severity.HIGH,)
 NEEDS: tuple[Need, ...] = ()

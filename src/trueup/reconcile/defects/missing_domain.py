@@ -23,7 +23,7 @@ from trueup.reconcile.verdicts import (
 )
 
 NAME = "missing-domain"
-TITLE = "Nova says that it is on a host, and the hypervisor of that host does not have it"
+TITLE = "Nova says that an instance is on a host, and its hypervisor does not have it"
 REMEDY = "None: a hard reboot by Nova defines the domain again, if its disks are there"
 SEVERITIES = (Severity.MEDIUM,)
 NEEDS = (Need.HYPERVISORS, Need.COMPLETE)

@@ -29,7 +29,7 @@ from trueup.reconcile.verdicts import (
 )
 
 NAME = "missing-port-allocation"
-TITLE = "It does not hold the bandwidth or packet rate that its ports request"
+TITLE = "An instance does not hold the bandwidth or packet rate that its ports request"
 REMEDY = "Allocate what its ports request, and name the providers in the ports' binding profiles"
 SEVERITIES = (Severity.HIGH,)
 NEEDS = (Need.PORTS,)

@@ -25,7 +25,7 @@ from trueup.reconcile.verdicts import (
 )
 
 NAME = "missing-provider"
-TITLE = "Placement has no provider for its compute node"
+TITLE = "A compute node has no resource provider"
 REMEDY = "None by Trueup: nova-compute makes its provider when it starts"
 SEVERITIES = (Severity.HIGH,)
 NEEDS: tuple[Need, ...] = ()

@@ -31,7 +31,7 @@ from trueup.reconcile.verdicts import (
 )
 
 NAME = "orphaned-allocation"
-TITLE = "Its instance is deleted, and it still holds resources"
+TITLE = "An instance is deleted, and its allocation is still there"
 REMEDY = "Release all that it and its migrations hold"
 SEVERITIES = (Severity.MEDIUM,)
 NEEDS = (Need.COMPLETE,)

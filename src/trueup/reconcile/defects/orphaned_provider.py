@@ -34,7 +34,7 @@ from trueup.reconcile.verdicts import (
 )
 
 NAME = "orphaned-provider"
-TITLE = "Its compute node is deleted, and the provider is still there"
+TITLE = "A compute node is deleted, and its provider is still there"
 REMEDY = "Delete it and its children, when no consumer holds their resources"
 SEVERITIES = (Severity.MEDIUM,)
 NEEDS = (Need.COMPLETE,)

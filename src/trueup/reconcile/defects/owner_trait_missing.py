@@ -33,7 +33,7 @@ from trueup.reconcile.verdicts import (
 )
 
 NAME = "owner-trait-missing"
-TITLE = "Its provider lacks the trait OWNER_NOVA, without which nothing is scheduled on it"
+TITLE = "A provider lacks the trait OWNER_NOVA, which Nova's scheduler asks for"
 REMEDY = "Add the trait OWNER_NOVA"
 SEVERITIES = (Severity.HIGH, Severity.LOW)
 NEEDS: tuple[Need, ...] = ()

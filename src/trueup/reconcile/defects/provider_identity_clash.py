@@ -34,7 +34,7 @@ from trueup.reconcile.verdicts import (
 )
 
 NAME = "provider-identity-clash"
-TITLE = "The uuid and the name of its compute node are not those of one provider"
+TITLE = "The uuid and the name of a compute node are not those of one provider"
 REMEDY = "None in a plan: `trueup rekey` or `trueup merge` finds out which provider is right"
 SEVERITIES = (Severity.HIGH, Severity.MEDIUM)
 NEEDS: tuple[Need, ...] = ()

@@ -26,7 +26,7 @@ from trueup.reconcile.verdicts import (
 )
 
 NAME = "reshape-incomplete"
-TITLE = "A resource class was moved within its tree only half way"
+TITLE = "A class was moved within a host's tree only half way"
 REMEDY = "None by Trueup: nova-compute moves it when it starts"
 SEVERITIES = (Severity.HIGH,)
 NEEDS: tuple[Need, ...] = ()

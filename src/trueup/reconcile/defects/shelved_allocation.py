@@ -28,7 +28,7 @@ from trueup.reconcile.verdicts import (
 )
 
 NAME = "shelved-allocation"
-TITLE = "It is shelved and offloaded, and still holds resources"
+TITLE = "An instance is shelved and offloaded, and still holds resources"
 REMEDY = "Release all that it and its migrations hold"
 SEVERITIES = (Severity.MEDIUM,)
 NEEDS = (Need.COMPLETE,)

@@ -26,7 +26,7 @@ from trueup.reconcile.verdicts import (
 )
 
 NAME = "split-consumer"
-TITLE = "Its uuid is written in two forms, so Placement has it as two consumers"
+TITLE = "A consumer's uuid is written in two forms, and counts as two"
 REMEDY = "None in a plan: merge the forms in Placement's database with `trueup-manage db fsck`"
 SEVERITIES = (Severity.HIGH,)
 NEEDS: tuple[Need, ...] = ()

@@ -30,7 +30,7 @@ from trueup.reconcile.verdicts import (
 _MAPPING_SECONDS = 10
 
 NAME = "stale-instance-mapping"
-TITLE = "Its rows and its mapping name different cells, or it has no mapping"
+TITLE = "The rows and the mapping of an instance name different cells, or it has no mapping"
 REMEDY = "None by Trueup, which never writes to Nova's databases"
 SEVERITIES = (Severity.HIGH,)
 NEEDS = (Need.INSTANCE_MAPPINGS, Need.COMPLETE)

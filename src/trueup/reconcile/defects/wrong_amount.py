@@ -22,7 +22,7 @@ from trueup.reconcile.verdicts import (
 )
 
 NAME = "wrong-amount"
-TITLE = "It holds more or less of its host than its flavor and image ask for"
+TITLE = "An instance holds more or less of its host than its flavor and image ask for"
 REMEDY = "Hold what its flavor and image ask for"
 SEVERITIES = (Severity.HIGH,)
 NEEDS: tuple[Need, ...] = ()

@@ -29,7 +29,7 @@ from trueup.reconcile.verdicts import (
 )
 
 NAME = "wrong-owner"
-TITLE = "What it holds is counted for a project or user that is not its own"
+TITLE = "An instance holds what it should, counted for another project or user"
 REMEDY = "Hold the same for the project and the user that Nova has"
 SEVERITIES = (Severity.MEDIUM,)
 NEEDS = (Need.OWNERS, Need.COMPLETE)

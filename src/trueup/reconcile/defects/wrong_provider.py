@@ -29,7 +29,7 @@ from trueup.reconcile.verdicts import (
 )
 
 NAME = "wrong-provider"
-TITLE = "It holds its resources on a host where it is not"
+TITLE = "An instance holds its resources on a host where it is not"
 REMEDY = "Let it hold what it should on its own host, and nothing on the other"
 SEVERITIES = (Severity.HIGH,)
 NEEDS = (Need.COMPLETE,)
