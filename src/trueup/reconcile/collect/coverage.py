@@ -8,8 +8,7 @@ from itertools import chain
 from typing import TypeVar
 
 from trueup.reconcile.clock import now
-from trueup.reconcile.collect.scope import as_compared
-from trueup.reconcile.collect.spelling import spellings
+from trueup.reconcile.collect.spelling import as_nodes_spell
 from trueup.reconcile.facts import (
     NEUTRON,
     OWNERS,
@@ -20,7 +19,6 @@ from trueup.reconcile.facts import (
     Coverage,
     Domain,
     Facts,
-    HostAggregate,
     Instance,
     LedgerFault,
     Migration,
@@ -309,27 +307,4 @@ def _answered(source: str, read_via: str, rows: int, noted: Noted) -> SourceStat
         unread_rows=noted.unread_rows,
         lost_rows=noted.lost_rows,
         unsupported=noted.unsupported,
-    )
-
-
-def as_nodes_spell(registry: Registry, nodes: Iterable[ComputeNode]) -> Registry:
-    """The same registry, with the hosts spelled as their compute nodes spell them.
-
-    SAFETY: only where Nova's own query finds the one by the other.
-    """
-    if not registry.folds_case:
-        return registry
-    known = spellings(nodes)
-
-    def spelled(host: str) -> str:
-        return known.get(as_compared(host), host)
-
-    def with_members(one: HostAggregate) -> HostAggregate:
-        return replace(one, hosts=tuple(dict.fromkeys(map(spelled, one.hosts))))
-
-    return replace(
-        registry,
-        host_mappings=tuple(replace(row, host=spelled(row.host)) for row in registry.host_mappings),
-        host_aggregates=tuple(map(with_members, registry.host_aggregates)),
-        aggregates_without_uuid=tuple(map(with_members, registry.aggregates_without_uuid)),
     )

@@ -17,6 +17,8 @@ from trueup.reconcile.verdicts import (
     Declined,
     Evidence,
     Finding,
+    Need,
+    Scope,
     Severity,
     Subject,
     Unchecked,
@@ -26,9 +28,11 @@ from trueup.reconcile.verdicts import (
 )
 
 NAME = "dead-consumer"
-TITLE = "Its instance was never built, or an operator says that it is gone, and it holds resources"
+TITLE = "An instance was never built, or an operator says that it is gone, and it holds resources"
 REMEDY = "Release all that it holds"
 SEVERITIES = (Severity.MEDIUM,)
+NEEDS: tuple[Need, ...] = ()
+SCOPE = Scope.SELECTION
 
 
 def find(facts: Facts, options: AuditOptions) -> Iterator[Verdict]:

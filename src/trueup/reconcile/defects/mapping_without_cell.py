@@ -14,15 +14,19 @@ from trueup.reconcile.verdicts import (
     AuditOptions,
     Declined,
     Finding,
+    Need,
+    Scope,
     Severity,
     Subject,
     Verdict,
 )
 
 NAME = "mapping-without-cell"
-TITLE = "Nova mapped it to no cell long ago, and it has no build request"
+TITLE = "Nova mapped an instance to no cell long ago, and it has no build request"
 REMEDY = "None by Trueup, which never writes to Nova's databases"
 SEVERITIES = (Severity.LOW,)
+NEEDS: tuple[Need, ...] = ()
+SCOPE = Scope.SELECTION
 
 
 def find(facts: Facts, options: AuditOptions) -> Iterator[Verdict]:

@@ -19,6 +19,8 @@ from trueup.reconcile.verdicts import (
     Declined,
     Finding,
     LeftAlone,
+    Need,
+    Scope,
     Severity,
     Structure,
     Subject,
@@ -34,6 +36,8 @@ NAME = "port-binding-mismatch"
 TITLE = "The binding profile of a port does not name the provider that its resources come from"
 REMEDY = "Let the binding profiles and the allocation name the same, right providers"
 SEVERITIES = (Severity.MEDIUM,)
+NEEDS = (Need.PORTS,)
+SCOPE = Scope.SELECTION
 
 
 def find(facts: Facts, options: AuditOptions) -> Iterator[Verdict]:
