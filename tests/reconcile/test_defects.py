@@ -32,7 +32,10 @@ from trueup.reconcile.verdicts import (
 )
 
 # Scenarios about what all defects leave alone, and about what none of them has a name for.
-ABOUT_EVIDENCE = {"contradicting-sources", "lagging-cells", "unexplained"}
+ABOUT_EVIDENCE = {
+    "contradicting-sources", "in-progress", "lagging-cells", "one-machine", "unexplained",
+    "whereabouts",
+}  # fmt: skip
 SCENARIOS = {path.stem: path.read_text().split("\n====\n") for path in FILES}
 EVERY = pytest.mark.parametrize("defect", DEFECTS, ids=lambda defect: defect.NAME)
 

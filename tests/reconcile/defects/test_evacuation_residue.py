@@ -22,12 +22,19 @@ provider pool DISK_GB=100 sharing
 
 
 def test_every_condition_is_read_again_before_the_write():
-    made = steps(evacuation_residue, CLOUD.format("done", "hypervisor h1\nhypervisor h2"))
+    shut_off = "guest web on h1 shut off\nguest web on h2 running"
+    made = steps(evacuation_residue, CLOUD.format("done", shut_off))
     assert [one.host for one in guards(made, ServiceDown)] == ["h1"]
-    assert guards(made, DomainIs) == [DomainIs("h1", uuid_of("web"), None)]
+    assert guards(made, DomainIs) == [DomainIs("h1", uuid_of("web"), "shut off")]
     assert [one.status for one in guards(made, MigrationState)] == ["done"]
     assert [one.host for one in guards(made, InstanceState)] == ["h2"]
     assert len(guards(made, CellFresh)) == 1
+
+
+def test_where_a_hypervisor_has_no_domain_it_may_report_and_must_still_have_none():
+    made = steps(evacuation_residue, CLOUD.format("done", "hypervisor h1\nhypervisor h2"))
+    assert guards(made, ServiceDown) == []
+    assert guards(made, DomainIs) == [DomainIs("h1", uuid_of("web"), None)]
 
 
 def test_a_host_that_came_back_and_cleaned_up_may_report():

@@ -41,3 +41,30 @@ def test_a_step_that_leaves_something_there_releases_nothing():
     assert kept.steps == ()
     assert {one.step.id for one in kept.in_use} == {step.id for step in removals}
     assert after_release(removals, (release,), facts_of(TREE + HELD)).in_use == ()
+
+
+GHOST = """
+cell1
+  host h1 VCPU=8 MEMORY_MB=8192
+  server old on h1 deleted=3600 archived
+guest old on h1 shut off
+holds old h1 VCPU=2 MEMORY_MB=256
+"""
+
+
+def test_what_a_deleted_instance_holds_stays_while_its_domain_is_defined():
+    """No step of the plan removes it, as where its definition was not read."""
+    plan = planned(GHOST)
+    assert plan.steps == ()
+    [reason] = [row.reason for row in plan.declined if row.finding.defect == "orphaned-allocation"]
+    assert reason.startswith("its domain stays defined on h1, and could be started: its definition")
+
+
+def test_two_steps_of_which_one_relies_on_what_the_other_writes_conflict():
+    """Its migration's claim is too much, and its own is of another project."""
+    plan = planned(
+        "cell1\n  host h1 VCPU=8 MEMORY_MB=8192\n  server web on h1 VCPU=2 MEMORY_MB=256\n"
+        "  resize of web from h1 error\nholds web h1 VCPU=2 MEMORY_MB=256\n"
+        "holds resize-of-web h1 VCPU=2 MEMORY_MB=256\nowned web project=other\n"
+    )
+    assert len(plan.steps) == 1

@@ -102,5 +102,5 @@ def test_each_host_that_has_the_domain_gets_a_step():
     records = tuple(DomainRecord(OLD, host, "<domain/>") for host in ("h1", "h2"))
     first, second = steps_for(replace(facts, domain_records=records))
     assert first.id != second.id
-    assert [one.id for one in after_undefining([first, second])] == [first.id, second.id]
+    assert after_undefining([first, second], facts).steps == (first, second)
     assert list(undefined_by(first)) == list(undefined_by(second)) == [OLD]

@@ -61,7 +61,10 @@ def _fail(cloud: Cloud, server: Server, target: Host, fails: str) -> Operation:
     rights = [without(one, target.tree) for one in cloud.acceptable_to(server.uuid)]
     if fails == "started":
         # The source may run it as well, unless it died.
-        rights = [cloud.claim_of(server, target), cloud.held(server.uuid)]
+        stays = any(guest == server.uuid and host != target.name for guest, host in cloud.guests)
+        rights = [
+            cloud.claim_of(server, target), cloud.held(server.uuid), *(rights if stays else ()),
+        ]  # fmt: skip
     cloud.progress(server, status="failed")
     yield SHORT
     cloud.is_right(server.uuid, *rights)

@@ -39,9 +39,9 @@ def find(facts: Facts, options: AuditOptions) -> Iterator[Verdict]:
             yield Finding(
                 NAME,
                 Subject("instance", mapping.instance),
-                "",
+                "no cell",
                 Severity.LOW,
-                {"mapped_to": "no cell", "project": mapping.project},
+                {"project": mapping.project, "cell": None},
                 since=mapping.changed_at,
             )
 

@@ -51,6 +51,14 @@ def find(facts: Facts, options: AuditOptions) -> Iterator[Verdict]:
 
 def remedy(finding: Finding, facts: Facts) -> tuple[Step, ...] | Declined:
     """None: only some requests of Placement's API accept a uuid without dashes."""
+    uuid, written = finding.subject.uuid, finding.consumers
+    if uuid not in facts.consumers and len(written) == 1:
+        return Declined(
+            "Placement has this form only, so there is nothing that `trueup-manage db fsck` could "
+            "merge: stop Placement, take a backup of its database, and in it: UPDATE allocations "
+            f"SET consumer_id = '{uuid}' WHERE consumer_id = '{written[0]}'; UPDATE consumers SET "
+            f"uuid = '{uuid}' WHERE uuid = '{written[0]}'; then audit again"
+        )
     return Declined(
         "stop Placement, take a backup of its database, and run `trueup-manage db fsck --repair`: "
         "it merges the forms; then audit again"

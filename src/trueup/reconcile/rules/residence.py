@@ -106,11 +106,6 @@ def _on_its_host(instance: Instance, record: InstanceRecord, facts: Facts) -> Re
         if instance.vm_state in _ON_NO_HOST:
             return NoHost()
         return Undetermined(f"Nova has it {instance.vm_state}, and on no host")
-    return _settled(instance, record, facts)
-
-
-def _settled(instance: Instance, record: InstanceRecord, facts: Facts) -> Placed | Undetermined:
-    """Where an instance resides that Nova has on a host, with nothing under way."""
     if instance.host is None or instance.node is None:
         return Undetermined(
             f"Nova names host {instance.host or 'none'} and node {instance.node or 'none'} of it"

@@ -97,6 +97,10 @@ def _left_open(
     for row in newest_first:
         if row.under_way:
             continue
+        # PERF: nearly every instance that was moved is where its last move ended.
+        arrived = row.status in ON_TARGET and row.target_node == instance.node
+        if arrived and row.target_host == instance.host:
+            return
         source = _place(row.cell, row.source_host, row.source_node, facts)
         target = _place(row.cell, row.target_host, row.target_node, facts)
         on_source, on_target = _same(source, here, facts), _same(target, here, facts)
@@ -199,6 +203,6 @@ def _in_words(one: _LeftOpen, instance: Instance) -> str:
     row = one.move
     return (
         f"its {row.kind} from {row.source_host or 'an unknown host'} to "
-        f"{row.target_host or 'an unknown host'} is {row.status}, and Nova has it "
-        f"{instance.vm_state} on {instance.host} ({one.ending.why})"
+        f"{row.target_host or 'an unknown host'} is {row.status}, and Nova has it on "
+        f"{instance.host}, vm state {instance.vm_state} ({one.ending.why})"
     )

@@ -138,7 +138,9 @@ def _bound_waiting(engine: Engine, options: DatabaseOptions) -> None:
     A frozen server does so, or one whose disk does not answer. Its host is there, so no limit of
     TCP finds it.
     """
-    bounds = {"read_timeout": options.silence_seconds, "write_timeout": options.silence_seconds}
+    silence = options.silence_seconds
+    # mysqlclient takes no None.
+    bounds = {} if silence is None else {"read_timeout": silence, "write_timeout": silence}
 
     @event.listens_for(engine, "do_connect")
     def connect(dialect: Any, _record: Any, arguments: Any, parameters: dict[str, Any]) -> Any:
