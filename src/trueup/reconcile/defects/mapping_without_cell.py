@@ -22,7 +22,7 @@ from trueup.reconcile.verdicts import (
 )
 
 NAME = "mapping-without-cell"
-TITLE = "Nova mapped an instance to no cell long ago, and it has no build request"
+TITLE = "Nova mapped an instance to no cell long ago, and no cell has it"
 REMEDY = "None by Trueup, which never writes to Nova's databases"
 SEVERITIES = (Severity.LOW,)
 NEEDS = (Need.INSTANCE_MAPPINGS, Need.COMPLETE)
