@@ -28,7 +28,7 @@ NAME = "doubled-allocation"
 TITLE = "An instance holds what it should twice, on two hosts or on one"
 REMEDY = "Let it hold what it should once, on its own host, and release it on any other host"
 SEVERITIES = (Severity.MEDIUM,)
-NEEDS: tuple[Need, ...] = ()
+NEEDS = (Need.COMPLETE,)
 SCOPE = Scope.SELECTION
 
 

@@ -36,7 +36,7 @@ NAME = "port-binding-mismatch"
 TITLE = "The binding profile of a port does not name the provider that its resources come from"
 REMEDY = "Let the binding profiles and the allocation name the same, right providers"
 SEVERITIES = (Severity.MEDIUM,)
-NEEDS = (Need.PORTS,)
+NEEDS = (Need.PORTS, Need.COMPLETE)
 SCOPE = Scope.SELECTION
 
 
@@ -72,8 +72,8 @@ def remedy(finding: Finding, facts: Facts) -> tuple[Step, ...] | Declined:
 
 def _judge(claim: PortsMisplaced, facts: Facts) -> Verdict:
     wanted = claim.wanted.of(Share.PORTS)
-    if wanted.open or not facts.coverage.complete:
-        reason = open_reasons(wanted, facts.provider_names) or facts.coverage.gap
+    if wanted.open:
+        reason = open_reasons(wanted, facts.provider_names)
         return Unchecked(
             Subject("instance", claim.instance.uuid),
             claim.provider.name,

@@ -25,7 +25,7 @@ NAME = "wrong-amount"
 TITLE = "An instance holds more or less of its host than its flavor and image ask for"
 REMEDY = "Hold what its flavor and image ask for"
 SEVERITIES = (Severity.HIGH,)
-NEEDS: tuple[Need, ...] = ()
+NEEDS = (Need.COMPLETE,)
 SCOPE = Scope.SELECTION
 
 
