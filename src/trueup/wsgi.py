@@ -5,6 +5,18 @@ It is built as the module is imported, so that a configuration that cannot be us
 from starting.
 """
 
-from trueup.placement.worker import application_or_exit
+import sys
+from importlib import import_module
+from typing import Any
 
-application = application_or_exit()
+from trueup.libraries import too_old
+
+
+def _application() -> Any:
+    if refused := too_old():
+        sys.exit(f"trueup: {refused}")
+    # Imported here: with what is too old it could not be.
+    return import_module("trueup.placement.worker").application_or_exit()
+
+
+application = _application()

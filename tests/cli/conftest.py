@@ -1,6 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Commands get a small broken cloud of tests/reconcile, and a folder of their own for journals."""
+"""Commands get a small broken cloud of tests/reconcile, and a folder of their own for journals.
 
+`site_on(placement)` is a small cloud whose Nova can delete compute services.
+"""
+
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
@@ -9,6 +14,7 @@ from tests.cli.running import trueup
 
 # Fixtures, which pytest finds by their names here.
 from tests.reconcile.conftest import small, small_on, template
+from tests.reconcile.small import Small, Template, running_copy
 
 __all__ = ["small", "small_on", "template"]
 
@@ -32,3 +38,24 @@ def plan_file(nova_conf, tmp_path) -> Path:
     path = tmp_path / "plan.json"
     assert trueup("plan", "--interval", 0.01, "--out", path).code == 3
     return path
+
+
+@pytest.fixture
+def site_on(
+    template: Template, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> Iterator[Callable[[str], Small]]:
+    with ExitStack() as stack:
+
+        def start(placement: str) -> Small:
+            copy = running_copy(template, tmp_path / "cloud", placement, with_nova=True)
+            small = stack.enter_context(copy)
+            monkeypatch.setenv("TRUEUP_NOVA_CONF", str(small.nova_conf))
+            return small
+
+        yield start
+
+
+@pytest.fixture(params=["trueup", "upstream"])
+def site(request: pytest.FixtureRequest, site_on: Callable[[str], Small]) -> Small:
+    """The test runs on Trueup's Placement and on upstream's."""
+    return site_on(request.param)

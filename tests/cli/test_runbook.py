@@ -128,6 +128,7 @@ def test_an_old_run_is_resolved_and_a_new_one_begins(site_on, tmp_path, state, m
     assert ran.code == 0, ran.out + ran.err
     assert "its plan is older than 1 h, so a new one is made" in ran.err
     first, _ = runs(state)
+    assert f"In place of run {first.run}: 1 step. To take that back too" in ran.err
     assert first.is_done(first.plan.steps[0].id)
 
 

@@ -1,6 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """Selectors, the same for every command that reads facts."""
 
+import re
+import sqlite3
+from contextlib import closing
+from pathlib import Path
+
 import pytest
 
 from tests.cli.running import ROWS, trueup
@@ -64,6 +69,53 @@ def test_a_selection_that_matches_nothing_says_so(small, nova_conf, tmp_path):
             assert (ran.code, ran.out, nothing in ran.err) == (2, "", True), (command, words)
     assert nothing not in trueup("audit", "--instance", consumer).err
     assert nothing not in trueup("audit").err
+
+
+@pytest.fixture
+def copy(small, tmp_path) -> Path:
+    """A copy of Placement's database."""
+    path = tmp_path / "copy.sqlite"
+    with (
+        closing(sqlite3.connect(small.folder / "placement.sqlite")) as served,
+        closing(sqlite3.connect(path)) as kept,
+    ):
+        served.backup(kept)
+    return path
+
+
+def test_a_ledger_that_the_api_serves_is_read_from_its_database(small, nova_conf):
+    served = f"sqlite:///{small.folder / 'placement.sqlite'}"
+    assert trueup("audit", "--placement-database", served).code == 3
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "UPDATE resource_providers SET generation = generation - 1",
+        "UPDATE resource_providers SET generation = generation + 1",
+        "DELETE FROM resource_providers",
+        "UPDATE resource_providers SET uuid = '5eb033fd-1111-4222-8333-444455556667' WHERE id = 1",
+    ],
+)
+def test_a_copy_that_the_api_does_not_serve_is_refused(small, nova_conf, copy, statement):
+    """As a restored dump: all that was claimed since would look like drift."""
+    small.sql("placement", "UPDATE resource_providers SET generation = 9 WHERE id = 1")
+    with closing(sqlite3.connect(copy)) as connection:
+        connection.execute("UPDATE resource_providers SET generation = 9 WHERE id = 1")
+        connection.execute(statement)
+        connection.commit()
+    for selected in ([], ["--consumer", small.consumer("missing-allocation")]):
+        ran = trueup("audit", "--placement-database", f"sqlite:///{copy}", *selected)
+        assert (ran.code, ran.out) == (5, "")
+        assert str(copy) in ran.err
+        served = re.findall(r"http://[^/\s]+", nova_conf.read_text())[-1]
+        assert served in ran.err
+
+
+def test_without_the_api_a_database_is_read_alone(small, nova_conf, copy):
+    text = re.sub("(endpoint.*) = .*", r"\1 = http://127.0.0.1:1", nova_conf.read_text())
+    nova_conf.write_text(text)
+    assert trueup("audit", "--placement-database", f"sqlite:///{copy}").code == 3
 
 
 def test_a_cell_may_be_named_with_its_database(small, nova_conf):

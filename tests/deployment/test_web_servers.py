@@ -123,10 +123,10 @@ def test_clients_that_keep_connections_open_keep_nobody_out(tmp_path):
 
 
 FEW_THREADS = """
-from trueup.placement import slow_senders
+from trueup.placement.middleware import request_buffering
 
-slow_senders.ANSWERS_MAX = 2
-slow_senders.SPARE_THREADS = 4
+request_buffering.ANSWERS_MAX = 2
+request_buffering.SPARE_THREADS = 4
 """
 LARGE = (
     b"GET /resource_providers HTTP/1.1\r\nHost: x\r\nX-Auth-Token: admin\r\n"

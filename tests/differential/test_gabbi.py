@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Upstream's own HTTP tests pass against our service, on each kind of database.
 
+On MariaDB by PyMySQL; `make conformance` runs them by mysqlclient as well.
 `python -m tests.differential.gabbi_suite` runs the same by hand, with any implementation.
 """
 
@@ -11,10 +12,13 @@ import pytest
 from tests.differential.gabbi_suite.suite import TESTS_IN_ALL, content_of, file_names, run_file
 from tests.servers.emptying import empty
 from tests.servers.placement import IMPLEMENTATIONS
+from tests.servers.sources import KINDS, MYSQLCLIENT
 
+DRIVERS = (*KINDS, MYSQLCLIENT) if os.environ.get("TRUEUP_EXAMPLES") else KINDS
 IMPLEMENTATION = os.environ.get("TRUEUP_TEST_IMPLEMENTATION", "trueup")
 
 
+@pytest.mark.parametrize("upstream_database_url", DRIVERS, indirect=True)
 @pytest.mark.parametrize("file", file_names())
 def test_upstreams_file_passes(file: str, upstream_database_url: str) -> None:
     result = run_file(file, IMPLEMENTATIONS[IMPLEMENTATION], upstream_database_url)

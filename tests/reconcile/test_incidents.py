@@ -51,7 +51,7 @@ def test_a_consumer_in_capital_letters_is_not_taken_for_a_second_row(recorded_cl
     assert found(cloud) == ({("split-consumer", DB1)}, 3)
     planned = plan(cloud, tmp_path / "plan.json")
     assert planned.json() == []
-    assert "trueup-manage db fsck --repair" in planned.err
+    assert f"UPDATE consumers SET uuid = '{DB1}' WHERE uuid = '{DB1.upper()}'" in planned.err
 
 
 @pytest.mark.parametrize("options", [(), ("--host", "devstack1"), ("--host", "devstack2")])

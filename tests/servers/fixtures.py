@@ -98,12 +98,9 @@ def emptied_postgresql(postgresql_server: DatabaseServer) -> Iterator[str]:
         yield make_ready(url)
 
 
-@pytest.fixture(params=(*KINDS, MYSQLCLIENT))
+@pytest.fixture
 def upstream_database_url(request: pytest.FixtureRequest) -> str:
-    """The test runs once for each kind of database, each time on upstream's tables without rows.
-
-    It is the same database for all tests of a session: quicker than `database_url`.
-    """
+    """Of the kind that the test names: upstream's tables without rows, the same for a session."""
     return emptied_database(request, request.param)
 
 

@@ -160,6 +160,14 @@ _WORDS: dict[type[Exception], tuple[ExitCode, Callable[[Any], str]]] = {
             f"{' (or the service role)' if e.role == 'admin' else ''} is needed."
         ),
     ),
+    cloud.LedgersDiffer: (
+        ExitCode.INCOMPLETE,
+        lambda e: (
+            f"the database {e.database} is not the one that Placement at {e.api} serves, or lags "
+            f"behind it: they show provider {e.provider} in two states. Nothing is judged. Name "
+            "the database of that service, or leave it out."
+        ),
+    ),
     cloud.MicroversionTooOld: (
         ExitCode.INCOMPLETE,
         lambda e: (
@@ -177,7 +185,9 @@ _WORDS: dict[type[Exception], tuple[ExitCode, Callable[[Any], str]]] = {
     cloud.SettingMissing: (
         ExitCode.USAGE,
         lambda e: (
-            f"{e.path} has no option '{e.option}' in [{e.section}]. {_name_a_file(e.project)}"
+            f"{e.path} has no option '{e.option}' in [{e.section}]. "
+            + (f"Its section [{e.near}] may be misspelt. " if e.near else "")
+            + _name_a_file(e.project)
         ),
     ),
     cloud.SettingsUnreadable: (

@@ -233,6 +233,9 @@ class RunbookVerb(DocumentVerb, CloudVerb):
             say(
                 f"{interruption}; its plan is older than {AGE_MAX_HOURS:g} h, so a new one is made."
             )
+        if not self.whole and settled.in_place:
+            done = counted(len(settled.in_place), "step")
+            say(f"In place of run {run}: {done}. To take that back too: trueup undo {run}")
         return None
 
     def _take_back(self, run: str, plan: Plan, driver: Driver) -> bool:

@@ -5,10 +5,14 @@ import os
 import sys
 
 from trueup.exit_codes import ExitCode
+from trueup.libraries import too_old
 
 
 def main() -> int:
     """Run the command line of this process; the return value is the exit code."""
+    if refused := too_old():
+        sys.stderr.write(f"trueup: {refused}\n")
+        return int(ExitCode.USAGE)
     try:
         # Imported here: importing takes a moment, in which Ctrl-C may come.
         from trueup.cli.main import main as run

@@ -18,7 +18,8 @@ from oslo_config import cfg
 from oslo_log import log
 from oslo_policy import opts as policy_options
 
-from trueup.placement import keystone, request_log
+from trueup.placement import request_log
+from trueup.placement.middleware import keystone
 from trueup.placement.options import OPTIONS, set_library_defaults
 from trueup.placement.store.engine import availability
 from trueup.placement.store.engine.database import Database

@@ -25,7 +25,7 @@ from trueup.placement import app, config
 from trueup.placement.api.access import OPEN_PATHS
 from trueup.placement.app import PlacementApplication
 from trueup.placement.config import ConfigurationUnusable, Settings
-from trueup.placement.slow_senders import SPARE_THREADS, BodiesFirst
+from trueup.placement.middleware.request_buffering import SPARE_THREADS, RequestBuffering
 from trueup.placement.store import migrations
 from trueup.placement.store.engine import availability
 
@@ -144,20 +144,20 @@ def serve(service: Service, listen: ListenOptions, say: Callable[[str], None]) -
     server.serve(target_loader=build, wrap_loader=False)
 
 
-def _build_in_worker(service: Service, threads: int) -> BodiesFirst:
+def _build_in_worker(service: Service, threads: int) -> RequestBuffering:
     # A forked worker has the signal handlers of its parent until granian sets its own: a SIGTERM
     # would have no effect until then.
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     length_max = config.read(service.source()).body_length_max
-    application = BodiesFirst(service.build(), threads, length_max, OPEN_PATHS)
+    application = RequestBuffering(service.build(), threads, length_max, OPEN_PATHS)
     _signals.set_sync_signals = functools.partial(
         _end_at_the_first, _signals.set_sync_signals, application
     )
     return application
 
 
-def _end_at_the_first(set_signals: Callable[[], Any], application: BodiesFirst) -> Any:
+def _end_at_the_first(set_signals: Callable[[], Any], application: RequestBuffering) -> Any:
     """Set granian's handlers, which then get one signal and no other.
 
     SAFETY: the first signal says it all. granian's handler waits for ever at the third, and holds

@@ -71,6 +71,7 @@ def mend(twins: Twins) -> None:
     twins.neutron.once_only.clear()
     twins.neutron.busy.clear()
     twins.neutron.silent = False
+    twins.neutron.refusal = "409 Conflict"
     for instance in twins.actives():
         twins.hold(instance, twins.right(instance))
         twins.change(

@@ -20,11 +20,13 @@ _EXTENSIONS = {
 class NeutronOfNova(Neutron):
     """`silent`: every request fails. `once_only`: ports that can be written only once.
 
-    `busy`: to how many writes of a port a proxy answers 503, without asking Neutron.
+    `busy`: to how many writes of a port a proxy answers 503, without asking Neutron. `refusal`: the
+    status with which a write of those that are `refusing` is refused.
     """
 
     silent: bool = False
     busy: dict[str, int] = field(default_factory=dict)
+    refusal: str = "409 Conflict"
     once_only: set[str] = field(default_factory=set)
 
     def application(self, environ: dict[str, Any], start_response: Callable) -> list[bytes]:
@@ -47,6 +49,7 @@ class NeutronOfNova(Neutron):
         return super().application(environ, start_response)
 
     def _written(self, uuid: str, body: Any, expected: str) -> tuple[str, Any]:
-        answer = super()._written(uuid, body, expected)
+        status, answer = super()._written(uuid, body, expected)
+        refused = uuid in self.refusing and status.startswith("409")
         self.refusing |= {uuid} & self.once_only
-        return answer
+        return self.refusal if refused else status, answer

@@ -9,7 +9,7 @@ import pytest
 
 from tests.cli.nova_manage.twins import Twins
 from tests.cli.running import trueup
-from trueup.cli.nova_manage.writing import ADDING_SECONDS, INTERVAL_SECONDS, interval_of
+from trueup.cli.nova_manage.writing import ADDING_SECONDS, INTERVAL_SECONDS, seconds_between
 from trueup.reconcile.runs import pace
 from trueup.reconcile.sources.placement.client import Placement
 from trueup.reconcile.verdicts import Finding, Severity, Subject
@@ -69,6 +69,6 @@ def finding(defect: str) -> Finding:
 )
 def test_before_something_is_released_it_looks_longer(defects, seconds) -> None:
     found = [finding(one) for one in defects]
-    assert interval_of(Namespace(interval=None), found, writes=True) == seconds
-    assert interval_of(Namespace(interval=7.0), found, writes=True) == 7
-    assert interval_of(Namespace(interval=None), found, writes=False) == ADDING_SECONDS
+    assert seconds_between(Namespace(interval=None), found, writes=True) == seconds
+    assert seconds_between(Namespace(interval=7.0), found, writes=True) == 7
+    assert seconds_between(Namespace(interval=None), found, writes=False) == ADDING_SECONDS

@@ -40,8 +40,9 @@ def counts(url: str) -> tuple[int, ...]:
 
 
 @pytest.fixture
-def url(ledger_url: str) -> str:
-    return ledger_url
+def url(database_url: str) -> str:
+    make_schema(database_url)
+    return database_url
 
 
 def tables_of(url: str) -> set[str]:

@@ -27,17 +27,6 @@ def test_an_aggregate_that_several_writers_name_first_is_created_once(
     assert len(found) == 6
 
 
-def test_a_stale_generation_changes_nothing(serve: Callable[..., Client], ledger_url: str) -> None:
-    client = serve(ledger_url)
-    client.make_provider(1, aggregates=(50,))
-    path = f"/resource_providers/{UUID(1)}/aggregates"
-    for stale in (0, 2):
-        body = {"aggregates": [UUID(51)], "resource_provider_generation": stale}
-        assert client.put(path, body).status == 409
-    kept = {"aggregates": [UUID(50)], "resource_provider_generation": 1}
-    assert client.get(path).json == kept
-
-
 def test_equal_aggregates_still_raise_the_generation(
     serve: Callable[..., Client], ledger_url: str
 ) -> None:
@@ -55,11 +44,3 @@ def test_equal_aggregates_still_raise_the_generation(
 
     with database.reading() as tx:
         assert changes.news(tx, before).changed == changes.Changed(usage_of=frozenset({key}))
-
-
-def test_a_provider_that_does_not_exist(serve: Callable[..., Client], ledger_url: str) -> None:
-    client = serve(ledger_url)
-    path = f"/resource_providers/{UUID(1)}/aggregates"
-    for version in ("1.18", "1.19"):
-        body = [] if version == "1.18" else {"aggregates": [], "resource_provider_generation": 0}
-        assert client.put(path, body, version=version).status == 404

@@ -138,7 +138,7 @@ def test_a_silent_source_is_named_and_the_evidence_is_not_complete():
 def test_what_was_left_alone_is_there_when_it_is_asked_for():
     assert "left_alone" not in document(MIXED)
     [left] = document(MIXED, EVERYTHING)["left_alone"]
-    assert (left["since"], left["age_seconds"]) == ("2026-11-20T12:00:00Z", 86400)
+    assert (left["since"], left["age_seconds"]) == ("2026-11-21T11:55:00Z", 300)
     assert document(MIXED)["counts"]["left_alone"] == 1
 
 

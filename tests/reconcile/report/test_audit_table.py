@@ -38,7 +38,7 @@ def test_with_everything_also_what_was_left_alone_comes_last():
     assert every[: len(few)] == few
     assert [row["Verdict"] for row in every[len(few) :]] == ["left alone"]
     assert every[-1]["Evidence"] == {"reason": "its task state is migrating"}
-    assert every[-1]["Age"] == "1 day"
+    assert every[-1]["Age"] == "5 minutes"
 
 
 def test_with_everything_also_what_is_right_is_told():

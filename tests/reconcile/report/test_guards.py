@@ -25,6 +25,7 @@ SENTENCES = (
     "no cell has a compute node n or one named h1, and host h1 has no compute service",
     "no instance is on host h1, and no migration is under way from or to it",
     "no network agent of host h1 is alive",
+    "no cell has an instance or a migration i, and it has no build request",
 )
 
 

@@ -28,6 +28,7 @@ from trueup.reconcile.steps import (
     MigrationState,
     NodeGone,
     NodeIs,
+    NoInstance,
     NotShared,
     ServiceDown,
     ServiceSetting,
@@ -284,6 +285,13 @@ def test_whoever_is_on_a_host_or_moves_from_it_is_named(small):
     small.sql("nova_cell1", "UPDATE instances SET deleted = id WHERE host = 'compute-01'")
     small.sql("nova_cell1", "UPDATE migrations SET status = 'confirmed'")
     assert reasons(HostEmpty("compute-01"), small.cloud) == []
+
+
+def test_an_instance_or_a_build_request_of_this_uuid_is_named(small):
+    uuid = small.consumer(WRONG)
+    [reason] = reasons(NoInstance(uuid), small.cloud)
+    assert reason.endswith(f"has an instance or a migration {uuid}")
+    assert reasons(NoInstance(MIGRATION), small.cloud) == []
 
 
 def test_an_agent_that_came_back_is_named(small):

@@ -50,6 +50,13 @@ def test_a_port_in_the_older_format():
     )  # fmt: skip
 
 
+def test_a_group_with_the_name_of_its_port_is_named_in_the_profile():
+    """Nova goes by the format in which Neutron answers, whatever a group is called."""
+    group = {"id": "p1", "required": list(TRAITS), "resources": BANDWIDTH}
+    port = parse_port(PLAIN | {"resource_request": {"request_groups": [group]}})
+    assert port.profile_with({"p1": "a-provider"}) == {"allocation": {"p1": "a-provider"}}
+
+
 def test_profile_and_revision_are_kept_to_write_them_again():
     row = PLAIN | {"binding:profile": {"pci_slot": "0000:81:00.1"}, "revision_number": 7}
     port = parse_port(row)

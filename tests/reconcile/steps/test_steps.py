@@ -28,6 +28,7 @@ from trueup.reconcile.steps import (
     MigrationState,
     NodeGone,
     NodeIs,
+    NoInstance,
     NotShared,
     PortBinding,
     Profile,
@@ -185,6 +186,7 @@ GUARDS = (
     NodeGone("n", "h1", "cell", "h1"),
     HostEmpty("h1"),
     AgentsDown("h1"),
+    NoInstance("i"),
 )
 
 

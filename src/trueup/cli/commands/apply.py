@@ -2,7 +2,7 @@
 """trueup apply: write a plan, step by step, each guarded and each in the journal."""
 
 import argparse
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from datetime import timedelta
 from pathlib import Path
 
@@ -24,7 +24,7 @@ from trueup.reconcile.plan import Plan, refuse_too_large, refuse_unfit
 from trueup.reconcile.plan.plan_file import load
 from trueup.reconcile.report.tables import OUTCOME_COLUMNS, Columns, Table, outcome_table
 from trueup.reconcile.runs import INTERVAL_SECONDS, observer_of, plan_again
-from trueup.reconcile.runs.journal import done_by_reason
+from trueup.reconcile.runs.journal import StepOutcome
 from trueup.reconcile.verdicts import Finding
 
 
@@ -69,9 +69,7 @@ class ApplyCommand(CloudVerb):
             with progress() as report:
                 driver = Driver(cloud, arguments.state_dir, report, pace_of(arguments), OF_A_PLAN)
                 ended = [driver.looked_again(plan, driver.apply(plan))]
-                refused = done_by_reason(ended[0].outcomes)
-                findings = [row for row in plan.findings if not refused.get(row.id, True)]
-                if arguments.replan and findings:
+                if arguments.replan and (findings := _refused(plan, ended[0].outcomes)):
                     ended += self._again(plan, findings, driver, arguments)
         self.exit_code = code_of_all(*ended)
         return outcome_table([outcome for one in ended for outcome in one.outcomes])
@@ -92,3 +90,16 @@ class ApplyCommand(CloudVerb):
             return []
         refuse_too_large(planned.plan, arguments.limit)
         return [driver.looked_again(planned.plan, driver.apply(planned.plan))]
+
+
+def _refused(plan: Plan, outcomes: Iterable[StepOutcome]) -> list[Finding]:
+    """The findings of a plan of which a step was refused.
+
+    SAFETY: without those of which a write may still come.
+    """
+    results: dict[str, set[str]] = {}
+    for step, outcome in outcomes:
+        for reason in step.because:
+            results.setdefault(reason, set()).add(outcome.result)
+    found = ((row, results.get(row.id, set())) for row in plan.findings)
+    return [row for row, ended in found if "refused" in ended and "unknown" not in ended]

@@ -78,7 +78,7 @@ class AuditCommand(DocumentVerb, FactsVerb):
             save(result, arguments.save)
         self._shown = shown(result, _view(arguments), remarks(seen.facts, result))
         listed = (*self._shown.findings, *(one.finding for one in result.muted))
-        self._effects = effects_of(listed, seen.facts)
+        self._effects = effects_of(listed, seen.facts, result.findings)
         summarize(result, self._shown.hidden, self._shown.right)
         if result.findings:
             say("Next: trueup plan --out plan.json")

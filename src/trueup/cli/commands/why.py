@@ -13,9 +13,9 @@ from trueup.cli.terminal.options import OptionRefused, add_placement_options, pl
 from trueup.cli.terminal.progress import complain, say
 from trueup.cli.terminal.usage import with_short_errors
 from trueup.exit_codes import ExitCode, table
-from trueup.placement import why, why_words
+from trueup.placement import why
 from trueup.placement.config import ConfigurationUnusable
-from trueup.placement.index.why.explain import Step
+from trueup.placement.why.explain import Step
 
 COLUMNS = ("Filter", "Hosts left", "Left without it", "Nearest that it leaves out")
 
@@ -81,7 +81,7 @@ class WhyCommand(Lister):
         found = reason.explanation
         if not found.left:
             self.exit_code = ExitCode.FINDINGS
-        say(why_words.verdict(found))
+        say(why.verdict(found))
         first = ("all hosts", found.hosts, "", Lines([]))
         return COLUMNS, [first, *(_row(step, reason.names) for step in found.steps)]
 
@@ -167,4 +167,4 @@ def _row(step: Step, names: dict[str, str]) -> tuple[Any, ...]:
     more = step.lost - len(near)
     words = [*near, f"and {more} more"] if more > 0 else near
     without = "" if step.left_without is None else step.left_without
-    return why_words.text_of(step.filter), step.left, without, Lines(words)
+    return why.text_of(step.filter), step.left, without, Lines(words)

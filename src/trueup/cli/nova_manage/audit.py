@@ -13,7 +13,7 @@ from uuid import UUID
 
 from trueup.cli.exits import explained
 from trueup.cli.nova_manage.output import ERROR, Invalid, Output
-from trueup.cli.nova_manage.writing import Writing, confirmed, interval_of, observed, pace_of
+from trueup.cli.nova_manage.writing import Looking, apply, seconds_between
 from trueup.reconcile.audit import Observation
 from trueup.reconcile.collect.selection import EVERYTHING, Selection, SelectionUnknown
 from trueup.reconcile.defects import (
@@ -23,10 +23,11 @@ from trueup.reconcile.defects import (
     shelved_allocation,
     wrong_provider,
 )
-from trueup.reconcile.facts import Coverage, Facts
+from trueup.reconcile.facts import Facts
 from trueup.reconcile.plan import LimitExceeded, Plan, refuse_too_large
+from trueup.reconcile.runs.journal import Outcome
 from trueup.reconcile.sources.cloud import Cloud
-from trueup.reconcile.steps import State, Step, held_in
+from trueup.reconcile.steps import State, held_in
 from trueup.reconcile.verdicts import AuditOptions
 from trueup.reconcile.wording import counted
 
@@ -40,39 +41,46 @@ RELEASED = frozenset(
     }
 )
 CODE_CLEAN, CODE_FAILED, _, CODE_FOUND, CODE_DELETED = range(5)
-_AFTER = "but no existing instances or active migrations are related. "
 
 
 @dataclass(frozen=True, slots=True)
 class Orphan:
-    """What a consumer holds of a provider, and the step that releases it."""
+    """What a consumer holds of a provider, and the id of the step that releases it."""
 
     provider: str
     consumer: str
     amounts: Mapping[str, int]
-    step: Step
+    step: str
 
 
 def audit(
     arguments: argparse.Namespace, cloud: Cloud, options: AuditOptions, output: Output
 ) -> int:
     """Run the command; its return code. Raises what reading and writing a cloud raises."""
-    first = _observed(arguments, cloud, options)
-    plan, facts = _planned(arguments, cloud, options, first)
-    _tell_differences(first, output)
-    orphans = list(_orphans(plan, facts, arguments.provider_uuid))
-    failed = _silent(first.audit.coverage, output)
-    results = dict.fromkeys((step.id for step in plan.steps), "") if plan else {}
-    if plan and arguments.delete:
+    looking = Looking(cloud, options, _selection(arguments))
+    first = _observed(arguments, looking)
+    incomplete = _tell_gaps(first, output)
+    findings = tuple(row for row in first.audit.findings if row.defect in RELEASED)
+    if not findings:
+        return CODE_FAILED if incomplete else CODE_CLEAN
+    seconds = seconds_between(arguments, findings, writes=arguments.delete)
+    result = looking.planned(first, findings, seconds)
+    outcomes: dict[str, Outcome] = {}
+    if arguments.delete:
         try:
-            refuse_too_large(plan, arguments.limit)
+            refuse_too_large(result.plan, arguments.limit)
         except LimitExceeded as limit:
             return _refused(limit, output)
-        results = _released(plan, cloud, arguments, output)
-    failed |= _tell(orphans, facts, arguments, results, output)
-    if failed:
+        ended = apply(result.plan, cloud, arguments, output)
+        outcomes = {step.id: outcome for step, outcome in ended}
+    orphans = list(_orphans(result.plan, result.second.facts, arguments.provider_uuid))
+    failed = _tell(orphans, outcomes, arguments.delete, output)
+    for one in result.plan.declined:
+        output.note(f"{one.finding.subject.uuid} keeps what it holds: {one.reason}.")
+    left = bool(result.plan.declined)
+    if failed or incomplete or (arguments.delete and left):
         return CODE_FAILED
-    if not orphans:
+    if not (orphans or left):
         return CODE_CLEAN
     return CODE_DELETED if arguments.delete else CODE_FOUND
 
@@ -90,10 +98,10 @@ def refuse(arguments: argparse.Namespace) -> None:
         raise Invalid(_no_provider(arguments.provider_uuid)) from error
 
 
-def _observed(arguments: argparse.Namespace, cloud: Cloud, options: AuditOptions) -> Observation:
+def _observed(arguments: argparse.Namespace, looking: Looking) -> Observation:
     """The first observation. Raises Invalid for a provider that is not there."""
     try:
-        first = observed(cloud, options, _selection(arguments))
+        first = looking.observed()
     except SelectionUnknown as unknown:
         raise Invalid(_no_provider(unknown.name)) from unknown
     wanted = arguments.provider_uuid
@@ -111,32 +119,18 @@ def _no_provider(uuid: str) -> str:
     return f"Resource provider with UUID {uuid} does not exist."
 
 
-def _planned(
-    arguments: argparse.Namespace, cloud: Cloud, options: AuditOptions, first: Observation
-) -> tuple[Plan | None, Facts]:
-    """The steps that release what two observations found, and the facts of the second."""
-    findings = tuple(row for row in first.audit.findings if row.defect in RELEASED)
-    if not findings:
-        return None, first.facts
-    seconds = interval_of(arguments, findings, writes=arguments.delete)
-    result = confirmed((cloud, options, _selection(arguments)), first, findings, seconds)
-    return result.plan, result.second.facts
-
-
-def _orphans(plan: Plan | None, facts: Facts, provider: str | None) -> Iterator[Orphan]:
+def _orphans(plan: Plan, facts: Facts, provider: str | None) -> Iterator[Orphan]:
     """What the steps take from each consumer wholly, in the order of providers."""
     found = [
-        Orphan(uuid, consumer, amounts, step)
-        for step in (plan.steps if plan else ())
+        Orphan(uuid, consumer, amounts, step.id)
+        for step in plan.steps
         for change in step.changes
         for consumer, before in held_in(change.before).items()
         for uuid, amounts in (before.amounts if before else {}).items()
-        if not _kept(consumer, uuid, change.after)
+        if provider in (None, uuid) and not _kept(consumer, uuid, change.after)
     ]
     order = {uuid: number for number, uuid in enumerate(facts.providers)}
-    for one in sorted(found, key=lambda row: (order.get(row.provider, 0), row.consumer)):
-        if provider in (None, one.provider):
-            yield one
+    yield from sorted(found, key=lambda row: (order.get(row.provider, 0), row.consumer))
 
 
 def _kept(consumer: str, provider: str, after: State | None) -> bool:
@@ -144,75 +138,45 @@ def _kept(consumer: str, provider: str, after: State | None) -> bool:
     return held is not None and provider in held.amounts
 
 
-def _released(
-    plan: Plan, cloud: Cloud, arguments: argparse.Namespace, output: Output
-) -> dict[str, str]:
-    """Apply the plan; how each step ended."""
-    writing = Writing(cloud, arguments.state_dir, pace_of(arguments), output)
-    return {step.id: outcome.result for step, outcome in writing.apply(plan)}
-
-
 def _tell(
-    orphans: Iterable[Orphan],
-    facts: Facts,
-    arguments: argparse.Namespace,
-    results: Mapping[str, str],
-    output: Output,
+    orphans: Iterable[Orphan], outcomes: Mapping[str, Outcome], delete: bool, output: Output
 ) -> bool:
-    """Print Nova's lines; whether something could not be released."""
-    number, failed = 0, list[str]()
-    reported = list(orphans)
-    for uuid in _audited(facts, arguments.provider_uuid):
-        if facts.providers[uuid].root not in facts.nodes_by_uuid:
-            output.tell(f"The compute node for UUID {facts.providers[uuid].root} can not be found")
-        for one in (row for row in reported if row.provider == uuid):
-            output.tell(f"Allocations were set against consumer UUID {one.consumer} {_AFTER}")
-            what = f"llocations for consumer UUID {one.consumer} on Resource Provider {uuid}"
-            if not arguments.delete:
-                output.tell(f"A{what} can be deleted: {dict(one.amounts)}")
-            elif results.get(one.step.id) == "done":
-                output.tell(f"Deleted a{what}: {dict(one.amounts)}")
-            else:
-                output.always(f"Not able to delete allocations for consumer UUID {one.consumer}")
-                failed += [uuid] if uuid not in failed else []
-                continue
-            number += 1
-    for uuid in failed:
-        output.always(
-            f"The Resource Provider {uuid} had problems when deleting allocations. Stopping now. "
-            "Please fix the problem by hand and run again."
-        )
-    if number and not failed:
+    """Print a line for each; whether something could not be released."""
+    number, failed = 0, False
+    for one in orphans:
+        what = f"llocations for consumer UUID {one.consumer} on Resource Provider {one.provider}"
+        outcome = outcomes.get(one.step)
+        if not delete:
+            output.tell(f"A{what} can be deleted: {dict(one.amounts)}")
+        elif outcome and outcome.result == "done":
+            output.tell(f"Deleted a{what}: {dict(one.amounts)}")
+        else:
+            reason = outcome.reason if outcome else "its turn did not come"
+            output.always(f"Not able to delete a{what}: {reason}")
+            failed = True
+            continue
+        number += 1
+    if number:
         output.tell(f"Processed {counted(number, 'allocation')}.")
-    return bool(failed)
+    return failed
 
 
-def _audited(facts: Facts, provider: str | None) -> list[str]:
-    return [provider] if provider else list(facts.providers)
-
-
-def _silent(coverage: Coverage, output: Output) -> bool:
-    """Say which sources did not answer, or not whole and not of now; whether there are any."""
+def _tell_gaps(first: Observation, output: Output) -> bool:
+    """Say what was not judged, and what is left alone; whether the evidence is incomplete."""
+    facts = first.facts
+    coverage = first.audit.coverage
     for one in coverage.missing:
-        output.note(
-            f"{one.source} does not answer: {one.reason}. nova-manage takes all allocations of a "
-            "cell that is down for orphaned; here nothing is released that it may know."
-        )
+        output.note(f"{one.source} does not answer: {one.reason}. What it may know is left alone.")
     for one in coverage.behind:
-        output.note(f"{one.source}: {one.behind}. Nothing is released that it may know.")
+        output.note(f"{one.source}: {one.behind}. What it may know is left alone.")
     for one in coverage.damaged:
-        words = counted(one.lost_rows, "row")
-        output.note(f"{one.source}: {words} cannot be read. Nothing is released that it may know.")
-    return not coverage.complete
-
-
-def _tell_differences(first: Observation, output: Output) -> None:
-    """What holds something, and is left alone although Nova may take it for orphaned."""
-    holders = first.facts.consumers
+        words = f"{counted(one.lost_rows, 'row')} cannot be read"
+        output.note(f"{one.source}: {words}. What they may say is left alone.")
     rows = [(row.subject.uuid, row.reason) for row in first.audit.left_alone]
     rows += [(row.subject.uuid, row.reason) for row in first.audit.unchecked]
-    for uuid, reason in sorted(row for row in rows if row[0] in holders):
+    for uuid, reason in sorted(row for row in rows if row[0] in facts.consumers):
         output.note(f"{uuid} keeps what it holds: {reason}.")
+    return not coverage.complete
 
 
 def _refused(limit: LimitExceeded, output: Output) -> int:

@@ -6,34 +6,32 @@ allocations, and writes them as steps of a run that `trueup undo` takes back.
 """
 
 import argparse
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
-from trueup.cli.nova_manage import heal_lines as lines
-from trueup.cli.nova_manage import heal_verdicts as verdicts
-from trueup.cli.nova_manage.heal_report import (
+import msgspec
+
+from trueup.cli.nova_manage.instance_lines import (
     CODE_NOT_UPDATED,
-    CODE_NOTHING,
-    CODE_PORTS_NOT_READ,
+    HEALED,
     Healing,
-    print_report,
+    neutron_silent,
+    told,
 )
-from trueup.cli.nova_manage.heal_verdicts import Planned
-from trueup.cli.nova_manage.output import Invalid, Output
-from trueup.cli.nova_manage.writing import Writing, confirmed, interval_of, observed, pace_of
-from trueup.reconcile.audit import Observation
-from trueup.reconcile.collect import with_holdings
+from trueup.cli.nova_manage.output import ERROR, PLACEMENT_SILENT, Invalid, Output
+from trueup.cli.nova_manage.writing import Looking, apply, seconds_between
 from trueup.reconcile.collect.selection import EVERYTHING, Selection, SelectionUnknown
-from trueup.reconcile.facts import NEUTRON, Facts
-from trueup.reconcile.plan import Plan, refuse_too_large
-from trueup.reconcile.runs.journal import Outcome
+from trueup.reconcile.defects import wrong_owner
+from trueup.reconcile.facts import Facts, Instance
+from trueup.reconcile.plan import CELL_ZERO, Remedy, refuse_too_large, remedy_of_defect
+from trueup.reconcile.runs.journal import Outcome, StepOutcome
 from trueup.reconcile.sources.cloud import Cloud
 from trueup.reconcile.sources.errors import Unreachable
 from trueup.reconcile.sources.nova.contract import NovaCell
-from trueup.reconcile.steps import releases
-from trueup.reconcile.verdicts import AuditOptions, Finding
+from trueup.reconcile.steps import Held, Step, releases
+from trueup.reconcile.verdicts import AuditOptions, Declined, Finding
 
-CELL_ZERO = "00000000-0000-0000-0000-000000000000"
+CODE_HEALED, CODE_MAX_REACHED, CODE_NOTHING = 0, 1, 4
 
 
 def heal_allocations(
@@ -41,43 +39,31 @@ def heal_allocations(
 ) -> int:
     """Run the command; its return code. Raises what reading and writing a cloud raises."""
     arguments.max_count = _count(arguments)
-    if arguments.max_count is None and not arguments.instance_uuid:
-        output.tell(lines.RUNNING)
     if arguments.skip_port_allocations:
         cloud, options = replace(cloud, neutron=None), replace(options, without_ports=True)
     cells = _cells(arguments, cloud)
-    if not cells:
-        output.tell(lines.NO_CELLS)
-        return CODE_NOTHING
+    looking = Looking(cloud, options, _selection(arguments), owners=True)
     try:
-        first = _observed(arguments, cloud, options)
+        healing = _healing(arguments, looking, cells, output)
+    except SelectionUnknown:
+        # The named instance is in no database any more.
+        output.tell("Processed 0 instances.")
+        return CODE_NOTHING
     except Unreachable as silence:
         if silence.source != "Placement":
             raise
-        output.always(lines.PLACEMENT_SILENT)
+        output.always(PLACEMENT_SILENT)
         output.note(f"{silence.reason}.")
         return CODE_NOT_UPDATED
-    if first is None:
-        return _nobody(cells, output)
-    cells = [cell for cell in cells if cell.uuid != CELL_ZERO]
-    if silent := _neutron_silent(first.facts):
-        return _without_neutron(cells, first.facts, silent, output)
-    _refuse_other_ports(arguments, first.facts)
-    planned, written = _planned(arguments, cloud, options, first, cells)
-    if written is not None and not arguments.dry_run:
-        _refuse_too_large(written, arguments.limit)
-    healing = Healing(arguments, output, planned)
-    if written is not None and not arguments.dry_run:
-        healing.outcomes = _written(written, cloud, arguments, output)
-    return print_report(healing, cells)
+    return _tell(arguments, healing, cells, output)
 
 
 def refuse(arguments: argparse.Namespace) -> None:
     """Raise Invalid for options that contradict each other, as Nova does."""
     if arguments.instance_uuid and arguments.cell_uuid:
-        raise Invalid(lines.EXCLUSIVE)
+        raise Invalid("The --cell and --instance options are mutually exclusive.")
     if arguments.force and not arguments.instance_uuid:
-        raise Invalid(lines.FORCE_NEEDS_INSTANCE)
+        raise Invalid("The --instance flag is required when using --force flag.")
     if arguments.skip_port_allocations and arguments.port_provider:
         raise Invalid("--port-provider would be ignored with --skip-port-allocations.")
     if arguments.dry_run and arguments.concurrency is not None:
@@ -85,56 +71,34 @@ def refuse(arguments: argparse.Namespace) -> None:
     _count(arguments)
 
 
-def _refuse_other_ports(arguments: argparse.Namespace, facts: Facts) -> None:
-    """Raise Invalid if a provider is chosen for a port that no instance to heal has."""
-    known = {row.id for rows in facts.ports_by_device.values() for row in rows}
-    for port, _ in arguments.port_provider:
-        if port not in known:
-            raise Invalid(
-                f"Port {port} of --port-provider is attached to none of the instances; nothing "
-                "was written."
-            )
-
-
 def _count(arguments: argparse.Namespace) -> int | None:
     """--max-count as a number; it has no effect beside --instance."""
     if arguments.instance_uuid or arguments.max_count is None:
         return None
-    try:
-        count = int(arguments.max_count)
-    except ValueError:
-        count = 0
-    if count < 1:
-        raise Invalid(lines.COUNT_NOT_POSITIVE)
-    return count
+    text = str(arguments.max_count)
+    if not text.isdecimal() or int(text) < 1:
+        raise Invalid("Must supply a positive integer for --max-count.")
+    return int(text)
 
 
 def _cells(arguments: argparse.Namespace, cloud: Cloud) -> list[NovaCell]:
     """The cells to look into, in Nova's order. Raises Invalid."""
     every = cloud.nova.cells()
     if wanted := arguments.instance_uuid:
-        mappings = cloud.nova.registry(every, [wanted]).instance_mappings
-        mapped = {row.cell for row in mappings if row.instance == wanted}
-        found = [cell for cell in every if cell.uuid in mapped]
-        if not found:
-            raise Invalid(lines.not_mapped(wanted))
-        return found
-    if wanted := arguments.cell_uuid:
-        found = [cell for cell in every if cell.uuid == wanted]
-        if not found:
-            raise Invalid(lines.no_cell(wanted))
-        return found
-    return list(every)
-
-
-def _observed(
-    arguments: argparse.Namespace, cloud: Cloud, options: AuditOptions
-) -> Observation | None:
-    """The first observation; None if the named instance is in no database."""
-    try:
-        return observed(cloud, options, _selection(arguments), owners=True)
-    except SelectionUnknown:
-        return None
+        rows = cloud.nova.registry(every, [wanted]).instance_mappings
+        mapped = {row.cell for row in rows if row.instance == wanted}
+        if not any(cell.uuid in mapped for cell in every):
+            raise Invalid(
+                f"Unable to find cell for instance {wanted}, is it mapped? Try running "
+                '"nova-manage cell_v2 verify_instance" or "nova-manage cell_v2 map_instances".'
+            )
+    elif wanted := arguments.cell_uuid:
+        mapped = {wanted}
+        if not any(cell.uuid == wanted for cell in every):
+            raise Invalid(f"Cell with uuid {wanted} was not found.")
+    else:
+        mapped = {cell.uuid for cell in every}
+    return [cell for cell in every if cell.uuid in mapped and cell.uuid != CELL_ZERO]
 
 
 def _selection(arguments: argparse.Namespace) -> Selection:
@@ -145,106 +109,140 @@ def _selection(arguments: argparse.Namespace) -> Selection:
     return EVERYTHING
 
 
-def _nobody(cells: Iterable[NovaCell], output: Output) -> int:
-    for cell in cells:
-        if cell.uuid != CELL_ZERO:
-            output.tell(lines.looking(cell.uuid, cell.name))
-    output.tell(lines.processed(0))
-    return CODE_NOTHING
+def _healing(
+    arguments: argparse.Namespace, looking: Looking, cells: Iterable[NovaCell], output: Output
+) -> Healing:
+    """Plan what two observations confirm, and write it; what became of each instance.
 
-
-def _neutron_silent(facts: Facts) -> str:
-    """Why Neutron did not answer; empty if it did, or there is none."""
-    silent = [one.reason for one in facts.coverage.missing if one.source == NEUTRON]
-    return silent[0] if silent else ""
-
-
-def _without_neutron(cells: Iterable[NovaCell], facts: Facts, reason: str, output: Output) -> int:
-    """PARITY: without Neutron nothing is healed, and the first instance is named."""
-    for cell in cells:
-        output.tell(lines.looking(cell.uuid, cell.name))
-        rows = verdicts.candidates(cell.uuid, facts, ())
-        if rows:
-            output.tell(lines.candidates(min(len(rows), lines.BATCH)))
-        for row in rows:
-            if row.task_state is None and row.node is not None:
-                output.always(lines.ports_not_read(row.uuid, reason))
-                return CODE_PORTS_NOT_READ
-    output.tell(lines.processed(0))
-    return CODE_NOTHING
-
-
-def _planned(
-    arguments: argparse.Namespace,
-    cloud: Cloud,
-    options: AuditOptions,
-    first: Observation,
-    cells: Iterable[NovaCell],
-) -> tuple[Planned, Plan | None]:
-    """What both observations confirm, as steps by instance; and the plan."""
-    findings, later = _to_heal(arguments, first, cells)
-    if not findings:
-        # PERF: other facts would be judged again.
-        if not arguments.force:
-            return Planned(first.facts), None
-        return Planned(with_holdings(first.facts, cloud, [arguments.instance_uuid])), None
-    seconds = interval_of(arguments, findings, writes=not arguments.dry_run)
-    where = (cloud, options, _selection(arguments))
-    result = confirmed(where, first, findings, seconds, owners=True)
-    by_id = {one.id: one for one in result.plan.findings}
-    steps = {
-        by_id[reason].subject.uuid: (by_id[reason], step)
-        for step in result.plan.steps
-        for reason in step.because
-    }
+    Raises LimitExceeded if more instances than that would hold less of something: what only adds
+    is not limited, as in Nova's command.
+    """
+    first = looking.observed()
+    _refuse_foreign_ports(arguments, first.facts)
+    findings, later = _to_heal(arguments, first.audit.findings, first.facts, cells)
+    empty = Healing(first.facts, writes=not arguments.dry_run, forced=arguments.force)
+    # PARITY: without Neutron, nothing is healed.
+    if not findings or neutron_silent(first.facts):
+        return empty
+    seconds = seconds_between(arguments, findings, writes=empty.writes)
+    result = looking.planned(first, findings, seconds, _with_owner(findings))
+    subjects = {one.id: one.subject.uuid for one in result.plan.findings}
+    steps = {subjects[reason]: step for step in result.plan.steps for reason in step.because}
     declined = {one.finding.subject.uuid: one.reason for one in result.plan.declined}
-    return Planned(result.second.facts, steps, declined, later), result.plan
+    planned = replace(empty, facts=result.second.facts, steps=steps, declined=declined, later=later)
+    if not planned.writes:
+        return planned
+    releasing = tuple(step for step in result.plan.steps if releases(step))
+    refuse_too_large(replace(result.plan, steps=releasing), arguments.limit)
+    ended = _ended(apply(result.plan, looking.cloud, arguments, output), subjects)
+    return replace(planned, outcomes=ended)
+
+
+def _refuse_foreign_ports(arguments: argparse.Namespace, facts: Facts) -> None:
+    """Raise Invalid for a --port-provider of a port that no selected instance has."""
+    known = {port.id for rows in facts.ports_by_device.values() for port in rows}
+    for port, _ in arguments.port_provider:
+        if port not in known:
+            raise Invalid(
+                f"Port {port} of --port-provider is attached to none of the instances; nothing "
+                "was written."
+            )
 
 
 def _to_heal(
-    arguments: argparse.Namespace, first: Observation, cells: Iterable[NovaCell]
+    arguments: argparse.Namespace,
+    found: Iterable[Finding],
+    facts: Facts,
+    cells: Iterable[NovaCell],
 ) -> tuple[tuple[Finding, ...], frozenset[str]]:
     """The findings to heal; with --max-count, those of as many instances, the oldest first.
 
     And the instances for which that leaves no room.
     """
-    found = [
-        row
-        for row in first.audit.findings
-        if row.defect in verdicts.HEALED and row.subject.kind == "instance"
-    ]
-    uuids = {row.subject.uuid for row in found}
-    oldest = [
-        row.uuid
-        for cell in cells
-        for row in verdicts.candidates(cell.uuid, first.facts, uuids)
-        if row.uuid in uuids
-    ]
-    limited = None if arguments.dry_run else arguments.max_count
-    wanted = frozenset(oldest[:limited])
-    rows = tuple(row for row in found if row.subject.uuid in wanted)
-    return rows, frozenset(oldest) - wanted
+    rows = [row for row in found if row.defect in HEALED and row.subject.kind == "instance"]
+    uuids = {row.subject.uuid for row in rows}
+    every = (row.uuid for cell in cells for row in _candidates(cell.uuid, facts, uuids))
+    oldest = [uuid for uuid in every if uuid in uuids]
+    wanted = frozenset(oldest[: None if arguments.dry_run else arguments.max_count])
+    return tuple(row for row in rows if row.subject.uuid in wanted), frozenset(oldest) - wanted
 
 
-def _refuse_too_large(plan: Plan, limit: int | None) -> None:
-    """Raise LimitExceeded if more instances than that would hold less of something.
+def _candidates(cell: str, facts: Facts, found: Iterable[str]) -> list[Instance]:
+    """The instances of a cell that Nova looks at, the oldest first.
 
-    What only adds is not limited, as in Nova's command.
+    Nova leaves out soft-deleted instances, which keep what they hold. One that has lost it is
+    among ours: `found` are the instances with findings.
     """
-    releasing = tuple(step for step in plan.steps if releases(step))
-    refuse_too_large(replace(plan, steps=releasing), limit)
+    wanted = frozenset(found)
+    rows = [
+        row
+        for row in facts.instances
+        if row.cell == cell and not (row.deleted or row.hidden or row.archived)
+    ]
+    seen = [row for row in rows if not row.soft_deleted or row.uuid in wanted]
+    return sorted(seen, key=lambda row: (row.created_at is not None, row.created_at))
 
 
-def _written(
-    planned: Plan, cloud: Cloud, arguments: argparse.Namespace, output: Output
-) -> dict[str, Outcome]:
-    """Apply the plan; how the step of each instance ended."""
-    writing = Writing(cloud, arguments.state_dir, pace_of(arguments), output)
-    outcomes = writing.apply(planned)
-    by_id = {one.id: one for one in planned.findings}
-    return {
-        by_id[reason].subject.uuid: outcome
-        for step, outcome in outcomes
-        for reason in step.because
-        if reason in by_id
-    }
+def _with_owner(findings: Iterable[Finding]) -> Remedy:
+    """PARITY: Nova corrects the owner by the same write that adds what is missing."""
+    owners = {one.subject.uuid: one for one in findings if one.defect == wrong_owner.NAME}
+
+    def remedy(finding: Finding, facts: Facts) -> tuple[Step, ...] | Declined:
+        steps = remedy_of_defect(finding, facts)
+        owner = owners.get(finding.subject.uuid)
+        if owner is None or owner.id == finding.id or isinstance(steps, Declined):
+            return steps
+        return tuple(_owned(step, facts.alive[finding.subject.uuid]) for step in steps)
+
+    return remedy
+
+
+def _owned(step: Step, instance: Instance) -> Step:
+    """The same step, which leaves what the instance holds to its own project and user."""
+
+    def held(after: Held) -> Held:
+        kept = after.by_consumer[instance.uuid]
+        mine = kept and replace(kept, project=instance.project, user=instance.user)
+        return Held({**after.by_consumer, instance.uuid: mine})
+
+    owned = (
+        msgspec.structs.replace(one, after=held(one.after))
+        if isinstance(one.after, Held) and instance.uuid in one.after.by_consumer
+        else one
+        for one in step.changes
+    )
+    return msgspec.structs.replace(step, changes=tuple(owned))
+
+
+def _ended(outcomes: Iterable[StepOutcome], subjects: Mapping[str, str]) -> dict[str, Outcome]:
+    """How the step of each instance ended; of several, the one that failed."""
+    ended: dict[str, Outcome] = {}
+    for step, outcome in outcomes:
+        for uuid in (subjects[reason] for reason in step.because if reason in subjects):
+            if uuid not in ended or outcome.result != "done":
+                ended[uuid] = outcome
+    return ended
+
+
+def _tell(
+    arguments: argparse.Namespace, healing: Healing, cells: Iterable[NovaCell], output: Output
+) -> int:
+    """Print a line for each instance; the return code, which is that of the first failure."""
+    silent = {one.source: one.reason for one in healing.facts.coverage.missing}
+    codes: list[int] = []
+    healed = 0
+    for cell in cells:
+        if cell.name in silent:
+            output.always(f"An error has occurred:\n{cell.name}: {silent[cell.name]}")
+            codes.append(ERROR)
+            continue
+        rows = _candidates(cell.uuid, healing.facts, {*healing.steps, *healing.declined})
+        output.tell(f"Found {len(rows)} candidate instances.")
+        for one in (told(row, healing) for row in rows if row.uuid not in healing.later):
+            (output.always if one.always or one.code else output.tell)(one.line)
+            codes += [one.code] if one.code else []
+            healed += one.healed
+    reached = arguments.max_count is not None and healed >= arguments.max_count
+    output.tell(f"{'Max count reached. ' if reached else ''}Processed {healed} instances.")
+    ending = CODE_MAX_REACHED if reached else CODE_HEALED if healed else CODE_NOTHING
+    return codes[0] if codes else ending

@@ -10,6 +10,32 @@ from trueup.cli.verb import add_state_option
 CATEGORY = "placement"
 # How many steps are written side by side, if --concurrency does not say.
 CONCURRENCY = 4
+# Each command: what it does, then Nova's options: name, the word for its value, help.
+_COMMANDS = {
+    "heal_allocations": (
+        "Give instances the allocations that they should have and do not have.",
+        (
+            ("--max-count", "<max_count>", "Maximum number of instances to heal, oldest first."),
+            ("--dry-run", "", "Print what would be done, and write nothing; return code 4."),
+            ("--instance", "<instance_uuid>", "Heal this instance, whatever --max-count says."),
+            ("--skip-port-allocations", "", "Do not ask Neutron, nor heal what ports request."),
+            ("--cell", "<cell_uuid>", "Heal only in this cell. Not together with --instance."),
+            ("--force", "", "Heal it also if it looks up-to-date. Needs --instance."),
+        ),
+    ),
+    "audit": (
+        "Report, or release, allocations of consumers that no longer exist.",
+        (
+            ("--resource_provider", "<provider_uuid>", "UUID of one resource provider to audit."),
+            ("--delete", "", "Release the orphaned allocations that were found."),
+        ),
+    ),
+    "sync_aggregates": ("Put the providers of hosts into the aggregates of the hosts.", ()),
+}
+_LIMITED = {
+    "heal_allocations": "how many instances may hold less of something afterwards",
+    "audit": "how many consumers may be released",
+}
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
@@ -35,95 +61,31 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     categories = parser.add_subparsers(dest="category", metavar="placement", required=True)
     category = categories.add_parser(CATEGORY, help="what Nova keeps in Placement")
     actions = category.add_subparsers(dest="action", required=True)
-    for name, words, add in (
-        ("heal_allocations", _HEAL, _add_heal_options),
-        ("audit", _AUDIT, _add_audit_options),
-        ("sync_aggregates", _SYNC, _add_sync_options),
-    ):
+    for name, (words, options) in _COMMANDS.items():
         action = actions.add_parser(name, description=words, help=words)
-        action.add_argument(
-            "--verbose", action="store_true", help="Provide verbose output during execution."
+        action.add_argument("--verbose", action="store_true", help="Print a line for each subject.")
+        for option, value, meaning in options:
+            if value:
+                action.add_argument(option, metavar=value, dest=value.strip("<>"), help=meaning)
+            else:
+                action.add_argument(option, action="store_true", help=meaning)
+        _add_own_options(action, name)
+        add_audit_options(action)
+        # PARITY: Nova judges also what was deleted or made this very moment.
+        action.set_defaults(grace=0)
+
+
+def _add_own_options(action: argparse.ArgumentParser, name: str) -> None:
+    own = action.add_argument_group("what nova-manage does not have")
+    if name == "heal_allocations":
+        own.add_argument(
+            "--port-provider",
+            metavar="PORT=PROVIDER",
+            type=_port_and_provider,
+            action="append",
+            default=[],
+            help="the provider (name or uuid) of a port's resources, where several are possible",
         )
-        add(action)
-
-
-_HEAL = "Give instances the allocations that they should have and do not have."
-_AUDIT = "Report, or release, allocations of consumers that no longer exist."
-_SYNC = "Put the providers of hosts into the aggregates that the hosts are in."
-
-
-def _add_heal_options(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "--max-count",
-        metavar="<max_count>",
-        help="Maximum number of instances to heal; the oldest come first.",
-    )
-    parser.add_argument(
-        "--dry-run",
-        action="store_true",
-        help="Print what would be done, and write nothing. The return code is 4.",
-    )
-    parser.add_argument(
-        "--instance",
-        metavar="<instance_uuid>",
-        dest="instance_uuid",
-        help="UUID of one instance to heal; --max-count has no effect then.",
-    )
-    parser.add_argument(
-        "--skip-port-allocations",
-        action="store_true",
-        help="Do not ask Neutron, and do not heal what ports request.",
-    )
-    parser.add_argument(
-        "--cell",
-        metavar="<cell_uuid>",
-        dest="cell_uuid",
-        help="Heal only in this cell. Not together with --instance.",
-    )
-    parser.add_argument(
-        "--force",
-        action="store_true",
-        help="Heal the instance also if it looks up-to-date. Needs --instance.",
-    )
-    own = _own_options(parser)
-    own.add_argument(
-        "--port-provider",
-        metavar="PORT=PROVIDER",
-        type=_port_and_provider,
-        action="append",
-        default=[],
-        help="the provider (name or uuid) of a port's resources, where several are possible",
-    )
-    _add_writing_options(own)
-    _add_limit_option(own, "how many instances may hold less of something afterwards")
-    add_audit_options(parser)
-
-
-def _add_audit_options(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "--resource_provider",
-        metavar="<provider_uuid>",
-        dest="provider_uuid",
-        help="UUID of one resource provider to audit.",
-    )
-    parser.add_argument(
-        "--delete", action="store_true", help="Release the orphaned allocations that were found."
-    )
-    own = _own_options(parser)
-    _add_writing_options(own)
-    _add_limit_option(own, "how many consumers may be released")
-    add_audit_options(parser)
-
-
-def _add_sync_options(parser: argparse.ArgumentParser) -> None:
-    _add_writing_options(_own_options(parser))
-
-
-def _own_options(parser: argparse.ArgumentParser) -> argparse._ArgumentGroup:
-    return parser.add_argument_group("what nova-manage does not have")
-
-
-def _add_writing_options(own: argparse._ArgumentGroup) -> None:
     own.add_argument(
         "--interval",
         metavar="SECONDS",
@@ -143,15 +105,13 @@ def _add_writing_options(own: argparse._ArgumentGroup) -> None:
         help="read the ledger from Placement's database; writes still go over its API",
     )
     add_state_option(own)
-
-
-def _add_limit_option(own: argparse._ArgumentGroup, counted: str) -> None:
-    own.add_argument(
-        "--limit",
-        metavar="SUBJECTS",
-        type=int,
-        help=f"{counted} (default: 25, or 1 %% of consumers if more)",
-    )
+    if name in _LIMITED:
+        own.add_argument(
+            "--limit",
+            metavar="SUBJECTS",
+            type=int,
+            help=f"{_LIMITED[name]} (default: 25, or 1 %% of consumers if more)",
+        )
 
 
 def _port_and_provider(text: str) -> tuple[str, str]:

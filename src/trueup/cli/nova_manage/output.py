@@ -8,6 +8,7 @@ from trueup.cli.terminal.progress import say
 
 # Nova's return codes for an input that is not valid, and for an error that it did not foresee.
 INVALID, ERROR = 127, 255
+PLACEMENT_SILENT = "Unable to communicate with the Placement API."
 
 
 @dataclass(eq=False)

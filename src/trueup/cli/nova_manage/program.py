@@ -12,7 +12,7 @@ from pathlib import Path
 from cliff.command import Command
 
 from trueup.cli.exits import explained
-from trueup.cli.judging import audit_options, default_options
+from trueup.cli.judging import audit_options
 from trueup.cli.nova_manage import audit
 from trueup.cli.nova_manage.heal_allocations import heal_allocations, refuse
 from trueup.cli.nova_manage.options import add_options
@@ -29,7 +29,7 @@ from trueup.reconcile.sources.connect import (
     from_nova_conf,
     usual_nova_conf,
 )
-from trueup.reconcile.verdicts import Acknowledgement
+from trueup.reconcile.verdicts import Acknowledgement, AuditOptions
 
 
 class NovaManageCommand(Command):
@@ -65,7 +65,7 @@ class NovaManageCommand(Command):
         check, act = _ACTIONS[arguments.action]
         check(arguments)
         with _cloud(arguments) as cloud:
-            return act(arguments, cloud, output)
+            return act(arguments, cloud, _options(arguments), output)
 
 
 @contextmanager
@@ -82,31 +82,19 @@ def _cloud(arguments: argparse.Namespace) -> Iterator[Cloud]:
         cloud.close()
 
 
-def _heal(arguments: argparse.Namespace, cloud: Cloud, output: Output) -> int:
-    options = audit_options(arguments)
+def _options(arguments: argparse.Namespace) -> AuditOptions:
+    """The options of the audit, with each --port-provider as an acknowledgement of today."""
+    options, today = audit_options(arguments), now().date()
     chosen = tuple(
-        Acknowledgement("port-provider", port, "--port-provider", now().date(), provider=provider)
-        for port, provider in arguments.port_provider
+        Acknowledgement("port-provider", port, "--port-provider", today, provider=provider)
+        for port, provider in getattr(arguments, "port_provider", ())
     )
-    every = (*options.acknowledgements, *chosen)
-    return heal_allocations(arguments, cloud, replace(options, acknowledgements=every), output)
-
-
-def _audit(arguments: argparse.Namespace, cloud: Cloud, output: Output) -> int:
-    return audit.audit(arguments, cloud, audit_options(arguments), output)
-
-
-def _sync(arguments: argparse.Namespace, cloud: Cloud, output: Output) -> int:
-    return sync_aggregates(arguments, cloud, default_options(), output)
-
-
-def _nothing_to_refuse(arguments: argparse.Namespace) -> None:
-    """Every combination of its options makes sense."""
+    return replace(options, acknowledgements=(*options.acknowledgements, *chosen))
 
 
 # Each command: what refuses its options before any work, and what runs it.
 _ACTIONS = {
-    "heal_allocations": (refuse, _heal),
-    "audit": (audit.refuse, _audit),
-    "sync_aggregates": (_nothing_to_refuse, _sync),
+    "heal_allocations": (refuse, heal_allocations),
+    "audit": (audit.refuse, audit.audit),
+    "sync_aggregates": (lambda _: None, sync_aggregates),
 }

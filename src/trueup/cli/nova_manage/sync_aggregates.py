@@ -11,14 +11,10 @@ from dataclasses import dataclass, field, replace
 
 import msgspec
 
-from trueup.cli.nova_manage.heal_lines import PLACEMENT_SILENT
-from trueup.cli.nova_manage.output import ERROR, Output
-from trueup.cli.nova_manage.writing import ADDING_SECONDS, Writing, confirmed, observed, pace_of
-from trueup.reconcile.collect.selection import EVERYTHING
+from trueup.cli.nova_manage.output import ERROR, PLACEMENT_SILENT, Output
+from trueup.cli.nova_manage.writing import ADDING_SECONDS, Looking, apply
 from trueup.reconcile.defects import aggregate_drift
 from trueup.reconcile.facts import Facts, HostAggregate
-from trueup.reconcile.plan import Plan
-from trueup.reconcile.runs.journal import Outcome
 from trueup.reconcile.sources.cloud import Cloud
 from trueup.reconcile.sources.errors import Unreachable
 from trueup.reconcile.steps import Aggregates, Step
@@ -30,65 +26,63 @@ from trueup.reconcile.verdicts import AuditOptions
 ) = range(7)  # fmt: skip
 
 
-@dataclass(slots=True)
-class _Missing:
-    """What was not found, by host; reported at the end, as Nova does."""
+@dataclass(frozen=True, slots=True)
+class _Synchronized:
+    """What was read, which providers were written, and why others were not; by provider."""
 
-    mappings: set[str] = field(default_factory=set)
-    nodes: set[str] = field(default_factory=set)
-    providers: dict[str, str] = field(default_factory=dict)
+    facts: Facts
+    written: frozenset[str] = frozenset()
+    reasons: Mapping[str, str] = field(default_factory=dict)
 
 
 def sync_aggregates(
     arguments: argparse.Namespace, cloud: Cloud, options: AuditOptions, output: Output
 ) -> int:
     """Run the command; its return code. Raises what reading and writing a cloud raises."""
+    # Ports say nothing of aggregates.
+    looking = Looking(replace(cloud, neutron=None), replace(options, without_ports=True))
     try:
-        facts, outcomes = _synchronized(arguments, cloud, options, output)
+        done = _synchronized(arguments, looking, output)
     except Unreachable as silence:
         if silence.source != "Placement":
             raise
         output.always(PLACEMENT_SILENT)
         return CODE_PLACEMENT
-    output.tell("Filling in missing placement aggregates")
     codes: list[int] = []
-    missing = _Missing()
-    for aggregate in facts.host_aggregates:
-        output.tell(f"Processing aggregate: {aggregate.name}")
+    for aggregate in done.facts.host_aggregates:
         for host in aggregate.hosts:
-            output.tell(f"Processing host: {host}")
-            codes += _placed(host, aggregate, facts, outcomes, missing, output)
-    codes += _tell_missing(missing, output)
-    for one in facts.coverage.missing:
+            codes += _tell(host, aggregate, done, output)
+    for one in done.facts.coverage.missing:
         output.always(f"An error has occurred:\n{one.source}: {one.reason}")
         codes.append(ERROR)
-    # PARITY: of what was missing, Nova returns the code of what it reports last.
+    # PARITY: Nova ends at once with the first two, and of the others returns the last.
     ending = [code for code in codes if code in (CODE_SEVERAL_NODES, CODE_NOT_UPDATED)]
-    return (ending or codes[-1:] or [CODE_DONE])[0]
+    return (ending or [max(codes, default=CODE_DONE)])[0]
 
 
-def _synchronized(
-    arguments: argparse.Namespace, cloud: Cloud, options: AuditOptions, output: Output
-) -> tuple[Facts, Mapping[str, Outcome]]:
-    """Add what is missing; the facts, and how the step of each provider ended."""
-    first = observed(cloud, options, EVERYTHING)
+def _synchronized(arguments: argparse.Namespace, looking: Looking, output: Output) -> _Synchronized:
+    """Add what is missing. Raises what reading and writing a cloud raises."""
+    first = looking.observed()
+    reasons = {row.subject.uuid: row.reason for row in first.audit.left_alone}
+    reasons |= {row.subject.uuid: row.reason for row in first.audit.unchecked}
     found = tuple(row for row in first.audit.findings if row.defect == aggregate_drift.NAME)
     if not found:
-        return first.facts, {}
+        return _Synchronized(first.facts, reasons=reasons)
     seconds = ADDING_SECONDS if arguments.interval is None else arguments.interval
-    result = confirmed((cloud, options, EVERYTHING), first, found, seconds)
+    result = looking.planned(first, found, seconds)
     steps = tuple(_adding(result.plan.steps))
-    if len(steps) < len(result.plan.steps) or any(one not in steps for one in result.plan.steps):
+    if steps != result.plan.steps:
         output.note(
             "some providers are in aggregates of Nova that their hosts are not in. nova-manage "
             "does not take them out, and neither does this command; 'trueup plan' does."
         )
-    plan: Plan = replace(result.plan, steps=steps, effects=())
-    writing = Writing(cloud, arguments.state_dir, pace_of(arguments), output)
-    outcomes = writing.apply(plan)
-    return result.second.facts, {
-        uuid: outcome for step, outcome in outcomes for uuid in step.subjects
-    }
+    only = replace(result.plan, steps=steps, effects=())
+    reasons |= {one.finding.subject.uuid: one.reason for one in result.plan.declined}
+    written: set[str] = set()
+    for step, outcome in apply(only, looking.cloud, arguments, output):
+        reasons |= dict.fromkeys(step.subjects, outcome.reason)
+        written |= step.subjects if outcome.result == "done" else set()
+    return _Synchronized(result.second.facts, frozenset(written), reasons)
 
 
 def _adding(steps: Iterable[Step]) -> Iterator[Step]:
@@ -103,86 +97,41 @@ def _adding(steps: Iterable[Step]) -> Iterator[Step]:
             yield msgspec.structs.replace(step, changes=(kept,))
 
 
-def _placed(
-    host: str,
-    aggregate: HostAggregate,
-    facts: Facts,
-    outcomes: Mapping[str, Outcome],
-    missing: _Missing,
-    output: Output,
-) -> list[int]:
+def _tell(
+    host: str, aggregate: HostAggregate, done: _Synchronized, output: Output
+) -> Iterator[int]:
     """Print how a host fared in an aggregate; Nova's code if it did not work."""
-    mapping = facts.host_mapping.get(host)
+    facts, mapping = done.facts, done.facts.host_mapping.get(host)
+    nodes = facts.nodes_by_host.get((mapping.cell, host), ()) if mapping else ()
+    silent = {one.source for one in facts.coverage.missing}
+    if mapping and facts.cells.get(mapping.cell) in silent:
+        return
+    failed = f"Failed to put host ({host}) into aggregate ({aggregate.uuid}): "
     if mapping is None:
-        missing.mappings.add(host)
-        return []
-    nodes = facts.nodes_by_host.get((mapping.cell, host), ())
-    if facts.cells.get(mapping.cell) in {one.source for one in facts.coverage.missing}:
-        return []
-    if len(nodes) > 1:
-        output.always(
-            f"Unexpected number of compute node records ({len(nodes)}) found for host {host}. "
-            "There should only be a one-to-one mapping."
-        )
-        return [CODE_SEVERAL_NODES]
-    if not nodes:
-        missing.nodes.add(host)
-        return []
-    uuid = nodes[0].uuid
-    if uuid not in facts.providers:
-        missing.providers[host] = uuid
-        return []
-    return _report_host(host, uuid, aggregate, facts, outcomes, output)
-
-
-def _report_host(
-    host: str,
-    uuid: str,
-    aggregate: HostAggregate,
-    facts: Facts,
-    outcomes: Mapping[str, Outcome],
-    output: Output,
-) -> list[int]:
-    ended = outcomes.get(uuid)
-    if aggregate.uuid in (facts.providers[uuid].aggregates or ()) or (
-        ended and ended.result == "done"
-    ):
+        words = 'no host mapping was found. Run "nova-manage cell_v2 discover_hosts" and retry.'
+        code = CODE_NOT_MAPPED
+    elif len(nodes) > 1:
+        words = f"Unexpected number of compute node records ({len(nodes)}) found for the host."
+        code = CODE_SEVERAL_NODES
+    elif not nodes:
+        words = "no compute node record was found. Does its nova-compute need to be restarted?"
+        code = CODE_NO_NODE
+    elif nodes[0].uuid not in facts.providers:
+        words = f"no resource provider ({nodes[0].uuid}) was found. Restart its nova-compute."
+        code = CODE_NO_PROVIDER
+    elif _is_in(nodes[0].uuid, aggregate, done):
         output.tell(
-            f"Successfully added host ({host}) and provider ({uuid}) to aggregate "
+            f"Successfully added host ({host}) and provider ({nodes[0].uuid}) to aggregate "
             f"({aggregate.uuid})."
         )
-        return []
-    reason = ended.reason if ended else "'trueup audit' says why it is left alone"
-    output.always(
-        f"Failed updating provider aggregates for host ({host}), provider ({uuid}) and aggregate "
-        f"({aggregate.uuid}). Error: {reason}"
-    )
-    return [CODE_NOT_UPDATED]
+        return
+    else:
+        reason = done.reasons.get(nodes[0].uuid) or "its compute node or its tree is not judged"
+        words, code = f"provider ({nodes[0].uuid}): {reason}.", CODE_NOT_UPDATED
+    output.always(failed + words)
+    yield code
 
 
-def _tell_missing(missing: _Missing, output: Output) -> list[int]:
-    codes = []
-    if missing.mappings:
-        output.always(
-            "The following hosts were found in nova host aggregates but no host mappings were "
-            'found in the nova API DB. Run "nova-manage cell_v2 discover_hosts" and then retry. '
-            f"Missing: {','.join(sorted(missing.mappings))}"
-        )
-        codes.append(CODE_NOT_MAPPED)
-    if missing.nodes:
-        output.always(
-            "Unable to find matching compute_nodes record entries in the cell database for the "
-            "following hosts; does the nova-compute service on each host need to be restarted? "
-            f"Missing: {','.join(sorted(missing.nodes))}"
-        )
-        codes.append(CODE_NO_NODE)
-    if missing.providers:
-        named = ",".join(f"({host}={uuid})" for host, uuid in sorted(missing.providers.items()))
-        output.always(
-            "Unable to find matching resource provider record in placement with uuid for the "
-            f"following hosts: {named}. Try restarting the nova-compute service on each host and "
-            "then retry."
-        )
-        output.note("nova-manage ends with 2 at the first of them, although it documents 6.")
-        codes.append(CODE_NO_PROVIDER)
-    return codes
+def _is_in(provider: str, aggregate: HostAggregate, done: _Synchronized) -> bool:
+    known = done.facts.providers[provider].aggregates or ()
+    return provider in done.written or aggregate.uuid in known

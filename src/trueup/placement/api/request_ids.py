@@ -17,11 +17,10 @@ from oslo_context.context import RequestContext
 
 from trueup.placement import request_log
 from trueup.placement.meter import Meter
+from trueup.placement.middleware.beside import ROUTE
 
 REQUEST_ID = "openstack.request_id"
 GLOBAL_REQUEST_ID = "openstack.global_request_id"
-ROUTE = "trueup.route"
-"""The key in the WSGI environment of the template of the URL, once it is found."""
 _HEADER = "x-openstack-request-id"
 
 _GLOBAL_ID = re.compile(

@@ -40,7 +40,7 @@ from trueup.placement.api.http import (
     stated_accept,
     stated_content_type,
 )
-from trueup.placement.api.request_ids import REQUEST_ID, ROUTE
+from trueup.placement.api.request_ids import REQUEST_ID
 from trueup.placement.api.routes import EVERY_ROUTE, Route
 from trueup.placement.api.versions import (
     HEADER,
@@ -52,6 +52,7 @@ from trueup.placement.api.versions import (
 )
 from trueup.placement.config import Settings
 from trueup.placement.index.current import Index
+from trueup.placement.middleware.beside import ROUTE
 from trueup.placement.store.engine.availability import reads_again, reason
 from trueup.placement.store.engine.database import Database
 from trueup.placement.store.engine.errors import lacks_character, meaning_of

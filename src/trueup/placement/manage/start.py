@@ -10,6 +10,7 @@ from importlib import import_module
 from pathlib import Path
 
 from trueup.exit_codes import ExitCode
+from trueup.libraries import too_old
 
 # PARITY: 2 means "a migration failed" and "a check failed" where scripts run upstream's commands.
 _MANAGE_FAILED, _CHECK_FAILED = 1, 255
@@ -27,6 +28,9 @@ def status() -> int:
 
 def _start(module: str, failed: int) -> int:
     name = Path(sys.argv[0]).name
+    if refused := too_old():
+        sys.stderr.write(f"{name}: {refused}\n")
+        return failed
     try:
         # Imported here: importing takes a moment, in which Ctrl-C may come.
         try:

@@ -4,7 +4,7 @@
 from typing import Any
 from urllib.parse import quote
 
-from trueup.placement.why_words import text_of, verdict
+from trueup.placement.why import text_of, verdict
 from trueup.web import templates
 from trueup.web.templates import Templates
 

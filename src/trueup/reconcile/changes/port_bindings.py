@@ -4,7 +4,8 @@
 from trueup.reconcile.changes.target import Found, Reply, reply_of
 from trueup.reconcile.facts import NEUTRON
 from trueup.reconcile.sources.cloud import Cloud
-from trueup.reconcile.sources.errors import Unreachable
+from trueup.reconcile.sources.errors import AccessDenied, Unreachable
+from trueup.reconcile.sources.http import is_own_error
 from trueup.reconcile.sources.neutron import Neutron
 from trueup.reconcile.steps import Change, PortBinding, Profile
 
@@ -26,7 +27,11 @@ def write(change: Change, cloud: Cloud) -> Reply:
     assert isinstance(change.after, Profile)
     uuid = change.target.port
     response = _neutron(cloud).set_profile(uuid, change.after.content, change.version[uuid])
-    return reply_of(response, OK)
+    try:
+        return reply_of(response, OK)
+    except AccessDenied as denied:
+        # Neutron's policy decides for each port: this one is refused, and other steps go on.
+        return Reply(False, reason=denied.reason, own=is_own_error(response))
 
 
 def version_after(change: Change) -> None:

@@ -8,6 +8,7 @@ from itertools import chain
 from typing import TypeVar
 
 from trueup.reconcile.clock import now
+from trueup.reconcile.collect.spelling import as_nodes_spell
 from trueup.reconcile.facts import (
     NEUTRON,
     OWNERS,
@@ -158,8 +159,9 @@ class Collected:
 
 def facts_of(cloud: Cloud, collected: Collected) -> Facts:
     """The facts, with their coverage."""
-    nova, registry, contents = cloud.nova, collected.registry, collected.cells.contents
+    nova, contents = cloud.nova, collected.cells.contents
     nodes = tuple(chain.from_iterable(one.compute_nodes for one in contents))
+    registry = as_nodes_spell(collected.registry, (row for row in nodes if not row.deleted))
     services = tuple(chain.from_iterable(one.services for one in contents))
     not_read = Noted(unsupported=(*collected.unsupported, *_not_read(collected)))
     of_placement = _answered(

@@ -34,6 +34,7 @@ from trueup.reconcile.collect.selection import (
     hosts_selected,
     nodes_selected,
     providers_selected,
+    with_spellings,
 )
 from trueup.reconcile.collect.trees import whole_trees
 from trueup.reconcile.facts import Amounts, ComputeNode, Coverage, Facts, Provider, Unsupported
@@ -67,6 +68,7 @@ def collect_selected(cloud: Cloud, progress: Progress, selection: Selection) -> 
     cells.ask(cloud.nova.hosts)
     progress("cells", len(cells.every), len(cells.every))
     known = _Known()
+    selection = with_spellings(selection, _partial_facts(cells, known))
     ledger = _find(cloud, cells, selection, known, progress)
     hypervisors = HypervisorReplies(cloud)
     hypervisors.ask(nodes_selected(_partial_facts(cells, known), selection))

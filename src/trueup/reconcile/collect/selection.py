@@ -11,6 +11,7 @@ from difflib import get_close_matches
 
 from trueup.reconcile.collect.scope import (
     alike,
+    as_compared,
     holds_nothing,
     hosts_left,
     hosts_of,
@@ -20,6 +21,7 @@ from trueup.reconcile.collect.scope import (
     roots_connected,
     roots_of_held,
     roots_of_nodes,
+    spellings,
     with_partners,
 )
 from trueup.reconcile.facts import Amounts, ComputeNode, Facts, Instance, LedgerFault, within_trees
@@ -89,6 +91,13 @@ def unknown(kind: str, name: str, there: Iterable[str]) -> SelectionUnknown:
     return SelectionUnknown(kind, name, tuple(get_close_matches(name, sorted({*there}))))
 
 
+def with_spellings(selection: Selection, facts: Facts) -> Selection:
+    """The same selection, with each host also as its compute node spells it."""
+    known = spellings(facts.compute_nodes)
+    spelled = {known.get(as_compared(host), host) for host in selection.hosts}
+    return replace(selection, hosts=selection.hosts | spelled)
+
+
 def refuse_empty(facts: Facts, selection: Selection) -> None:
     """Raises SelectionEmpty: an audit of nothing would find nothing, and look clean.
 
@@ -107,6 +116,7 @@ def chosen(facts: Facts, selection: Selection) -> Facts:
     cells_selected(facts.cells, selection)
     if facts.coverage.complete and not selection.may_be_gone:
         _refuse_unknown(facts, selection)
+    selection = with_spellings(selection, facts)
     kept = with_partners(facts, subjects(facts, selection))
     places = selection.hosts | {row.host for row in nodes_selected(facts, selection)}
     # An instance cannot be judged if its host cannot, and the audit has to say so.
@@ -316,6 +326,8 @@ def _refuse_unknown(facts: Facts, selection: Selection) -> None:
     names = {row.name for row in facts.providers.values()}
     hosts = {row.host for row in (*facts.compute_nodes, *facts.deleted_compute_nodes)}
     hosts |= {row.host for row in facts.host_mappings} | names
+    spelled = spellings(facts.compute_nodes)
+    hosts |= {host for host in selection.hosts if as_compared(host) in spelled}
     uuids = {*facts.alive, *facts.deleted, *facts.consumers, *facts.builds, *facts.mappings}
     uuids |= {row.uuid for row in facts.migrations}
     providers = names | set(facts.providers) | {row.subject for row in facts.ledger_faults}

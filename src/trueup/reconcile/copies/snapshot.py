@@ -3,16 +3,15 @@
 
 import gzip
 import zlib
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 
 import msgspec
 
 from trueup.reconcile import files
-from trueup.reconcile.facts import OWNERS, PLACEMENT, Coverage, Facts, Unsupported
+from trueup.reconcile.facts import Facts
 
-FORMAT = 2
-_OWNERS_NOT_KEPT = Unsupported(OWNERS, "the older Trueup that saved this did not read them")
+FORMAT = 1
 # PERF: level 6 takes three times as long, and the file is only a tenth smaller.
 _COMPRESSION = 3
 
@@ -61,17 +60,4 @@ def load(path: Path) -> Snapshot:
         raise SnapshotUnusable(str(path), f"it is not a snapshot ({error})") from error
     except OSError as error:
         raise SnapshotUnusable(str(path), error.strerror or str(error)) from error
-    return Snapshot(_with_gaps(file.facts), file.anonymized)
-
-
-def _with_gaps(facts: Facts) -> Facts:
-    """The same facts; the coverage says it if no owner was read, as by an older Trueup."""
-    if facts.owners or not facts.consumers or not facts.has(OWNERS):
-        return facts
-    sources = tuple(
-        replace(one, unsupported=(*one.unsupported, _OWNERS_NOT_KEPT))
-        if one.source == PLACEMENT
-        else one
-        for one in facts.coverage.sources
-    )
-    return replace(facts, coverage=Coverage(sources))
+    return Snapshot(file.facts, file.anonymized)

@@ -15,6 +15,8 @@ from trueup.reconcile.verdicts import (
     Evidence,
     Finding,
     Kind,
+    Need,
+    Scope,
     Severity,
     Structure,
     Subject,
@@ -24,9 +26,11 @@ from trueup.reconcile.verdicts import (
 )
 
 NAME = "split-consumer"
-TITLE = "Its uuid is written in two forms, so Placement has it as two consumers"
+TITLE = "A consumer's uuid is written in two forms, and counts as two"
 REMEDY = "None in a plan: merge the forms in Placement's database with `trueup-manage db fsck`"
 SEVERITIES = (Severity.HIGH,)
+NEEDS: tuple[Need, ...] = ()
+SCOPE = Scope.SELECTION
 
 
 def find(facts: Facts, options: AuditOptions) -> Iterator[Verdict]:
@@ -47,6 +51,14 @@ def find(facts: Facts, options: AuditOptions) -> Iterator[Verdict]:
 
 def remedy(finding: Finding, facts: Facts) -> tuple[Step, ...] | Declined:
     """None: only some requests of Placement's API accept a uuid without dashes."""
+    uuid, written = finding.subject.uuid, finding.consumers
+    if uuid not in facts.consumers and len(written) == 1:
+        return Declined(
+            "Placement has this form only, so there is nothing that `trueup-manage db fsck` could "
+            "merge: stop Placement, take a backup of its database, and in it: UPDATE allocations "
+            f"SET consumer_id = '{uuid}' WHERE consumer_id = '{written[0]}'; UPDATE consumers SET "
+            f"uuid = '{uuid}' WHERE uuid = '{written[0]}'; then audit again"
+        )
     return Declined(
         "stop Placement, take a backup of its database, and run `trueup-manage db fsck --repair`: "
         "it merges the forms; then audit again"

@@ -32,7 +32,8 @@ class Port:
     """A port with its resource request, in either of Neutron's formats.
 
     `allocation` is the binding profile's: provider uuid by request group. In the older format,
-    where a port has one group without a name, both are known by the port's own id.
+    where a port has one group without a name, both are known by the port's own id; `named_groups`
+    says that it is the newer one, whatever its groups are called.
     `profile` is the whole binding profile as Neutron gives it, `revision` the revision number.
     A port with a `device_profile` has a device that Cyborg allocates.
     """
@@ -50,6 +51,7 @@ class Port:
     profile: Mapping[str, Any] = field(default_factory=dict)
     revision: int | None = None
     device_profile: str = ""
+    named_groups: bool = False
 
     @property
     def of_instance(self) -> bool:
@@ -67,5 +69,5 @@ class Port:
 
     def profile_with(self, allocation: Mapping[str, str]) -> dict[str, Any]:
         """Its binding profile with this allocation, in the format of its resource request."""
-        older = allocation.keys() == {self.id}
+        older = allocation.keys() == {self.id} and not self.named_groups
         return {**self.profile, "allocation": allocation[self.id] if older else dict(allocation)}

@@ -8,7 +8,7 @@ from datetime import datetime
 from typing import Literal
 
 from trueup.reconcile.audit import Audit, Observation
-from trueup.reconcile.facts import Facts, SourceStatus, grouped
+from trueup.reconcile.facts import SourceStatus, grouped
 from trueup.reconcile.page.cards import DefectGroup, defect_groups
 from trueup.reconcile.page.history import Plot
 from trueup.reconcile.page.split import CapacitySplit, capacity_splits, summed
@@ -84,6 +84,7 @@ class Page:
     origin: str
     version: str
     headline: Headline
+    hosts: str
     severities: tuple[SeverityCount, ...]
     coverage: tuple[CoverageRow, ...]
     next: tuple[NextCommand, ...]
@@ -105,7 +106,7 @@ def page_of(
 ) -> Page:
     """The page about an observation, with the runs that there are journals of."""
     facts, audit = seen.facts, seen.audit
-    effects = effects_of(audit.every_finding, facts)
+    effects = effects_of(audit.every_finding, facts, audit.findings)
     splits = capacity_splits(facts, audit, effects)
     ground = Ground(facts, audit, effects, splits)
     happened = timeline(audit, facts.cells, journals)
@@ -113,7 +114,8 @@ def page_of(
         taken_at=audit.taken_at,
         origin=origin,
         version=version,
-        headline=headline_of(audit, facts),
+        headline=headline_of(audit),
+        hosts=host_states(facts).words,
         severities=_severities(audit),
         coverage=tuple(_source(row) for row in audit.coverage.sources),
         next=_next(audit, effects, happened),
@@ -130,10 +132,10 @@ def page_of(
     )
 
 
-def headline_of(audit: Audit, facts: Facts) -> Headline:
+def headline_of(audit: Audit) -> Headline:
     """The verdict in words. Silence is never an all-clear."""
     found = counted(len(audit.findings), "finding")
-    remarks = [host_states(facts).words] if facts.services else []
+    remarks = []
     if audit.coverage.gap:
         remarks.append(f"{audit.coverage.gap}.")
     remarks += (

@@ -48,12 +48,25 @@ def after_release(removals: Sequence[Step], others: Iterable[Step], facts: Facts
             release = releasing.get(consumer)
             if release is None or not _releases(release, consumer, provider):
                 name = facts.provider_names.get(provider, provider)
-                reason = f"consumer {consumer} holds resources of {name}; repair that first"
+                reason = f"consumer {consumer} holds resources of {name}; {_first(provider, facts)}"
                 in_use.update(dict.fromkeys(step.because, reason))
             elif release.id not in needs:
                 needs.append(release.id)
         steps.append(msgspec.structs.replace(step, needs=tuple(needs)))
     return _without(steps, in_use)
+
+
+def _first(provider: str, facts: Facts) -> str:
+    """What comes before a provider can be deleted: the runbook that names what ends each claim."""
+    root = facts.providers[provider].root if provider in facts.providers else provider
+    former = facts.deleted_nodes_by_uuid.get(root, ())
+    if not former:
+        return "repair that first"
+    host = former[-1].host
+    living = facts.nodes_by_host.get((former[-1].cell, host), ())
+    if living:
+        return f"repair that first, or run `trueup merge {root} {living[0].uuid}`, which moves it"
+    return f"repair that first: `trueup retire {host}` says what ends it"
 
 
 def _releases(step: Step, consumer: str, provider: str) -> bool:

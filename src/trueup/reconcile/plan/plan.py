@@ -12,12 +12,17 @@ from trueup.reconcile.audit import Confirmed
 from trueup.reconcile.collect.selection import EVERYTHING, Selection
 from trueup.reconcile.defects import DEFECTS
 from trueup.reconcile.facts import DomainRecord, Facts, Holding
-from trueup.reconcile.plan.dependencies import after_release, after_undefining, removed_by
+from trueup.reconcile.plan.dependencies import (
+    Arranged,
+    after_release,
+    after_undefining,
+    removed_by,
+)
 from trueup.reconcile.plan.order import Effect, ordered
 from trueup.reconcile.steps import Step, VersionIs, held_in, parts_of
 from trueup.reconcile.verdicts import CONSUMERS, AuditOptions, Declined, Finding
 
-FORMAT = 2
+FORMAT = 1
 # cell0 has this uuid in every cloud.
 CELL_ZERO = "00000000-0000-0000-0000-000000000000"
 
@@ -69,6 +74,16 @@ class NotPlanned:
 
     finding: Finding
     reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Proposal:
+    """What the remedies of findings come to together: `findings` have `steps`, in order."""
+
+    findings: tuple[Finding, ...]
+    declined: tuple[NotPlanned, ...]
+    steps: tuple[Step, ...]
+    effects: tuple[Effect, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,11 +157,38 @@ def make_plan(
     why what a consumer holds could not be read.
     """
     facts = replace(confirmed.second.facts, holdings=holdings, domain_records=tuple(domain_records))
+    proposal = proposed(confirmed.findings, facts, remedy_of, unread)
+    return Plan(
+        made_at=facts.taken_at,
+        first_at=confirmed.first_at,
+        cells=tuple(sorted(facts.cells)),
+        consumers=len(facts.consumers),
+        findings=proposal.findings,
+        declined=proposal.declined,
+        steps=proposal.steps,
+        effects=proposal.effects,
+        provider_names=_names(proposal.steps, facts),
+    )
+
+
+def proposed(
+    findings: Iterable[Finding],
+    facts: Facts,
+    remedy_of: Remedy = remedy_of_defect,
+    unread: Mapping[str, str] = _NOTHING_UNREAD,
+    domains_read: bool = True,
+) -> Proposal:
+    """The steps for all of these findings together, in order, and what is declined.
+
+    One remedy may stand in the way of another, and a step may need another one: so both a plan and
+    whoever tells what a plan would do ask here. Unless `domains_read`, the definitions of domains
+    were not read, and what a step needs of them is not known yet.
+    """
     planned: dict[str, Finding] = {}
     found: list[Finding] = []
     declined: list[NotPlanned] = []
     steps: list[Step] = []
-    for finding in confirmed.findings:
+    for finding in findings:
         remedy = _remedied(finding, facts, planned, remedy_of, unread)
         if remedy is None:
             continue
@@ -158,23 +200,19 @@ def make_plan(
         planned |= {part: finding for step in remedy for part in _touched(step)}
     removing = [step for step in steps if removed_by(step)]
     kept = {row.finding.subject.uuid: row.reason for row in declined}
-    others = after_undefining([step for step in steps if step not in removing], facts, kept)
+    rest = tuple(step for step in steps if step not in removing)
+    others = after_undefining(rest, facts, kept) if domains_read else Arranged(rest, ())
     order = ordered(others.steps, facts)
     removals = after_release(removing, order.steps, facts)
     not_possible = (*others.in_use, *order.without_room, *removals.in_use)
     without_room = {reason: one.reason for one in not_possible for reason in one.step.because}
     in_order = (*order.steps, *removals.steps)
     declined += [NotPlanned(one, without_room[one.id]) for one in found if one.id in without_room]
-    return Plan(
-        made_at=facts.taken_at,
-        first_at=confirmed.first_at,
-        cells=tuple(sorted(facts.cells)),
-        consumers=len(facts.consumers),
+    return Proposal(
         findings=tuple(one for one in found if one.id not in without_room),
         declined=tuple(declined),
         steps=in_order,
         effects=order.effects,
-        provider_names=_names(in_order, facts),
     )
 
 

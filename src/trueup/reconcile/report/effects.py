@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 
 from trueup.reconcile.defects import DEFECTS
 from trueup.reconcile.facts import Allocations, Facts, Holding
-from trueup.reconcile.plan import consumers_of, project_effects
+from trueup.reconcile.plan import consumers_of, project_effects, proposed
 from trueup.reconcile.steps import Step, step_growth
 from trueup.reconcile.verdicts import Declined, Finding, in_order, plain_words
 
@@ -52,11 +52,21 @@ class FindingEffect:
     declined: str = ""
 
 
-def effects_of(findings: Iterable[Finding], facts: Facts) -> dict[str, FindingEffect]:
-    """The effect of each finding, computed from its remedy, by the id of the finding."""
+def effects_of(
+    findings: Iterable[Finding], facts: Facts, planned: Iterable[Finding] | None = None
+) -> dict[str, FindingEffect]:
+    """The effect of each finding, computed from its remedy, by the id of the finding.
+
+    `planned` are the findings that a plan would be made of; None: these. Its steps are those that a
+    plan would have: a remedy may need another one, or stand in its way.
+    """
     every = tuple(findings)
-    complete = with_owners(facts, every)
-    return {finding.id: _effect(finding, complete) for finding in every}
+    together = every if planned is None else tuple(planned)
+    complete = with_owners(facts, {row.id: row for row in (*every, *together)}.values())
+    remedies = {row.id: _DEFECTS[row.defect].remedy(row, complete) for row in (*every, *together)}
+    proposal = proposed(together, complete, lambda row, _: remedies[row.id], domains_read=False)
+    declined = {row.finding.id: row.reason for row in proposal.declined}
+    return {row.id: _effect(row, remedies[row.id], declined, complete) for row in every}
 
 
 def with_owners(facts: Facts, findings: Iterable[Finding]) -> Facts:
@@ -83,8 +93,12 @@ def _holding(uuid: str, owner: str, facts: Facts) -> Holding:
     return Holding(Allocations(amounts, project, user), None)
 
 
-def _effect(finding: Finding, facts: Facts) -> FindingEffect:
-    steps = _DEFECTS[finding.defect].remedy(finding, facts)
+def _effect(
+    finding: Finding,
+    steps: tuple[Step, ...] | Declined,
+    declined: Mapping[str, str],
+    facts: Facts,
+) -> FindingEffect:
     if isinstance(steps, Declined):
         return FindingEffect((), (), declined=steps.reason)
     providers: _Counts = Counter()
@@ -96,7 +110,13 @@ def _effect(finding: Finding, facts: Facts) -> FindingEffect:
             {(row.project, row.resource_class): row.change for row in project_effects(step)}
         )
     names = facts.provider_names
-    return FindingEffect(_miscounts(providers, names), _miscounts(projects, {}), steps)
+    reason = declined.get(finding.id, "")
+    return FindingEffect(
+        capacity=_miscounts(providers, names),
+        quota=_miscounts(projects, {}),
+        steps=() if reason else steps,
+        declined=reason,
+    )
 
 
 def _miscounts(counts: _Counts, names: Mapping[str, str]) -> tuple[Miscount, ...]:

@@ -88,8 +88,17 @@ class Concern:
         return tuple(dict.fromkeys(every))
 
     @property
-    def left_alone(self) -> tuple[str, ...]:
-        return tuple(r.reason for r in self.audit.left_alone if r.subject.uuid in self.subjects)
+    def left_alone(self) -> tuple[tuple[str, str], ...]:
+        """Of which subject, in words, and why."""
+        rows = (row for row in self.audit.left_alone if row.subject.uuid in self.subjects)
+        return tuple((self._who(row.subject), row.reason) for row in rows)
+
+    def _who(self, subject: Subject) -> str:
+        """How a sentence begins about one of the subjects: `It`, or which one it is."""
+        if len(self.subjects) == 1:
+            return "It"
+        row = self.facts.alive.get(subject.uuid) or self.facts.deleted.get(subject.uuid)
+        return f"{subject.kind.capitalize()} {row.name} ({row.uuid})" if row else str(subject)
 
     def _about(self, row: Finding) -> bool:
         return not self.subjects.isdisjoint({row.subject.uuid, *row.consumers})
@@ -116,12 +125,9 @@ def make_story(subject: Subject, name: str, about: Concern, sections: Iterable[S
 
 def _judgement(about: Concern) -> Iterator[Section]:
     findings = about.findings
-    effects = effects_of(findings, about.facts)
+    effects = effects_of(findings, about.facts, about.audit.findings)
     yield Section("Judgement", tuple(_verdicts(about)))
-    yield Section(
-        "What would be done",
-        tuple(line for row in findings for line in _repair(row, effects[row.id], about.facts)),
-    )
+    yield Section("What would be done", tuple(_repairs(findings, effects, about.facts)))
     yield Section("Waited for", tuple(_awaited(about)))
 
 
@@ -135,25 +141,32 @@ def _verdicts(about: Concern) -> Iterator[str]:
             yield f"It is muted until {one.until.isoformat()}: {one.reason}."
     for reason in about.unchecked:
         yield f"It could not be checked: {reason}."
-    for reason in about.left_alone:
-        yield f"It is left alone: {reason}."
+    for who, reason in about.left_alone:
+        yield f"{who} is left alone: {reason}."
     if not (about.findings or about.unchecked or about.left_alone):
         gap = about.facts.coverage.gap
         yield f"Nothing wrong is found, but {gap}." if gap else "Nothing is wrong with it."
 
 
-def _repair(row: Finding, effect: FindingEffect, facts: Facts) -> Iterator[str]:
-    if effect.declined:
-        yield f"No step is proposed for {row.id}: {effect.declined}."
-        return
-    yield f"{_DEFECTS[row.defect].REMEDY}."
-    names = facts.provider_names
-    for number, step in enumerate(effect.steps, 1):
-        before, after = before_and_after(step, names)
-        yield f"Step {number} changes {_flat(before)} to {_flat(after)}."
-    for one in (*effect.capacity, *effect.quota):
-        yield f"Until then Placement counts for {one.words}."
-    yield "trueup plan --out plan.json makes this plan, after a second observation."
+def _repairs(
+    findings: Iterable[Finding], effects: Mapping[str, FindingEffect], facts: Facts
+) -> Iterator[str]:
+    """What a plan would do for each finding; its steps are numbered through all of them."""
+    names, number = facts.provider_names, 0
+    for row in findings:
+        effect = effects[row.id]
+        if effect.declined:
+            yield f"No step is proposed for {row.id}: {effect.declined}."
+            continue
+        yield f"For {row.id}: {_DEFECTS[row.defect].REMEDY}."
+        for step in effect.steps:
+            number += 1
+            before, after = before_and_after(step, names)
+            yield f"Step {number} changes {_flat(before)} to {_flat(after)}."
+        for one in (*effect.capacity, *effect.quota):
+            yield f"Until then Placement counts for {one.words}."
+    if number:
+        yield "trueup plan --out plan.json makes this plan, after a second observation."
 
 
 def _flat(words: Mapping[str, str]) -> str:
@@ -165,8 +178,8 @@ def _awaited(about: Concern) -> Iterator[str]:
         yield f"The answer of {source.source}: {source.reason}."
     for source in about.facts.coverage.behind:
         yield f"A newer answer of {source.source}: {source.behind}."
-    for reason in about.left_alone:
-        yield f"The end of what is going on: {reason}."
+    for who, reason in about.left_alone:
+        yield f"The end of what is going on: {'' if who == 'It' else who + ', '}{reason}."
 
 
 def amounts_or_nothing(amounts: Amounts, facts: Facts) -> str:

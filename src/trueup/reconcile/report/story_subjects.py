@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from itertools import chain
 
 from trueup.reconcile.audit import Observation
+from trueup.reconcile.collect.scope import as_compared, spellings
 from trueup.reconcile.collect.selection import unknown
 from trueup.reconcile.facts import Facts
 from trueup.reconcile.report.instance_story import consumer_story
@@ -86,7 +87,11 @@ def _consumers(name: str, facts: Facts) -> dict[str, str]:
 
 
 def _hosts(name: str, facts: Facts) -> dict[str, str]:
-    known = {row.host for row in (*facts.compute_nodes, *facts.deleted_compute_nodes)}
+    known = {row.host for row in facts.compute_nodes}
+    spelled = spellings(facts.compute_nodes).get(as_compared(name))
+    if name not in known and spelled:
+        return {spelled: f"{spelled}, in other letters"}
+    known |= {row.host for row in facts.deleted_compute_nodes}
     known |= {row.host for row in facts.host_mappings}
     if name in known:
         return {name: name}

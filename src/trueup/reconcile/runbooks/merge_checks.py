@@ -5,7 +5,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from trueup.reconcile.facts import ComputeNode, Facts, Port, Provider
+from trueup.reconcile.facts import ComputeNode, Facts, Instance, Port, Provider
 from trueup.reconcile.rules.bare_metal import IRONIC
 from trueup.reconcile.rules.nodes import Former, without_node
 from trueup.reconcile.runbooks.host_checks import evidence, whole
@@ -52,6 +52,7 @@ def checks(pair: Pair | None, facts: Facts, reading: HostReading) -> tuple[Check
         *_children(pair, facts),
         *_ports(pair, facts),
         *_summary(pair, consumers, facts),
+        *_left_in_nova(pair, facts),
     )
 
 
@@ -101,6 +102,32 @@ def _identity(pair: Pair, facts: Facts) -> Iterator[Check]:
     else:
         then = f"nobody holds it: run `openstack resource provider delete {pair.old.uuid}`"
         yield Check("identity", pair.old.name, found, BLOCKS, then)
+
+
+def _left_in_nova(pair: Pair, facts: Facts) -> Iterator[Check]:
+    """The instances that Nova still has on the old node: a merge writes only to Placement."""
+    if pair.node is None or pair.node.node == pair.old.name:
+        return
+    rows = [row for row in facts.alive.values() if _is_on_old_node(row, pair)]
+    if rows:
+        cell = facts.cells.get(pair.node.cell, pair.node.cell)
+        yield Check(
+            "Nova", pair.old.name,
+            f"{counted(len(rows), 'instance')} of {pair.node.host} say that they are on this node",
+            FINE,
+            f"that stays: afterwards, in the database of {cell}: UPDATE instances SET node = "
+            f"'{pair.node.node}' WHERE host = '{pair.node.host}' AND node = '{pair.old.name}' AND "
+            f"deleted = 0; since 2023.2 also compute_id = {pair.node.number}",
+        )  # fmt: skip
+
+
+def _is_on_old_node(row: Instance, pair: Pair) -> bool:
+    node = pair.node
+    return node is not None and (row.cell, row.host, row.node) == (
+        node.cell,
+        node.host,
+        pair.old.name,
+    )
 
 
 def _consumer(consumer: str, pair: Pair, facts: Facts) -> Iterator[Check]:

@@ -23,7 +23,7 @@ from trueup.reconcile.runs.one_change import CONTESTED, Ended, by_somebody_else,
 from trueup.reconcile.runs.pace import ONE_BY_ONE, Bundle, Pace, Throttle, batches, bundles
 from trueup.reconcile.sources.cloud import Cloud
 from trueup.reconcile.sources.errors import AccessDenied, Unreachable
-from trueup.reconcile.steps import Change, Step, Tree, Version, parts_of
+from trueup.reconcile.steps import Change, PortBinding, Step, Tree, Version, parts_of
 
 # A request without an answer may still be carried out. After this time, twice as long as a request
 # may take, it no longer can be.
@@ -279,9 +279,11 @@ def _write_all(
             return Ended(_at(change, unknown), written.stop)
         if written.result != "done":
             back = _taken_back(step, after, cloud, journal, written.reason, contested)
-            if written.result == "unknown" and not back.partly:
-                reason = f"{back.reason}; the write that was not answered may still come"
-                back = replace(back, result="unknown", reason=reason)
+            if written.result == "unknown":
+                late = "the write that was not answered may still come"
+                back = replace(
+                    back, result="unknown", reason=f"{back.reason}; {late}", partly=False
+                )
             return Ended(_at(change, back), written.stop)
         after[change_key(change)] = Found(change.after, written.version or {})
         stop = written.stop
@@ -333,8 +335,10 @@ def _taken_back(
     written = [change for change, fate in _with(step, fates) if fate is Fate.WRITTEN]
     if lasting := next(filter(None, map(changes.permanent, written)), ""):
         return Outcome(step.id, "refused", f"{reason}; written in part: {lasting}", partly=True)
+    # PARITY: Nova takes ports back in the order in which it wrote them; none depends on another.
+    ports = [change for change in written if isinstance(change.target, PortBinding)]
     left: list[str] = []
-    for change in reversed(written):
+    for change in (*ports, *(one for one in reversed(written) if one not in ports)):
         version = found[change_key(change)].version
         back = Change(change.target, change.after, change.before, version)
         if write_change(back, cloud, caused=True, insist=True).result != "done":

@@ -212,8 +212,8 @@ def _setting(guard: ServiceSetting, cloud: Cloud) -> Iterator[str]:
 
 
 def _aggregates(host: str, aggregates: tuple[str, ...], cloud: Cloud) -> Iterator[str]:
-    found = cloud.nova.registry(cloud.nova.cells(), ()).host_aggregates
-    if tuple(sorted(one.uuid for one in found if host in one.hosts)) != aggregates:
+    found = cloud.nova.registry(cloud.nova.cells(), ()).aggregates_of(host)
+    if tuple(sorted(found)) != aggregates:
         yield f"the host aggregates of {host} are not what they were"
 
 

@@ -21,7 +21,7 @@ from trueup.reconcile.clock import now
 from trueup.reconcile.plan import Plan
 from trueup.reconcile.steps import Step, Version, at_versions
 
-FORMAT = 3
+FORMAT = 1
 DIGEST_LENGTH = 16
 # unknown: it is not known yet whether the write was made; a later run or an undo finds out.
 Result = Literal["done", "refused", "unknown"]
@@ -110,8 +110,7 @@ class _Intended(msgspec.Struct, tag="intended", omit_defaults=True):
     versions: tuple[Version, ...] | None = None
 
 
-# The file says `settled`: journals of this format stay readable.
-class _Recorded(msgspec.Struct, tag="settled", rename={"outcome": "settled"}):
+class _Recorded(msgspec.Struct, tag="recorded"):
     at: datetime
     outcome: Outcome
 
@@ -130,7 +129,7 @@ class _Line(msgspec.Struct):
 
 class _Header(msgspec.Struct):
     type: str
-    format: int = 1
+    format: int
 
 
 _Entry = _Opened | _Intended | _Recorded | _TakenBack
@@ -347,19 +346,11 @@ def continued(file: IO[bytes], path: Path) -> Journal | None:
 
 def _refuse_other_formats(first: bytes, path: Path) -> None:
     try:
-        header = msgspec.json.decode(_content(first), type=_Header)
+        header = msgspec.json.decode(msgspec.json.decode(first, type=_Line).entry, type=_Header)
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
         raise JournalDamaged(str(path), 1, str(error)) from error
     if header.type == "plan" and header.format != FORMAT:
         raise JournalFormatUnknown(str(path), header.format, FORMAT)
-
-
-def _content(first: bytes) -> bytes:
-    """The entry of a first line; up to format 2, the entry was the line itself."""
-    try:
-        return bytes(msgspec.json.decode(first, type=_Line).entry)
-    except msgspec.ValidationError:
-        return first
 
 
 def _entry(line: bytes, path: Path, number: int, before: str) -> tuple[_Entry, str]:

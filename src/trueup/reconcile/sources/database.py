@@ -26,6 +26,7 @@ from sqlalchemy import (
     inspect,
     literal_column,
     select,
+    text,
 )
 from sqlalchemy.engine import URL, make_url
 from sqlalchemy.event import listens_for
@@ -123,6 +124,7 @@ class Database:
         self._seconds = seconds
         try:
             self._engine = _read_only_engine(_url(url, source), seconds)
+            self.address = make_url(url).render_as_string(hide_password=True)
         except (ImportError, NoSuchModuleError, ArgumentError) as error:
             raise DatabaseUnusable(source, str(error)) from error
 
@@ -166,6 +168,18 @@ class Session:
         if self._tables is None:
             self._tables = frozenset(inspect(self._connection).get_table_names())
         return name in self._tables
+
+    def folds_case(self, column: ColumnElement[Any]) -> bool:
+        """Whether the server takes names in this column for equal that differ in case only."""
+        if self._connection.dialect.name not in _PACKING:
+            return False
+        named = text(
+            "SELECT collation_name FROM information_schema.columns WHERE table_schema = DATABASE() "
+            "AND table_name = :table AND column_name = :column"
+        )
+        of_table = cast("TableClause", getattr(column, "table", None))
+        asked = {"table": of_table.name, "column": str(column.key)}
+        return str(self._connection.scalar(named, asked)).lower().endswith("_ci")
 
     def columns(self, table: TableClause) -> frozenset[str]:
         """The columns of the table that this database has too; empty if there is no such table.

@@ -44,6 +44,15 @@ class LoginRefused(AccessDenied):
 
 
 @dataclass(eq=False)
+class LedgersDiffer(CloudError):
+    """Placement's database and its API show a provider in two states: they are two ledgers."""
+
+    database: str
+    api: str
+    provider: str
+
+
+@dataclass(eq=False)
 class MicroversionTooOld(CloudError):
     """Placement does not support the microversion that guarded writes need."""
 
@@ -53,12 +62,16 @@ class MicroversionTooOld(CloudError):
 
 @dataclass(eq=False)
 class SettingMissing(CloudError):
-    """A configuration file of the project (nova or placement) lacks an option that we need."""
+    """A configuration file of the project (nova or placement) lacks an option that we need.
+
+    `near` is a section of the file whose name differs by a letter or two; empty: there is none.
+    """
 
     path: str
     section: str
     option: str
     project: str = "nova"
+    near: str = ""
 
 
 @dataclass(eq=False)

@@ -151,6 +151,7 @@ def parse_port(row: Mapping[str, Any]) -> Port:
             profile=profile,
             revision=row.get("revision_number"),
             device_profile=row.get("device_profile") or "",
+            named_groups="request_groups" in request,
         )
 
 

@@ -1,32 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 from sqlalchemy import insert, update
 
-from tests.placement.client import UUID, Client, claim
+from tests.placement.client import UUID, Client
 from trueup.placement.store.tables import allocations, consumers, resource_classes
-
-
-def test_written_allocations_can_be_read(client: Client) -> None:
-    client.make_provider(1, inventories={"VCPU": 8})
-    assert client.claim(100, {1: {"VCPU": 2}}).status == 204
-    shown = client.get(f"/allocations/{UUID(100)}").json
-    assert shown["allocations"] == {UUID(1): {"generation": 2, "resources": {"VCPU": 2}}}
-    assert (shown["project_id"], shown["consumer_generation"]) == ("a-project", 1)
-    of_provider = client.get(f"/resource_providers/{UUID(1)}/allocations").json
-    assert list(of_provider["allocations"]) == [UUID(100)]
-
-
-def test_a_move_releases_and_claims_in_one_request(client: Client) -> None:
-    for number in (1, 2):
-        client.make_provider(number, inventories={"VCPU": 2})
-    client.claim(100, {1: {"VCPU": 2}})
-    moved = {UUID(100): claim({2: {"VCPU": 2}}, 1), UUID(101): claim({1: {"VCPU": 2}})}
-    assert client.post("/allocations", moved).status == 204
-    assert client.get(f"/allocations/{UUID(100)}").json["consumer_generation"] == 2
-
-
-def test_a_consumer_without_allocations_does_not_exist(client: Client) -> None:
-    assert client.get(f"/allocations/{UUID(100)}").json == {"allocations": {}}
-    assert client.get(f"/resource_providers/{UUID(1)}/allocations").status == 404
 
 
 def test_a_class_whose_name_ends_with_a_line_break_is_read_as_it_was_written(

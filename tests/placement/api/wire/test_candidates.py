@@ -1,44 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-from typing import Any
 
 import pytest
 
 from tests.placement.client import UUID, Client
-
-HOST = 1
-
-
-@pytest.fixture
-def cloud(client: Client) -> Client:
-    client.make_provider(HOST, inventories={"VCPU": 8, "DISK_GB": 8}, traits=("HW_CPU_X86_AVX",))
-    return client
-
-
-def answer(cloud: Client, version: str, query: str = "resources=VCPU:1") -> Any:
-    reply = cloud.get(f"/allocation_candidates?{query}", version=version)
-    assert reply.status == 200, reply.text
-    return reply.json
-
-
-def test_requests_are_a_list_then_a_map_then_have_mappings(cloud: Client) -> None:
-    held = {"resources": {"VCPU": 1}}
-    (listed,) = answer(cloud, "1.11")["allocation_requests"]
-    assert listed == {"allocations": [{"resource_provider": {"uuid": UUID(HOST)}, **held}]}
-    (mapped,) = answer(cloud, "1.12")["allocation_requests"]
-    assert mapped == {"allocations": {UUID(HOST): held}}
-    (newest,) = answer(cloud, "1.34")["allocation_requests"]
-    assert newest["mappings"] == {"": [UUID(HOST)]}
-
-
-def test_summaries_grow_with_the_microversions(cloud: Client) -> None:
-    def shown(version: str) -> dict[str, Any]:
-        return answer(cloud, version)["provider_summaries"][UUID(HOST)]
-
-    capacity = {"capacity": 8, "used": 0}
-    assert shown("1.16") == {"resources": {"VCPU": capacity}}
-    assert shown("1.17")["traits"] == ["HW_CPU_X86_AVX"]
-    assert shown("1.27")["resources"] == {"VCPU": capacity, "DISK_GB": capacity}
-    assert shown("1.29")["root_provider_uuid"] == UUID(HOST)
 
 
 @pytest.mark.parametrize(
@@ -92,9 +56,3 @@ def test_bad_queries_are_refused(
     assert reply.status == 400
     assert reason in reply.error["detail"]
     assert code is None or reply.error["code"] == code
-
-
-def test_suffixes_are_numbers_then_words(cloud: Client) -> None:
-    query = "resources_NIC=VCPU:1"
-    assert len(answer(cloud, "1.33", query)["allocation_requests"]) == 1
-    assert cloud.get(f"/allocation_candidates?{query}", version="1.32").status == 400

@@ -104,7 +104,7 @@ class Registry:
 
     `request_specs` are the instances that have one. `specs` are their contents, which are read
     only for instances that were asked for. `aggregates_without_uuid` are host aggregates that
-    Placement cannot have.
+    Placement cannot have. `folds_case` says that the source compares names of hosts without case.
     """
 
     build_requests: tuple[BuildRequest, ...] = ()
@@ -114,7 +114,18 @@ class Registry:
     specs: tuple[RequestSpec, ...] = ()
     host_aggregates: tuple[HostAggregate, ...] = ()
     aggregates_without_uuid: tuple[HostAggregate, ...] = ()
+    folds_case: bool = False
     noted: Noted = NOTHING_NOTED
+
+    def aggregates_of(self, host: str) -> frozenset[str]:
+        """The host aggregates, by uuid, in which the source finds a host."""
+
+        def compared(name: str) -> str:
+            return name.rstrip(" ").casefold() if self.folds_case else name
+
+        return frozenset(
+            one.uuid for one in self.host_aggregates if compared(host) in map(compared, one.hosts)
+        )
 
     @property
     def rows(self) -> int:

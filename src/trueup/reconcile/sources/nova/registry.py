@@ -79,6 +79,7 @@ class _Reading:
             specs=self._specs(),
             host_aggregates=tuple(one for one in aggregates if is_uuid(one.uuid)),
             aggregates_without_uuid=tuple(one for one in aggregates if not is_uuid(one.uuid)),
+            folds_case=self._session.folds_case(tables.aggregate_hosts.c.host),
             noted=self._notes.so_far(self._columns.unsupported),
         )
 

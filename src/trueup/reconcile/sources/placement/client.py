@@ -25,7 +25,12 @@ from trueup.reconcile.facts import (
     Unread,
     is_uuid_in_any_form,
 )
-from trueup.reconcile.sources.errors import MicroversionTooOld, Unreachable
+from trueup.reconcile.sources.errors import (
+    CloudError,
+    LedgersDiffer,
+    MicroversionTooOld,
+    Unreachable,
+)
 from trueup.reconcile.sources.http import (
     detail,
     document_of,
@@ -79,16 +84,20 @@ class Placement:
     With a `database`, the ledger is read from there; everything else still uses the API.
     """
 
-    def __init__(self, adapter: Adapter, database: LedgerDatabase | None = None) -> None:
+    def __init__(
+        self, adapter: Adapter, database: LedgerDatabase | None = None, *, served: bool = True
+    ) -> None:
+        """`served` says that the API is to serve this very database."""
         self._adapter = adapter
         self._database = database
+        self._to_compare = served
         self._newest: int | None = None
         # By the path of the request that showed each.
         self._undated: dict[str, Unread] = {}
 
     def reading(self, database: LedgerDatabase) -> "Placement":
-        """The same service, with its ledger read from this database."""
-        return Placement(self._adapter, database)
+        """The same service, with its ledger read from this database, which it need not serve."""
+        return Placement(self._adapter, database, served=False)
 
     def noted(self) -> Noted:
         """The rows that were read so far, except for their timestamps."""
@@ -109,16 +118,16 @@ class Placement:
 
     def ledger(self, progress: ProviderProgress) -> Ledger:
         """All providers with their inventories, and all allocations."""
-        if self._database is not None:
-            return _at_once(self._database.ledger(), progress)
+        if database := self._compared():
+            return _at_once(database.ledger(), progress)
         self.newest_minor()
         exported = self._export()
         return _at_once(exported, progress) if exported else self._by_api(progress)
 
     def lookup(self, requests: int, hosts: int, progress: ProviderProgress) -> LedgerLookup:
         """The best lookup for parts that take about `requests` requests, in a cloud of `hosts`."""
-        if self._database is not None:
-            return self._database
+        if database := self._compared():
+            return database
         self.newest_minor()
         # PERF: the whole ledger takes three requests for each host, or one as an export.
         if requests > hosts:
@@ -132,12 +141,45 @@ class Placement:
 
         The whole ledger has them only from the database or as an export.
         """
-        if self._database is not None:
-            return self._database
+        if database := self._compared():
+            return database
         self.newest_minor()
         if requests > hosts and (exported := self._export()):
             return LoadedLedger(_at_once(exported, progress))
         return LedgerApi(self._found)
+
+    def _compared(self) -> LedgerDatabase | None:
+        """The database, if there is one. Raises LedgersDiffer if the API serves another ledger.
+
+        SAFETY: of a copy that nobody writes to, all newer claims would look like drift. The API is
+        asked between two reads of the database, so a generation that grows meanwhile is seen in
+        order. An API that does not answer serves nothing that could be written to.
+        """
+        database, compared = self._database, not self._to_compare
+        self._to_compare = False
+        if database is None or compared:
+            return database
+        before = database.generations()
+        try:
+            if before:
+                served = {uuid: self._generation(uuid) for uuid in before}
+            else:
+                served = {
+                    row.uuid: row.generation for row in self._providers("/resource_providers")
+                }
+        except CloudError:
+            return database
+        after = database.generations(served)
+        for uuid, generation in served.items():
+            if not _in_order(before.get(uuid), generation, after.get(uuid)):
+                raise LedgersDiffer(database.address, str(self._adapter.get_endpoint()), uuid)
+        return database
+
+    def _generation(self, provider: str) -> int | None:
+        """The generation of a provider as the API shows it; None: it shows no such provider."""
+        found = self._found(f"/resource_providers/{provider}")
+        with well_formed(PLACEMENT):
+            return None if found is None else int(found["generation"])
 
     def _export(self) -> Ledger | None:
         """The ledger from the export of Trueup's service; None if that is not offered to us."""
@@ -365,6 +407,15 @@ class Placement:
         chosen = self.newest_minor() if minor is None and path != "/" else minor
         version = None if chosen is None else f"1.{chosen}"
         return send_request(PLACEMENT, self._adapter, method, path, microversion=version, **options)
+
+
+def _in_order(before: int | None, served: int | None, after: int | None) -> bool:
+    """Whether these may be generations of one provider, read one after the other; None: it is not
+    there. A generation never falls, and a provider that was deleted does not come back.
+    """
+    if served is None or (before is None and after is None):
+        return served is after
+    return (before is None or before <= served) and (after is None or served <= after)
 
 
 def _at_once(ledger: Ledger, progress: ProviderProgress) -> Ledger:

@@ -70,7 +70,14 @@ class LedgerLookup(Protocol):
 class LedgerDatabase(LedgerLookup, Protocol):
     """Placement's database, from which the whole ledger or parts of it can be read."""
 
+    @property
+    def address(self) -> str:
+        """Where it is, without a password."""
+
     def ledger(self) -> Ledger:
         """The whole ledger, as of one moment."""
+
+    def generations(self, providers: Iterable[str] | None = None) -> dict[str, int]:
+        """The generations of these providers, or of those that changed most often."""
 
     def close(self) -> None: ...

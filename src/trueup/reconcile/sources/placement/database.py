@@ -28,6 +28,8 @@ from trueup.reconcile.sources.placement.sharing import members_of_sharing, with_
 
 DATABASE = "database"
 NOTHING: frozenset[str] = frozenset()
+# How many providers show whether the API serves the same ledger.
+SAMPLE = 8
 
 
 class PlacementDatabase:
@@ -38,6 +40,14 @@ class PlacementDatabase:
     def __init__(self, url: str) -> None:
         """Raises DatabaseUnusable."""
         self._database = Database(PLACEMENT_DATABASE, url)
+
+    @property
+    def address(self) -> str:
+        return self._database.address
+
+    def generations(self, providers: Iterable[str] | None = None) -> dict[str, int]:
+        wanted = None if providers is None else sorted(set(providers))
+        return self._database.ask(lambda session: _Reading(session).generations(wanted))
 
     def ledger(self) -> Ledger:
         return self._database.ask(lambda session: _Reading(session).ledger())
@@ -124,6 +134,15 @@ class _Reading:
         roots = sorted({row.root_provider_id for row in members.values()})
         rows = self._provider_rows(columns.root_provider_id, roots).values()
         return {row.uuid: provider_of(row) for row in rows}
+
+    def generations(self, wanted: Sequence[str] | None) -> dict[str, int]:
+        columns = tables.providers.c
+        if wanted is None:
+            newest = tables.EVERY_PROVIDER.order_by(columns.generation.desc(), columns.id)
+            rows: Iterable[Row] = self._session.rows(newest.limit(SAMPLE))
+        else:
+            rows = self._provider_rows(columns.uuid, wanted).values()
+        return {row.uuid: row.generation for row in rows if isinstance(row.generation, int)}
 
     def children(self, providers: Sequence[str]) -> frozenset[str]:
         columns = tables.providers.c

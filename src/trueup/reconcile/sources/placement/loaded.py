@@ -79,6 +79,8 @@ class LoadedLedger:
 class EmptyLedger(LoadedLedger):
     """A LedgerDatabase without anything in it: where Placement's database is lost."""
 
+    address = "no database"
+
     def __init__(self) -> None:
         self._nothing = Ledger({}, {}, "nothing", owners={})
         super().__init__(self._nothing)
@@ -88,3 +90,6 @@ class EmptyLedger(LoadedLedger):
 
     def close(self) -> None:
         pass
+
+    def generations(self, providers: Iterable[str] | None = None) -> dict[str, int]:
+        return {}

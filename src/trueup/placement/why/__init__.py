@@ -1,0 +1,31 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Why a query for candidates finds no host: which filter of it leaves out which hosts."""
+
+from trueup.placement.why.asking import (
+    LedgerAway,
+    Question,
+    QuestionUnusable,
+    Reason,
+    open_ledger,
+    question_in,
+    question_of,
+    reading,
+    reason_in,
+    why,
+)
+from trueup.placement.why.words import text_of, verdict
+
+__all__ = [
+    "LedgerAway",
+    "Question",
+    "QuestionUnusable",
+    "Reason",
+    "open_ledger",
+    "question_in",
+    "question_of",
+    "reading",
+    "reason_in",
+    "text_of",
+    "verdict",
+    "why",
+]

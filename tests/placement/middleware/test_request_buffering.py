@@ -1,0 +1,154 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Clients that send or read slowly take no turn; test_web_servers asks a real server."""
+
+import io
+import threading
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
+from typing import Any
+from unittest import mock
+
+from trueup.placement.middleware import request_buffering
+from trueup.placement.middleware.request_buffering import ANSWERS_MAX, BODIES_MAX, RequestBuffering
+
+
+class Held:
+    """A body that comes when it is told to."""
+
+    def __init__(self) -> None:
+        self.comes, self.is_read = threading.Event(), threading.Event()
+
+    def read(self, _length: int) -> bytes:
+        self.is_read.set()
+        self.comes.wait()
+        return b"body"
+
+
+def echo(environ: dict[str, Any], start_response: Any) -> list[bytes]:
+    start_response("200 OK", [])
+    return [environ["wsgi.input"].read()]
+
+
+def ask(application: Any, stream: Any, length: str, path: str = "/x") -> tuple[str, bytes]:
+    statuses: list[str] = []
+    environ = {"wsgi.input": stream, "CONTENT_LENGTH": length, "PATH_INFO": path}
+    body = b"".join(application(environ, lambda status, _headers: statuses.append(status)))
+    return statuses[0], body
+
+
+def test_bodies_that_do_not_come_leave_the_turn_to_others() -> None:
+    application = RequestBuffering(echo, turns=1, length_max=100)
+    held = [Held() for _ in range(BODIES_MAX)]
+    answers: list[tuple[str, bytes]] = []
+    asking = [
+        threading.Thread(target=lambda one=one: answers.append(ask(application, one, "4")))
+        for one in held
+    ]
+    for thread, one in zip(asking, held, strict=True):
+        thread.start()
+        one.is_read.wait()
+    assert ask(application, io.BytesIO(), "0") == ("200 OK", b"")
+    assert ask(application, io.BytesIO(b"body"), "4")[0] == "503 Service Unavailable"
+    for one in held:
+        one.comes.set()
+    for thread in asking:
+        thread.join()
+    assert answers == [("200 OK", b"body")] * BODIES_MAX
+    assert ask(application, io.BytesIO(b"body"), "4") == ("200 OK", b"body")
+
+
+class Stuck:
+    """An application that waits for its database; the open path needs none."""
+
+    def __init__(self) -> None:
+        self.goes_on, self.began = threading.Event(), threading.Event()
+
+    def __call__(self, environ: dict[str, Any], start_response: Any) -> list[bytes]:
+        if environ["PATH_INFO"] != "/":
+            self.began.set()
+            self.goes_on.wait()
+        start_response("200 OK", [])
+        return [b""]
+
+
+def test_an_open_path_takes_no_turn_and_nobody_waits_for_ever() -> None:
+    stuck = Stuck()
+    application = RequestBuffering(stuck, turns=1, length_max=3, open_paths={"/"})
+    with (
+        ThreadPoolExecutor(1) as pool,
+        mock.patch.object(request_buffering, "STANDSTILL_SECONDS_MAX", 0),
+    ):
+        first = pool.submit(ask, application, io.BytesIO(), "0")
+        stuck.began.wait()
+        assert ask(application, io.BytesIO(), "0", "/") == ("200 OK", b"")
+        assert ask(application, io.BytesIO(), "0")[0] == "503 Service Unavailable"
+        stuck.goes_on.set()
+        assert first.result() == ("200 OK", b"")
+    assert ask(application, io.BytesIO(), "0") == ("200 OK", b"")
+
+
+def test_at_the_end_each_answer_ends_its_connection() -> None:
+    application = RequestBuffering(echo, turns=1, length_max=3)
+    headers: list[tuple[str, str]] = []
+    for application.is_ending in (False, True):
+        environ = {"wsgi.input": io.BytesIO()}
+        assert application(environ, lambda _status, said: headers.extend(said)) == [b""]
+    assert headers == [("connection", "close")]
+
+
+def test_no_more_is_read_than_a_body_may_have() -> None:
+    application = RequestBuffering(echo, turns=1, length_max=3)
+    assert ask(application, io.BytesIO(b"too long"), "") == ("200 OK", b"too ")
+    # What says that it is too long is refused by whoever looks at its length.
+    for length in ("4", "8", "9" * 5000):
+        assert ask(application, io.BytesIO(b"too long"), length) == ("200 OK", b"")
+
+
+class InBlocks:
+    """An application whose answers are in blocks, and how many of these are open."""
+
+    def __init__(self) -> None:
+        self.open_count = 0
+
+    def __call__(self, _environ: dict[str, Any], start_response: Any) -> Iterator[bytes]:
+        start_response("200 OK", [])
+        self.open_count += 1
+        return self._blocks()
+
+    def _blocks(self) -> Iterator[bytes]:
+        try:
+            yield b"first"
+            yield b"last"
+        finally:
+            self.open_count -= 1
+
+
+def begun(application: Any) -> Any:
+    return application({}, lambda *_: None)
+
+
+def test_no_more_threads_send_blocks_than_the_server_can_spare() -> None:
+    inner = InBlocks()
+    application = RequestBuffering(inner, turns=1, length_max=100)
+    slow = [begun(application) for _ in range(ANSWERS_MAX)]
+    for one in slow:
+        assert next(iter(one)) == b"first"
+    assert begun(application) == [b"firstlast"]
+    assert inner.open_count == ANSWERS_MAX
+    for one in slow:
+        one.close()
+    assert inner.open_count == 0
+    with closing(begun(application)) as again:
+        assert list(again) == [b"first", b"last"]
+
+
+def test_an_answer_that_is_closed_twice_frees_its_place_once() -> None:
+    application = RequestBuffering(InBlocks(), turns=1, length_max=100)
+    for _ in range(2):
+        begun_and_left = begun(application)
+        begun_and_left.close()
+        begun_and_left.close()
+    slow = [begun(application) for _ in range(ANSWERS_MAX)]
+    assert begun(application) == [b"firstlast"]
+    assert not [one for one in slow if isinstance(one, list)]
