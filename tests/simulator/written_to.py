@@ -80,8 +80,10 @@ class _Nova:
         return SimpleNamespace(services=mine, heartbeat=found.heartbeat, ahead=None)
 
     def registry(self, cells: Any, uuids: Any) -> Any:
+        found = tuple(map(aggregate_of, self._cloud.aggregates.values()))
         return SimpleNamespace(
-            host_aggregates=tuple(map(aggregate_of, self._cloud.aggregates.values()))
+            host_aggregates=found,
+            aggregates_of=lambda host: frozenset(one.uuid for one in found if host in one.hosts),
         )
 
     def lookup(self, cell: Any, uuids: list[str], moves_of: list[str]) -> Any:

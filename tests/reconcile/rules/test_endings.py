@@ -16,7 +16,7 @@ from tests.reconcile.planning import facts_of
 from tests.scenarios.drafting import uuid_of
 from trueup.reconcile.facts import FINAL_MIGRATION_STATUSES
 from trueup.reconcile.rules.claims import Moving, NotCertain, OnHost, claim_of
-from trueup.reconcile.rules.endings import ENDINGS, Ending, endings_of
+from trueup.reconcile.rules.endings import ENDINGS, EndOfMove, endings_of
 
 PAGE = Path(__file__).parents[3] / "docs/expected.md"
 BEGIN, END = "<!-- table of endings -->\n", "<!-- end of the table -->\n"
@@ -89,5 +89,5 @@ def table() -> str:
     return "\n".join(lines) + "\n"
 
 
-def _cells(one: Ending) -> str:
+def _cells(one: EndOfMove) -> str:
     return f"{'yes' if one.certain else '**no**'} | {one.why}"

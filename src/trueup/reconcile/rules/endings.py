@@ -25,7 +25,7 @@ class Says(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Ending:
+class EndOfMove:
     """What an ending says, and which step of Nova makes it so."""
 
     says: Says
@@ -44,48 +44,54 @@ class Endings:
     amid the move; in all other states it has rolled the move back, or never begun it.
     """
 
-    on_source: Ending
-    on_target: Ending
-    in_error: Ending
+    on_source: EndOfMove
+    on_target: EndOfMove
+    in_error: EndOfMove
 
-    def of(self, vm_state: str | None, on_target: bool) -> Ending:
+    def of(self, vm_state: str | None, on_target: bool) -> EndOfMove:
         """What it says of an instance in this state."""
         if on_target:
             return self.on_target
         return self.in_error if vm_state == _ERROR else self.on_source
 
 
-def _ends(on_source: Ending, on_target: Ending, in_error: Ending | None = None) -> Endings:
+def _ends(on_source: EndOfMove, on_target: EndOfMove, in_error: EndOfMove | None = None) -> Endings:
     return Endings(on_source, on_target, in_error or on_source)
 
 
-_ROLLED_BACK = Ending(Says.NOTHING, "the source sets it after it has rolled the move back")
-_CANCELLED = Ending(Says.NOTHING, "the source sets it if the move did not begin or was rolled back")
-_STATE_KEPT = Ending(Says.NOTHING, "the state was kept: it was rolled back, or had not begun")
-_POST_FAILED = Ending(
+_ROLLED_BACK = EndOfMove(Says.NOTHING, "the source sets it after it has rolled the move back")
+_CANCELLED = EndOfMove(
+    Says.NOTHING, "the source sets it if the move did not begin or was rolled back"
+)
+_STATE_KEPT = EndOfMove(Says.NOTHING, "the state was kept: it was rolled back, or had not begun")
+_POST_FAILED = EndOfMove(
     Says.OPEN, "nova-compute sets it also when the last steps fail, after the guest has left"
 )
-_WRITTEN_LATE = Ending(Says.HERE, "Nova writes the target only once the guest runs there")
-_COMPLETED = Ending(Says.HERE, "the last step of the move")
-_HOST_NOT_WRITTEN = Ending(
+_WRITTEN_LATE = EndOfMove(Says.HERE, "Nova writes the target only once the guest runs there")
+_COMPLETED = EndOfMove(Says.HERE, "the last step of the move")
+_HOST_NOT_WRITTEN = EndOfMove(
     Says.OPEN, "an older Nova sets it also when the target failed to write its name"
 )
-_CONFIRMED = Ending(Says.HERE, "the source has deleted its guest")
-_SOURCE_GAVE_UP = Ending(Says.OPEN, "the source has deleted its guest and disks")
-_REVERTED = Ending(Says.HERE, "the target has deleted its guest")
-_NOT_TAKEN_BACK = Ending(
+_CONFIRMED = EndOfMove(Says.HERE, "the source has deleted its guest")
+_SOURCE_GAVE_UP = EndOfMove(Says.OPEN, "the source has deleted its guest and disks")
+_REVERTED = EndOfMove(Says.HERE, "the target has deleted its guest")
+_NOT_TAKEN_BACK = EndOfMove(
     Says.OPEN, "the target has deleted its guest, and the source has not taken it back"
 )
-_OFF_ON_SOURCE = Ending(Says.NOTHING, "the guest is off, and Nova starts it where it has it")
-_OFF_ON_TARGET = Ending(Says.HERE, "the guest is off, and Nova starts it where it has it")
-_REBUILT = Ending(Says.HERE, "the target has rebuilt it; whether the source runs it is asked apart")
-_REBUILT_ELSEWHERE = Ending(Says.OPEN, "the target has rebuilt it")
-_CLAIM_FAILED = Ending(Says.NOTHING, "the state was kept: the target had not begun to rebuild it")
-_REBUILD_FAILED = Ending(
+_OFF_ON_SOURCE = EndOfMove(Says.NOTHING, "the guest is off, and Nova starts it where it has it")
+_OFF_ON_TARGET = EndOfMove(Says.HERE, "the guest is off, and Nova starts it where it has it")
+_REBUILT = EndOfMove(
+    Says.HERE, "the target has rebuilt it; whether the source runs it is asked apart"
+)
+_REBUILT_ELSEWHERE = EndOfMove(Says.OPEN, "the target has rebuilt it")
+_CLAIM_FAILED = EndOfMove(
+    Says.NOTHING, "the state was kept: the target had not begun to rebuild it"
+)
+_REBUILD_FAILED = EndOfMove(
     Says.OPEN, "the target sets it whatever failed, also after it has started the guest"
 )
-_GIVEN_UP = Ending(Says.OPEN, "Nova sets it before the target begins, operators at any time")
-_NOT_WRITTEN = Ending(Says.NOTHING, "Nova does not set this status for this kind")
+_GIVEN_UP = EndOfMove(Says.OPEN, "Nova sets it before the target begins, operators at any time")
+_NOT_WRITTEN = EndOfMove(Says.NOTHING, "Nova does not set this status for this kind")
 
 _LIVE = {
     "completed": _ends(_HOST_NOT_WRITTEN, _COMPLETED),

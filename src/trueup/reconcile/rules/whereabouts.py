@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 
 from trueup.reconcile.facts import Facts, Instance, InstanceRecord, Migration
-from trueup.reconcile.rules.endings import ON_SOURCE, ON_TARGET, Ending, Says, endings_of
+from trueup.reconcile.rules.endings import ON_SOURCE, ON_TARGET, EndOfMove, Says, endings_of
 from trueup.reconcile.rules.moves import root_of
 
 # The kinds of moves during which the guest is off, and its definition may be on both hosts.
@@ -39,7 +39,7 @@ class _LeftOpen:
 
     move: Migration
     other: Place
-    ending: Ending
+    ending: EndOfMove
     from_here: bool
 
 
