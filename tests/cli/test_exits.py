@@ -95,6 +95,7 @@ def test_every_error_is_explained_in_one_line_with_what_it_knows(kind):
         (errors.MicroversionTooOld("1.27", "1.28"), 5, "Rocky"),
         (errors.SettingMissing("f", "s", "o"), 2, "--nova-conf"),
         (errors.SettingMissing("f", "s", "o", "placement"), 2, "with --placement-conf"),
+        (errors.SettingMissing("f", "some", "o", near="smoe"), 2, "section [smoe] may be misspelt"),
         (errors.SettingsUnreadable("f", "no"), 2, "A command with --nova-api needs none"),
         (errors.SettingsUnreadable("f", "no", "placement"), 2, "with --placement-conf"),
         (errors.LoginUnusable("cloud 'x' of clouds.yaml", "no"), 2, "with --os-cloud"),

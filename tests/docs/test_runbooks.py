@@ -18,7 +18,8 @@ COMMAND = re.compile(r"`(trueup [^`]+)`(?:\]\((?P<page>[^)]+)\))?")
 # What needs a cloud that no page has.
 TESTS = {
     "trueup nova-manage placement heal_allocations --instance UUID --port-provider PORT=PROVIDER": (
-        "tests/cli/nova_manage/test_instance_lines.py::test_a_port_that_several_providers_could_give"
+        "tests/cli/nova_manage/test_instance_lines.py"
+        "::test_a_port_that_several_providers_could_give"
     ),
     "trueup rebuild --lost --into URL --apply": (
         "tests/cli/commands/test_rebuild.py::test_a_lost_ledger_is_made_from_nova"

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.fresh.machine import Machine, fresh_machine
+from tests.fresh.machine import BARE, Machine, fresh_machine
 from tests.fresh.pages import commands
 
 HERE = Path(__file__).parent
@@ -28,8 +28,9 @@ def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool 
 
 @pytest.fixture(scope="session")
 def machine() -> Iterator[Machine]:
-    """One for all tests. pytest's own folders would be kept for three runs."""
-    folder = Path(tempfile.mkdtemp(prefix="trueup-fresh-"))
+    """One for all tests, on the disk. pytest's own folders would be kept for three runs."""
+    BARE.mkdir(parents=True, exist_ok=True)
+    folder = Path(tempfile.mkdtemp(dir=BARE))
     try:
         yield fresh_machine(folder)
     finally:

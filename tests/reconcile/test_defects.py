@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """What all defects have in common; what each finds is in tests/scenarios/audits."""
 
+import re
+from dataclasses import replace
 from functools import cache
 
 import pytest
@@ -8,12 +10,32 @@ import pytest
 from tests.reconcile.planning import facts_of
 from tests.scenarios.test_audits import FILES, LINE
 from tests.tree import REPOSITORY
-from trueup.reconcile.defects import DEFECTS, Defect
-from trueup.reconcile.facts import Facts
-from trueup.reconcile.verdicts import AuditOptions, Declined, Finding, Severity
+from trueup.reconcile.audit import audit
+from trueup.reconcile.defects import DEFECTS, OF_WHOLE_CLOUDS, Defect, ask, not_judged
+from trueup.reconcile.facts import (
+    LIBVIRT,
+    NEUTRON,
+    Coverage,
+    Facts,
+    SourceStatus,
+    Unsupported,
+)
+from trueup.reconcile.verdicts import (
+    AuditOptions,
+    Declined,
+    Finding,
+    Need,
+    NotJudged,
+    Scope,
+    Severity,
+    Unchecked,
+)
 
 # Scenarios about what all defects leave alone, and about what none of them has a name for.
-ABOUT_EVIDENCE = {"contradicting-sources", "lagging-cells", "unexplained"}
+ABOUT_EVIDENCE = {
+    "contradicting-sources", "in-progress", "lagging-cells", "one-machine", "unexplained",
+    "whereabouts",
+}  # fmt: skip
 SCENARIOS = {path.stem: path.read_text().split("\n====\n") for path in FILES}
 EVERY = pytest.mark.parametrize("defect", DEFECTS, ids=lambda defect: defect.NAME)
 
@@ -29,7 +51,7 @@ def clouds() -> list[Facts]:
 
 
 def findings(defect: Defect, facts: Facts) -> list[Finding]:
-    return [one for one in defect.find(facts, AuditOptions()) if isinstance(one, Finding)]
+    return [one for one in ask(defect, facts, AuditOptions()) if isinstance(one, Finding)]
 
 
 def test_there_is_a_scenario_file_for_each_defect_and_for_nothing_else():
@@ -70,6 +92,8 @@ def test_it_says_what_it_is_and_what_is_done_about_it(defect):
     for sentence in (defect.TITLE, defect.REMEDY):
         assert sentence[0].isupper()
         assert not sentence.endswith(".")
+    # In a list, "it" is nobody.
+    assert not defect.TITLE.startswith(("It ", "Its ", "This "))
 
 
 @EVERY
@@ -130,3 +154,50 @@ def test_a_cloud_in_order_has_nothing_of_it(defect):
 @EVERY
 def test_an_empty_cloud_has_nothing_of_it(defect):
     assert list(defect.find(facts_of(""), AuditOptions())) == []
+
+
+SILENT = SourceStatus("cell9", False, reason="it is down")
+
+
+@EVERY
+def test_what_needs_complete_evidence_is_never_a_finding_while_a_source_is_silent(defect):
+    """A defect cannot forget it: whoever asks sees to it."""
+    complete = [one for one in clouds() if one.coverage.complete and findings(defect, one)]
+    assert complete
+    for facts in complete:
+        sources = (*facts.coverage.sources, SILENT)
+        part = replace(facts, coverage=Coverage(sources))
+        if Need.COMPLETE in defect.NEEDS:
+            assert not findings(defect, part)
+            assert any(isinstance(one, Unchecked) for one in ask(defect, part, AuditOptions()))
+
+
+LACKS = [(one, need) for one in DEFECTS for need in one.NEEDS if need is not Need.COMPLETE]
+
+
+@pytest.mark.parametrize(("defect", "need"), LACKS, ids=lambda one: getattr(one, "NAME", one))
+def test_what_was_not_read_is_not_judged_and_told(defect, need):
+    """As over an API that does not give it, or without the option that asks for it."""
+    status = SourceStatus("a source", True, unsupported=(Unsupported(need.value, "it has none"),))
+    nothing = replace(facts_of("cell1"), coverage=Coverage((status,)))
+    assert defect.NAME in {row.defect for row in not_judged(nothing)}
+    assert NotJudged(defect.NAME, need.value) in audit(nothing, AuditOptions()).not_judged
+
+
+def test_with_everything_every_defect_is_judged():
+    sources = tuple(SourceStatus(name, True) for name in ("Placement", NEUTRON, LIBVIRT))
+    assert not_judged(replace(facts_of("cell1"), coverage=Coverage(sources))) == ()
+
+
+def test_what_is_judged_of_a_whole_cloud_is_told_of_a_selection():
+    part = replace(facts_of("cell1"), providers_in_scope=frozenset())
+    lacking = {row.defect: row.lacks for row in not_judged(part)}
+    assert {name for name, lacks in lacking.items() if lacks == Scope.WHOLE_CLOUD} == set(
+        OF_WHOLE_CLOUDS
+    )
+
+
+def test_the_index_of_the_pages_says_of_each_what_its_title_says():
+    index = (REPOSITORY / "docs" / "README.md").read_text()
+    listed = re.findall(r"\| \[([a-z-]+)\]\(defects/[a-z-]+\.md\) \| (.*) \|", index)
+    assert sorted(listed) == sorted((defect.NAME, f"{defect.TITLE}.") for defect in DEFECTS)

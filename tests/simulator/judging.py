@@ -57,12 +57,13 @@ class Moment:
         return ""
 
     def _given(self, server: str, step: Step) -> set[str]:
-        """The providers that consumers of a server hold after a step, one in place of another.
+        """The providers that the consumers of a server hold after a step, one for another.
 
         Where they hold of a host itself, also its network card: how much is judged by amounts.
         """
-        mine = (one for one in step if self.truths[one.consumer].server == server)
-        held = {uuid for one in mine if one.after for uuid in one.after.amounts}
+        written = {one.consumer: one.after.amounts if one.after else {} for one in step}
+        mine = (uuid for uuid, one in self.truths.items() if one.server == server)
+        held = {uuid for one in mine for uuid in written.get(one, self.truths[one].held)}
         return held | {uuid for one in HOSTS.values() if one.root in held for uuid in one.tree}
 
     def _wrong(self, change: Change, step: Step) -> str:
@@ -78,9 +79,8 @@ class Moment:
         released = before.keys() - after.keys() - self._given(truth.server, step)
         # A card alone may be released, for a port that is gone: the host itself is still held.
         released -= {host.card for host in HOSTS.values() if host.root in after}
-        if before == after and len(step) > 1:
-            # It is written as it is, beside another consumer of the server.
-            return ""
+        if change.before == change.after:
+            return f"{changed(change)}, as it does already"
         if truth.running & released:
             return f"{changed(change)}, and its guest runs there"
         if not any(is_nearer(before, after, right) for right in truth.rights):

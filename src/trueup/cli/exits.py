@@ -185,7 +185,9 @@ _WORDS: dict[type[Exception], tuple[ExitCode, Callable[[Any], str]]] = {
     cloud.SettingMissing: (
         ExitCode.USAGE,
         lambda e: (
-            f"{e.path} has no option '{e.option}' in [{e.section}]. {_name_a_file(e.project)}"
+            f"{e.path} has no option '{e.option}' in [{e.section}]. "
+            + (f"Its section [{e.near}] may be misspelt. " if e.near else "")
+            + _name_a_file(e.project)
         ),
     ),
     cloud.SettingsUnreadable: (

@@ -10,12 +10,14 @@ from trueup.exit_codes import ExitCode
 from trueup.reconcile.audit import Audit
 from trueup.reconcile.clock import now
 from trueup.reconcile.facts import LIBVIRT, NEUTRON, PLACEMENT, SourceStatus, grouped
-from trueup.reconcile.verdicts import Acknowledgement, AuditOptions, names_of
+from trueup.reconcile.verdicts import Acknowledgement, AuditOptions, Need, Scope, names_of
 from trueup.reconcile.verdicts.acknowledgement_file import load
 from trueup.reconcile.wording import counted
 
 # Beside the other configuration of the cloud.
 ACKNOWLEDGED = Path("/etc/trueup/acknowledged.toml")
+# What a defect may lack because nobody asked for it.
+_BY_CHOICE = frozenset({Need.HYPERVISORS, Need.PORTS, Scope.WHOLE_CLOUD})
 # How many rows that were not understood are shown for each source.
 UNREAD_SHOWN_MAX = 10
 # What the rows of a source are; of others they are rows of several tables.
@@ -46,6 +48,9 @@ def summarize(result: Audit, hidden: int = 0, right: int | None = None) -> None:
         say(f"May be behind: {answer.source}: {answer.behind}")
     for answer in answered:
         _tell_gaps(answer)
+    for lacks, defects in grouped((row.lacks, row.defect) for row in result.not_judged).items():
+        if lacks not in _BY_CHOICE:
+            say(f"Not judged without {lacks}: {', '.join(defects)}")
     more = {
         "not shown": hidden,
         "muted": len(result.muted),

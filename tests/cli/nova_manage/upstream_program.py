@@ -195,8 +195,8 @@ def written_conf(folder: Path) -> Path:
     named = str(api_database.get_engine().url.database)
     with sqlite3.connect(named) as source, sqlite3.connect(copied) as copy:
         source.backup(copy)
-        for identifier, manager in CURRENT.cells._ctxt_mgrs.items():
-            url = str(manager.writer.get_engine().url)
+        for identifier, context in CURRENT.cells._ctxt_mgrs.items():
+            url = str(context.writer.get_engine().url)
             copy.execute(
                 "UPDATE cell_mappings SET database_connection = ? WHERE database_connection = ?",
                 (url, identifier),

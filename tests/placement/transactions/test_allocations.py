@@ -10,7 +10,7 @@ import pytest
 from sqlalchemy import Engine, event, func, select
 
 from tests.placement.client import UUID, Client, claim
-from trueup.placement.store import schema, tables
+from trueup.placement.store import tables
 
 HOST, OTHER = 1, 2
 
@@ -77,18 +77,13 @@ def test_a_refused_claim_leaves_nothing_behind(
     assert client.claim(100, {HOST: {"VCPU": 1}}).status == 204
 
 
-@pytest.mark.parametrize("kind", ["mariadb", "postgresql"])
+@pytest.mark.parametrize("ledger_url", ["mariadb", "postgresql"], indirect=True)
 @pytest.mark.parametrize("left_over", [{HOST: {"VCPU": 3}}, {}])
 def test_a_consumer_that_moves_while_it_is_replaced_is_not_replaced(
-    serve: Callable[..., Client],
-    fresh_database: Callable[[str], str],
-    kind: str,
-    left_over: dict[int, dict[str, int]],
+    serve: Callable[..., Client], ledger_url: str, left_over: dict[int, dict[str, int]]
 ) -> None:
     """Invariant 2: the other claim comes after the consumer was read, and before it is written."""
-    url = fresh_database(kind)
-    schema.create(url)
-    client, other = serve(url), serve(url)
+    client, other = serve(ledger_url), serve(ledger_url)
     for number in (HOST, OTHER):
         client.make_provider(number, inventories={"VCPU": 8})
     client.claim(100, {HOST: {"VCPU": 1}})

@@ -8,9 +8,6 @@ import pytest
 from tests.placement.client import UUID, Client
 from trueup.model.errors import (
     ResourceClassExists,
-    ResourceClassInUse,
-    ResourceClassNotFound,
-    StandardResourceClass,
 )
 from trueup.placement.store.engine.database import Database
 from trueup.placement.store.rows import class_and_trait_names
@@ -32,15 +29,6 @@ def ids(database: Database) -> dict[str, int]:
         return class_and_trait_names.class_ids(tx, custom)
 
 
-def test_a_class_is_made_once(database: Database) -> None:
-    resource_classes.create(database, GOLD)
-    before = ids(database)
-    for name in (GOLD, "VCPU"):
-        with pytest.raises(ResourceClassExists, match=name):
-            resource_classes.create(database, name)
-    assert ids(database) == before
-
-
 def test_the_id_of_a_deleted_class_is_given_to_no_other(database: Database) -> None:
     resource_classes.create(database, GOLD)
     before = ids(database)[GOLD]
@@ -60,40 +48,6 @@ def test_a_renamed_class_stays_the_same(client: Client, database: Database) -> N
     assert usages == {TIN: 3}
     resource_classes.rename(database, TIN, TIN)
     assert ids(database) == {TIN: known}
-
-
-def test_a_name_that_is_taken_is_not_given_again(database: Database) -> None:
-    resource_classes.create(database, GOLD)
-    resource_classes.create(database, TIN)
-    before = ids(database)
-    with pytest.raises(ResourceClassExists, match=TIN):
-        resource_classes.rename(database, GOLD, TIN)
-    with pytest.raises(ResourceClassNotFound, match="CUSTOM_NOBODY"):
-        resource_classes.rename(database, "CUSTOM_NOBODY", "CUSTOM_ELSE")
-    assert ids(database) == before
-
-
-def test_standard_classes_are_not_changed(database: Database) -> None:
-    with pytest.raises(StandardResourceClass, match="VCPU"):
-        resource_classes.rename(database, "VCPU", GOLD)
-    with pytest.raises(StandardResourceClass, match="VCPU"):
-        resource_classes.delete(database, "VCPU")
-    with database.reading() as tx:
-        assert class_and_trait_names.class_ids(tx, ["VCPU", GOLD]) == {"VCPU": 0}
-
-
-def test_an_unused_class_is_deleted(client: Client, database: Database) -> None:
-    """An inventory is enough, also if nothing of it is used."""
-    resource_classes.create(database, GOLD)
-    client.make_provider(1, inventories={GOLD: 8})
-    with pytest.raises(ResourceClassInUse, match=GOLD):
-        resource_classes.delete(database, GOLD)
-    assert list(ids(database)) == [GOLD]
-    client.delete(f"/resource_providers/{UUID(1)}/inventories/{GOLD}")
-    resource_classes.delete(database, GOLD)
-    assert ids(database) == {}
-    with pytest.raises(ResourceClassNotFound, match=GOLD):
-        resource_classes.delete(database, GOLD)
 
 
 def test_classes_that_are_made_at_the_same_time_have_ids_of_their_own(

@@ -8,13 +8,9 @@ from tests.placement.client import UUID, Client
 from trueup.model.errors import (
     ProviderNotFound,
     StaleProvider,
-    StandardTrait,
-    TraitInUse,
-    TraitNotFound,
     TraitsNotFound,
 )
 from trueup.placement.store.engine.database import Database
-from trueup.placement.store.rows import class_and_trait_names
 from trueup.placement.transactions import traits
 
 AVX, SSE, FAST = "HW_CPU_X86_AVX", "HW_CPU_X86_SSE", "CUSTOM_FAST"
@@ -24,11 +20,6 @@ AVX, SSE, FAST = "HW_CPU_X86_AVX", "HW_CPU_X86_SSE", "CUSTOM_FAST"
 def database(client: Client) -> Database:
     client.make_provider(1)
     return client.application.database
-
-
-def exists(database: Database, name: str) -> bool:
-    with database.reading() as tx:
-        return class_and_trait_names.trait(tx, name) is not None
 
 
 def of_provider(client: Client) -> tuple[list[str], int]:
@@ -42,33 +33,6 @@ def test_a_trait_that_exists_is_not_made_again(database: Database) -> None:
     assert not is_new
     assert since is not None
     assert traits.create(database, FAST) == (False, since)
-
-
-def test_only_unused_traits_of_operators_are_deleted(client: Client, database: Database) -> None:
-    traits.create(database, FAST)
-    traits.replace(database, UUID(1), [FAST])
-    with pytest.raises(TraitInUse, match=FAST):
-        traits.delete(database, FAST)
-    with pytest.raises(StandardTrait, match=AVX):
-        traits.delete(database, AVX)
-    assert exists(database, FAST)
-    assert exists(database, AVX)
-    traits.replace(database, UUID(1), [])
-    traits.delete(database, FAST)
-    assert not exists(database, FAST)
-    with pytest.raises(TraitNotFound, match=FAST):
-        traits.delete(database, FAST)
-
-
-def test_a_provider_has_exactly_the_traits_of_the_last_write(
-    client: Client, database: Database
-) -> None:
-    generation, found = traits.replace(database, UUID(1), [SSE, AVX], 0)
-    assert generation == 1
-    assert sorted(word.name for word in found) == [AVX, SSE]
-    assert [word.id for word in found] == sorted(word.id for word in found)
-    assert traits.replace(database, UUID(1), [SSE], 1)[0] == 2
-    assert of_provider(client) == ([SSE], 2)
 
 
 def test_without_a_change_the_generation_stays(client: Client, database: Database) -> None:

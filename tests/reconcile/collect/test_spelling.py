@@ -5,7 +5,8 @@ import pytest
 
 from tests.cli.running import trueup
 from tests.clouds import damage
-from trueup.reconcile.collect.spelling import as_nodes_spell, spellings
+from trueup.reconcile.collect.scope import spellings
+from trueup.reconcile.collect.spelling import as_nodes_spell
 from trueup.reconcile.facts import ComputeNode, HostAggregate, HostMapping
 from trueup.reconcile.sources.nova.contract import Registry
 

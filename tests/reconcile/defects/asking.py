@@ -4,7 +4,7 @@
 from collections.abc import Iterable
 
 from tests.reconcile.planning import facts_of
-from trueup.reconcile.defects import Defect
+from trueup.reconcile.defects import Defect, ask
 from trueup.reconcile.facts import Allocations, Facts
 from trueup.reconcile.steps import Guard, Step, held_in
 from trueup.reconcile.verdicts import AuditOptions, Declined, Finding, LeftAlone, Unchecked, Verdict
@@ -13,7 +13,7 @@ from trueup.reconcile.verdicts import AuditOptions, Declined, Finding, LeftAlone
 def verdicts(defect: Defect, text: str | Facts, grace: int = 600) -> list[Verdict]:
     """Everything that a defect says of a cloud."""
     facts = facts_of(text) if isinstance(text, str) else text
-    return list(defect.find(facts, AuditOptions(grace_seconds=grace)))
+    return list(ask(defect, facts, AuditOptions(grace_seconds=grace)))
 
 
 def found(defect: Defect, text: str | Facts) -> Finding:

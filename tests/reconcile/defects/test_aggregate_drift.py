@@ -24,10 +24,10 @@ def listed(names: Iterable[str]) -> Aggregates:
     ("of_provider", "of_host", "after"),
     [
         ("", "aggregate rack h1", ["rack"]),
-        ("rack", "aggregate rack", []),
+        ("rack", "aggregate rack h9", []),
         ("rack", "aggregate rack\naggregate zone h1", ["zone"]),
         ("foreign", "aggregate rack h1", ["foreign", "rack"]),
-        ("foreign,rack", "aggregate rack", ["foreign"]),
+        ("foreign,rack", "aggregate rack h9", ["foreign"]),
     ],
 )
 def test_the_step_adds_and_removes_only_aggregates_of_nova(of_provider, of_host, after):

@@ -39,5 +39,9 @@ def test_the_claim_is_not_judged_before_the_forms_are_merged():
 
 
 def test_the_command_that_merges_them_is_named():
-    words = declined(split_consumer, CLOUD.format("holds web-without-dashes h1 VCPU=2"))
+    one = "holds web-without-dashes h1 VCPU=2\n"
+    words = declined(split_consumer, CLOUD.format(f"{one}holds web h1 MEMORY_MB=256\n"))
     assert "`trueup-manage db fsck --repair`" in words
+    written = uuid_of("web").replace("-", "")
+    only = declined(split_consumer, CLOUD.format(one))
+    assert f"SET uuid = '{uuid_of('web')}' WHERE uuid = '{written}'" in only

@@ -28,12 +28,9 @@ def test_the_command_maps_it_to_the_cell_that_has_it():
 
 @pytest.mark.parametrize(
     ("server", "cell", "mapped"),
-    [("", "", "cell1"), ("task=migrating", "", "cell2"), ("", "silent", "cell2"),
-     ("deleted=9999", "", "cell2")],
-)  # fmt: skip
-def test_nothing_is_said_of_what_is_right_or_moves_or_is_gone_or_may_be_elsewhere(
-    server, cell, mapped
-):
+    [("", "", "cell1"), ("task=migrating", "", "cell2"), ("deleted=9999", "", "cell2")],
+)
+def test_nothing_is_said_of_what_is_right_or_moves_or_is_gone(server, cell, mapped):
     assert verdicts(stale_instance_mapping, CLOUD.format(server, cell, mapped)) == []
 
 

@@ -25,6 +25,7 @@ from trueup.reconcile.sources.errors import (
 )
 
 API = "[api_database]\nconnection = sqlite:///none.sqlite\n"
+PLACEMENT = "[placement]\nauth_type = none\nendpoint = http://placement.example\n"
 PASSWORD = {
     "auth_type": "password",
     "username": "nova",
@@ -97,6 +98,20 @@ def test_a_section_or_option_that_is_missing_is_named(tmp_path, text, section, o
     assert (refused.value.path, refused.value.section, refused.value.option) == (
         str(path), section, option
     )  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("text", "section", "near"),
+    [
+        ("[api_databse]\nconnection = sqlite:///x\n", "api_database", "api_databse"),
+        (f"{API}[placment]\nauth_type = none\n", "placement", "placment"),
+        (f"{API}{PLACEMENT}[neutorn]\nauth_type = none\n", "neutron", "neutorn"),
+    ],
+)
+def test_a_misspelt_section_is_pointed_out(tmp_path, text, section, near):
+    with pytest.raises(SettingMissing) as refused:
+        from_nova_conf(written(tmp_path, text))
+    assert (refused.value.section, refused.value.near) == (section, near)
 
 
 def test_an_auth_type_that_is_none_is_refused_by_name(tmp_path):
@@ -250,11 +265,10 @@ def test_an_environment_without_a_cloud_is_refused(clouds_yaml):
 
 
 def test_neutron_is_asked_where_nova_conf_has_credentials_for_it(tmp_path):
-    placement = "[placement]\nauth_type = none\nendpoint = http://placement.example\n"
     neutron = "[neutron]\nauth_type = none\nendpoint_override = http://network.example\n"
-    without = from_nova_conf(written(tmp_path, API + placement))
+    without = from_nova_conf(written(tmp_path, API + PLACEMENT))
     assert without.neutron is None
-    cloud = from_nova_conf(written(tmp_path, API + placement + neutron))
+    cloud = from_nova_conf(written(tmp_path, API + PLACEMENT + neutron))
     assert cloud.neutron.offered()
 
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 
 from trueup.reconcile.audit.unexplained import unexplained
-from trueup.reconcile.defects import DEFECTS
+from trueup.reconcile.defects import DEFECTS, ask, not_judged
 from trueup.reconcile.facts import Coverage, Facts, without_ports
 from trueup.reconcile.garbage import garbage_left
 from trueup.reconcile.rules.freshness import with_freshness
@@ -21,6 +21,7 @@ from trueup.reconcile.verdicts import (
     Finding,
     LeftAlone,
     Muted,
+    NotJudged,
     Unchecked,
     Verdicts,
     answer,
@@ -39,6 +40,7 @@ class Audit:
     left_alone: tuple[LeftAlone, ...]
     acknowledged: tuple[Acknowledged, ...] = ()
     muted: tuple[Muted, ...] = ()
+    not_judged: tuple[NotJudged, ...] = ()
 
     @property
     def every_finding(self) -> tuple[Finding, ...]:
@@ -85,7 +87,7 @@ def judged(facts: Facts, options: AuditOptions) -> Facts:
 
 def _audit(facts: Facts, options: AuditOptions) -> Audit:
     facts = judged(facts, options)
-    verdicts = [verdict for defect in DEFECTS for verdict in defect.find(facts, options)]
+    verdicts = [verdict for defect in DEFECTS for verdict in ask(defect, facts, options)]
     findings = tuple(row for row in verdicts if isinstance(row, Finding))
     moving = tuple(in_progress(facts, options))
     covered = {row.subject.uuid for row in (*verdicts, *moving)}
@@ -112,4 +114,5 @@ def _audit(facts: Facts, options: AuditOptions) -> Audit:
             *strangers(facts, covered),
             *(row for row in verdicts if isinstance(row, LeftAlone)),
         ),
+        not_judged=not_judged(facts),
     )

@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
 from trueup.reconcile.audit.audit import Audit, audit, judged
+from trueup.reconcile.defects import OF_WHOLE_CLOUDS
 from trueup.reconcile.facts import Facts
 from trueup.reconcile.verdicts import CONSUMERS, AuditOptions, Finding, LeftAlone, Unchecked
 
@@ -55,8 +56,6 @@ def observation(facts: Facts, options: AuditOptions) -> Observation:
 CHANGED = "it changed while the cloud was read"
 
 
-# PCI devices are read only for a whole cloud, so reading one host again cannot confirm these.
-_OF_WHOLE_CLOUDS = frozenset({"child-without-owner"})
 _PLACES = frozenset({"provider", "host"})
 
 
@@ -78,7 +77,7 @@ def suspect_places(audit: Audit) -> frozenset[str]:
     return frozenset(
         row.subject.uuid
         for row in audit.findings
-        if row.subject.kind in _PLACES and row.defect not in _OF_WHOLE_CLOUDS
+        if row.subject.kind in _PLACES and row.defect not in OF_WHOLE_CLOUDS
     )
 
 
@@ -94,7 +93,7 @@ def places_confirmed(first: Observation, again: Facts, options: AuditOptions) ->
         row
         for row in first.audit.findings
         if row.subject.uuid in asked
-        and row.defect not in _OF_WHOLE_CLOUDS
+        and row.defect not in OF_WHOLE_CLOUDS
         and still.get(row.id) != row
     ]
     changed = tuple(LeftAlone(row.subject, row.where, CHANGED) for row in gone)

@@ -4,7 +4,7 @@
 The same rules decide what a selection reads of a cloud, and what it keeps of a whole cloud's facts.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 from trueup.reconcile.facts import Amounts, ComputeNode, Facts, Instance, grouped
 
@@ -28,6 +28,12 @@ def may_be_on(instance: Instance, hosts: frozenset[str], nodes: frozenset[str]) 
 def as_compared(name: str) -> str:
     """A name as databases on MySQL compare it: without case, and without spaces at its end."""
     return name.rstrip(" ").casefold()
+
+
+def spellings(nodes: Iterable[ComputeNode]) -> Mapping[str, str]:
+    """How compute nodes spell each host, by the name as it is compared; if all spell it alike."""
+    every = grouped((as_compared(row.host), row.host) for row in nodes if row.host)
+    return {name: hosts[0] for name, hosts in every.items() if len({*hosts}) == 1}
 
 
 def hosts_of(facts: Facts, uuids: Iterable[str]) -> frozenset[str]:

@@ -21,9 +21,9 @@ from trueup.reconcile.collect.scope import (
     roots_connected,
     roots_of_held,
     roots_of_nodes,
+    spellings,
     with_partners,
 )
-from trueup.reconcile.collect.spelling import spellings
 from trueup.reconcile.facts import Amounts, ComputeNode, Facts, Instance, LedgerFault, within_trees
 
 NOBODY: frozenset[str] = frozenset()

@@ -5,18 +5,12 @@ MySQL and MariaDB compare names without case unless a site chose another collati
 not. So a name is compared here as its database does, and no rule has to. Pure.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import replace
 
-from trueup.reconcile.collect.scope import as_compared
-from trueup.reconcile.facts import ComputeNode, HostAggregate, grouped
+from trueup.reconcile.collect.scope import as_compared, spellings
+from trueup.reconcile.facts import ComputeNode, HostAggregate
 from trueup.reconcile.sources.nova.contract import Registry
-
-
-def spellings(nodes: Iterable[ComputeNode]) -> Mapping[str, str]:
-    """How compute nodes spell each host, by the name as it is compared; if all spell it alike."""
-    every = grouped((as_compared(row.host), row.host) for row in nodes if row.host)
-    return {name: hosts[0] for name, hosts in every.items() if len({*hosts}) == 1}
 
 
 def as_nodes_spell(registry: Registry, nodes: Iterable[ComputeNode]) -> Registry:

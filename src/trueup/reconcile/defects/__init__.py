@@ -47,7 +47,18 @@ from trueup.reconcile.defects import (
 )
 from trueup.reconcile.facts import Facts
 from trueup.reconcile.steps import Step
-from trueup.reconcile.verdicts import AuditOptions, Declined, Finding, Severity, Verdict
+from trueup.reconcile.verdicts import (
+    AuditOptions,
+    Declined,
+    Finding,
+    Need,
+    NotJudged,
+    Scope,
+    Severity,
+    Unchecked,
+    Verdict,
+    lacking,
+)
 
 
 class Defect(Protocol):
@@ -64,6 +75,14 @@ class Defect(Protocol):
         Each module has it as a constant, therefore the name in capitals. A property lets the tuple
         be of any length: mypy asks for exactly the declared type of a plain attribute.
         """
+
+    @property
+    def NEEDS(self) -> tuple[Need, ...]:  # noqa: N802 (a constant of each module)
+        """What its findings rest on. `ask` sees to it, so that no defect can forget a gate."""
+
+    @property
+    def SCOPE(self) -> Scope:  # noqa: N802 (a constant of each module)
+        """Whether it can be judged of a selection."""
 
     def find(self, facts: Facts, options: AuditOptions) -> Iterator[Verdict]: ...
 
@@ -112,3 +131,28 @@ DEFECTS: tuple[Defect, ...] = (
     missing_domain,
     ghost_domain,
 )
+
+OF_WHOLE_CLOUDS = frozenset(one.NAME for one in DEFECTS if one.SCOPE is Scope.WHOLE_CLOUD)
+
+
+def ask(defect: Defect, facts: Facts, options: AuditOptions) -> Iterator[Verdict]:
+    """What a defect says of these facts, if they have what it needs; else nothing.
+
+    SAFETY: where evidence must be complete and is not, its findings are `Unchecked`: a source that
+    is silent, or that may be of the past, may know better.
+    """
+    if lacking(defect.NEEDS, defect.SCOPE, facts):
+        return
+    gap = facts.coverage.gap if Need.COMPLETE in defect.NEEDS else ""
+    for verdict in defect.find(facts, options):
+        if gap and isinstance(verdict, Finding):
+            words = f"it looks like {defect.NAME}, but {gap}"
+            yield Unchecked(verdict.subject, verdict.where, words)
+        else:
+            yield verdict
+
+
+def not_judged(facts: Facts) -> tuple[NotJudged, ...]:
+    """The defects that are not asked, and what each lacks."""
+    every = ((one.NAME, lacking(one.NEEDS, one.SCOPE, facts)) for one in DEFECTS)
+    return tuple(NotJudged(name, lacks) for name, lacks in every if lacks)

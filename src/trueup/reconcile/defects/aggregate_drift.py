@@ -41,6 +41,8 @@ from trueup.reconcile.verdicts import (
     Declined,
     Finding,
     LeftAlone,
+    Need,
+    Scope,
     Severity,
     Structure,
     Subject,
@@ -49,9 +51,11 @@ from trueup.reconcile.verdicts import (
 )
 
 NAME = "aggregate-drift"
-TITLE = "Its provider is in other aggregates than its host"
+TITLE = "A provider is in other aggregates than its host"
 REMEDY = "Put the provider into the aggregates of its host, and take it out of Nova's others"
 SEVERITIES = (Severity.HIGH,)
+NEEDS: tuple[Need, ...] = ()
+SCOPE = Scope.SELECTION
 
 
 @dataclass(frozen=True, slots=True)

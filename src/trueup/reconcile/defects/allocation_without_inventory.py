@@ -15,6 +15,8 @@ from trueup.reconcile.verdicts import (
     Declined,
     Evidence,
     Finding,
+    Need,
+    Scope,
     Severity,
     Subject,
     Verdict,
@@ -22,9 +24,11 @@ from trueup.reconcile.verdicts import (
 )
 
 NAME = "allocation-without-inventory"
-TITLE = "Consumers hold a resource class of it, and it has no inventory of that class"
+TITLE = "Consumers hold a resource class of a provider that has no inventory of it"
 REMEDY = "None by Trueup: nova-compute reports the inventory again when it starts"
 SEVERITIES = (Severity.HIGH,)
+NEEDS: tuple[Need, ...] = ()
+SCOPE = Scope.SELECTION
 
 
 def find(facts: Facts, options: AuditOptions) -> Iterator[Verdict]:

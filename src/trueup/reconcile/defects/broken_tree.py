@@ -9,12 +9,20 @@ those that it lists.
 
 from trueup.reconcile.facts import HOST_BELOW, Facts
 from trueup.reconcile.rules.ledger_faults import by_fsck, finder
-from trueup.reconcile.verdicts import Declined, Finding, Severity
+from trueup.reconcile.verdicts import (
+    Declined,
+    Finding,
+    Need,
+    Scope,
+    Severity,
+)
 
 NAME = "broken-tree"
-TITLE = "Its parents and its root contradict each other, or it belongs to a host and is not a root"
+TITLE = "The parents and the root of a provider contradict each other, or a host is not a root"
 REMEDY = "None in a plan: repair its database, or take a host's provider out of the other tree"
 SEVERITIES = (Severity.HIGH,)
+NEEDS: tuple[Need, ...] = ()
+SCOPE = Scope.SELECTION
 
 find = finder("tree", NAME, Severity.HIGH)
 

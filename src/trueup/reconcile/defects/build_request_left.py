@@ -14,6 +14,8 @@ from trueup.reconcile.verdicts import (
     AuditOptions,
     Declined,
     Finding,
+    Need,
+    Scope,
     Severity,
     Subject,
     Verdict,
@@ -21,9 +23,11 @@ from trueup.reconcile.verdicts import (
 )
 
 NAME = "build-request-left"
-TITLE = "It was built long ago, and its build request is still there"
+TITLE = "An instance was built long ago, and its build request is still there"
 REMEDY = "None by Trueup, which never writes to Nova's databases"
 SEVERITIES = (Severity.LOW,)
+NEEDS = (Need.BUILD_REQUESTS,)
+SCOPE = Scope.SELECTION
 
 _BEING_BUILT = frozenset({None, "building"})
 

@@ -15,24 +15,26 @@ from trueup.reconcile.verdicts import (
     Evidence,
     Finding,
     LeftAlone,
+    Need,
+    Scope,
     Severity,
     Subject,
     Verdict,
 )
 
 NAME = "child-without-owner"
-TITLE = "The PCI device that it stands for is gone"
+TITLE = "A PCI device is gone, and its provider is still there"
 REMEDY = "None by Trueup: delete the provider when no consumer holds its resources"
 SEVERITIES = (Severity.MEDIUM,)
+NEEDS = (Need.PCI_DEVICES,)
+SCOPE = Scope.WHOLE_CLOUD
 
 
 def find(facts: Facts, options: AuditOptions) -> Iterator[Verdict]:
     """Children with the name of a PCI device that the node does not have.
 
-    This is judged only where the PCI devices of a whole cloud were read from Nova's databases.
+    A selection has the PCI devices of its instances only.
     """
-    if facts.providers_in_scope is not None or not facts.has("PCI devices"):
-        return
     devices = {(row.cell, row.compute_node, row.address.upper()) for row in facts.pci_devices}
     devices |= {
         (row.cell, row.compute_node, row.parent_address.upper())

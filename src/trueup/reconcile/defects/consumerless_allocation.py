@@ -7,12 +7,18 @@ resources. The same goes for all but one of several rows of one consumer, provid
 """
 
 from trueup.reconcile.rules.ledger_faults import by_fsck, finder
-from trueup.reconcile.verdicts import Severity
+from trueup.reconcile.verdicts import (
+    Need,
+    Scope,
+    Severity,
+)
 
 NAME = "consumerless-allocation"
-TITLE = "More of it is used than its listed allocations hold"
+TITLE = "More of a provider is used than its listed allocations hold"
 REMEDY = "None in a plan: repair Placement's database with `trueup-manage db fsck`"
 SEVERITIES = (Severity.HIGH,)
+NEEDS: tuple[Need, ...] = ()
+SCOPE = Scope.SELECTION
 
 find = finder("consumerless", NAME, Severity.HIGH)
 remedy = by_fsck

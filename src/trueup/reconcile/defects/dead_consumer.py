@@ -17,6 +17,8 @@ from trueup.reconcile.verdicts import (
     Declined,
     Evidence,
     Finding,
+    Need,
+    Scope,
     Severity,
     Subject,
     Unchecked,
@@ -26,9 +28,11 @@ from trueup.reconcile.verdicts import (
 )
 
 NAME = "dead-consumer"
-TITLE = "Its instance was never built, or an operator says that it is gone, and it holds resources"
+TITLE = "An instance was never built, or an operator says that it is gone, and it holds resources"
 REMEDY = "Release all that it holds"
 SEVERITIES = (Severity.MEDIUM,)
+NEEDS = (Need.COMPLETE,)
+SCOPE = Scope.SELECTION
 
 
 def find(facts: Facts, options: AuditOptions) -> Iterator[Verdict]:
@@ -68,9 +72,6 @@ def _unknown(facts: Facts) -> set[str]:
 
 def _judge(consumer: str, proof: str, facts: Facts) -> Verdict:
     subject, where = Subject("consumer", consumer), names_of_providers(consumer, facts)
-    if gap := facts.coverage.gap:
-        # SAFETY: a silent cell may have the instance.
-        return Unchecked(subject, where, f"{proof}, but {gap}")
     if domains := facts.domains_of.get(consumer):
         hosts = ", ".join(sorted({one.host for one in domains}))
         return Unchecked(subject, where, f"{proof}, and the hypervisor of {hosts} has its domain")

@@ -16,18 +16,21 @@ from trueup.reconcile.verdicts import (
     AuditOptions,
     Declined,
     Finding,
+    Need,
+    Scope,
     Severity,
     Subject,
-    Unchecked,
     Verdict,
     domains_evidence,
     instance_evidence,
 )
 
 NAME = "domain-elsewhere"
-TITLE = "Its guest runs on another host than Nova says"
+TITLE = "The guest of an instance runs on another host than Nova says"
 REMEDY = "None: find out on which host it should run, stop the other guest, and correct Nova"
 SEVERITIES = (Severity.CRITICAL,)
+NEEDS = (Need.HYPERVISORS, Need.COMPLETE)
+SCOPE = Scope.SELECTION
 
 
 def find(facts: Facts, options: AuditOptions) -> Iterator[Verdict]:
@@ -65,11 +68,6 @@ def _is_elsewhere(one: Domain, uuid: str, facts: Facts) -> bool:
 def _judge(instance: Instance, strange: list[Domain], facts: Facts) -> Verdict:
     subject = Subject("instance", instance.uuid)
     where = ", ".join(sorted({one.host for one in strange}))
-    gap = facts.coverage.gap
-    if gap:
-        # SAFETY: a source that is silent or behind may know that the instance has moved there.
-        said = f"its guest runs on {where}, and Nova says {instance.host}; {gap}"
-        return Unchecked(subject, where, said)
     return Finding(
         NAME,
         subject,

@@ -13,12 +13,23 @@ from trueup.reconcile.facts import Facts
 from trueup.reconcile.remedies.full_replace import replaced, replacing
 from trueup.reconcile.rules.claims import Doubled, OnHost, OnTwoHosts, claim_of, claims, elsewhere
 from trueup.reconcile.steps import Step
-from trueup.reconcile.verdicts import AuditOptions, Declined, Finding, Severity, Unchecked, Verdict
+from trueup.reconcile.verdicts import (
+    AuditOptions,
+    Declined,
+    Finding,
+    Need,
+    Scope,
+    Severity,
+    Unchecked,
+    Verdict,
+)
 
 NAME = "doubled-allocation"
-TITLE = "It holds twice what it should, on its host or on another one as well"
+TITLE = "An instance holds what it should twice, on two hosts or on one"
 REMEDY = "Let it hold what it should once, on its own host, and release it on any other host"
 SEVERITIES = (Severity.MEDIUM,)
+NEEDS = (Need.COMPLETE,)
+SCOPE = Scope.SELECTION
 
 
 def find(facts: Facts, options: AuditOptions) -> Iterator[Verdict]:

@@ -21,16 +21,19 @@ from trueup.reconcile.verdicts import (
     AuditOptions,
     Declined,
     Finding,
+    Need,
+    Scope,
     Severity,
     Subject,
-    Unchecked,
     Verdict,
 )
 
 NAME = "duplicate-provider"
-TITLE = "It is the provider of a deleted compute node, and its host has another one now"
+TITLE = "A host was renamed, and has two providers"
 REMEDY = "Delete the old provider and its children, when no consumer holds their resources"
 SEVERITIES = (Severity.HIGH,)
+NEEDS = (Need.COMPLETE,)
+SCOPE = Scope.SELECTION
 
 
 def find(facts: Facts, options: AuditOptions) -> Iterator[Verdict]:
@@ -40,10 +43,6 @@ def find(facts: Facts, options: AuditOptions) -> Iterator[Verdict]:
         if not isinstance(former, Former) or not former.now:
             continue
         subject = Subject("provider", root.uuid)
-        if not facts.coverage.complete:
-            reason = f"its compute node is deleted, but {facts.coverage.gap}"
-            yield Unchecked(subject, root.name, reason)
-            continue
         yield Finding(
             NAME,
             subject,

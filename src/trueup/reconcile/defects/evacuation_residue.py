@@ -20,6 +20,8 @@ from trueup.reconcile.verdicts import (
     AuditOptions,
     Declined,
     Finding,
+    Need,
+    Scope,
     Severity,
     Structure,
     Subject,
@@ -32,9 +34,11 @@ from trueup.reconcile.verdicts import (
 )
 
 NAME = "evacuation-residue"
-TITLE = "It was evacuated, and still holds resources of the host it left"
+TITLE = "An instance was evacuated, and still holds resources of the host it left"
 REMEDY = "Release what it holds on the host it left, and keep the rest"
 SEVERITIES = (Severity.MEDIUM,)
+NEEDS = (Need.COMPLETE,)
+SCOPE = Scope.SELECTION
 
 
 def find(facts: Facts, options: AuditOptions) -> Iterator[Verdict]:
@@ -97,8 +101,6 @@ def _obstacle(claim: OnEvacuatedHost, left: Mapping[str, Migration], facts: Fact
     names = facts.provider_names
     if reason := running_source(left, claim, facts):
         return reason
-    if not facts.coverage.complete:
-        return f"holds resources of a host it was evacuated from, but {facts.coverage.gap}"
     kept, wanted = outside_trees(claim.held, left, facts), claim.wanted
     if not covers(kept, wanted):
         # SAFETY: a part of a claim, such as a port's bandwidth alone, does not prove that the

@@ -16,6 +16,8 @@ from trueup.reconcile.verdicts import (
     Declined,
     Finding,
     LeftAlone,
+    Need,
+    Scope,
     Severity,
     Subject,
     Unchecked,
@@ -25,9 +27,11 @@ from trueup.reconcile.verdicts import (
 )
 
 NAME = "ghost-domain"
-TITLE = "Its instance is deleted, and a hypervisor still has its domain"
+TITLE = "An instance is deleted, and a hypervisor still has its domain"
 REMEDY = "Remove the definition of a domain that is shut off, and keep its disks"
 SEVERITIES = (Severity.HIGH, Severity.LOW)
+NEEDS = (Need.HYPERVISORS, Need.COMPLETE)
+SCOPE = Scope.SELECTION
 
 _SAID = "its instance is deleted, and its domain is there"
 
@@ -43,8 +47,10 @@ def find(facts: Facts, options: AuditOptions) -> Iterator[Verdict]:
             yield _judge(facts.deleted[uuid], where, ours, facts, options)
         else:
             # SAFETY: absence is no proof.
-            gap = facts.coverage.gap or "its row may be purged, or it belongs to another Nova"
-            reason = f"no cell that answered knows the instance of this domain; {gap}"
+            reason = (
+                "no cell that answered knows the instance of this domain; its row may be purged, "
+                "or it belongs to another Nova"
+            )
             yield Unchecked(Subject("domain", uuid), where, reason)
 
 
@@ -63,9 +69,6 @@ def _judge(
     subject = Subject("instance", instance.uuid)
     if reason := _hands_off(instance, facts, options):
         return LeftAlone(subject, where, f"{_SAID}; {reason}")
-    if gap := facts.coverage.gap:
-        # SAFETY: a source that is silent or behind may know that the instance is alive.
-        return Unchecked(subject, where, f"{_SAID}; {gap}")
     active = any(one.active for one in ours)
     return Finding(
         NAME,

@@ -16,6 +16,8 @@ from trueup.reconcile.verdicts import (
     Evidence,
     Finding,
     LeftAlone,
+    Need,
+    Scope,
     Severity,
     Subject,
     Unchecked,
@@ -23,17 +25,17 @@ from trueup.reconcile.verdicts import (
 )
 
 NAME = "host-mapping-missing"
-TITLE = "It is mapped to no cell, or to the wrong one"
+TITLE = "A host is mapped to no cell, or to the wrong one"
 REMEDY = "None by Trueup, which never writes to Nova's databases"
 SEVERITIES = (Severity.MEDIUM,)
+NEEDS = (Need.HOST_MAPPINGS,)
+SCOPE = Scope.SELECTION
 
 _NO_CELL = "a cell that does not exist"
 
 
 def find(facts: Facts, options: AuditOptions) -> Iterator[Verdict]:
     """Hosts that have a compute node in a cell, and are not mapped to that cell."""
-    if not facts.has("host mappings"):
-        return
     seen: set[str] = set()
     for node in judged_nodes(facts):
         mapping = facts.host_mapping.get(node.host)

@@ -16,6 +16,8 @@ from trueup.reconcile.verdicts import (
     Declined,
     Evidence,
     Finding,
+    Need,
+    Scope,
     Severity,
     Subject,
     Verdict,
@@ -26,6 +28,8 @@ NAME = "ironic-legacy-allocation"
 TITLE = "Instances hold processors, memory or disk of a bare metal node"
 REMEDY = "None by Trueup: the flavor has to name the resource class of the node first"
 SEVERITIES = (Severity.MEDIUM,)
+NEEDS: tuple[Need, ...] = ()
+SCOPE = Scope.SELECTION
 
 _LEGACY = ("VCPU", "MEMORY_MB", "DISK_GB")
 

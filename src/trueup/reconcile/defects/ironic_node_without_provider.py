@@ -22,15 +22,19 @@ from trueup.reconcile.verdicts import (
     Evidence,
     Finding,
     LeftAlone,
+    Need,
+    Scope,
     Severity,
     Subject,
     Verdict,
 )
 
 NAME = "ironic-node-without-provider"
-TITLE = "Placement has no provider for this bare metal node"
+TITLE = "A bare metal node has no resource provider"
 REMEDY = "None by Trueup: nova-compute makes the provider"
 SEVERITIES = (Severity.HIGH,)
+NEEDS: tuple[Need, ...] = ()
+SCOPE = Scope.SELECTION
 
 
 def find(facts: Facts, options: AuditOptions) -> Iterator[Verdict]:

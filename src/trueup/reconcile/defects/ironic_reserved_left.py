@@ -17,15 +17,19 @@ from trueup.reconcile.verdicts import (
     Evidence,
     Finding,
     LeftAlone,
+    Need,
+    Scope,
     Severity,
     Subject,
     Verdict,
 )
 
 NAME = "ironic-reserved-left"
-TITLE = "This bare metal node is reserved, and nothing is on it"
+TITLE = "A bare metal node is reserved, and nothing is on it"
 REMEDY = "None by Trueup: start nova-compute, which frees what is available"
 SEVERITIES = (Severity.LOW,)
+NEEDS: tuple[Need, ...] = ()
+SCOPE = Scope.SELECTION
 
 
 def find(facts: Facts, options: AuditOptions) -> Iterator[Verdict]:

@@ -18,6 +18,8 @@ from trueup.reconcile.verdicts import (
     AuditOptions,
     Declined,
     Finding,
+    Need,
+    Scope,
     Severity,
     Subject,
     Unchecked,
@@ -28,9 +30,11 @@ from trueup.reconcile.verdicts import (
 )
 
 NAME = "leaked-port-allocation"
-TITLE = "It holds bandwidth or packet rate that none of its ports requests"
+TITLE = "An instance holds bandwidth or packet rate that none of its ports requests"
 REMEDY = "Keep what its ports request, release the rest of their resource classes"
 SEVERITIES = (Severity.MEDIUM,)
+NEEDS = (Need.COMPLETE,)
+SCOPE = Scope.SELECTION
 
 # Nova attaches and detaches ports without a task state, and changes the allocation and the binding
 # in two requests. They are at most this far apart, unless Neutron does not answer.
@@ -86,9 +90,9 @@ def _judge(claim: PortsLeaked, facts: Facts) -> Verdict:
     subject, names = Subject("instance", claim.instance.uuid), facts.provider_names
     found = difference(Share.PORTS, claim.held, claim.wanted)
     wanted = claim.wanted.of(Share.PORTS)
-    if wanted.open or not facts.coverage.complete:
+    if wanted.open:
         # SAFETY: the remedy would release it, and a port that was not read may need it.
-        reason = open_reasons(wanted, names) or facts.coverage.gap
+        reason = open_reasons(wanted, names)
         words = amounts_in_words(found.excess, names)
         return Unchecked(
             subject, claim.provider.name, f"holds {words} beyond what its ports request; {reason}"

@@ -14,21 +14,23 @@ from trueup.reconcile.verdicts import (
     AuditOptions,
     Declined,
     Finding,
+    Need,
+    Scope,
     Severity,
     Subject,
     Verdict,
 )
 
 NAME = "mapping-without-cell"
-TITLE = "Nova mapped it to no cell long ago, and it has no build request"
+TITLE = "Nova mapped an instance to no cell long ago, and no cell has it"
 REMEDY = "None by Trueup, which never writes to Nova's databases"
 SEVERITIES = (Severity.LOW,)
+NEEDS = (Need.INSTANCE_MAPPINGS, Need.COMPLETE)
+SCOPE = Scope.SELECTION
 
 
 def find(facts: Facts, options: AuditOptions) -> Iterator[Verdict]:
     """Mappings that name no cell, of instances without a build request that no cell has."""
-    if facts.coverage.gap:
-        return
     for mapping in sorted(facts.instance_mappings, key=lambda row: row.instance):
         # SAFETY: a hypervisor that has its domain knows better than the mapping.
         if never_built(mapping.instance, facts, options) and (
@@ -37,9 +39,9 @@ def find(facts: Facts, options: AuditOptions) -> Iterator[Verdict]:
             yield Finding(
                 NAME,
                 Subject("instance", mapping.instance),
-                "",
+                "no cell",
                 Severity.LOW,
-                {"mapped_to": "no cell", "project": mapping.project},
+                {"project": mapping.project, "cell": None},
                 since=mapping.changed_at,
             )
 

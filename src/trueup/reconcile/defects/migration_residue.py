@@ -35,6 +35,8 @@ from trueup.reconcile.verdicts import (
     AuditOptions,
     Declined,
     Finding,
+    Need,
+    Scope,
     Severity,
     Subject,
     Unchecked,
@@ -49,9 +51,11 @@ from trueup.reconcile.verdicts import (
 _RELEASING_SECONDS = 10
 
 NAME = "migration-residue"
-TITLE = "Its migration is over and still holds resources"
+TITLE = "A migration is over, and its consumer still holds resources"
 REMEDY = "Let the instance hold what it should on its host, and release what its migrations hold"
 SEVERITIES = (Severity.HIGH, Severity.MEDIUM)
+NEEDS = (Need.COMPLETE,)
+SCOPE = Scope.SELECTION
 
 
 def find(facts: Facts, options: AuditOptions) -> Iterator[Verdict]:
@@ -104,10 +108,10 @@ def _judge(claim: HeldByMigration, facts: Facts) -> Verdict:
     where = ", ".join(sorted({_where(held, facts) for held in record.moves.values()}))
     subject = Subject("instance", claim.instance.uuid)
     running = running_source(_left(claim, facts), claim, facts)
-    if isinstance(right, Unknown) or running or not facts.coverage.complete:
+    if isinstance(right, Unknown) or running:
         # SAFETY: a source that is up may run the guest; freeing its capacity would hide that.
         doubt = _uncertain(claim, right, facts) if isinstance(right, Unknown) else ""
-        reason = facts.coverage.gap or running or doubt
+        reason = running or doubt
         return Unchecked(subject, where, f"{_in_words(record, names)}; {reason}")
     since = last_change(record.migrations)
     just_over = since is not None and facts.taken_at - since < timedelta(minutes=1)

@@ -19,6 +19,8 @@ from trueup.reconcile.verdicts import (
     Declined,
     Evidence,
     Finding,
+    Need,
+    Scope,
     Severity,
     Subject,
     Unchecked,
@@ -28,9 +30,11 @@ from trueup.reconcile.verdicts import (
 )
 
 NAME = "missing-allocation"
-TITLE = "It runs on a host and holds nothing"
+TITLE = "An instance runs on a host, and holds nothing"
 REMEDY = "Allocate what its flavor, image and ports ask for on its host"
 SEVERITIES = (Severity.HIGH,)
+NEEDS: tuple[Need, ...] = ()
+SCOPE = Scope.SELECTION
 
 
 def find(facts: Facts, options: AuditOptions) -> Iterator[Verdict]:

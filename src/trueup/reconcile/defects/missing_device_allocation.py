@@ -25,6 +25,8 @@ from trueup.reconcile.verdicts import (
     AuditOptions,
     Declined,
     Finding,
+    Need,
+    Scope,
     Severity,
     Structure,
     Subject,
@@ -36,9 +38,11 @@ from trueup.reconcile.verdicts import (
 )
 
 NAME = "missing-device-allocation"
-TITLE = "It does not hold a device, or a resource class, that it asks for"
+TITLE = "An instance does not hold a device, or a resource class, that it asks for"
 REMEDY = "Allocate the devices whose providers are known"
 SEVERITIES = (Severity.HIGH,)
+NEEDS: tuple[Need, ...] = ()
+SCOPE = Scope.SELECTION
 
 _CYBORG = "Cyborg"
 

@@ -13,18 +13,21 @@ from trueup.reconcile.verdicts import (
     AuditOptions,
     Declined,
     Finding,
+    Need,
+    Scope,
     Severity,
     Subject,
-    Unchecked,
     Verdict,
     domains_evidence,
     instance_evidence,
 )
 
 NAME = "missing-domain"
-TITLE = "Nova says that it is on a host, and the hypervisor of that host does not have it"
+TITLE = "Nova says that an instance is on a host, and its hypervisor does not have it"
 REMEDY = "None: a hard reboot by Nova defines the domain again, if its disks are there"
 SEVERITIES = (Severity.MEDIUM,)
+NEEDS = (Need.HYPERVISORS, Need.COMPLETE)
+SCOPE = Scope.SELECTION
 
 # States in which nova-compute keeps the domain defined. In others, such as error, none need exist.
 _WITH_DOMAIN = frozenset({"active", "paused", "suspended", "stopped", "rescued", "shelved"})
@@ -54,10 +57,6 @@ def _judge(instance: Instance, facts: Facts) -> Iterator[Verdict]:
     if isinstance(claim_of(instance.uuid, facts), Moving):
         return
     subject, host = Subject("instance", instance.uuid), instance.host or ""
-    if gap := facts.coverage.gap:
-        # SAFETY: a source that is silent or behind may know that the instance has moved.
-        yield Unchecked(subject, host, f"the hypervisor of {host} does not have it; {gap}")
-        return
     yield Finding(
         NAME,
         subject,

@@ -17,6 +17,8 @@ from trueup.reconcile.verdicts import (
     AuditOptions,
     Declined,
     Finding,
+    Need,
+    Scope,
     Severity,
     Structure,
     Subject,
@@ -27,9 +29,11 @@ from trueup.reconcile.verdicts import (
 )
 
 NAME = "missing-port-allocation"
-TITLE = "It does not hold the bandwidth or packet rate that its ports request"
+TITLE = "An instance does not hold the bandwidth or packet rate that its ports request"
 REMEDY = "Allocate what its ports request, and name the providers in the ports' binding profiles"
 SEVERITIES = (Severity.HIGH,)
+NEEDS = (Need.PORTS,)
+SCOPE = Scope.SELECTION
 
 
 def find(facts: Facts, options: AuditOptions) -> Iterator[Verdict]:

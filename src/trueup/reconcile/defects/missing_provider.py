@@ -17,15 +17,19 @@ from trueup.reconcile.verdicts import (
     Evidence,
     Finding,
     LeftAlone,
+    Need,
+    Scope,
     Severity,
     Subject,
     Verdict,
 )
 
 NAME = "missing-provider"
-TITLE = "Placement has no provider for its compute node"
+TITLE = "A compute node has no resource provider"
 REMEDY = "None by Trueup: nova-compute makes its provider when it starts"
 SEVERITIES = (Severity.HIGH,)
+NEEDS: tuple[Need, ...] = ()
+SCOPE = Scope.SELECTION
 
 
 def find(facts: Facts, options: AuditOptions) -> Iterator[Verdict]:

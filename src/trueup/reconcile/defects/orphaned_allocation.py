@@ -20,6 +20,8 @@ from trueup.reconcile.verdicts import (
     Declined,
     Finding,
     LeftAlone,
+    Need,
+    Scope,
     Severity,
     Subject,
     Unchecked,
@@ -29,9 +31,11 @@ from trueup.reconcile.verdicts import (
 )
 
 NAME = "orphaned-allocation"
-TITLE = "Its instance is deleted, and it still holds resources"
+TITLE = "An instance is deleted, and its allocation is still there"
 REMEDY = "Release all that it and its migrations hold"
 SEVERITIES = (Severity.MEDIUM,)
+NEEDS = (Need.COMPLETE,)
+SCOPE = Scope.SELECTION
 
 
 def find(facts: Facts, options: AuditOptions) -> Iterator[Verdict]:
@@ -76,10 +80,6 @@ def _judge(instance: Instance, facts: Facts, options: AuditOptions) -> Verdict:
     cell = facts.cells[instance.cell]
     if reason := _why_not(record, instance, facts):
         return Unchecked(subject, where, f"its instance is deleted in {cell}; {reason}")
-    if not facts.coverage.complete:
-        # SAFETY: a silent cell may have the instance alive (a move between cells).
-        gap = facts.coverage.gap
-        return Unchecked(subject, where, f"its instance is deleted in {cell}, but {gap}")
     if instance.deleted_at is None:
         # SAFETY: without that time, nova-compute may be deleting the instance at this moment.
         return Unchecked(

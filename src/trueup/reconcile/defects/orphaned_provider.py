@@ -25,6 +25,8 @@ from trueup.reconcile.verdicts import (
     Evidence,
     Finding,
     LeftAlone,
+    Need,
+    Scope,
     Severity,
     Subject,
     Unchecked,
@@ -32,9 +34,11 @@ from trueup.reconcile.verdicts import (
 )
 
 NAME = "orphaned-provider"
-TITLE = "Its compute node is deleted, and the provider is still there"
+TITLE = "A compute node is deleted, and its provider is still there"
 REMEDY = "Delete it and its children, when no consumer holds their resources"
 SEVERITIES = (Severity.MEDIUM,)
+NEEDS = (Need.COMPLETE,)
+SCOPE = Scope.SELECTION
 
 
 def find(facts: Facts, options: AuditOptions) -> Iterator[Verdict]:
@@ -81,9 +85,6 @@ def _judge(root: Provider, former: Former, facts: Facts) -> Verdict:
             f"run `openstack resource provider delete {root.uuid}`"
         )
         return LeftAlone(subject, root.name, f"{deletion}, but {reason}")
-    if not facts.coverage.complete:
-        # SAFETY: a cell that is silent may have the host now.
-        return Unchecked(subject, root.name, f"{deletion}, but {facts.coverage.gap}")
     evidence: Evidence = {
         "provider": provider_evidence(root),
         "compute_node": node_evidence(node, facts),

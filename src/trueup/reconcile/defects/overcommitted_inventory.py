@@ -17,6 +17,8 @@ from trueup.reconcile.verdicts import (
     Declined,
     Evidence,
     Finding,
+    Need,
+    Scope,
     Severity,
     Structure,
     Subject,
@@ -24,9 +26,11 @@ from trueup.reconcile.verdicts import (
 )
 
 NAME = "overcommitted-inventory"
-TITLE = "More of it is in use than it has"
+TITLE = "More of a class is in use than its provider has"
 REMEDY = "None by Trueup: move instances away, or correct the inventory's configuration"
 SEVERITIES = (Severity.CRITICAL,)
+NEEDS: tuple[Need, ...] = ()
+SCOPE = Scope.SELECTION
 
 
 def find(facts: Facts, options: AuditOptions) -> Iterator[Verdict]:

@@ -25,15 +25,19 @@ from trueup.reconcile.verdicts import (
     Evidence,
     Finding,
     LeftAlone,
+    Need,
+    Scope,
     Severity,
     Subject,
     Verdict,
 )
 
 NAME = "owner-trait-missing"
-TITLE = "Its provider lacks the trait OWNER_NOVA, without which nothing is scheduled on it"
+TITLE = "A provider lacks the trait OWNER_NOVA, which Nova's scheduler asks for"
 REMEDY = "Add the trait OWNER_NOVA"
 SEVERITIES = (Severity.HIGH, Severity.LOW)
+NEEDS: tuple[Need, ...] = ()
+SCOPE = Scope.SELECTION
 
 # The service version since which nova-compute sets the trait.
 SETS_IT_SINCE = 73

@@ -19,6 +19,8 @@ from trueup.reconcile.verdicts import (
     Declined,
     Finding,
     LeftAlone,
+    Need,
+    Scope,
     Severity,
     Structure,
     Subject,
@@ -34,6 +36,8 @@ NAME = "port-binding-mismatch"
 TITLE = "The binding profile of a port does not name the provider that its resources come from"
 REMEDY = "Let the binding profiles and the allocation name the same, right providers"
 SEVERITIES = (Severity.MEDIUM,)
+NEEDS = (Need.PORTS, Need.COMPLETE)
+SCOPE = Scope.SELECTION
 
 
 def find(facts: Facts, options: AuditOptions) -> Iterator[Verdict]:
@@ -68,8 +72,8 @@ def remedy(finding: Finding, facts: Facts) -> tuple[Step, ...] | Declined:
 
 def _judge(claim: PortsMisplaced, facts: Facts) -> Verdict:
     wanted = claim.wanted.of(Share.PORTS)
-    if wanted.open or not facts.coverage.complete:
-        reason = open_reasons(wanted, facts.provider_names) or facts.coverage.gap
+    if wanted.open:
+        reason = open_reasons(wanted, facts.provider_names)
         return Unchecked(
             Subject("instance", claim.instance.uuid),
             claim.provider.name,

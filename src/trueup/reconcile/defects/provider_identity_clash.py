@@ -26,15 +26,19 @@ from trueup.reconcile.verdicts import (
     Declined,
     Evidence,
     Finding,
+    Need,
+    Scope,
     Severity,
     Unchecked,
     Verdict,
 )
 
 NAME = "provider-identity-clash"
-TITLE = "The uuid and the name of its compute node are not those of one provider"
+TITLE = "The uuid and the name of a compute node are not those of one provider"
 REMEDY = "None in a plan: `trueup rekey` or `trueup merge` finds out which provider is right"
 SEVERITIES = (Severity.HIGH, Severity.MEDIUM)
+NEEDS: tuple[Need, ...] = ()
+SCOPE = Scope.SELECTION
 
 
 def find(facts: Facts, options: AuditOptions) -> Iterator[Verdict]:

@@ -17,6 +17,8 @@ from trueup.reconcile.verdicts import (
     Evidence,
     Finding,
     LeftAlone,
+    Need,
+    Scope,
     Severity,
     Structure,
     Subject,
@@ -24,9 +26,11 @@ from trueup.reconcile.verdicts import (
 )
 
 NAME = "reshape-incomplete"
-TITLE = "A resource class was moved within its tree only half way"
+TITLE = "A class was moved within a host's tree only half way"
 REMEDY = "None by Trueup: nova-compute moves it when it starts"
 SEVERITIES = (Severity.HIGH,)
+NEEDS: tuple[Need, ...] = ()
+SCOPE = Scope.SELECTION
 
 # vGPU (Stein) and encrypted memory (2025.2) moved from the root to children.
 MOVED = frozenset({"VGPU", "MEM_ENCRYPTION_CONTEXT"})

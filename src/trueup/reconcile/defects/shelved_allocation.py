@@ -16,6 +16,8 @@ from trueup.reconcile.verdicts import (
     AuditOptions,
     Declined,
     Finding,
+    Need,
+    Scope,
     Severity,
     Subject,
     Unchecked,
@@ -26,9 +28,11 @@ from trueup.reconcile.verdicts import (
 )
 
 NAME = "shelved-allocation"
-TITLE = "It is shelved and offloaded, and still holds resources"
+TITLE = "An instance is shelved and offloaded, and still holds resources"
 REMEDY = "Release all that it and its migrations hold"
 SEVERITIES = (Severity.MEDIUM,)
+NEEDS = (Need.COMPLETE,)
+SCOPE = Scope.SELECTION
 _OFFLOADED = "shelved_offloaded"
 
 
@@ -66,11 +70,6 @@ def _judge(claim: HeldWithoutHost, facts: Facts) -> Verdict:
             reason += "; if its build failed, delete it"
         return Unchecked(
             subject, where, f"is on no host and holds {words}, should hold nothing; {reason}"
-        )
-    if not facts.coverage.complete:
-        # SAFETY: a source that is silent may know it on a host.
-        return Unchecked(
-            subject, where, f"is shelved and offloaded and holds {words}; {facts.coverage.gap}"
         )
     if reason := first_that_may_run(uncleaned(record), record, facts):
         # SAFETY: that host may still run the guest; freeing its capacity would hide it.

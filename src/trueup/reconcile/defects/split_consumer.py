@@ -15,6 +15,8 @@ from trueup.reconcile.verdicts import (
     Evidence,
     Finding,
     Kind,
+    Need,
+    Scope,
     Severity,
     Structure,
     Subject,
@@ -24,9 +26,11 @@ from trueup.reconcile.verdicts import (
 )
 
 NAME = "split-consumer"
-TITLE = "Its uuid is written in two forms, so Placement has it as two consumers"
+TITLE = "A consumer's uuid is written in two forms, and counts as two"
 REMEDY = "None in a plan: merge the forms in Placement's database with `trueup-manage db fsck`"
 SEVERITIES = (Severity.HIGH,)
+NEEDS: tuple[Need, ...] = ()
+SCOPE = Scope.SELECTION
 
 
 def find(facts: Facts, options: AuditOptions) -> Iterator[Verdict]:

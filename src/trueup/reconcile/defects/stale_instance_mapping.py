@@ -11,13 +11,15 @@ Until it is repaired, the claim of the instance is not judged: it is not known w
 from collections.abc import Iterator
 from datetime import timedelta
 
-from trueup.reconcile.facts import INSTANCE_MAPPINGS, Facts, Instance, InstanceRecord
+from trueup.reconcile.facts import Facts, Instance, InstanceRecord
 from trueup.reconcile.rules.residence import InMotion, residence
 from trueup.reconcile.steps import Step
 from trueup.reconcile.verdicts import (
     AuditOptions,
     Declined,
     Finding,
+    Need,
+    Scope,
     Severity,
     Structure,
     Subject,
@@ -28,16 +30,15 @@ from trueup.reconcile.verdicts import (
 _MAPPING_SECONDS = 10
 
 NAME = "stale-instance-mapping"
-TITLE = "Its rows and its mapping name different cells, or it has no mapping"
+TITLE = "The rows and the mapping of an instance name different cells, or it has no mapping"
 REMEDY = "None by Trueup, which never writes to Nova's databases"
 SEVERITIES = (Severity.HIGH,)
+NEEDS = (Need.INSTANCE_MAPPINGS, Need.COMPLETE)
+SCOPE = Scope.SELECTION
 
 
 def find(facts: Facts, options: AuditOptions) -> Iterator[Verdict]:
     """Settled instances alive in several cells, in another than is mapped, or not mapped."""
-    if not facts.coverage.complete or not facts.has(INSTANCE_MAPPINGS):
-        # SAFETY: a silent cell may have the row. `residence` reports the instance as not checked.
-        return
     # PERF: the whole record is made only of instances whose sources disagree.
     for instance in filter(lambda row: _disagrees(row, facts), facts.alive.values()):
         record = facts.record(instance.uuid)

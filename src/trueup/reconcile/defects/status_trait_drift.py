@@ -31,15 +31,19 @@ from trueup.reconcile.verdicts import (
     Evidence,
     Finding,
     LeftAlone,
+    Need,
+    Scope,
     Severity,
     Subject,
     Verdict,
 )
 
 NAME = "status-trait-drift"
-TITLE = "Its compute service is disabled and its provider does not say so, or the reverse"
+TITLE = "A service is disabled and its provider does not say so, or the other way round"
 REMEDY = "Set or remove the trait COMPUTE_STATUS_DISABLED as Nova's service record says"
 SEVERITIES = (Severity.MEDIUM, Severity.LOW)
+NEEDS: tuple[Need, ...] = ()
+SCOPE = Scope.SELECTION
 
 # The service version since which nova-compute sets the trait (Train).
 SETS_IT_SINCE = 38

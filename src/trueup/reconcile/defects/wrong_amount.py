@@ -11,12 +11,22 @@ from trueup.reconcile.facts import Facts
 from trueup.reconcile.remedies.full_replace import replaced, replacing
 from trueup.reconcile.rules.claims import WrongAmount, claim_of, claims
 from trueup.reconcile.steps import Step
-from trueup.reconcile.verdicts import AuditOptions, Declined, Finding, Severity, Verdict
+from trueup.reconcile.verdicts import (
+    AuditOptions,
+    Declined,
+    Finding,
+    Need,
+    Scope,
+    Severity,
+    Verdict,
+)
 
 NAME = "wrong-amount"
-TITLE = "It holds more or less of its host than its flavor and image ask for"
+TITLE = "An instance holds more or less of its host than its flavor and image ask for"
 REMEDY = "Hold what its flavor and image ask for"
 SEVERITIES = (Severity.HIGH,)
+NEEDS = (Need.COMPLETE,)
+SCOPE = Scope.SELECTION
 
 
 _ROOT_DISK = {True: "a volume", False: "on its host", None: "not shown by Nova's API"}

@@ -17,6 +17,8 @@ from trueup.reconcile.verdicts import (
     Declined,
     Evidence,
     Finding,
+    Need,
+    Scope,
     Severity,
     Structure,
     Subject,
@@ -27,9 +29,11 @@ from trueup.reconcile.verdicts import (
 )
 
 NAME = "wrong-owner"
-TITLE = "What it holds is counted for a project or user that is not its own"
+TITLE = "An instance holds what it should, counted for another project or user"
 REMEDY = "Hold the same for the project and the user that Nova has"
 SEVERITIES = (Severity.MEDIUM,)
+NEEDS = (Need.OWNERS, Need.COMPLETE)
+SCOPE = Scope.SELECTION
 
 
 def find(facts: Facts, options: AuditOptions) -> Iterator[Verdict]:
@@ -81,8 +85,7 @@ def _obstacle(claim: OnHost, counted_for: Owner, facts: Facts) -> str:
         return "the row of that project or user is gone: run `trueup-manage db fsck`"
     if not (claim.instance.project and claim.instance.user):
         return "Nova does not name its project and user"
-    # SAFETY: a source that is silent or behind may know more of the instance.
-    return facts.coverage.gap
+    return ""
 
 
 def _owner_evidence(owner: Owner) -> Structure:

@@ -17,6 +17,8 @@ from trueup.reconcile.verdicts import (
     AuditOptions,
     Declined,
     Finding,
+    Need,
+    Scope,
     Severity,
     Subject,
     Unchecked,
@@ -27,9 +29,11 @@ from trueup.reconcile.verdicts import (
 )
 
 NAME = "wrong-provider"
-TITLE = "It holds its resources on a host where it is not"
+TITLE = "An instance holds its resources on a host where it is not"
 REMEDY = "Let it hold what it should on its own host, and nothing on the other"
 SEVERITIES = (Severity.HIGH,)
+NEEDS = (Need.COMPLETE,)
+SCOPE = Scope.SELECTION
 
 
 def find(facts: Facts, options: AuditOptions) -> Iterator[Verdict]:
@@ -123,4 +127,4 @@ def _obstacle(claim: Elsewhere, facts: Facts) -> str | None:
     if strange := _classes(claim.held.values()) - _classes(wanted.known.values()):
         # SAFETY: it would be released, and it is not known why the instance holds it.
         return f"on its own host it should hold no {', '.join(sorted(strange))}"
-    return facts.coverage.gap or None
+    return None

@@ -47,6 +47,12 @@ class CapacitySplit:
         whole = max(self.capacity, self.held + self.missing)
         return round(100 * amount / whole, 1) if whole else 0.0
 
+    @property
+    def percent_held(self) -> str:
+        """How much of the capacity is held, in words; the little of a large host is not 0 %."""
+        share = self.percent(self.held)
+        return "<1%" if self.held and share < 1 else f"{share:.0f}%"
+
 
 def capacity_splits(
     facts: Facts, audit: Audit, effects: Mapping[str, FindingEffect]

@@ -104,8 +104,7 @@ def obstacle(claim: OnHost, facts: Facts) -> str:
     if strangers:
         named = ", ".join(facts.provider_names.get(one, one) for one in strangers)
         return f"{named} is of no compute node that any cell knows"
-    # SAFETY: a silent source may know why it holds them.
-    return facts.coverage.gap
+    return ""
 
 
 def _is_spread(claim: OnHost, facts: Facts) -> bool:

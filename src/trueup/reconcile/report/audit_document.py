@@ -54,6 +54,7 @@ def audit_document(
             for one in audit.muted
         ],
         "unchecked": _reasoned(audit.unchecked),
+        "not_judged": [{"defect": row.defect, "lacks": row.lacks} for row in audit.not_judged],
         "hanging": [_with_reason(row) | {"ends": row.ends} for row in audit.hanging],
         "acknowledged": [_acknowledged(row) for row in audit.acknowledged],
     } | (_everything(what) if what.view.everything else {})

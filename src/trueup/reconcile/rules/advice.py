@@ -30,25 +30,25 @@ _IMAGE += "its first image"
 
 
 @dataclass(frozen=True, slots=True)
-class Ending:
+class Advice:
     """What ends a task, or moves an instance, while nova-compute of its host is up, and is not."""
 
     up: str
     down: str
 
 
-def _both(words: str) -> Ending:
+def _both(words: str) -> Advice:
     """An ending that does not ask for nova-compute."""
-    return Ending(words, words)
+    return Advice(words, words)
 
 
-def _rebuilt(up: str, first: str = "") -> Ending:
+def _rebuilt(up: str, first: str = "") -> Advice:
     """An ending that is an evacuation while nova-compute is down; `first` says what is lost."""
-    return Ending(up, f"{first}{_EVACUATED}")
+    return Advice(up, f"{first}{_EVACUATED}")
 
 
 _DELETED = "its owner deleted it: run `openstack server delete {uuid}` again"
-_BUILT = Ending(
+_BUILT = Advice(
     f"its build was cut off: {_RESTART}, which sets it to error; its owner deletes it, and builds "
     "it again",
     "its build was cut off, so nothing of it is lost: run `openstack server delete {uuid}`, and "
@@ -69,16 +69,16 @@ _RESIZED = _rebuilt(
     "its disk may be on either host of its move: look on both, and copy it, before you ",
 )
 # Each task of Nova: what ends it.
-TASKS: Mapping[str, Ending] = {
-    "deleting": Ending(
+TASKS: Mapping[str, Advice] = {
+    "deleting": Advice(
         f"its owner deleted it: {_RESTART}, which deletes it",
         f"{_DELETED}: Nova deletes it although nova-compute is down",
     ),
-    "soft-deleting": Ending(
+    "soft-deleting": Advice(
         f"its owner deleted it: {_SET_ERROR}`openstack server delete {{uuid}}`",
         f"{_DELETED}: Nova deletes it although nova-compute is down",
     ),
-    "shelving_offloading": Ending(
+    "shelving_offloading": Advice(
         f"its owner shelved it: {_AS_ACTIVE}, then `openstack server shelve --offload {{uuid}}`, "
         "which shelves it again",
         f"its owner shelved it, so do not evacuate it: {_IMAGE}. Start nova-compute on {{host}}, "
@@ -88,7 +88,7 @@ TASKS: Mapping[str, Ending] = {
     "shelving": _SHELVING,
     "shelving_image_pending_upload": _SHELVING,
     "shelving_image_uploading": _SHELVING,
-    "unshelving": Ending(
+    "unshelving": Advice(
         f"see that no guest of it is on {{host}}; then {_OFFLOADED}task_state = 'unshelving'"
         f"{_UNSHELVED}",
         f"do not evacuate it: {_IMAGE}. {_OFFLOADED}task_state = 'unshelving'{_UNSHELVED}",
@@ -137,7 +137,7 @@ TASKS: Mapping[str, Ending] = {
         _POWER,
     ),
 }  # fmt: skip
-_UNKNOWN = Ending(
+_UNKNOWN = Advice(
     "Trueup does not know this state: find out what Nova does with it",
     "Trueup does not know this state: find out what Nova does with it, and do not evacuate it",
 )
@@ -151,12 +151,12 @@ _NOT_UNSHELVED = _both(
     "NULL AND vm_state = 'shelved_offloaded'; its owner then unshelves it again"
 )
 # Each state without a task: how an instance gets off its host.
-STATES: Mapping[str, Ending] = {
-    "active": Ending(
+STATES: Mapping[str, Advice] = {
+    "active": Advice(
         "run `openstack server migrate --live-migration {uuid}`", f"run {_EVACUATE}{{lost}}"
     ),
-    "stopped": Ending("run `openstack server migrate {uuid}`", f"run {_EVACUATE}{{lost}}"),
-    "error": Ending(
+    "stopped": Advice("run `openstack server migrate {uuid}`", f"run {_EVACUATE}{{lost}}"),
+    "error": Advice(
         "find out why; if it is to live, run `openstack server reboot --hard {uuid}`, then "
         "`openstack server migrate {uuid}`; else have its owner delete it",
         f"run {_EVACUATE}{{lost}}",
@@ -173,13 +173,13 @@ STATES: Mapping[str, Ending] = {
         "run `openstack server unrescue {uuid}`, then `openstack server migrate {uuid}`"
     ),
     "resized": _rebuilt("run `openstack server resize confirm {uuid}`"),
-    "shelved": Ending(
+    "shelved": Advice(
         "run `openstack server shelve --offload {uuid}`",
         f"do not evacuate it: {_IMAGE}. Start nova-compute on {{host}}, and run `openstack server "
         f"shelve --offload {{uuid}}`; if that will never start: {_OFFLOADED}vm_state = 'shelved' "
         f"AND task_state IS NULL{_UNSHELVED}",
     ),
-    "shelved_offloaded": Ending(
+    "shelved_offloaded": Advice(
         f"see that no guest of it is on {{host}}; then {_OFFLOADED}vm_state = 'shelved_offloaded'",
         f"do not evacuate it: {_IMAGE}. {_OFFLOADED}vm_state = 'shelved_offloaded'{_UNSHELVED}",
     ),
@@ -272,7 +272,7 @@ def cannot_end(instance: Instance, facts: Facts) -> str:
     return ""
 
 
-def _on_no_host(instance: Instance) -> Ending:
+def _on_no_host(instance: Instance) -> Advice:
     if instance.task_state in _OF_TASK:
         return TASKS[instance.task_state]
     return {"building": _NOT_BUILT, "shelved_offloaded": _NOT_UNSHELVED}.get(
@@ -280,7 +280,7 @@ def _on_no_host(instance: Instance) -> Ending:
     )
 
 
-def _ending(instance: Instance) -> Ending:
+def _ending(instance: Instance) -> Advice:
     task, state = instance.task_state, instance.vm_state or ""
     if task in _OF_TASK:
         return TASKS[task]
@@ -291,7 +291,7 @@ def _ending(instance: Instance) -> Ending:
     return TASKS.get(task, _UNKNOWN)
 
 
-def _words(ending: Ending, instance: Instance, facts: Facts, *, up: bool) -> str:
+def _words(ending: Advice, instance: Instance, facts: Facts, *, up: bool) -> str:
     return (ending.up if up else ending.down).format(
         uuid=instance.uuid,
         host=instance.host,

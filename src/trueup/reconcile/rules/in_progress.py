@@ -10,6 +10,7 @@ from datetime import datetime, timedelta
 from trueup.reconcile.facts import BuildRequest, Facts, Instance
 from trueup.reconcile.rules.advice import cannot_end, ending_of
 from trueup.reconcile.rules.claims import Moving, claims
+from trueup.reconcile.rules.strangers import names_of_providers
 from trueup.reconcile.verdicts import AuditOptions, LeftAlone, Subject, Unchecked
 from trueup.reconcile.wording import age_in_words
 
@@ -48,6 +49,8 @@ def _judged(claim: Moving, facts: Facts, options: AuditOptions) -> LeftAlone | U
 def _request(request: BuildRequest, facts: Facts, options: AuditOptions) -> LeftAlone | Unchecked:
     """A server that no cell has yet: only its build request says that it is wanted."""
     subject, since = Subject("build", request.instance), request.created_at
+    held = request.instance in facts.consumers
+    where = names_of_providers(request.instance, facts) if held else ""
     age = facts.taken_at - since if since else None
     reason = "no cell has it yet: it has a build request"
     if facts.coverage.complete and age and age >= timedelta(seconds=options.stuck_seconds):
@@ -55,8 +58,8 @@ def _request(request: BuildRequest, facts: Facts, options: AuditOptions) -> Left
             f"run `openstack server delete {request.instance}`, and have its owner build it again"
         )
         said = f"{reason}; {_since(age)}; what ends it: {ends}"
-        return Unchecked(subject, "", said, ends)
-    return LeftAlone(subject, "", reason, since)
+        return Unchecked(subject, where, said, ends)
+    return LeftAlone(subject, where, reason, since)
 
 
 def _waits(instance: Instance, facts: Facts) -> bool:

@@ -203,6 +203,6 @@ def _in_words(one: _LeftOpen, instance: Instance) -> str:
     row = one.move
     return (
         f"its {row.kind} from {row.source_host or 'an unknown host'} to "
-        f"{row.target_host or 'an unknown host'} is {row.status}, and Nova has it "
-        f"{instance.vm_state} on {instance.host} ({one.ending.why})"
+        f"{row.target_host or 'an unknown host'} is {row.status}, and Nova has it on "
+        f"{instance.host}, vm state {instance.vm_state} ({one.ending.why})"
     )

@@ -7,6 +7,7 @@ Only this module of reconcile uses oslo.config.
 import os
 from dataclasses import dataclass, fields, replace
 from datetime import timedelta
+from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
 
@@ -252,8 +253,16 @@ def _needed(
 ) -> str:
     value = conf[section][option]
     if not value:
-        raise SettingMissing(str(path), section, option, project)
+        raise SettingMissing(str(path), section, option, project, _misspelt(section, path))
     return str(value)
+
+
+def _misspelt(section: str, path: ConfFiles) -> str:
+    """A section whose name is nearly this one; empty: there is none."""
+    found: dict[str, dict[str, list[str]]] = {}
+    for file in path.files:
+        cfg.ConfigParser(str(file), found).parse()
+    return next(iter(get_close_matches(section, found.keys() - {section}, 1, 0.85)), "")
 
 
 def _adapter(conf: cfg.ConfigOpts, path: ConfFiles, section: str) -> Adapter | None:
@@ -261,6 +270,8 @@ def _adapter(conf: cfg.ConfigOpts, path: ConfFiles, section: str) -> Adapter | N
     try:
         auth = loading.load_auth_from_conf_options(conf, section)
         if auth is None:
+            if near := _misspelt(section, path):
+                raise SettingMissing(str(path), section, "auth_type", near=near)
             return None
         session = loading.load_session_from_conf_options(conf, section, auth=auth)
         return loading.load_adapter_from_conf_options(conf, section, session=session, auth=auth)

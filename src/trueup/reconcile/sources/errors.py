@@ -62,12 +62,16 @@ class MicroversionTooOld(CloudError):
 
 @dataclass(eq=False)
 class SettingMissing(CloudError):
-    """A configuration file of the project (nova or placement) lacks an option that we need."""
+    """A configuration file of the project (nova or placement) lacks an option that we need.
+
+    `near` is a section of the file whose name differs by a letter or two; empty: there is none.
+    """
 
     path: str
     section: str
     option: str
     project: str = "nova"
+    near: str = ""
 
 
 @dataclass(eq=False)

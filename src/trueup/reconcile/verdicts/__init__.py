@@ -34,6 +34,7 @@ from trueup.reconcile.verdicts.findings import (
     plain_words,
     service_evidence,
 )
+from trueup.reconcile.verdicts.needs import Need, NotJudged, Scope, lacking
 
 __all__ = [
     "CONSUMERS",
@@ -46,8 +47,11 @@ __all__ = [
     "Kind",
     "LeftAlone",
     "Muted",
+    "Need",
+    "NotJudged",
     "Remark",
     "Scalar",
+    "Scope",
     "Severity",
     "Structure",
     "Subject",
@@ -61,6 +65,7 @@ __all__ = [
     "holding",
     "in_order",
     "instance_evidence",
+    "lacking",
     "names_of",
     "plain_words",
     "service_evidence",

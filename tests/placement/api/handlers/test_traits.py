@@ -4,19 +4,14 @@ from collections.abc import Callable
 import pytest
 
 from tests.placement.client import UUID, Client
-from trueup.placement.store import schema
 
 PATH = f"/resource_providers/{UUID(1)}/traits"
 
 
-@pytest.mark.parametrize("kind", ["mariadb", "postgresql"])
-def test_lists_may_be_very_long(
-    serve: Callable[..., Client], fresh_database: Callable[[str], str], kind: str
-) -> None:
-    """PostgreSQL takes 65,535 values beside a statement. A build of SQLite may take fewer."""
-    database_url = fresh_database(kind)
-    schema.create(database_url)
-    client = serve(database_url)
+@pytest.mark.parametrize("ledger_url", ["postgresql"], indirect=True)
+def test_lists_may_be_very_long(serve: Callable[..., Client], ledger_url: str) -> None:
+    """PostgreSQL takes 65,535 values beside a statement; MariaDB has no such limit."""
+    client = serve(ledger_url)
     client.make_provider(1, aggregates=(50,))
     many = [f"CUSTOM_{number}" for number in range(2**16)]
     body = {"resource_provider_generation": 1, "traits": many}

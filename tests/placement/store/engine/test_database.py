@@ -23,9 +23,8 @@ from trueup.placement.store.tables import projects, users
 
 
 @pytest.fixture
-def database(database_url: str) -> Iterator[Database]:
-    with closing(Database(database_url)) as database:
-        schema.create_tables(database)
+def database(ledger_url: str) -> Iterator[Database]:
+    with closing(Database(ledger_url)) as database:
         yield database
 
 

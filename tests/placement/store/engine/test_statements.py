@@ -7,7 +7,6 @@ import pytest
 from sqlalchemy import Update, bindparam, case, delete, event, func, insert, select, update
 from sqlalchemy.exc import DBAPIError, IntegrityError
 
-from trueup.placement.store import schema
 from trueup.placement.store.engine.database import Database, Transaction
 from trueup.placement.store.engine.statements import (
     FixedStatement,
@@ -24,9 +23,8 @@ NAMES = ("one", "two", "three's %s", "four\n")
 
 
 @pytest.fixture
-def database(database_url: str) -> Iterator[Database]:
-    with closing(Database(database_url)) as database:
-        schema.create_tables(database)
+def database(ledger_url: str) -> Iterator[Database]:
+    with closing(Database(ledger_url)) as database:
         with database.transaction() as tx:
             tx.execute(insert(projects), [{"external_id": name} for name in NAMES])
         yield database

@@ -42,9 +42,9 @@ def made() -> Iterator[sqlalchemy.schema.CreateTable]:
     for table in REGISTRY:
         columns = (
             sqlalchemy.Column(
-                name, sqlalchemy.Integer if name in NUMBERS else sqlalchemy.String(99)
+                one.name, sqlalchemy.Integer if one.name in NUMBERS else sqlalchemy.String(99)
             )
-            for name in table.columns.keys()  # noqa: SIM118
+            for one in table.c
         )
         whole = sqlalchemy.Table(table.name, sqlalchemy.MetaData(), *columns)
         yield sqlalchemy.schema.CreateTable(whole)
