@@ -244,6 +244,8 @@ class RunbookVerb(DocumentVerb, CloudVerb):
         Returns whether it is known what of it is in place now; a step may be refused, for what it
         is about has changed since.
         """
+        if not read(run, driver.folder).half_done:
+            return True
         say(f"Run {run} is half done: what of it is in place is taken back.")
         back = driver.take_back(run, Chosen(limit=len(plan.subjects)))
         results = {outcome.result for _, outcome in back.outcomes}

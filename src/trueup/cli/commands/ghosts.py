@@ -135,7 +135,11 @@ def _written(shown: ExitCode, planned: Planned, ended: Sequence[Driven]) -> Exit
     code = code_of_all(*ended)
     if code is not ExitCode.CLEAN:
         return code
-    if shown is ExitCode.INCOMPLETE:
+    result = planned.second.audit
+    # What the plan was about is settled now, also what could not be checked of it before.
+    settled = {row.subject.uuid for row in planned.plan.findings}
+    still = any(row.subject.uuid not in settled for row in result.unchecked)
+    if shown is ExitCode.INCOMPLETE and (still or not result.coverage.complete):
         return shown
     return ExitCode.FINDINGS if planned.plan.declined else code
 
