@@ -38,7 +38,8 @@ def test_no_line_is_longer_than_the_width(width):
     assert max(map(len, table(width).splitlines())) <= width
 
 
-def test_without_a_width_nothing_is_wrapped():
+def test_without_a_width_nothing_is_wrapped(monkeypatch):
+    monkeypatch.delenv("COLUMNS", raising=False)
     assert "reason: a-very-long-name-with-dashes is not known" in table(0)
     assert table(0) == table(1000)
 

@@ -39,7 +39,7 @@ def renamed(result: Audit, facts: Facts) -> Audit:
     names = Pseudonyms(KEY, hosts)
     # A root may be named that is not there itself.
     providers = {*facts.providers, *(row.root for row in facts.providers.values())}
-    pseudonyms = {uuid: names.uuid(uuid) for uuid in (*facts.consumers, *providers)}
+    pseudonyms = {uuid: names.uuid(uuid) for uuid in (*facts.consumers, *facts.builds, *providers)}
     with_uuid = (*facts.instances, *facts.compute_nodes, *facts.migrations)
     pseudonyms |= {row.uuid: names.uuid(row.uuid) for row in with_uuid}
     pseudonyms |= {
