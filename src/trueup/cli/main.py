@@ -5,13 +5,15 @@ import argparse
 import logging
 import sys
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from importlib.metadata import EntryPoint, version
 from typing import Any
 
+import autopage.argparse
 from cliff.app import App
 from cliff.commandmanager import CommandManager
+from cliff.help import HelpCommand, HelpExit
 
 from trueup.cli.terminal.extras import extra_of, how_to_install
 from trueup.cli.terminal.progress import be_quiet, complain, interrupted, say
@@ -26,36 +28,45 @@ _LEVELS = {
     0: (logging.WARNING, logging.CRITICAL),
     1: (logging.INFO, logging.INFO),
 }
-# Loaded when called, so that each half works without what the other needs.
-COMMANDS = {
-    "audit": "trueup.cli.commands.audit:AuditCommand",
-    "explain": "trueup.cli.commands.explain:ExplainCommand",
-    "report": "trueup.cli.commands.report:ReportCommand",
-    "watch": "trueup.cli.commands.watch:WatchCommand",
-    "plan": "trueup.cli.commands.plan:PlanCommand",
-    "plan show": "trueup.cli.commands.plan_show:PlanShowCommand",
-    "apply": "trueup.cli.commands.apply:ApplyCommand",
-    "undo": "trueup.cli.commands.undo:UndoCommand",
-    "journal": "trueup.cli.commands.journal:JournalCommand",
-    "snapshot save": "trueup.cli.commands.snapshot:SnapshotSaveCommand",
-    "snapshot show": "trueup.cli.commands.snapshot:SnapshotShowCommand",
-    "defects": "trueup.cli.commands.defects:DefectsCommand",
-    "rehearse": "trueup.cli.commands.rehearse:RehearseCommand",
-    "ledger export": "trueup.cli.commands.ledger:LedgerExportCommand",
-    "ledger import": "trueup.cli.commands.ledger:LedgerImportCommand",
-    "nova-manage": "trueup.cli.nova_manage.program:NovaManageCommand",
-    "rebuild": "trueup.cli.commands.rebuild:RebuildCommand",
-    "ghosts": "trueup.cli.commands.ghosts:GhostsCommand",
-    "merge": "trueup.cli.commands.merge:MergeCommand",
-    "rekey": "trueup.cli.commands.rekey:RekeyCommand",
-    "retire": "trueup.cli.commands.retire:RetireCommand",
-    "why": "trueup.cli.commands.why:WhyCommand",
-    "page": "trueup.cli.commands.page:PageCommand",
-    "shadow": "trueup.cli.commands.shadow:ShadowCommand",
-    "serve": "trueup.cli.commands.serve:ServeCommand",
-    "demo": "trueup.cli.commands.demo:DemoCommand",
-    "complete": "trueup.cli.commands.complete:CompleteCommand",
+# By what one wants. Loaded when called, so that each half works without what the other needs.
+GROUPS: Mapping[str, Mapping[str, str]] = {
+    "Find and repair": {
+        "audit": "trueup.cli.commands.audit:AuditCommand",
+        "plan": "trueup.cli.commands.plan:PlanCommand",
+        "plan show": "trueup.cli.commands.plan_show:PlanShowCommand",
+        "rehearse": "trueup.cli.commands.rehearse:RehearseCommand",
+        "apply": "trueup.cli.commands.apply:ApplyCommand",
+        "undo": "trueup.cli.commands.undo:UndoCommand",
+        "journal": "trueup.cli.commands.journal:JournalCommand",
+    },
+    "Understand": {
+        "explain": "trueup.cli.commands.explain:ExplainCommand",
+        "why": "trueup.cli.commands.why:WhyCommand",
+        "defects": "trueup.cli.commands.defects:DefectsCommand",
+        "report": "trueup.cli.commands.report:ReportCommand",
+        "page": "trueup.cli.commands.page:PageCommand",
+        "snapshot save": "trueup.cli.commands.snapshot:SnapshotSaveCommand",
+        "snapshot show": "trueup.cli.commands.snapshot:SnapshotShowCommand",
+        "demo": "trueup.cli.commands.demo:DemoCommand",
+    },
+    "Runbooks": {
+        "retire": "trueup.cli.commands.retire:RetireCommand",
+        "rekey": "trueup.cli.commands.rekey:RekeyCommand",
+        "merge": "trueup.cli.commands.merge:MergeCommand",
+        "ghosts": "trueup.cli.commands.ghosts:GhostsCommand",
+        "rebuild": "trueup.cli.commands.rebuild:RebuildCommand",
+        "nova-manage": "trueup.cli.nova_manage.program:NovaManageCommand",
+        "ledger export": "trueup.cli.commands.ledger:LedgerExportCommand",
+        "ledger import": "trueup.cli.commands.ledger:LedgerImportCommand",
+    },
+    "Watch": {"watch": "trueup.cli.commands.watch:WatchCommand"},
+    "Serve": {
+        "serve": "trueup.cli.commands.serve:ServeCommand",
+        "shadow": "trueup.cli.commands.shadow:ShadowCommand",
+    },
+    "This program": {"complete": "trueup.cli.commands.complete:CompleteCommand"},
 }
+COMMANDS = {name: target for group in GROUPS.values() for name, target in group.items()}
 # The command whose options have names of the program's own options, as --verbose.
 _WITH_NAMES_OF_OURS = "nova-manage"
 # No word of a command line begins with it: the kernel ends each word there.
@@ -108,7 +119,18 @@ class Commands(CommandManager):
     def add_command(self, name: str, command_class: Any) -> None:
         """Add a command of cliff's own, unless we have one with this name."""
         if name not in COMMANDS:
-            super().add_command(name, command_class)
+            super().add_command(name, _Help if command_class is HelpCommand else command_class)
+
+
+class _Help(HelpCommand):
+    """The help of one command, or of the program."""
+
+    def take_action(self, parsed_args: argparse.Namespace) -> int:
+        if parsed_args.cmd:
+            return int(super().take_action(parsed_args))
+        assert isinstance(self.app, Trueup)
+        self.app.list_commands()
+        return 0
 
 
 class Trueup(App):
@@ -134,6 +156,23 @@ class Trueup(App):
             if "--quiet" in action.option_strings:
                 action.const = QUIET
         return parser
+
+    def print_help_if_requested(self) -> None:
+        """List all commands and end, if that is asked for; cliff lists them in one alphabet."""
+        if self.options.deferred_help:
+            self.list_commands()
+            raise HelpExit
+
+    def list_commands(self) -> None:
+        """Print how the program is called, and its commands by what one wants."""
+        listed = dict(self.command_manager)
+        with autopage.argparse.help_pager(self.stdout) as out:
+            self.parser.print_help(out)
+            for title, group in GROUPS.items():
+                out.write(f"\n{title}:\n")
+                for name in group:
+                    described = listed[name].load()(self, None).get_description()
+                    out.write(f"  {name:<13}  {described.partition(chr(10))[0].rstrip('.')}\n")
 
     def run(self, argv: list[str]) -> int:
         """Run a command line. Options of nova-manage are not taken for the program's own."""

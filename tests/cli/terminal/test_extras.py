@@ -61,8 +61,8 @@ def test_a_command_without_its_half_says_how_to_install_it(modules, command, ext
 def test_the_list_of_commands_says_which_extra_each_lacks():
     listed = without(f"{SERVICE},{RECONCILE}", "--help").stdout
     assert "Could not load" not in listed
-    lines = listed.partition("Commands:")[2].strip().splitlines()
-    rows = dict(re.split("  +", line.strip(), maxsplit=1) for line in lines)
+    lines = listed.partition("Find and repair:")[2].splitlines()
+    rows = dict(re.split("  +", line.strip(), maxsplit=1) for line in lines if line[:2] == "  ")
     assert rows["rehearse"] == rows["audit"] == "(needs trueup[reconcile])"
     assert rows["serve"] == "(needs trueup[service])"
     assert rows["complete"].startswith("Print the completion")
