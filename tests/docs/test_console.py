@@ -125,6 +125,7 @@ def test_a_page_prints_what_it_says(path, recorded_cloud, tmp_path, monkeypatch,
         request.addfinalizer(neutron.close)
     monkeypatch.setenv("TRUEUP_NOVA_CONF", str(cloud.nova_conf))
     monkeypatch.setenv("TRUEUP_STATE_DIR", str(tmp_path / "state"))
+    monkeypatch.setenv("CLIFF_FIT_WIDTH", "1")
     monkeypatch.setenv("COLUMNS", "120")
     if CONF in page:
         connection = f"[placement_database]\nconnection = {cloud.placement_database_url}\n"

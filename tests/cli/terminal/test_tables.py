@@ -38,8 +38,7 @@ def test_no_line_is_longer_than_the_width(width):
     assert max(map(len, table(width).splitlines())) <= width
 
 
-def test_without_a_width_nothing_is_wrapped(monkeypatch):
-    monkeypatch.delenv("COLUMNS", raising=False)
+def test_without_a_width_nothing_is_wrapped():
     assert "reason: a-very-long-name-with-dashes is not known" in table(0)
     assert table(0) == table(1000)
 
@@ -75,8 +74,3 @@ def test_a_table_that_fits_has_room_for_each_word_and_fills_no_more_than_there_i
     else:
         assert sum(widths) + 7 <= limit
         assert all(width >= word for width, word in zip(widths, words, strict=True))
-
-
-def test_the_width_of_the_environment_holds_in_a_pipe(monkeypatch):
-    monkeypatch.setenv("COLUMNS", "100")
-    assert max(map(len, table(0).splitlines())) <= 100

@@ -6,7 +6,6 @@ each other, each row is a block of lines.
 """
 
 import argparse
-import os
 import sys
 import textwrap
 from collections.abc import Iterable, Iterator, Sequence
@@ -83,14 +82,12 @@ def blocks(names: Sequence[str], rows: Sequence[Sequence[Any]], limit: int) -> I
 
 
 def line_width(arguments: argparse.Namespace) -> int:
-    """How many characters a line may have; 0: any number.
+    """How many characters a line may have; 0: any number, as in a pipe.
 
-    COLUMNS of the environment holds in a pipe too, where there is no terminal to ask.
+    With --fit-width or CLIFF_FIT_WIDTH=1 the COLUMNS of the environment hold there too.
     """
     if arguments.max_width > 0:
         return int(arguments.max_width)
-    if (columns := os.environ.get("COLUMNS", "")).isdecimal():
-        return int(columns)
     if arguments.fit_width or sys.stdout.isatty():
         return terminal_width() or 0
     return 0
