@@ -19,9 +19,9 @@ ROWS = [
 ]
 
 
-def table(width: int) -> str:
+def table(width: int, fit: bool = False) -> str:
     out = io.StringIO()
-    arguments = argparse.Namespace(max_width=width, fit_width=False, print_empty=False)
+    arguments = argparse.Namespace(max_width=width, fit_width=fit, print_empty=False)
     FittedTable().emit_list(NAMES, ROWS, out, arguments)
     return out.getvalue()
 
@@ -74,3 +74,8 @@ def test_a_table_that_fits_has_room_for_each_word_and_fills_no_more_than_there_i
     else:
         assert sum(widths) + 7 <= limit
         assert all(width >= word for width, word in zip(widths, words, strict=True))
+
+
+def test_what_is_to_fit_in_a_pipe_fits_the_columns_of_the_environment(monkeypatch):
+    monkeypatch.setenv("COLUMNS", "100")
+    assert max(map(len, table(0, fit=True).splitlines())) <= 100

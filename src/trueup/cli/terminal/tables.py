@@ -6,6 +6,7 @@ each other, each row is a block of lines.
 """
 
 import argparse
+import shutil
 import sys
 import textwrap
 from collections.abc import Iterable, Iterator, Sequence
@@ -88,9 +89,9 @@ def line_width(arguments: argparse.Namespace) -> int:
     """
     if arguments.max_width > 0:
         return int(arguments.max_width)
-    if arguments.fit_width or sys.stdout.isatty():
+    if sys.stdout.isatty():
         return terminal_width() or 0
-    return 0
+    return shutil.get_terminal_size().columns if arguments.fit_width else 0
 
 
 def _text(cell: Any) -> Any:
