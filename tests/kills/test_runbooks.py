@@ -78,8 +78,9 @@ class Rounds:
         if KILLS:
             every = range(1, len(whole.calls) + 1)
             return [Kill(at, when) for at in every for when in ("before", "after")]
-        last_request = len(whole.calls) - whole.calls[::-1].index("sendto")
-        lines = [at for at in range(1, last_request) if not whole.calls[at - 1].startswith("send")]
+        # A line of the journal is a write and its fsync; what is printed has no fsync.
+        calls = [*whole.calls, ""]
+        lines = [at for at, call in enumerate(calls, 1) if "fsync" in (call, *calls[at : at + 1])]
         return [
             Kill(at, when)
             for at, when in zip(lines[-4:], ("after", "before", "after", "before"), strict=True)
