@@ -120,8 +120,11 @@ class RebuildCommand(CloudVerb):
         with self.cloud(arguments) as cloud, progress() as report:
             if arguments.check_only:
                 return self._checked(cloud, arguments, report)
+            # The old ledger is often one that no service serves any more.
+            old = cloud.placement.of_any_ledger()
             if arguments.lost:
-                cloud = replace(cloud, placement=cloud.placement.reading(EmptyLedger()))
+                old = cloud.placement.reading(EmptyLedger())
+            cloud = replace(cloud, placement=old)
             facts = collect(cloud, report)
             made = self._rebuilt(cloud, facts, arguments)
             self.exit_code = ExitCode.INCOMPLETE if made.gaps else ExitCode.FINDINGS

@@ -99,6 +99,10 @@ class Placement:
         """The same service, with its ledger read from this database, which it need not serve."""
         return Placement(self._adapter, database, served=False)
 
+    def of_any_ledger(self) -> "Placement":
+        """The same service and database, where that may be a ledger that it serves no more."""
+        return Placement(self._adapter, self._database, served=False)
+
     def noted(self) -> Noted:
         """The rows that were read so far, except for their timestamps."""
         undated = tuple(self._undated.values())
