@@ -86,7 +86,7 @@ def test_a_filter_hides_findings_and_says_how_many(nova_conf):
     hidden = len(every["findings"]) - 1
     assert some.json()["counts"]["hidden"] == hidden
     assert "\n1 finding, " in some.err
-    assert f", {hidden} not shown." in some.err
+    assert f", {hidden} not shown," in some.err
 
 
 def test_the_code_says_what_is_shown(small, nova_conf):
