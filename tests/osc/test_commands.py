@@ -51,7 +51,7 @@ def test_nova_over_its_api_with_the_clients_session(recorded_cloud, tmp_path) ->
         )
         ran = run_client(environment, "--os-cloud", "mine", "trueup", "audit")
     assert ran.code == 0, ran.err
-    assert "Neutron (1 row)" in ran.err
+    assert "Neutron (1 port)" in ran.err
 
 
 def test_every_command_is_in_the_plugin_or_the_page_says_that_it_is_not() -> None:
