@@ -23,9 +23,15 @@ def reported(cloud: RecordedCloud, number: str) -> None:
         raise ValueError("other tests read these cells: ask for recorded_cloud(…, own_cells=True)")
     for url in cloud.cell_urls.values():
         execute(url, _REPORTING)
+    run_report(cloud, number)
+
+
+def run_report(cloud: RecordedCloud, number: str) -> None:
+    """Run the statements of the report with this number, each part in the database it names."""
     [path] = FIELD.glob(f"{number}-*.sql")
     parts = re.split(r"^-- in the database of (\w+)$", path.read_text(), flags=re.MULTILINE)
-    urls = {**cloud.cell_urls, "placement": cloud.placement_database_url}
+    urls = {"api": cloud.nova_api_url, "placement": cloud.placement_database_url}
+    urls |= cloud.cell_urls
     for database, statements in zip(parts[1::2], parts[2::2], strict=True):
         send(statements, urls[database])
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What operators reported in public, on the databases of a real OpenStack; see clouds/reports."""
+"""What operators reported in public, on the databases of a real OpenStack; see clouds/field."""
 
 from pathlib import Path
 from typing import Any
