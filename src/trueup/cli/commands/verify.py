@@ -33,7 +33,7 @@ class VerifyCommand(CloudVerb):
         say(f"Run {journal.run}: {counted(len(rows), 'repaired finding')} read again.")
         if left_out:
             say(
-                f"{counted(left_out, 'finding')} of its plan not read again: a step was not done, or "
-                f"was taken back. See: trueup journal {journal.run}"
+                f"{counted(left_out, 'finding')} of its plan not read again: a step was not done, "
+                f"or was taken back. See: trueup journal {journal.run}"
             )
         return verified_table(rows)
