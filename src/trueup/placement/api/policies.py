@@ -72,7 +72,7 @@ ROLES = (
     Rule(
         "project_reader_api",
         "role:reader and project_id:%(project_id)s",
-        "Readers of the project that is asked for.",
+        "Readers of the requested project.",
         in_project=False,
         admins_too=True,
     ),

@@ -26,7 +26,7 @@ _several_processes: Any = values.MultiProcessValue
 
 _VARIABLE = "PROMETHEUS_MULTIPROC_DIR"
 _LOCK = "lock"
-_NOBODY = 0
+_ENDED = 0
 """The process number in the names of files with the sums of ended processes."""
 _UNREADABLE = (OSError, RuntimeError, struct.error, UnicodeDecodeError, ValueError)
 
@@ -80,7 +80,7 @@ def _add_up_ended(folder: Path) -> None:
             continue
         content = _content(path)
         if content is not None and not kind.startswith("gauge"):
-            _add(content, folder / f"{kind}_{_NOBODY}.db")
+            _add(content, folder / f"{kind}_{_ENDED}.db")
         path.unlink()
 
 
@@ -106,7 +106,7 @@ def _content(path: Path) -> Counter[str] | None:
 
 
 def _is_alive(process: int) -> bool:
-    if process == _NOBODY:
+    if process == _ENDED:
         return True
     try:
         os.kill(process, 0)

@@ -43,7 +43,7 @@ _COUNTERS: Mapping[str, _Count] = {
     "transaction_restarts": _Count("Transactions that started again.", ("reason",)),
     "transactions_given_up": _Count("Transactions that met other writers at every attempt."),
     "view_foreign_writes": _Count("Comparisons that found writes of another service."),
-    "candidates_searches": _Count("Searches for candidates, by what they found.", ("result",)),
+    "candidates_searches": _Count("Searches for candidates, by result.", ("result",)),
     "candidates_limited": _Count("Searches that stopped at a limit.", ("limit",)),
 }
 

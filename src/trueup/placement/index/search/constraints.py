@@ -14,10 +14,10 @@ SlotNumbers = tuple[int, ...]
 
 @dataclass(frozen=True, slots=True)
 class Demand:
-    """What a slot leaves less of for other slots: a resource class, or a whole provider.
+    """An amount that a slot takes from a provider, of a resource class or of the provider itself.
 
-    `kind` is the index of the class in `Constraints.contended`. One more kind stands for the
-    provider itself, of which there is one.
+    `kind` is the index of the class in `Constraints.contended`, or one more for the provider
+    itself, whose amount is 1.
     """
 
     kind: int
