@@ -69,18 +69,22 @@ TRIALS = (
 NEEDED_IN_TURN = (Requirement("typing_extensions>=4.6"),)
 COMPARED_WITH = ("nova", "openstack-placement")
 OURS = ".[all,osc,profiler,mysqlclient,libvirt]"
-# What no test of a trial asks for: linters and clients, which need new versions of libraries that
-# Trueup uses too.
+# What no test of a trial asks for: linters, clients and the site. They need new versions of
+# libraries that Trueup uses too.
 LEFT_OUT = {
     "ansible-core",
     "bashate",
     "check-jsonschema",
     "coverage",
+    "furo",
     "import-linter",
     "mypy",
+    "myst-parser",
     "osc-placement",
     "python-openstackclient",
     "ruff",
+    "sphinx",
+    "sphinx-copybutton",
     "towncrier",
     "uv",
     "zizmor",
@@ -178,12 +182,14 @@ def name_of(line: str) -> str:
 
 
 def constraints(trial: Trial) -> list[str]:
-    needed, _ = declared(trial.python)
+    needed, tools = declared(trial.python)
     if trial.versions == "newest":
         return []
     if trial.versions == "lowest":
         return list(lowest(needed))
-    return list(pinned(trial.versions, [*needed, *NEEDED_IN_TURN]))
+    known = {canonicalize_name(one.name) for one in tools}
+    pins = pinned(trial.versions, [*needed, *NEEDED_IN_TURN])
+    return [pin for pin in pins if name_of(pin) not in known]
 
 
 def install(trial: Trial) -> None:
