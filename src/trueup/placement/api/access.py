@@ -184,9 +184,9 @@ def _role_default(rule: Rule, earlier: policy.DeprecatedRule) -> policy.RuleDefa
 
 
 def _rule_default(rule: Rule) -> policy.RuleDefault:
-    operations = [
-        policy.Operation(method=method, path=path)
-        for method, path in (request.split() for request in rule.requests)
+    # Plain dictionaries: oslo.policy has a type for them only since 5.0.
+    operations: Any = [
+        dict(zip(("method", "path"), request.split(), strict=True)) for request in rule.requests
     ]
     return policy.DocumentedRuleDefault(
         rule.name, rule.default, rule.description, operations, scope_types=["project"]
