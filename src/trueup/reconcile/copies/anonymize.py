@@ -147,7 +147,7 @@ RULES: Mapping[type, Mapping[str, Rule]] = {
             (
                 "instances", "migrations", "compute_nodes", "services", "deleted_compute_nodes",
                 "deleted_services", "build_requests", "host_mappings", "instance_mappings",
-                "host_aggregates", "aggregates_without_uuid", "block_devices", "pci_devices",
+                "host_aggregates", "block_devices", "pci_devices",
                 "ports", "domains", "domain_records", "ledger_faults",
             ),
             _FACTS,

@@ -74,8 +74,6 @@ from trueup.reconcile.facts.trees import HOST_BELOW
 from trueup.reconcile.facts.uuids import (
     canonical_uuid,
     is_uuid,
-    is_uuid_in_any_form,
-    other_forms,
 )
 
 __all__ = [
@@ -139,9 +137,7 @@ __all__ = [
     "grouped",
     "instance_state",
     "is_uuid",
-    "is_uuid_in_any_form",
     "last_change",
-    "other_forms",
     "outside_trees",
     "pci_address",
     "within_trees",
