@@ -14,8 +14,8 @@ from trueup.exit_codes import ExitCode
 from trueup.reconcile.audit import audit
 from trueup.reconcile.collect import with_holdings
 from trueup.reconcile.copies.anonymize import anonymized
-from trueup.reconcile.copies.snapshot import Snapshot, SnapshotUnusable, load, save
-from trueup.reconcile.files import refuse_unwritable, write_once
+from trueup.reconcile.copies.snapshot import Snapshot, load, save
+from trueup.reconcile.files import FileUnwritable, refuse_unwritable, write_once
 from trueup.reconcile.plan import consumers_of
 from trueup.reconcile.report.coverage import COVERAGE_COLUMNS, coverage_table
 from trueup.reconcile.report.tables import Columns, Table
@@ -95,7 +95,7 @@ class SnapshotShowCommand(Verb):
 def _key(folder: Path) -> bytes:
     """The secret that makes the pseudonyms of this operator the same every time.
 
-    Raises SnapshotUnusable, FileUnwritable.
+    Raises FileUnwritable.
     """
     path = folder / KEY_FILE
     try:
@@ -104,4 +104,4 @@ def _key(folder: Path) -> bytes:
             write_once(path, secrets.token_bytes(KEY_BYTES))
         return path.read_bytes()
     except OSError as error:
-        raise SnapshotUnusable(str(path), error.strerror or str(error)) from error
+        raise FileUnwritable(str(path), error.strerror or str(error)) from error
