@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""An empty Placement of ours in a folder, and a client of it: what a plan is rehearsed on."""
+"""An empty Placement in a folder, and a client of it: plans are rehearsed on it."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager

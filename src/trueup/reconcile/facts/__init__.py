@@ -50,6 +50,7 @@ from trueup.reconcile.facts.instances import (
 )
 from trueup.reconcile.facts.ledger import FaultKind, LedgerFault
 from trueup.reconcile.facts.migrations import FINAL_MIGRATION_STATUSES, Migration, last_change
+from trueup.reconcile.facts.numa import HostCell, HostTopology, MemoryPages
 from trueup.reconcile.facts.ports import NetworkAgent, Port, PortRequestGroup
 from trueup.reconcile.facts.providers import (
     DISABLED_TRAIT,
@@ -111,14 +112,17 @@ __all__ = [
     "Hardware",
     "Holding",
     "HostAggregate",
+    "HostCell",
     "HostDefaults",
     "HostMapping",
+    "HostTopology",
     "Instance",
     "InstanceMapping",
     "InstanceRecord",
     "InstanceState",
     "Inventory",
     "LedgerFault",
+    "MemoryPages",
     "Migration",
     "NetworkAgent",
     "NumaCell",
