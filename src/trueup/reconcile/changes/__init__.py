@@ -37,20 +37,6 @@ from trueup.reconcile.steps import (
     held_in,
 )
 
-__all__ = [
-    "Fate",
-    "Found",
-    "Reply",
-    "fate",
-    "not_restorable",
-    "noun",
-    "permanent",
-    "read",
-    "tidy",
-    "version_after",
-    "write",
-]
-
 _KINDS: dict[type[Target], TargetKind] = {
     AllocationsOf: allocations,
     ProviderNode: providers,
