@@ -24,7 +24,7 @@ from trueup.reconcile.report.rehearsals import (
     REHEARSAL_COLUMNS,
     rehearsal_table,
 )
-from trueup.reconcile.report.tables import Columns, Table
+from trueup.reconcile.report.tables import Table
 from trueup.reconcile.sources.cloud import Cloud
 from trueup.reconcile.wording import counted
 
@@ -32,13 +32,12 @@ from trueup.reconcile.wording import counted
 class RehearseCommand(CloudVerb):
     """Apply a plan to a copy of the ledger and a Nova frozen as it is; the cloud is only read."""
 
+    COLUMNS = REHEARSAL_COLUMNS
+
     def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
         parser = super().get_parser(prog_name)
         parser.add_argument("plan", metavar="PLAN", type=Path, help="a file of 'trueup plan --out'")
         return parser
-
-    def columns(self, arguments: argparse.Namespace) -> Columns:
-        return REHEARSAL_COLUMNS
 
     def act(self, arguments: argparse.Namespace) -> Table:
         plan = load(arguments.plan)
