@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Steps: what a plan writes: targets with their states, the guards, and both as a step."""
 
-from trueup.reconcile.steps.growth import gains, growth, releases, step_growth
+from trueup.reconcile.steps.growth import growth, releases, step_growth
 from trueup.reconcile.steps.guards import (
     AgentsDown,
     AggregatesOfHost,
@@ -26,7 +26,6 @@ from trueup.reconcile.steps.steps import (
     at_versions,
     consumers_in,
     step_of,
-    step_on,
     swapped,
 )
 from trueup.reconcile.steps.targets import (
