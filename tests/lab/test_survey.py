@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-from trueup.lab.blueprint import SETTLED_STATES, LifecycleState
+from trueup.lab.blueprint import LifecycleState
 from trueup.lab.survey import survey
 
 
@@ -8,7 +8,7 @@ def test_it_finds_settled_instances_with_correct_allocations(healthy):
     wanted = {
         instance.uuid
         for instance in healthy.blueprint.instances
-        if instance.state in SETTLED_STATES - {LifecycleState.SOFT_DELETED}
+        if instance.state in (LifecycleState.ACTIVE, LifecycleState.STOPPED)
     }
     assert {instance.uuid for instance in found.instances} == wanted
     assert {node.uuid for node in found.nodes} == {host.uuid for host in healthy.blueprint.hosts}

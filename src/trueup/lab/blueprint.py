@@ -86,12 +86,6 @@ class LifecycleState(StrEnum):
     ARCHIVED = "archived"
 
 
-# Instances on one host without an operation in progress hold exactly their flavor.
-SETTLED_STATES = frozenset(
-    {LifecycleState.ACTIVE, LifecycleState.STOPPED, LifecycleState.SOFT_DELETED}
-)
-
-
 @dataclass(frozen=True, slots=True)
 class Instance:
     """A server. `host` is None until Nova has chosen a host, and after shelving."""

@@ -59,7 +59,6 @@ class Planted:
 
     kind: Kind
     consumer_uuid: str
-    instance_name: str
     cell: str
     host: str
     provider_uuid: str
@@ -273,6 +272,4 @@ def _entry(
     description: str,
 ) -> Planted:
     host, provider = places
-    return Planted(
-        kind, instance.uuid, instance.name, host.cell.name, host.host, provider.uuid, description
-    )
+    return Planted(kind, instance.uuid, host.cell.name, host.host, provider.uuid, description)

@@ -22,7 +22,7 @@ from trueup.cli.verb import CloudVerb, add_state_option
 from trueup.reconcile.clock import now
 from trueup.reconcile.plan import Plan, refuse_too_large, refuse_unfit
 from trueup.reconcile.plan.plan_file import load
-from trueup.reconcile.report.tables import OUTCOME_COLUMNS, Columns, Table, outcome_table
+from trueup.reconcile.report.tables import OUTCOME_COLUMNS, Table, outcome_table
 from trueup.reconcile.runs import INTERVAL_SECONDS, observer_of, plan_again
 from trueup.reconcile.runs.journal import StepOutcome
 from trueup.reconcile.verdicts import Finding
@@ -30,6 +30,8 @@ from trueup.reconcile.verdicts import Finding
 
 class ApplyCommand(CloudVerb):
     """Write the steps of a plan. Apply the same plan again to continue after an interruption."""
+
+    COLUMNS = OUTCOME_COLUMNS
 
     def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
         parser = super().get_parser(prog_name)
@@ -60,9 +62,6 @@ class ApplyCommand(CloudVerb):
             help="how old the plan may be (default: %(default)s)",
         )
         return parser
-
-    def columns(self, arguments: argparse.Namespace) -> Columns:
-        return OUTCOME_COLUMNS
 
     def act(self, arguments: argparse.Namespace) -> Table:
         plan = load(arguments.plan)

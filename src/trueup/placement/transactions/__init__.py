@@ -10,13 +10,3 @@ from trueup.placement.transactions import (
     resource_classes,
     traits,
 )
-
-__all__ = [
-    "aggregates",
-    "allocations",
-    "inventories",
-    "providers",
-    "reshaper",
-    "resource_classes",
-    "traits",
-]

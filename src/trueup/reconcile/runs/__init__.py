@@ -6,7 +6,6 @@ from trueup.reconcile.runs.runs import (
     INTERVAL_SECONDS,
     Chosen,
     Observer,
-    OpenStep,
     Planned,
     Run,
     Wait,
@@ -21,6 +20,7 @@ from trueup.reconcile.runs.runs import (
     undefined_in,
     undone,
 )
+<<<<<<< HEAD
 
 __all__ = [
     "ALL_STEPS",
@@ -42,3 +42,5 @@ __all__ = [
     "undefined_in",
     "undone",
 ]
+=======
+>>>>>>> small

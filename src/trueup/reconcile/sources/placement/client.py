@@ -23,7 +23,7 @@ from trueup.reconcile.facts import (
     LedgerFault,
     Provider,
     Unread,
-    is_uuid_in_any_form,
+    is_uuid,
 )
 from trueup.reconcile.sources.errors import (
     CloudError,
@@ -253,7 +253,7 @@ class Placement:
         """By sharing provider, the providers that have an aggregate in common with it."""
         pools = self._providers(f"/resource_providers?required={SHARING_TRAIT}")
         aggregates = self._aggregates(row.uuid for row in pools)
-        if all(is_uuid_in_any_form(one) for every in aggregates.values() for one in every):
+        if all(is_uuid(one) for every in aggregates.values() for one in every):
             return {uuid: self._members(every) for uuid, every in aggregates.items()}
         # Placement refuses to search by a text that a hand has put in the place of a uuid, and a
         # pool shares by it all the same: each provider is asked for its aggregates.

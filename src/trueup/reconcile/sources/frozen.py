@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A Neutron that has the ports of the facts, in memory: the one that a rehearsal writes to."""
+"""A Neutron and hypervisors in memory, with what the facts have: a rehearsal writes to them."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
 from trueup.reconcile.facts import Port
+from trueup.reconcile.sources.libvirt import HostDomains, Hypervisors
 from trueup.reconcile.sources.neutron import Neutron, allocation_in
 from trueup.reconcile.sources.nova.frozen import Accepted
 
@@ -41,3 +42,23 @@ class FrozenNeutron(Neutron):
             revision=revision + 1,
         )
         return Accepted(_OK)
+
+
+class FrozenHypervisors(Hypervisors):
+    """Keeps the XML of domains by (host, uuid). None of its guests runs."""
+
+    def __init__(self, definitions: Mapping[tuple[str, str], str]) -> None:
+        self._definitions = dict(definitions)
+
+    def domains(self, hosts: Iterable[str]) -> Iterator[HostDomains]:
+        yield from (HostDomains(host) for host in hosts)
+
+    def has(self, host: str, domain: str) -> bool:
+        return (host, domain) in self._definitions
+
+    def definition(self, host: str, domain: str) -> str | None:
+        return self._definitions.get((host, domain))
+
+    def undefine(self, host: str, domain: str, discards: Collection[str]) -> str:
+        del self._definitions[host, domain]
+        return ""
