@@ -49,6 +49,7 @@ from trueup.reconcile.facts.instances import (
     instance_state,
 )
 from trueup.reconcile.facts.ledger import FaultKind, LedgerFault
+from trueup.reconcile.facts.limits import Limits, QuotaRules, Quotas
 from trueup.reconcile.facts.migrations import FINAL_MIGRATION_STATUSES, Migration, last_change
 from trueup.reconcile.facts.ports import NetworkAgent, Port, PortRequestGroup
 from trueup.reconcile.facts.providers import (
@@ -121,6 +122,7 @@ __all__ = [
     "InstanceState",
     "Inventory",
     "LedgerFault",
+    "Limits",
     "Migration",
     "NetworkAgent",
     "NumaCell",
@@ -131,6 +133,8 @@ __all__ = [
     "Port",
     "PortRequestGroup",
     "Provider",
+    "QuotaRules",
+    "Quotas",
     "RequestSpec",
     "SourceStatus",
     "Unread",

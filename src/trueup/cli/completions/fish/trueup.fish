@@ -50,7 +50,7 @@ function _shtab_trueup_using
   test "$_shtab_trueup_cmdpath" = "$argv"
 end
 
-set -g _shtab_trueup_commands apply audit complete defects demo explain ghosts journal ledger 'ledger export' 'ledger import' merge nova-manage 'nova-manage placement' 'nova-manage placement heal_allocations' 'nova-manage placement audit' 'nova-manage placement sync_aggregates' page plan 'plan show' rebuild rehearse rekey report retire serve shadow snapshot 'snapshot save' 'snapshot show' undo watch why
+set -g _shtab_trueup_commands apply audit complete defects demo explain ghosts journal ledger 'ledger export' 'ledger import' merge nova-manage 'nova-manage placement' 'nova-manage placement heal_allocations' 'nova-manage placement audit' 'nova-manage placement sync_aggregates' page plan 'plan show' quota rebuild rehearse rekey report retire serve shadow snapshot 'snapshot save' 'snapshot show' undo watch why
 set -g _shtab_trueup_opts_with_value --acknowledged --against --backup --by --cell --cell-database --cell-timeout --column --compute-id --concurrency --config-dir --config-file --consumer --database --defect --discard --domain --first --flavor --for --format --from --from-log --grace --host --html --image --instance --interval --into --libvirt --libvirt-uri --limit --listen --log-file --max-age --max-count --max-width --microversion --mirror --mute --notify --nova-conf --nova-database --os-cloud --out --pause --placement-conf --placement-database --port --port-provider --project --provider --quote --rate --reason --replan --request-id --reserved-host-cpus --reserved-host-disk-mb --reserved-host-memory-mb --resource_provider --rounds --save --seconds --seed --service --severity --shell --sort-column --state-dir --step --stuck-after --threads --wait --workers -c -f
 
 complete -c trueup -e
@@ -432,6 +432,31 @@ complete -c trueup -n '_shtab_trueup_using plan show' -l sort-ascending -d 'sort
 complete -c trueup -n '_shtab_trueup_using plan show' -l sort-descending -d 'sort the column(s) in descending order'
 complete -c trueup -n '_shtab_trueup_using plan show' -s q -l quiet -d 'print the result, and errors; nothing else'
 complete -c trueup -n '_shtab_trueup_using plan show; and test $_shtab_trueup_npos -eq 0' -ka "(__fish_complete_path (commandline -ct))" -d 'a file of '"'"'trueup plan --out'"'"''
+complete -c trueup -n '_shtab_trueup_using; and test $_shtab_trueup_npos -eq 0' -a quota -d 'Show whose quota is wrong: limits, what Nova and Placement count, and what a repair changes'
+complete -c trueup -n '_shtab_trueup_using quota' -s h -l help -d 'show this help message and exit'
+complete -c trueup -n '_shtab_trueup_using quota' -s f -l format -xka "csv json table value yaml" -d 'the output format, defaults to table'
+complete -c trueup -n '_shtab_trueup_using quota' -s c -l column -x -d 'specify the column(s) to include, can be repeated to show multiple columns'
+complete -c trueup -n '_shtab_trueup_using quota' -l quote -xka "all minimal none nonnumeric" -d 'when to include quotes, defaults to nonnumeric'
+complete -c trueup -n '_shtab_trueup_using quota' -l noindent -d 'whether to disable indenting the JSON'
+complete -c trueup -n '_shtab_trueup_using quota' -l max-width -x -d 'Maximum display width, <1 to disable. You can also use the CLIFF_MAX_TERM_WIDTH environment variable, but the parameter takes precedence.'
+complete -c trueup -n '_shtab_trueup_using quota' -l fit-width -d 'Fit the table to the display width. Implied if --max-width greater than 0. Set the environment variable CLIFF_FIT_WIDTH=1 to always enable'
+complete -c trueup -n '_shtab_trueup_using quota' -l print-empty -d 'Print empty table if there is no data to show.'
+complete -c trueup -n '_shtab_trueup_using quota' -l sort-column -x -d 'specify the column(s) to sort the data (columns specified first have a priority, non-existing columns are ignored), column names are case-insensitive and accept underscores for spaces, can be repeated'
+complete -c trueup -n '_shtab_trueup_using quota' -l sort-ascending -d 'sort the column(s) in ascending order'
+complete -c trueup -n '_shtab_trueup_using quota' -l sort-descending -d 'sort the column(s) in descending order'
+complete -c trueup -n '_shtab_trueup_using quota' -s q -l quiet -d 'print the result, and errors; nothing else'
+complete -c trueup -n '_shtab_trueup_using quota' -l nova-conf -xka "(__fish_complete_path (commandline -ct))" -d 'nova.conf with [api_database] and [placement], as nova-conductor has it (default: $TRUEUP_NOVA_CONF or /etc/nova/nova.conf)'
+complete -c trueup -n '_shtab_trueup_using quota' -l nova-database -x -d 'Nova'"'"'s API database, instead of nova.conf; Placement then comes from --os-cloud or the OS_* environment'
+complete -c trueup -n '_shtab_trueup_using quota' -l nova-api -d 'read Nova over its API instead of its databases; all services then come from --os-cloud or the OS_* environment'
+complete -c trueup -n '_shtab_trueup_using quota' -l os-cloud -x -d 'a cloud of clouds.yaml'
+complete -c trueup -n '_shtab_trueup_using quota' -l cell-database -x -d 'the database of a cell (name or uuid), instead of the one in its cell mapping'
+complete -c trueup -n '_shtab_trueup_using quota' -l cell-timeout -x -d 'how long to wait for a database before it counts as silent (default: 60)'
+complete -c trueup -n '_shtab_trueup_using quota' -l placement-database -x -d 'read the ledger from Placement'"'"'s database; writes still go over its API'
+complete -c trueup -n '_shtab_trueup_using quota' -l placement-conf -xka "(__fish_complete_path (commandline -ct))" -d 'the same, as [placement_database] connection of a placement.conf says'
+complete -c trueup -n '_shtab_trueup_using quota' -l libvirt -x -d 'ask the hypervisors too; {host} stands for each host (default: qemu+ssh://nova@{host}/system)'
+complete -c trueup -n '_shtab_trueup_using quota' -l libvirt-uri -x -d 'the URI of a host'"'"'s hypervisor, instead of the one from --libvirt'
+complete -c trueup -n '_shtab_trueup_using quota' -l project -x -d 'only this project; may be given several times'
+complete -c trueup -n '_shtab_trueup_using quota' -l all -d 'also show what is counted as it should be'
 complete -c trueup -n '_shtab_trueup_using; and test $_shtab_trueup_npos -eq 0' -a rebuild -d 'Make a new Placement database from Nova, Neutron and the old ledger'
 complete -c trueup -n '_shtab_trueup_using rebuild' -s h -l help -d 'show this help message and exit'
 complete -c trueup -n '_shtab_trueup_using rebuild' -s f -l format -xka "csv json table value yaml" -d 'the output format, defaults to table'
