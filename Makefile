@@ -9,7 +9,7 @@ WORKERS ?= 2
 
 .DEFAULT_GOAL := help
 .PHONY: help demo test quick lint fix coverage changelog sdist wheel databases differential races \
-	conformance versions mutants fresh real real-short packages bench pictures clean
+	conformance versions mutants fresh real real-short packages site bench pictures clean
 
 help:  ## say what can be made
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -99,6 +99,9 @@ fresh: $(VENV)/.ready-test  ## on a machine in a folder where nothing was instal
 packages:  ## install the Debian packages that more tests can use; as root
 	@tools/packages
 	@rm -f $(VENV)/.ready-test
+
+site: $(VENV)/.ready-test  ## the documentation as a site, in build/site; every link and anchor is checked
+	@tools/site $(BIN) build/site
 
 bench: $(VENV)/.ready-test  ## Trueup and upstream side by side, in one run
 	@$(BIN)/python -m bench --database mariadb

@@ -66,7 +66,7 @@ def test_a_ledger_that_never_rests_cannot_be_compared():
     upstream = Scripted(*({"generation": number} for number in range(20)))
     found = compared(upstream, Scripted({"generation": -1}))
     assert found.outcome is Outcome.NOT_COMPARED
-    assert "changed at every look" in found.reason
+    assert "changed at every attempt" in found.reason
 
 
 def test_only_candidates_are_given_time_to_see_a_write():

@@ -1,4 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
+from collections.abc import Iterator
 from datetime import datetime
 
 import pytest
@@ -11,15 +12,17 @@ TEXT = (
 )
 
 
-@pytest.fixture
-def templates(tmp_path, monkeypatch) -> Templates:
-    """Those of a package with one template."""
-    folder = tmp_path / "paged" / "templates"
+@pytest.fixture(scope="module")
+def templates(tmp_path_factory) -> Iterator[Templates]:
+    """Those of a package with one template: Python imports a package once for all tests."""
+    path = tmp_path_factory.mktemp("package")
+    folder = path / "paged" / "templates"
     folder.mkdir(parents=True)
-    (tmp_path / "paged" / "__init__.py").touch()
+    (path / "paged" / "__init__.py").touch()
     (folder / "page.html").write_text(TEXT)
-    monkeypatch.syspath_prepend(tmp_path)
-    return Templates("paged", twice=lambda one: f"{one}{one}")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.syspath_prepend(path)
+        yield Templates("paged", twice=lambda one: f"{one}{one}")
 
 
 def rendered(templates: Templates, text: str) -> str:

@@ -165,7 +165,7 @@ _WORDS: dict[type[Exception], tuple[ExitCode, Callable[[Any], str]]] = {
         lambda e: (
             f"the database {e.database} is not the one that Placement at {e.api} serves, or lags "
             f"behind it: they show provider {e.provider} in two states. Nothing is judged. Name "
-            "the database of that service, or leave it out."
+            "the database of that service, or none: the ledger is then read over the API."
         ),
     ),
     cloud.MicroversionTooOld: (

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The blueprint of a lab cloud: what is where, before any row of it is written.
+"""The blueprint of a lab cloud, from which all its rows are written.
 
-Frozen values only. `generate` makes them, and `nova` and `ledger` write them. In a healthy cloud
-Nova's databases and Placement agree because both are written from one blueprint.
+`generate` makes it, and `nova` and `ledger` write it. In a healthy cloud Nova's databases and
+Placement agree because both are written from one blueprint.
 """
 
 from collections.abc import Iterator
@@ -145,7 +145,7 @@ class HostAggregate:
 
 @dataclass(frozen=True, slots=True)
 class Claim:
-    """What one consumer holds on one provider."""
+    """The allocation of one consumer on one provider."""
 
     consumer_uuid: str
     tenant: Tenant

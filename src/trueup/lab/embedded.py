@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""An empty Placement of ours in a folder, and a client of it: what a plan is rehearsed on."""
+"""An empty Placement in a folder, and a client of it: plans are rehearsed on it."""
 
 import sqlite3
 from collections.abc import Iterable, Iterator
@@ -25,8 +25,8 @@ AND resource_class_id = (SELECT id FROM resource_classes WHERE name = ?)
 
 
 def set_amounts(folder: Path, amounts: Iterable[HeldAmount]) -> None:
-    """Write amounts that Placement takes from nobody into the tables of the service in a folder."""
-    rows = [(one.amount, one.consumer, one.provider, one.resource_class) for one in amounts]
+    """Write amounts that Placement's API refuses into the tables of the service in a folder."""
+    rows = [(held.amount, held.consumer, held.provider, held.resource_class) for held in amounts]
     with closing(sqlite3.connect(folder / _DATABASE)) as connection:
         connection.executemany(_SET_AMOUNT, rows)
         connection.commit()

@@ -190,7 +190,7 @@ def provider_view(tx: Transaction, uuid: str, number: int) -> ProviderView | Non
     members = browsing.below(tx, [top.id], MEMBERS_MAX + 1)
     resources = browsing.resources_of(tx, [found.id])[found.id]
     page = _page_of(browsing.count_holders(tx, found.id), HOLDERS_MAX, number)
-    held = browsing.held_of(tx, found.id, page.offset * HOLDERS_MAX, HOLDERS_MAX)
+    held = browsing.holdings_on_provider(tx, found.id, page.offset * HOLDERS_MAX, HOLDERS_MAX)
     return ProviderView(
         provider=found,
         parent=near.get(found.parent_id) if found.parent_id is not None else None,
@@ -212,7 +212,7 @@ def provider_view(tx: Transaction, uuid: str, number: int) -> ProviderView | Non
 def consumer_view(tx: Transaction, uuid: str) -> ConsumerView | None:
     """One consumer; None if it has no row and holds nothing."""
     found = browsing.consumer(tx, uuid)
-    held = browsing.held_by(tx, uuid, HOLDINGS_MAX + 1)
+    held = browsing.holdings_of_consumer(tx, uuid, HOLDINGS_MAX + 1)
     if found is None and not held:
         return None
     return ConsumerView(uuid, found, held[:HOLDINGS_MAX], len(held) > HOLDINGS_MAX)

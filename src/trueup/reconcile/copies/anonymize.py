@@ -232,7 +232,9 @@ KEPT: Mapping[type, frozenset[str]] = {
     ),
     kinds.BlockDevice: frozenset({"source", "destination", "guest_format"}),
     kinds.Migration: frozenset({"kind", "status"}),
-    kinds.ComputeNode: frozenset({"hypervisor"}),
+    kinds.ComputeNode: frozenset({"hypervisor", "numa"}),
+    kinds.HostTopology: frozenset({"cells"}),
+    kinds.HostCell: frozenset({"shared", "dedicated", "pinned", "siblings", "pages"}),
     kinds.ComputeService: frozenset({"state"}),
     kinds.PciDevice: frozenset(
         {"address", "vendor", "product", "kind", "status", "parent_address", "parent_interface"}

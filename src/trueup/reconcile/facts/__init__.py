@@ -51,6 +51,7 @@ from trueup.reconcile.facts.instances import (
 from trueup.reconcile.facts.ledger import FaultKind, LedgerFault
 from trueup.reconcile.facts.limits import Limits, QuotaRules, Quotas
 from trueup.reconcile.facts.migrations import FINAL_MIGRATION_STATUSES, Migration, last_change
+from trueup.reconcile.facts.numa import HostCell, HostTopology, MemoryPages
 from trueup.reconcile.facts.ports import NetworkAgent, Port, PortRequestGroup
 from trueup.reconcile.facts.providers import (
     DISABLED_TRAIT,
@@ -71,6 +72,13 @@ from trueup.reconcile.facts.providers import (
     within_trees,
 )
 from trueup.reconcile.facts.records import InstanceRecord
+from trueup.reconcile.facts.scheduling import (
+    ScheduledServer,
+    SchedulerHost,
+    SchedulerOptions,
+    ScheduleRequest,
+    ServerGroup,
+)
 from trueup.reconcile.facts.trees import HOST_BELOW
 from trueup.reconcile.facts.uuids import (
     canonical_uuid,
@@ -114,8 +122,10 @@ __all__ = [
     "Hardware",
     "Holding",
     "HostAggregate",
+    "HostCell",
     "HostDefaults",
     "HostMapping",
+    "HostTopology",
     "Instance",
     "InstanceMapping",
     "InstanceRecord",
@@ -123,6 +133,7 @@ __all__ = [
     "Inventory",
     "LedgerFault",
     "Limits",
+    "MemoryPages",
     "Migration",
     "NetworkAgent",
     "NumaCell",
@@ -136,6 +147,11 @@ __all__ = [
     "QuotaRules",
     "Quotas",
     "RequestSpec",
+    "ScheduleRequest",
+    "ScheduledServer",
+    "SchedulerHost",
+    "SchedulerOptions",
+    "ServerGroup",
     "SourceStatus",
     "Unread",
     "Unsupported",

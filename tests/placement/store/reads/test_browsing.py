@@ -73,7 +73,10 @@ def test_one_provider_with_its_traits_and_aggregates(tx):
 def test_holders_are_paged_by_consumer_and_not_by_row(tx):
     host = of(tx, HOST).id
     assert browsing.count_holders(tx, host) == 2
-    first, second = browsing.held_of(tx, host, 0, 1), browsing.held_of(tx, host, 1, 1)
+    first, second = (
+        browsing.holdings_on_provider(tx, host, 0, 1),
+        browsing.holdings_on_provider(tx, host, 1, 1),
+    )
     assert [(one.consumer_uuid, one.resource_class, one.amount) for one in first] == [
         (UUID(101), "DISK_GB", 10), (UUID(101), "VCPU", 2)
     ]  # fmt: skip
@@ -85,12 +88,12 @@ def test_a_consumer_and_what_it_holds(tx):
     assert found[:5] == (UUID(101), 1, "a-project", "a-user", "INSTANCE")
     held = {
         (one.provider_uuid, one.resource_class): one.amount
-        for one in browsing.held_by(tx, UUID(101), 9)
+        for one in browsing.holdings_of_consumer(tx, UUID(101), 9)
     }
     assert held == {
         (UUID(HOST), "VCPU"): 2, (UUID(HOST), "DISK_GB"): 10, (UUID(CHILD), "VGPU"): 1
     }  # fmt: skip
-    assert len(browsing.held_by(tx, UUID(101), 2)) == 2
+    assert len(browsing.holdings_of_consumer(tx, UUID(101), 2)) == 2
     assert browsing.consumer(tx, UUID(9)) is None
 
 
@@ -134,8 +137,12 @@ def test_rows_that_do_not_fit_are_shown(filled):
         assert browsing.count_trees(tx) == 3
         assert of(tx, EMPTY).root_id is None
         assert browsing.consumers_of(tx, [UUID(101), UUID(102)]).keys() == {UUID(101)}
-        assert [one.amount for one in browsing.held_by(tx, UUID(102), 9)] == [3]
-        gone = [one for one in browsing.held_by(tx, UUID(101), 9) if one.provider_uuid is None]
+        assert [one.amount for one in browsing.holdings_of_consumer(tx, UUID(102), 9)] == [3]
+        gone = [
+            one
+            for one in browsing.holdings_of_consumer(tx, UUID(101), 9)
+            if one.provider_uuid is None
+        ]
         assert [(one.resource_class, one.amount) for one in gone] == [("DISK_GB", 10)]
         assert browsing.consumer(tx, UUID(101)).project_id is None
         child = of(tx, CHILD).id

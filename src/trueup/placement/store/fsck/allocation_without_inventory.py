@@ -2,8 +2,7 @@
 """Allocations of a class whose inventory the provider has lost.
 
 They are listed as allocations, are missing from usages, and keep the provider from being deleted.
-What is held may well be in use, and how much the provider had is not written anywhere: neither
-deleting the one nor inventing the other would be a repair.
+They have no repair: the allocations may be in use, and the amounts of the inventory are lost.
 """
 
 from collections.abc import Sequence

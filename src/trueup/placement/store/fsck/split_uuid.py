@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """One UUID written in several forms, which Placement takes for several consumers or providers.
 
-Consumers of one project and user are merged under the canonical form. What they hold is added
-up, so that no provider's usage changes; whether that is too much is for an audit to say.
+Consumers of one project and user are merged under the canonical form. Their allocations are added
+up, so that no provider's usage changes; an audit finds wrong amounts.
 """
 
 from collections import defaultdict
@@ -50,7 +50,7 @@ def repair(tx: Transaction, findings: Sequence[Finding], _incomplete: Incomplete
 
 
 def splits(uuids: Iterable[str]) -> list[Split]:
-    """Those that are one UUID in several forms; what is no UUID is left alone."""
+    """The UUIDs that are written in several forms; other text is ignored."""
     forms: dict[str, set[str]] = defaultdict(set)
     for uuid in uuids:
         forms[uuid.replace("-", "").lower()].add(uuid)
@@ -119,7 +119,7 @@ def _keep_one_row(tx: Transaction, split: Split) -> None:
 
 
 def add_up(tx: Transaction, consumer_uuid: str) -> set[int]:
-    """Leave a consumer one row for each provider and class; the ids of the providers."""
+    """Leave a consumer one row for each provider and class, and return the ids of the providers."""
     query = select(
         allocations.c.id,
         allocations.c.resource_provider_id,

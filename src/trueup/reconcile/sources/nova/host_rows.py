@@ -18,6 +18,7 @@ from trueup.reconcile.facts import (
     grouped,
 )
 from trueup.reconcile.sources.database import Row
+from trueup.reconcile.sources.nova.numa import host_topology
 from trueup.reconcile.sources.reading import Reader
 
 
@@ -34,6 +35,7 @@ def compute_node(reader: Reader, row: Row, cell: str) -> ComputeNode:
         updated_at=reader.moment(row, "updated_at"),
         created_at=reader.moment(row, "created_at"),
         address=row.host_ip or "",
+        numa=host_topology(reader, row),
     )
 
 
