@@ -72,18 +72,6 @@ def test_an_edited_plan_is_refused(tmp_path, old, new):
     assert refused.value.path == str(path)
 
 
-@pytest.mark.parametrize(
-    "content", [b"", b"{}", b"[]", b"null", b"nonsense", b'{"digest": "x", "plan": {}}', b"\xff"]
-)
-def test_what_is_no_plan_is_refused_by_name(tmp_path, content):
-    path = tmp_path / "plan.json"
-    path.write_bytes(content)
-    with pytest.raises(FileUnreadable) as refused:
-        load(path)
-    assert refused.value.path == str(path)
-    assert "it is not a plan" in refused.value.reason
-
-
 @pytest.mark.parametrize("found", [0, 2])
 def test_a_plan_of_another_format_is_refused(tmp_path, found):
     path = tmp_path / "plan.json"
