@@ -15,7 +15,7 @@ from trueup.reconcile.copies import ledger_copy, rehearse
 from trueup.reconcile.plan import plan_file
 from trueup.reconcile.report import story_subjects
 from trueup.reconcile.runbooks import ghosts, rebuild
-from trueup.reconcile.runs import journal, journals, undo
+from trueup.reconcile.runs import journal, journals, undo, verification
 from trueup.reconcile.sources import errors as cloud
 from trueup.reconcile.sources.nova.contract import API_CELL
 from trueup.reconcile.verdicts import acknowledgement_file
@@ -386,6 +386,13 @@ _WORDS: dict[type[Exception], tuple[ExitCode, Callable[[Any], str]]] = {
     journals.JournalUnreadable: (
         ExitCode.USAGE,
         lambda e: f"{e.path} cannot be read: {e.reason}. Use the account that wrote it.",
+    ),
+    verification.UndoNotVerified: (
+        ExitCode.USAGE,
+        lambda e: (
+            f"run {e.run} took run {e.undoes} back, and repaired nothing. Name a run that did; "
+            "'trueup journal' lists all."
+        ),
     ),
     undo.UndoOpen: (
         ExitCode.SOME_REFUSED,

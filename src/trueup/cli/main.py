@@ -36,6 +36,7 @@ GROUPS: Mapping[str, Mapping[str, str]] = {
         "plan show": "trueup.cli.commands.plan_show:PlanShowCommand",
         "rehearse": "trueup.cli.commands.rehearse:RehearseCommand",
         "apply": "trueup.cli.commands.apply:ApplyCommand",
+        "verify": "trueup.cli.commands.verify:VerifyCommand",
         "undo": "trueup.cli.commands.undo:UndoCommand",
         "journal": "trueup.cli.commands.journal:JournalCommand",
     },

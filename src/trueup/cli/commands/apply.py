@@ -49,6 +49,12 @@ class ApplyCommand(CloudVerb):
             "(%(const)s if not given), and apply that plan too",
         )
         parser.add_argument(
+            "--no-verify",
+            dest="verify",
+            action="store_false",
+            help="do not read what was repaired again; 'trueup verify RUN' does it later",
+        )
+        parser.add_argument(
             "--max-age",
             metavar="HOURS",
             type=float,
@@ -67,7 +73,7 @@ class ApplyCommand(CloudVerb):
             ask(arguments, plan, cloud)
             with progress() as report:
                 driver = Driver(cloud, arguments.state_dir, report, pace_of(arguments), OF_A_PLAN)
-                ended = [driver.looked_again(plan, driver.apply(plan))]
+                ended = [_applied(plan, driver, arguments)]
                 if arguments.replan and (findings := _refused(plan, ended[0].outcomes)):
                     ended += self._again(plan, findings, driver, arguments)
         self.exit_code = code_of_all(*ended)
@@ -88,7 +94,12 @@ class ApplyCommand(CloudVerb):
         if not planned.plan.steps:
             return []
         refuse_too_large(planned.plan, arguments.limit)
-        return [driver.looked_again(planned.plan, driver.apply(planned.plan))]
+        return [_applied(planned.plan, driver, arguments)]
+
+
+def _applied(plan: Plan, driver: Driver, arguments: argparse.Namespace) -> Driven:
+    ended = driver.apply(plan)
+    return driver.verified(plan, ended) if arguments.verify else ended
 
 
 def _refused(plan: Plan, outcomes: Iterable[StepOutcome]) -> list[Finding]:

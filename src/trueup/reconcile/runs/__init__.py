@@ -5,7 +5,6 @@ from trueup.reconcile.runs.runs import (
     ALL_STEPS,
     INTERVAL_SECONDS,
     Chosen,
-    Left,
     Observer,
     Planned,
     Run,
@@ -13,7 +12,6 @@ from trueup.reconcile.runs.runs import (
     applied,
     closed,
     continued,
-    left_of,
     note_undos,
     observer_of,
     plan,
@@ -22,3 +20,27 @@ from trueup.reconcile.runs.runs import (
     undefined_in,
     undone,
 )
+<<<<<<< HEAD
+
+__all__ = [
+    "ALL_STEPS",
+    "INTERVAL_SECONDS",
+    "Chosen",
+    "Observer",
+    "OpenStep",
+    "Planned",
+    "Run",
+    "Wait",
+    "applied",
+    "closed",
+    "continued",
+    "note_undos",
+    "observer_of",
+    "plan",
+    "plan_again",
+    "plan_of_facts",
+    "undefined_in",
+    "undone",
+]
+=======
+>>>>>>> small
