@@ -8,12 +8,7 @@ import pytest
 from tests.reconcile.observing import plan_of
 from tests.reconcile.planning import BROKEN, facts_of, planned
 from trueup.reconcile.files import FileUnreadable, FileUnwritable
-from trueup.reconcile.plan.plan_file import (
-    PlanEdited,
-    PlanFormatUnknown,
-    load,
-    save,
-)
+from trueup.reconcile.plan.plan_file import PlanEdited, PlanFormatUnknown, load, save
 
 
 def test_a_plan_comes_back_from_its_file_as_it_was(tmp_path):

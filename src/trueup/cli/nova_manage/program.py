@@ -23,12 +23,7 @@ from trueup.cli.terminal.usage import with_short_errors
 from trueup.exit_codes import ExitCode
 from trueup.reconcile.clock import now
 from trueup.reconcile.sources.cloud import Cloud
-from trueup.reconcile.sources.connect import (
-    ConfFiles,
-    Databases,
-    from_nova_conf,
-    usual_nova_conf,
-)
+from trueup.reconcile.sources.connect import ConfFiles, Databases, from_nova_conf, usual_nova_conf
 from trueup.reconcile.verdicts import Acknowledgement, AuditOptions
 
 

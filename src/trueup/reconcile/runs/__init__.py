@@ -20,27 +20,3 @@ from trueup.reconcile.runs.runs import (
     undefined_in,
     undone,
 )
-<<<<<<< HEAD
-
-__all__ = [
-    "ALL_STEPS",
-    "INTERVAL_SECONDS",
-    "Chosen",
-    "Observer",
-    "OpenStep",
-    "Planned",
-    "Run",
-    "Wait",
-    "applied",
-    "closed",
-    "continued",
-    "note_undos",
-    "observer_of",
-    "plan",
-    "plan_again",
-    "plan_of_facts",
-    "undefined_in",
-    "undone",
-]
-=======
->>>>>>> small

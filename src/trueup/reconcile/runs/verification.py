@@ -59,7 +59,8 @@ def verified(
     `as_left` says whether the targets of a finding's steps are as the run left them.
     """
     found = {row.id for row in seen.every_finding}
-    undecided = {row.subject: row.reason for row in (*seen.left_alone, *seen.unchecked)}
+    undecided = {row.subject: row.reason for row in seen.left_alone}
+    undecided |= {row.subject: row.reason for row in seen.unchecked}
     missing = "; ".join(f"{one.source}: {one.reason}" for one in seen.coverage.missing)
     for finding in findings:
         others = tuple(
