@@ -11,8 +11,8 @@ from trueup.cli.outcomes import OF_A_PLAN
 from trueup.exit_codes import ExitCode
 from trueup.reconcile.runs import Run
 from trueup.reconcile.runs.journal import JournalUnwritable, Outcome
-from trueup.reconcile.runs.verification import State, Verified
 from trueup.reconcile.sources.errors import AccessDenied, Unreachable
+from trueup.reconcile.verdicts.verified import State, Verified
 
 PLAN = planned()
 FIRST, SECOND, THIRD = PLAN.steps

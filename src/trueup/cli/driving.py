@@ -24,9 +24,10 @@ from trueup.reconcile.plan import Plan
 from trueup.reconcile.runs import ALL_STEPS, Chosen, Run, applied, continued, observer_of, undone
 from trueup.reconcile.runs.journal import StepOutcome
 from trueup.reconcile.runs.pace import ONE_BY_ONE, Pace
-from trueup.reconcile.runs.verification import Verified, repaired, verify
+from trueup.reconcile.runs.verification import repaired, verify
 from trueup.reconcile.sources.cloud import Cloud
 from trueup.reconcile.sources.errors import AccessDenied
+from trueup.reconcile.verdicts.verified import Verified
 from trueup.reconcile.wording import counted
 
 

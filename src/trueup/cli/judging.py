@@ -95,6 +95,12 @@ def audit_options(arguments: argparse.Namespace) -> AuditOptions:
     )
 
 
+def default_options() -> AuditOptions:
+    """As without any option. Raises AcknowledgementsUnreadable."""
+    acknowledgements, cells = _acknowledged(None)
+    return AuditOptions(acknowledgements=acknowledgements, cells_allowed_behind=cells)
+
+
 def _acknowledged(named: Path | None) -> tuple[tuple[Acknowledgement, ...], frozenset[str]]:
     """Every acknowledgement, and the cells that may lag behind."""
     path = named or _acknowledged_path()

@@ -16,9 +16,9 @@ from trueup.reconcile.runs import INTERVAL_SECONDS, Planned, Run
 from trueup.reconcile.runs.journal import Journal, StepOutcome, done_by_reason
 from trueup.reconcile.runs.journals import unread_since
 from trueup.reconcile.runs.pace import Pace
-from trueup.reconcile.runs.verification import State, Verified
 from trueup.reconcile.sources.cloud import Cloud
 from trueup.reconcile.steps import Step
+from trueup.reconcile.verdicts.verified import State, Verified
 from trueup.reconcile.wording import counted
 
 # A plan that is older is refused, or made anew.

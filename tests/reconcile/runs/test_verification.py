@@ -6,7 +6,8 @@ from dataclasses import replace
 import pytest
 
 from tests.reconcile.planning import BROKEN, audited, planned
-from trueup.reconcile.runs.verification import State, verified
+from trueup.reconcile.runs.verification import verified
+from trueup.reconcile.verdicts.verified import State
 
 FINDINGS = planned().findings
 REPAIRED = BROKEN.replace("holds old h1 VCPU=2 MEMORY_MB=256 DISK_GB=6\n", "").replace(

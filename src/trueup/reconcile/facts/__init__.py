@@ -44,6 +44,7 @@ from trueup.reconcile.facts.instances import (
     instance_state,
 )
 from trueup.reconcile.facts.ledger import FaultKind, LedgerFault
+from trueup.reconcile.facts.limits import Limits, QuotaRules, Quotas
 from trueup.reconcile.facts.migrations import FINAL_MIGRATION_STATUSES, Migration, last_change
 from trueup.reconcile.facts.numa import HostCell, HostTopology, MemoryPages
 from trueup.reconcile.facts.ports import NetworkAgent, Port, PortRequestGroup
@@ -66,5 +67,12 @@ from trueup.reconcile.facts.providers import (
     within_trees,
 )
 from trueup.reconcile.facts.records import InstanceRecord
+from trueup.reconcile.facts.scheduling import (
+    ScheduledServer,
+    ScheduleRequest,
+    SchedulerHost,
+    SchedulerOptions,
+    ServerGroup,
+)
 from trueup.reconcile.facts.trees import HOST_BELOW
 from trueup.reconcile.facts.uuids import canonical_uuid, is_uuid

@@ -16,9 +16,9 @@ from trueup.reconcile.report.states import before_and_after
 from trueup.reconcile.report.words import evidence_in_words
 from trueup.reconcile.runs.journal import Journal, StepOutcome
 from trueup.reconcile.runs.journals import Unreadable
-from trueup.reconcile.runs.verification import State, Verified
 from trueup.reconcile.steps import Step
 from trueup.reconcile.verdicts import Evidence
+from trueup.reconcile.verdicts.verified import State, Verified
 
 
 @dataclass(frozen=True, slots=True)

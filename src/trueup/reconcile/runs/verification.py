@@ -3,7 +3,6 @@
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from enum import StrEnum
 from functools import partial
 
 from trueup.reconcile import changes
@@ -14,6 +13,7 @@ from trueup.reconcile.runs.runs import Observer, observer_of
 from trueup.reconcile.sources.cloud import Cloud
 from trueup.reconcile.steps import Step
 from trueup.reconcile.verdicts import Finding
+from trueup.reconcile.verdicts.verified import State, Verified
 
 
 @dataclass(eq=False)
@@ -22,33 +22,6 @@ class UndoNotVerified(Exception):
 
     run: str
     undoes: str
-
-
-class State(StrEnum):
-    """What became of a finding whose steps are done.
-
-    GONE: its subject was judged, and has no finding. STILL_THERE: it is found, and its targets are
-    as the run left them. COME_BACK: it is found, and its targets are no longer as the run left
-    them. OTHER: another finding is about its subject. NOT_JUDGED: its subject could not be judged,
-    or is in motion.
-    """
-
-    GONE = "gone"
-    STILL_THERE = "still there"
-    COME_BACK = "come back"
-    OTHER = "other"
-    NOT_JUDGED = "not judged"
-
-
-@dataclass(frozen=True, slots=True)
-class Verified:
-    """A finding and its state; `others` are findings about the same subject, `reason` says why it
-    could not be judged."""
-
-    finding: Finding
-    state: State
-    others: tuple[Finding, ...] = ()
-    reason: str = ""
 
 
 def verified(
