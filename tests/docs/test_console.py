@@ -134,7 +134,7 @@ def test_a_page_prints_what_it_says(path, recorded_cloud, tmp_path, monkeypatch,
         libvirtd = request.getfixturevalue("libvirtd")
         ask_hypervisors(cloud.nova_conf, haunted.groups(), libvirtd, monkeypatch)
     monkeypatch.setattr("trueup.cli.outcomes.INTERVAL_SECONDS", 0.01)
-    monkeypatch.setattr("trueup.cli.nova_manage.writing.INTERVAL_SECONDS", 0.01)
+    monkeypatch.setattr("trueup.cli.nova_manage.job.INTERVAL_SECONDS", 0.01)
     monkeypatch.setattr("trueup.reconcile.clock.datetime", ClockOfThePages)
     monkeypatch.chdir(tmp_path)
     names: dict[str, str] = {}

@@ -38,12 +38,7 @@ from trueup.reconcile.runbooks.ghosts import (
     remedy,
     removes_definitions,
 )
-from trueup.reconcile.runs import (
-    Observer,
-    Planned,
-    plan,
-    undefined_in,
-)
+from trueup.reconcile.runs import Observer, Planned, plan, undefined_in
 from trueup.reconcile.runs.journals import interrupted
 from trueup.reconcile.runs.pace import ONE_BY_ONE
 from trueup.reconcile.sources.cloud import Cloud

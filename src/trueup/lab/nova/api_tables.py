@@ -3,14 +3,7 @@
 
 from sqlalchemy import Column, ForeignKey, Integer, MetaData, Table, Text, UniqueConstraint
 
-from trueup.lab.nova.columns import (
-    flag,
-    identity,
-    required_string,
-    string,
-    text,
-    written,
-)
+from trueup.lab.nova.columns import flag, identity, required_string, string, text, written
 
 API_SCHEMA = MetaData()
 

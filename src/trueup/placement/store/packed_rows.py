@@ -11,16 +11,7 @@ from collections.abc import Iterable, Sequence
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import (
-    Cast,
-    Column,
-    ColumnElement,
-    String,
-    cast,
-    func,
-    literal_column,
-    type_coerce,
-)
+from sqlalchemy import Cast, Column, ColumnElement, String, cast, func, literal_column, type_coerce
 from sqlalchemy.ext.compiler import compiles
 from sqlalchemy.sql.functions import FunctionElement
 

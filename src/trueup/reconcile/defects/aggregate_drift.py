@@ -9,13 +9,7 @@ other services.
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from trueup.reconcile.facts import (
-    ComputeNode,
-    Facts,
-    Provider,
-    grouped,
-    is_uuid,
-)
+from trueup.reconcile.facts import ComputeNode, Facts, Provider, grouped, is_uuid
 from trueup.reconcile.remedies.guarded_steps import on_host
 from trueup.reconcile.rules.bare_metal import IRONIC
 from trueup.reconcile.rules.nodes import (

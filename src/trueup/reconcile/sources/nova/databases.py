@@ -101,18 +101,15 @@ class NovaDatabases:
         return self._ask_registry(fetch)
 
     def registry(self, cells: Iterable[NovaCell], uuids: Iterable[str] | None = None) -> Registry:
-        """The registry; with `uuids`, what is kept per instance is read for these only."""
         numbers = {cell.number: cell.uuid for cell in cells}
         return self._ask_registry(
             lambda session: read_registry(session, API_DATABASE, numbers, uuids)
         )
 
     def contents(self, cell: NovaCell, counted: CountInstances = lambda _: None) -> CellContents:
-        """Everything in a cell that is not deleted, read in one transaction."""
         return self._not_lost(cell, self._ask_cell(cell, lambda reading: reading.contents(counted)))
 
     def hosts(self, cell: NovaCell) -> CellContents:
-        """A cell's compute nodes and services."""
         return self._not_lost(cell, self._ask_cell(cell, lambda reading: reading.hosts()))
 
     def hardware(self, cell: NovaCell) -> dict[str, Hardware]:
@@ -120,31 +117,25 @@ class NovaDatabases:
         return self._ask_cell(cell, lambda reading: reading.hardware())
 
     def service_reports(self, cell: NovaCell, host: str) -> CellContents:
-        """The compute services of one host, and when any service of the cell last reported."""
         return self._ask_cell(cell, lambda reading: reading.service_reports(host))
 
     def compute_nodes(self, cell: NovaCell, uuid: str, name: str = "") -> tuple[ComputeNode, ...]:
-        """The compute nodes with this uuid or, if given, with this name; also deleted ones."""
         return self._ask_cell(cell, lambda reading: reading.compute_nodes(uuid, name))
 
     def instance_ids(self, cell: NovaCell, wanted: InstanceFilter) -> InstanceIds:
-        """The instances of a cell that match the filter."""
         return self._ask_cell(cell, lambda reading: reading.instance_ids(wanted))
 
     def instances(self, cell: NovaCell, uuids: Iterable[str]) -> CellContents:
-        """These instances with their devices, and migrations of them or with these uuids."""
         wanted = sorted(uuids)
         return self._ask_cell(cell, lambda reading: reading.instances(wanted))
 
     def lookup(
         self, cell: NovaCell, uuids: Iterable[str], moves_of: Iterable[str] = ()
     ) -> CellContents:
-        """All rows of these instances, alive, deleted or archived; migrations of `moves_of`."""
         wanted, movers = sorted(uuids), sorted(moves_of)
         return self._ask_cell(cell, lambda reading: reading.lookup(wanted, movers))
 
     def moves_at(self, cell: NovaCell, host: str) -> tuple[Migration, ...]:
-        """The migrations from or to a host that are not deleted."""
         return self._ask_cell(cell, lambda reading: reading.moves_at(host))
 
     def instance_states(self, cell: str, uuids: Iterable[str]) -> dict[str, InstanceState]:

@@ -6,11 +6,7 @@ from typing import Any
 
 from sqlalchemy import ColumnElement, TableClause, select
 
-from trueup.reconcile.facts import (
-    HostAggregate,
-    InstanceMapping,
-    RequestSpec,
-)
+from trueup.reconcile.facts import HostAggregate, InstanceMapping, RequestSpec
 from trueup.reconcile.sources.columns import Columns
 from trueup.reconcile.sources.database import Row, Session
 from trueup.reconcile.sources.notes import Notes

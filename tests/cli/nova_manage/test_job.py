@@ -9,7 +9,7 @@ import pytest
 
 from tests.cli.nova_manage.twins import Twins
 from tests.cli.running import trueup
-from trueup.cli.nova_manage.writing import ADDING_SECONDS, INTERVAL_SECONDS, Writing
+from trueup.cli.nova_manage.job import ADDING_SECONDS, INTERVAL_SECONDS, Job
 from trueup.reconcile.runs import pace
 from trueup.reconcile.sources.placement.client import Placement
 from trueup.reconcile.verdicts import AuditOptions, Finding, Severity, Subject
@@ -69,9 +69,21 @@ def finding(defect: str) -> Finding:
 )
 def test_before_something_is_released_it_looks_longer(defects, seconds) -> None:
     def between(interval: float | None, writes: bool) -> float:
-        writing = Writing(mock.Mock(), AuditOptions(), Namespace(interval=interval))
-        return writing.seconds_between([finding(one) for one in defects], writes)
+        job = Job(mock.Mock(), AuditOptions(), Namespace(interval=interval))
+        return job.seconds_between([finding(one) for one in defects], writes)
 
     assert between(None, writes=True) == seconds
     assert between(7.0, writes=True) == 7
     assert between(None, writes=False) == ADDING_SECONDS
+
+
+@pytest.mark.parametrize("verbose", [False, True])
+def test_novas_lines_go_to_stdout_and_notes_to_stderr(capsys, verbose) -> None:
+    job = Job(mock.Mock(), AuditOptions(), Namespace(verbose=verbose))
+    job.tell("Processed 0 instances.")
+    job.tell("Compute host x could not be found.", always=True)
+    job.note("it differs.")
+    printed = capsys.readouterr()
+    lines = ["Processed 0 instances.", "Compute host x could not be found."]
+    assert printed.out.splitlines() == (lines if verbose else lines[1:])
+    assert printed.err == "Note: it differs.\n"

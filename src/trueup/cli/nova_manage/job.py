@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How the stand-ins look and write: two observations, then a run of the one driver."""
+"""A command at work: two observations, then a run of the one driver, and Nova's lines."""
 
 import argparse
+import sys
 from collections.abc import Collection
 from dataclasses import dataclass, replace
 from datetime import timedelta
@@ -30,14 +31,22 @@ _EARLIER = timedelta(hours=1)
 
 
 @dataclass(frozen=True, slots=True)
-class Writing:
-    """A cloud, what is read of it at each look, and how its plan is made and written."""
+class Job:
+    """A cloud, what is read of it at each look, how its plan is written, and what is printed.
+
+    Nova's lines go to standard output, and notes to standard error.
+    """
 
     cloud: Cloud
     options: AuditOptions
     arguments: argparse.Namespace
     selection: Selection = EVERYTHING
     owners: bool = False
+
+    def without_ports(self) -> "Job":
+        """The same command, for which Neutron is not asked."""
+        options = replace(self.options, without_ports=True)
+        return replace(self, cloud=replace(self.cloud, neutron=None), options=options)
 
     def observed(self) -> Observation:
         """The first observation. Raises as `collect`."""
@@ -75,6 +84,15 @@ class Writing:
         pace = Pace(CONCURRENCY if asked.concurrency is None else asked.concurrency)
         with progress() as report:
             return Driver(self.cloud, asked.state_dir, report, pace).apply(steps).outcomes
+
+    def tell(self, line: str, always: bool = False) -> None:
+        """A line of Nova's, which it prints only with --verbose, or always."""
+        if always or self.arguments.verbose:
+            sys.stdout.write(f"{line}\n")
+
+    def note(self, sentence: str) -> None:
+        """Where we differ from Nova, or what Nova does not say."""
+        say(f"Note: {sentence}")
 
     def _observer(self, report: Report) -> Observer:
         return Observer(self.cloud, self.options, report, self.selection, owners=self.owners)
