@@ -56,7 +56,7 @@ migrations = _table("migrations", *_MIGRATION)
 shadow_migrations = _table("shadow_migrations", *_MIGRATION)
 compute_nodes = _table(
     "compute_nodes", "id", "uuid", "host", "hypervisor_hostname", "hypervisor_type", "deleted",
-    "updated_at", "created_at", "host_ip",
+    "updated_at", "created_at", "host_ip", "numa_topology",
 )  # fmt: skip
 # What a host has; read only where Placement's database is lost.
 hardware = _table(
