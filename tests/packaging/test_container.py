@@ -6,6 +6,7 @@
 
 import re
 import subprocess
+import tomllib
 
 import pytest
 import yaml
@@ -79,6 +80,17 @@ def test_kubernetes_runs_the_image_of_the_watch_as_its_user(path):
     text = path.read_text()
     assert re.findall(r"image: (\S+):", text) == ["registry.example.org/trueup/watch"]
     assert re.findall(r"(?:runAsUser|fsGroup): (\d+)", text) == ["42424", "42424"]
+
+
+def test_images_are_named_by_the_version_of_this_release():
+    version = tomllib.loads((REPOSITORY / "pyproject.toml").read_text())["project"]["version"]
+    page = REPOSITORY / "docs" / "service" / "deployment-tools.md"
+    named = {
+        tag
+        for path in (*FILES, *WATCHED, VALUES, page)
+        for tag in re.findall(r"trueup/[a-z-]+:(\d\S*)", path.read_text())
+    }
+    assert named == {version}
 
 
 def test_openstack_helm_runs_the_image_of_the_service():
