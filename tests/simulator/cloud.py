@@ -266,7 +266,7 @@ class Cloud:
     # -- writes to Nova's API database ----------------------------------------------------------
 
     def map(self, server: Server, cell: str | None, queued_for_delete: bool = False) -> None:
-        self.mappings[server.uuid] = MappingRow(server.uuid, cell, queued_for_delete)
+        self.mappings[server.uuid] = MappingRow(server.uuid, cell, queued_for_delete, self.now)
 
     # -- writes to Neutron ----------------------------------------------------------------------
 

@@ -12,6 +12,7 @@ from tests.simulator.rows import (
     AggregateRow,
     CellRows,
     FlavorRow,
+    MappingRow,
     MigrationRow,
     NodeRow,
     PortRow,
@@ -72,12 +73,7 @@ def facts_of(seen: Observed) -> Facts:
         build_requests=tuple(map(BuildRequest, sorted(seen.builds))),
         host_mappings=tuple(HostMapping(*pair) for pair in _mapped_hosts(seen)),
         host_aggregates=tuple(map(aggregate_of, seen.aggregates)),
-        instance_mappings=tuple(
-            InstanceMapping(
-                row.server, uuid_of(row.cell) if row.cell else None, PROJECT, row.queued_for_delete
-            )
-            for row in seen.mappings.values()
-        ),
+        instance_mappings=tuple(mapping_of(row) for row in seen.mappings.values()),
         ports=tuple(_port(row) for row in seen.ports if row.server),
         domains=tuple(
             Domain(uuid, host, uuid, "running", ours=True)
@@ -111,6 +107,13 @@ def instance_of(row: ServerRow, cell: str) -> Instance:
         old_flavor=_flavor(row.old_flavor) if alive and row.old_flavor else None,
         new_flavor=_flavor(row.new_flavor) if alive and row.new_flavor else None,
     )
+
+
+def mapping_of(row: MappingRow) -> InstanceMapping:
+    """A row of `instance_mappings`. When it changed is read only before a cell is chosen."""
+    cell = uuid_of(row.cell) if row.cell else None
+    changed_at = None if row.cell else row.changed_at
+    return InstanceMapping(row.server, cell, PROJECT, row.queued_for_delete, changed_at)
 
 
 def service_of(row: ServiceRow, cell: str) -> ComputeService:
