@@ -3,29 +3,40 @@
 
 import argparse
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import timedelta
 
 from trueup.cli.nova_manage.instance_lines import ADDING
 from trueup.cli.nova_manage.options import CONCURRENCY
 from trueup.cli.nova_manage.output import Output
+from trueup.cli.outcomes import tell_left
 from trueup.cli.terminal.progress import progress, wait
 from trueup.reconcile.audit import Observation
 from trueup.reconcile.clock import now
 from trueup.reconcile.collect.selection import EVERYTHING, Selection
 from trueup.reconcile.plan import Plan, Remedy, remedy_of_defect
-from trueup.reconcile.runs import INTERVAL_SECONDS, Observer, Planned, applied, plan
-from trueup.reconcile.runs.journal import StepOutcome
+from trueup.reconcile.runs import (
+    INTERVAL_SECONDS,
+    Observer,
+    Planned,
+    applied,
+    left_of,
+    observer_of,
+    plan,
+)
+from trueup.reconcile.runs.journal import StepOutcome, done_by_reason
 from trueup.reconcile.runs.journals import interrupted
 from trueup.reconcile.runs.pace import Pace
 from trueup.reconcile.sources.cloud import Cloud
+from trueup.reconcile.steps import Step
 from trueup.reconcile.verdicts import AuditOptions, Finding
 from trueup.reconcile.wording import counted
 
 # What only adds allocations needs no long look: every guard is read again at the write, and
 # Placement refuses it for a consumer that somebody else wrote.
 ADDING_SECONDS = 1.0
+_LEFT = "it was written, and is found again all the same"
 # A run that was interrupted before is named.
 _EARLIER = timedelta(hours=1)
 
@@ -75,9 +86,16 @@ def seconds_between(
 
 
 def apply(
-    steps: Plan, cloud: Cloud, arguments: argparse.Namespace, output: Output
+    steps: Plan,
+    cloud: Cloud,
+    arguments: argparse.Namespace,
+    output: Output,
+    partial: Collection[Step] = (),
 ) -> list[StepOutcome]:
-    """Apply a plan, and name its run. Raises as `runs.applied`."""
+    """Apply a plan, name its run, and look again. Raises as `runs.applied`.
+
+    A step counts as refused if its finding is still there; `partial` leave theirs on purpose.
+    """
     if not steps.steps:
         return []
     _name_interrupted(steps, cloud, arguments, output)
@@ -90,7 +108,24 @@ def apply(
                 report("steps", len(outcomes), run.steps)
         finally:
             _name(run.name, run.attempted(), output)
-    return outcomes
+    return list(_looked_again(steps, outcomes, cloud, partial))
+
+
+def _looked_again(
+    plan: Plan, outcomes: Sequence[StepOutcome], cloud: Cloud, partial: Collection[Step]
+) -> Iterator[StepOutcome]:
+    """The same outcomes, where a write that changed nothing of its finding is none."""
+    done = done_by_reason([one for one in outcomes if one[0] not in partial])
+    findings = [row for row in plan.findings if done.get(row.id)]
+    still: frozenset[str] = frozenset()
+    if findings:
+        with progress() as report:
+            left = left_of(observer_of(plan, findings, cloud, report), findings)
+        tell_left(left)
+        still = frozenset(row.id for row in left.findings)
+    for step, outcome in outcomes:
+        is_left = outcome.result == "done" and not still.isdisjoint(step.because)
+        yield step, replace(outcome, result="refused", reason=_LEFT) if is_left else outcome
 
 
 def _name_interrupted(
