@@ -36,7 +36,7 @@ from trueup.reconcile.plan import make_plan
 from trueup.reconcile.sources.neutron import parse_port
 from trueup.reconcile.steps import PortBinding
 
-CASES = int(os.environ.get("TRUEUP_EXAMPLES", "20")) * 10
+CASES = int(os.environ.get("TRUEUP_EXAMPLES", "10")) * 10
 WEB = uuid_of("web")
 
 

@@ -22,6 +22,7 @@ from tests.simulator.rows import (
     uuid_of,
 )
 from trueup.reconcile.facts import (
+    DOMAINS_OF,
     LIBVIRT,
     NEUTRON,
     BuildRequest,
@@ -42,6 +43,7 @@ from trueup.reconcile.facts import (
     PortRequestGroup,
     Provider,
     SourceStatus,
+    Unsupported,
 )
 
 Cells = list[tuple[str, CellRows]]
@@ -136,7 +138,9 @@ def _coverage(seen: Observed) -> Coverage:
         SourceStatus(name, name not in silent, 1, "it is down" if name in silent else "")
         for name in CELLS
     )
-    asked = () if seen.guests is None else (SourceStatus(LIBVIRT, True),)
+    silent_hosts = (DOMAINS_OF.format(host) for host in sorted(seen.silent_hypervisors))
+    lacking = tuple(Unsupported(what, "it is off") for what in silent_hosts)
+    asked = () if seen.guests is None else (SourceStatus(LIBVIRT, True, unsupported=lacking),)
     neutron = SourceStatus(NEUTRON, True, answered_at=seen.read_until)
     return Coverage((SourceStatus("Placement", True), *cells, neutron, *asked))
 
