@@ -140,8 +140,9 @@ class Cloud:
         # Where guests run: (uuid, host).
         self.guests: set[tuple[str, str]] = set()
         self.servers: dict[str, Server] = {}
-        # Hosts whose nova-compute does not run.
+        # Hosts whose nova-compute does not run, and those that are off: no hypervisor answers.
         self.stopped: set[str] = set()
+        self.off: set[str] = set()
         self.right: dict[str, tuple[Amounts, ...]] = {}
         # Consumers that were left with something wrong, and the defect names of it.
         self.drift: dict[str, frozenset[str]] = {}
@@ -266,7 +267,7 @@ class Cloud:
     # -- writes to Nova's API database ----------------------------------------------------------
 
     def map(self, server: Server, cell: str | None, queued_for_delete: bool = False) -> None:
-        self.mappings[server.uuid] = MappingRow(server.uuid, cell, queued_for_delete)
+        self.mappings[server.uuid] = MappingRow(server.uuid, cell, queued_for_delete, self.now)
 
     # -- writes to Neutron ----------------------------------------------------------------------
 
@@ -326,6 +327,10 @@ class Cloud:
         """The consumer is left with something wrong, for which these defect names are right."""
         still = self.drift.get(consumer, frozenset()) if self.is_wrong(consumer) else frozenset()
         self.drift[consumer] = still | frozenset(names)
+
+    def unname(self, *consumers: str) -> None:
+        """Nobody can name what is wrong with them: it is to be reported as not checked."""
+        self.drift |= {one: frozenset() for one in consumers if one in self.drift}
 
     def ends(self, server: Server, consumer: str, last: Amounts, *names: str) -> None:
         """The operation has one write left, which leaves the consumer with `last`.

@@ -211,12 +211,34 @@ def _retry(cloud: Cloud, event: Event) -> None:
 
 
 def _evacuate(cloud: Cloud, event: Event) -> None:
-    server = _server(cloud, event, "active", "stopped", "error")
-    target = _up(cloud, event.words[1])
-    if server.host is None or cloud.is_up(server.host) or server.host.cell != target.cell:
+    server = cloud.servers.get(event.words[0])
+    if server is None or not server.settled or not cloud.is_misplaced(server):
+        server = _server(cloud, event, "active", "stopped", "error")
+    elif event.option("fails") or cloud.row(server).deleted or not _all_answer(cloud):
+        raise Impossible("this is not simulated, or it is deleted, or a cell is down")
+    target, known = _up(cloud, event.words[1]), cloud.row(server).host
+    if known is None or cloud.is_up(HOSTS[known]) or HOSTS[known].cell != target.cell:
         raise Impossible("it is not on another host of that cell that is down")
+    if target == server.host:
+        raise Impossible("its guest runs there, and the hypervisor takes no second one")
     move = evacuate(cloud, server, target, event.option("fails"))
     cloud.begin(server, "evacuation", move, target)
+
+
+def _all_answer(cloud: Cloud) -> bool:
+    return all(cell.answers for cell in cloud.cells.values())
+
+
+def _reset(cloud: Cloud, event: Event) -> None:
+    """`openstack server set --state active`: it changes nothing of where the guest is."""
+    server = cloud.servers.get(event.words[0])
+    if server is None or not server.settled or not cloud.has_row(server) or not _all_answer(cloud):
+        raise Impossible("there is no such server, or a cell is down")
+    row = cloud.row(server)
+    runs = (server.uuid, row.host) in cloud.guests or cloud.is_misplaced(server)
+    if row.vm_state != "error" or row.deleted or not runs:
+        raise Impossible("it is not in ERROR, or no guest of it runs")
+    cloud.save(server, vm_state="active")
 
 
 def _shelve(cloud: Cloud, event: Event) -> None:
@@ -345,6 +367,7 @@ VERBS: dict[str, Callable[[Cloud, Event], None]] = {
     "live-migrate": _live_migrate,
     "retry": _retry,
     "evacuate": _evacuate,
+    "reset": _reset,
     "shelve": _shelve,
     "unshelve": _unshelve,
     "attach": _attach,

@@ -12,6 +12,7 @@ from tests.simulator.rows import (
     AggregateRow,
     CellRows,
     FlavorRow,
+    MappingRow,
     MigrationRow,
     NodeRow,
     PortRow,
@@ -21,6 +22,7 @@ from tests.simulator.rows import (
     uuid_of,
 )
 from trueup.reconcile.facts import (
+    DOMAINS_OF,
     LIBVIRT,
     NEUTRON,
     BuildRequest,
@@ -41,6 +43,7 @@ from trueup.reconcile.facts import (
     PortRequestGroup,
     Provider,
     SourceStatus,
+    Unsupported,
 )
 
 Cells = list[tuple[str, CellRows]]
@@ -72,12 +75,7 @@ def facts_of(seen: Observed) -> Facts:
         build_requests=tuple(map(BuildRequest, sorted(seen.builds))),
         host_mappings=tuple(HostMapping(*pair) for pair in _mapped_hosts(seen)),
         host_aggregates=tuple(map(aggregate_of, seen.aggregates)),
-        instance_mappings=tuple(
-            InstanceMapping(
-                row.server, uuid_of(row.cell) if row.cell else None, PROJECT, row.queued_for_delete
-            )
-            for row in seen.mappings.values()
-        ),
+        instance_mappings=tuple(mapping_of(row) for row in seen.mappings.values()),
         ports=tuple(_port(row) for row in seen.ports if row.server),
         domains=tuple(
             Domain(uuid, host, uuid, "running", ours=True)
@@ -113,6 +111,13 @@ def instance_of(row: ServerRow, cell: str) -> Instance:
     )
 
 
+def mapping_of(row: MappingRow) -> InstanceMapping:
+    """A row of `instance_mappings`. When it changed is read only before a cell is chosen."""
+    cell = uuid_of(row.cell) if row.cell else None
+    changed_at = None if row.cell else row.changed_at
+    return InstanceMapping(row.server, cell, PROJECT, row.queued_for_delete, changed_at)
+
+
 def service_of(row: ServiceRow, cell: str) -> ComputeService:
     """A row of `services`."""
     return ComputeService(
@@ -133,7 +138,9 @@ def _coverage(seen: Observed) -> Coverage:
         SourceStatus(name, name not in silent, 1, "it is down" if name in silent else "")
         for name in CELLS
     )
-    asked = () if seen.guests is None else (SourceStatus(LIBVIRT, True),)
+    silent_hosts = (DOMAINS_OF.format(host) for host in sorted(seen.silent_hypervisors))
+    lacking = tuple(Unsupported(what, "it is off") for what in silent_hosts)
+    asked = () if seen.guests is None else (SourceStatus(LIBVIRT, True, unsupported=lacking),)
     neutron = SourceStatus(NEUTRON, True, answered_at=seen.read_until)
     return Coverage((SourceStatus("Placement", True), *cells, neutron, *asked))
 

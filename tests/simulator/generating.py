@@ -31,7 +31,7 @@ _LOSES = {"resize", "live-migrate", "confirm", "revert", "detach", "delete"}
 _ON_SERVERS = (
     "resize", "resize", "live-migrate", "live-migrate", "evacuate", "evacuate", "confirm",
     "confirm", "revert", "shelve", "unshelve", "attach", "detach", "delete", "soft-delete",
-    "restore", "boot", "retry", "retry",
+    "restore", "boot", "retry", "retry", "reset", "reset",
 )  # fmt: skip
 _ON_HOSTS = ("stop", "power-off", "start", "start", "force-down", "unforce-down", "unforce-down")
 _ON_CELLS = ("freeze", "thaw", "cell-down", "cell-up", "cell-up")

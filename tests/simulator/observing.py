@@ -25,6 +25,7 @@ class Observed:
     ports: tuple[PortRow, ...] = ()
     # Where guests run, according to the hypervisors. None: they were not asked.
     guests: frozenset[tuple[str, str]] | None = None
+    silent_hypervisors: frozenset[str] = frozenset()
     cells: dict[str, CellRows | None] = field(default_factory=dict)
     # The rows of consumers that are no living server, read by uuid at the end.
     named: dict[str, CellRows | None] = field(default_factory=dict)
@@ -55,6 +56,7 @@ def observe(
     yield "ports"
     observed.ports = tuple(cloud.ports.values())
     observed.guests = frozenset(cloud.guests) if hypervisors else None
+    observed.silent_hypervisors = frozenset(cloud.off)
     alive = {row.uuid for rows in observed.cells.values() if rows for row in _living(rows)}
     asked, unknown = alive, (_wanted(observed) - alive) | suspects
     while unknown:

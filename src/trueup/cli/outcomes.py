@@ -18,7 +18,7 @@ from trueup.reconcile.runs.journals import unread_since
 from trueup.reconcile.runs.pace import Pace
 from trueup.reconcile.sources.cloud import Cloud
 from trueup.reconcile.steps import Step
-from trueup.reconcile.verdicts.verified import State, Verified
+from trueup.reconcile.verdicts.verified import FOUND_AGAIN, State, Verified
 from trueup.reconcile.wording import counted
 
 # A plan that is older is refused, or made anew.
@@ -98,7 +98,7 @@ def tell_verified(rows: Sequence[Verified]) -> None:
 def code_of_verified(rows: Iterable[Verified]) -> ExitCode:
     """The exit code of a verification."""
     states = {row.state for row in rows}
-    if states & {State.STILL_THERE, State.COME_BACK, State.OTHER}:
+    if states & {*FOUND_AGAIN, State.OTHER}:
         return ExitCode.FINDINGS
     return ExitCode.INCOMPLETE if State.NOT_JUDGED in states else ExitCode.CLEAN
 
