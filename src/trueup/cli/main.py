@@ -42,6 +42,7 @@ GROUPS: Mapping[str, Mapping[str, str]] = {
     "Understand": {
         "explain": "trueup.cli.commands.explain:ExplainCommand",
         "why": "trueup.cli.commands.why:WhyCommand",
+        "capacity": "trueup.cli.commands.capacity:CapacityCommand",
         "defects": "trueup.cli.commands.defects:DefectsCommand",
         "report": "trueup.cli.commands.report:ReportCommand",
         "page": "trueup.cli.commands.page:PageCommand",

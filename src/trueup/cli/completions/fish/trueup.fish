@@ -50,8 +50,8 @@ function _shtab_trueup_using
   test "$_shtab_trueup_cmdpath" = "$argv"
 end
 
-set -g _shtab_trueup_commands apply audit complete defects demo explain ghosts journal ledger 'ledger export' 'ledger import' merge nova-manage 'nova-manage placement' 'nova-manage placement heal_allocations' 'nova-manage placement audit' 'nova-manage placement sync_aggregates' page plan 'plan show' rebuild rehearse rekey report retire serve shadow snapshot 'snapshot save' 'snapshot show' undo watch why
-set -g _shtab_trueup_opts_with_value --acknowledged --against --backup --by --cell --cell-database --cell-timeout --column --compute-id --concurrency --config-dir --config-file --consumer --database --defect --discard --domain --first --flavor --for --format --from --from-log --grace --host --html --image --instance --interval --into --libvirt --libvirt-uri --limit --listen --log-file --max-age --max-count --max-width --microversion --mirror --mute --notify --nova-conf --nova-database --os-cloud --out --pause --placement-conf --placement-database --port --port-provider --project --provider --quote --rate --reason --replan --request-id --reserved-host-cpus --reserved-host-disk-mb --reserved-host-memory-mb --resource_provider --rounds --save --seconds --seed --service --severity --shell --sort-column --state-dir --step --stuck-after --threads --wait --workers -c -f
+set -g _shtab_trueup_commands apply audit capacity complete defects demo explain ghosts journal ledger 'ledger export' 'ledger import' merge nova-manage 'nova-manage placement' 'nova-manage placement heal_allocations' 'nova-manage placement audit' 'nova-manage placement sync_aggregates' page plan 'plan show' rebuild rehearse rekey report retire serve shadow snapshot 'snapshot save' 'snapshot show' undo watch why
+set -g _shtab_trueup_opts_with_value --acknowledged --against --backup --by --cell --cell-database --cell-timeout --column --compute-id --concurrency --config-dir --config-file --consumer --database --defect --discard --domain --first --flavor --for --format --from --from-log --grace --host --html --image --instance --interval --into --libvirt --libvirt-uri --limit --listen --log-file --max-age --max-count --max-width --microversion --mirror --mute --notify --nova-conf --nova-database --os-cloud --out --pause --placement-conf --placement-database --plan --port --port-provider --project --provider --quote --rate --reason --replan --request-id --reserved-host-cpus --reserved-host-disk-mb --reserved-host-memory-mb --resource_provider --resources --rounds --save --seconds --seed --service --severity --shell --sort-column --state-dir --step --stuck-after --threads --trait --wait --workers -c -f
 
 complete -c trueup -e
 complete -c trueup -f
@@ -134,6 +134,39 @@ complete -c trueup -n '_shtab_trueup_using audit' -l save -xka "(__fish_complete
 complete -c trueup -n '_shtab_trueup_using audit' -l mute -x -d 'its id: DEFECT:SUBJECT'
 complete -c trueup -n '_shtab_trueup_using audit' -l for -x -d 'for how long, in days or weeks: 7d, 2w'
 complete -c trueup -n '_shtab_trueup_using audit' -l reason -x -d 'why it may stay as it is'
+complete -c trueup -n '_shtab_trueup_using; and test $_shtab_trueup_npos -eq 0' -a capacity -d 'Say how many more servers of each flavor fit, on how many hosts, and after a repair'
+complete -c trueup -n '_shtab_trueup_using capacity' -s h -l help -d 'show this help message and exit'
+complete -c trueup -n '_shtab_trueup_using capacity' -s f -l format -xka "csv json table value yaml" -d 'the output format, defaults to table'
+complete -c trueup -n '_shtab_trueup_using capacity' -s c -l column -x -d 'specify the column(s) to include, can be repeated to show multiple columns'
+complete -c trueup -n '_shtab_trueup_using capacity' -l quote -xka "all minimal none nonnumeric" -d 'when to include quotes, defaults to nonnumeric'
+complete -c trueup -n '_shtab_trueup_using capacity' -l noindent -d 'whether to disable indenting the JSON'
+complete -c trueup -n '_shtab_trueup_using capacity' -l max-width -x -d 'Maximum display width, <1 to disable. You can also use the CLIFF_MAX_TERM_WIDTH environment variable, but the parameter takes precedence.'
+complete -c trueup -n '_shtab_trueup_using capacity' -l fit-width -d 'Fit the table to the display width. Implied if --max-width greater than 0. Set the environment variable CLIFF_FIT_WIDTH=1 to always enable'
+complete -c trueup -n '_shtab_trueup_using capacity' -l print-empty -d 'Print empty table if there is no data to show.'
+complete -c trueup -n '_shtab_trueup_using capacity' -l sort-column -x -d 'specify the column(s) to sort the data (columns specified first have a priority, non-existing columns are ignored), column names are case-insensitive and accept underscores for spaces, can be repeated'
+complete -c trueup -n '_shtab_trueup_using capacity' -l sort-ascending -d 'sort the column(s) in ascending order'
+complete -c trueup -n '_shtab_trueup_using capacity' -l sort-descending -d 'sort the column(s) in descending order'
+complete -c trueup -n '_shtab_trueup_using capacity' -s q -l quiet -d 'print the result, and errors; nothing else'
+complete -c trueup -n '_shtab_trueup_using capacity' -l nova-conf -xka "(__fish_complete_path (commandline -ct))" -d 'nova.conf with [api_database] and [placement], as nova-conductor has it (default: $TRUEUP_NOVA_CONF or /etc/nova/nova.conf)'
+complete -c trueup -n '_shtab_trueup_using capacity' -l nova-database -x -d 'Nova'"'"'s API database, instead of nova.conf; Placement then comes from --os-cloud or the OS_* environment'
+complete -c trueup -n '_shtab_trueup_using capacity' -l nova-api -d 'read Nova over its API instead of its databases; all services then come from --os-cloud or the OS_* environment'
+complete -c trueup -n '_shtab_trueup_using capacity' -l os-cloud -x -d 'a cloud of clouds.yaml'
+complete -c trueup -n '_shtab_trueup_using capacity' -l cell-database -x -d 'the database of a cell (name or uuid), instead of the one in its cell mapping'
+complete -c trueup -n '_shtab_trueup_using capacity' -l cell-timeout -x -d 'how long to wait for a database before it counts as silent (default: 60)'
+complete -c trueup -n '_shtab_trueup_using capacity' -l placement-database -x -d 'read the ledger from Placement'"'"'s database; writes still go over its API'
+complete -c trueup -n '_shtab_trueup_using capacity' -l placement-conf -xka "(__fish_complete_path (commandline -ct))" -d 'the same, as [placement_database] connection of a placement.conf says'
+complete -c trueup -n '_shtab_trueup_using capacity' -l libvirt -x -d 'ask the hypervisors too; {host} stands for each host (default: qemu+ssh://nova@{host}/system)'
+complete -c trueup -n '_shtab_trueup_using capacity' -l libvirt-uri -x -d 'the URI of a host'"'"'s hypervisor, instead of the one from --libvirt'
+complete -c trueup -n '_shtab_trueup_using capacity' -l flavor -x -d 'only this flavor; may be given several times'
+complete -c trueup -n '_shtab_trueup_using capacity' -l resources -x -d 'servers that ask for these amounts, as VCPU=4,MEMORY_MB=8192'
+complete -c trueup -n '_shtab_trueup_using capacity' -l trait -x -d 'with --resources: a trait that the host must have; may be given several times'
+complete -c trueup -n '_shtab_trueup_using capacity' -l volume -d 'the root disks of the flavors are volumes'
+complete -c trueup -n '_shtab_trueup_using capacity' -l by -xka "cloud cell zone aggregate host" -d 'count in each of these groups of hosts (default: cloud)'
+complete -c trueup -n '_shtab_trueup_using capacity' -l plan -xka "(__fish_complete_path (commandline -ct))" -d 'also count after this plan, a file of '"'"'trueup plan --out'"'"''
+complete -c trueup -n '_shtab_trueup_using capacity' -l acknowledged -xka "(__fish_complete_path (commandline -ct))" -d 'what you know better than the facts (default: $TRUEUP_ACKNOWLEDGED, or /etc/trueup/acknowledged.toml if it is there)'
+complete -c trueup -n '_shtab_trueup_using capacity' -l grace -x -d 'how long a deleted instance is left to nova-compute (default: 600)'
+complete -c trueup -n '_shtab_trueup_using capacity' -l stuck-after -x -d 'from which age on a task, a move or a build that does not end counts as '"'"'could not check'"'"' (default: 21600)'
+complete -c trueup -n '_shtab_trueup_using capacity' -l from -xka "(__fish_complete_path (commandline -ct))" -d 'look at '"'"'trueup snapshot save FILE'"'"' instead of a cloud'
 complete -c trueup -n '_shtab_trueup_using; and test $_shtab_trueup_npos -eq 0' -a complete -d 'Print the completion of a shell: commands, options and their values'
 complete -c trueup -n '_shtab_trueup_using complete' -s h -l help -d 'show this help message and exit'
 complete -c trueup -n '_shtab_trueup_using complete' -l shell -xka "bash fish zsh" -d '(default: bash)'

@@ -8,6 +8,7 @@ from typing import Any
 from trueup.reconcile.facts import (
     ComputeNode,
     Facts,
+    Flavor,
     HostAggregate,
     Instance,
     InstanceState,
@@ -179,6 +180,11 @@ class FrozenNova:
             aggregates_without_uuid=_without_host(facts.aggregates_without_uuid, host),
         )
         return Accepted(204)
+
+    def flavors(self) -> tuple[Flavor, ...]:
+        """Those of living instances: facts have no others."""
+        used = {row.flavor.name: row.flavor for row in self.facts.alive.values() if row.flavor}
+        return tuple(used[name] for name in sorted(used))
 
     def close(self) -> None:
         pass
