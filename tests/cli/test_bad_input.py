@@ -131,7 +131,7 @@ def test_the_plan_is_not_a_plan(cloud, tmp_path, text):
     path = tmp_path / "plan.json"
     path.write_text(text)
     ran = trueup("apply", "--nova-conf", cloud.nova_conf, path)
-    refused(ran, 2, "cannot be read as a plan", "trueup plan --out")
+    refused(ran, 2, "cannot be used", "trueup plan --out")
 
 
 def test_the_plan_is_not_there(cloud, tmp_path):

@@ -58,7 +58,7 @@ def example(kind: type[Exception]) -> Exception:
 def test_there_are_errors_to_be_explained():
     assert {
         errors.Unreachable,
-        audit_file.AuditUnreadable,
+        files.FileUnreadable,
         plan_file.PlanEdited,
         journals.RunBusy,
     } <= set(ERRORS)
@@ -107,7 +107,7 @@ def test_every_error_is_explained_in_one_line_with_what_it_knows(kind):
         (journals.RunBusy("r"), 2, "Wait"),
         (journals.RunUnknown("r", "d"), 2, "trueup journal"),
         (journal.JournalDamaged("f", 3, "bad"), 2, "line 3 of f"),
-        (audit_file.AuditUnreadable("f", "no"), 2, "trueup audit --save FILE"),
+        (files.FileUnreadable("f", "audit", "no"), 2, "trueup audit --save FILE"),
     ],
 )
 def test_the_sentence_says_what_to_do(error, code, advice):

@@ -60,8 +60,7 @@ class Place:
 def places(facts: Facts) -> tuple[Place, ...]:
     """Every compute node that was read, by host and node."""
     servers = Counter((row.cell, row.host) for row in facts.alive.values())
-    every = (*facts.host_aggregates, *facts.aggregates_without_uuid)
-    named = sorted(every, key=lambda one: one.name)
+    named = sorted(facts.host_aggregates, key=lambda one: one.name)
     aggregates = grouped((host, one) for one in named for host in one.hosts)
     nodes = sorted(facts.compute_nodes, key=lambda row: (row.host, row.node, row.uuid))
     return tuple(

@@ -12,12 +12,13 @@ from trueup.cli.terminal.progress import say
 from trueup.exit_codes import ExitCode
 from trueup.reconcile.changes import not_restorable, permanent
 from trueup.reconcile.plan import Plan
-from trueup.reconcile.runs import INTERVAL_SECONDS, Left, Planned, Run
+from trueup.reconcile.runs import INTERVAL_SECONDS, Planned, Run
 from trueup.reconcile.runs.journal import Journal, StepOutcome, done_by_reason
 from trueup.reconcile.runs.journals import unread_since
 from trueup.reconcile.runs.pace import Pace
 from trueup.reconcile.sources.cloud import Cloud
 from trueup.reconcile.steps import Step
+from trueup.reconcile.verdicts.verified import State, Verified
 from trueup.reconcile.wording import counted
 
 # A plan that is older is refused, or made anew.
@@ -73,14 +74,31 @@ def permanent_in(steps: Iterable[Step]) -> str:
     return next(filter(None, reasons), "")
 
 
-def tell_left(left: Left) -> None:
+_AFTER_THE_WRITE = {
+    State.STILL_THERE: "Still found after the write",
+    State.COME_BACK: "Found again after the write",
+    State.OTHER: "Another finding after the write",
+}
+
+
+def tell_verified(rows: Sequence[Verified]) -> None:
     """Say which findings are there again, or still, although their steps are done."""
-    for row in left.findings:
-        say(f"Still found after the write: {row.id}. See: trueup explain {row.subject}")
-    if left.unjudged:
-        [(first, reason), *others] = left.unjudged.items()
+    for row in rows:
+        if words := _AFTER_THE_WRITE.get(row.state):
+            found = row.others[0] if row.state is State.OTHER else row.finding
+            say(f"{words}: {found.id}. See: trueup explain {found.subject}")
+    if unjudged := [row for row in rows if row.state is State.NOT_JUDGED]:
+        first, *others = unjudged
         more = f", and for {counted(len(others), 'other finding')}" if others else ""
-        say(f"Whether it helped could not be checked for {first}{more}: {reason}.")
+        say(f"Whether it helped could not be checked for {first.finding.id}{more}: {first.reason}.")
+
+
+def code_of_verified(rows: Iterable[Verified]) -> ExitCode:
+    """The exit code of a verification."""
+    states = {row.state for row in rows}
+    if states & {State.STILL_THERE, State.COME_BACK, State.OTHER}:
+        return ExitCode.FINDINGS
+    return ExitCode.INCOMPLETE if State.NOT_JUDGED in states else ExitCode.CLEAN
 
 
 def tell_in_part(undo: Run) -> None:

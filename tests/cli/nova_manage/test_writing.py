@@ -9,10 +9,10 @@ import pytest
 
 from tests.cli.nova_manage.twins import Twins
 from tests.cli.running import trueup
-from trueup.cli.nova_manage.writing import ADDING_SECONDS, INTERVAL_SECONDS, seconds_between
+from trueup.cli.nova_manage.writing import ADDING_SECONDS, INTERVAL_SECONDS, Writing
 from trueup.reconcile.runs import pace
 from trueup.reconcile.sources.placement.client import Placement
-from trueup.reconcile.verdicts import Finding, Severity, Subject
+from trueup.reconcile.verdicts import AuditOptions, Finding, Severity, Subject
 
 pytestmark = pytest.mark.xdist_group("nova-manage")
 
@@ -51,7 +51,7 @@ def test_a_run_that_was_killed_is_named_by_the_one_that_does_the_rest(twins: Twi
     run = first.err.split("trueup undo ")[1].split()[0]
     second = twins.ours(HEAL)
     assert second.code == 0, second.err
-    assert f"run {run} was interrupted before; this one does the rest." in second.err
+    assert f"Run {run} was interrupted before; this one does the rest." in second.err
     assert second.err.count("To take it back: trueup undo ") == 2
 
 
@@ -68,7 +68,10 @@ def finding(defect: str) -> Finding:
     ],
 )
 def test_before_something_is_released_it_looks_longer(defects, seconds) -> None:
-    found = [finding(one) for one in defects]
-    assert seconds_between(Namespace(interval=None), found, writes=True) == seconds
-    assert seconds_between(Namespace(interval=7.0), found, writes=True) == 7
-    assert seconds_between(Namespace(interval=None), found, writes=False) == ADDING_SECONDS
+    def between(interval: float | None, writes: bool) -> float:
+        writing = Writing(mock.Mock(), AuditOptions(), Namespace(interval=interval))
+        return writing.seconds_between([finding(one) for one in defects], writes)
+
+    assert between(None, writes=True) == seconds
+    assert between(7.0, writes=True) == 7
+    assert between(None, writes=False) == ADDING_SECONDS

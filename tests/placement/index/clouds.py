@@ -40,7 +40,7 @@ def view_of(hosts: Iterable[Host]) -> View:
     """The view of a cloud; parents come before their children."""
     hosts = tuple(hosts)
     ids = {host.name: number for number, host in enumerate(hosts, 1)}
-    names = dict.fromkeys(one for host in hosts for one in host.aggregates)
+    names = dict.fromkeys(uuid for host in hosts for uuid in host.aggregates)
     aggregates = {name: number for number, name in enumerate(names, 1)}
     roots: dict[str, int] = {}
     for host in hosts:
@@ -63,7 +63,9 @@ def view_of(hosts: Iterable[Host]) -> View:
                 for h in hosts
                 if h.traits
             },
-            aggregate_pairs=[(ids[h.name], aggregates[one]) for h in hosts for one in h.aggregates],
+            aggregate_pairs=[
+                (ids[h.name], aggregates[uuid]) for h in hosts for uuid in h.aggregates
+            ],
             aggregate_uuids={number: name for name, number in aggregates.items()},
         )
     )

@@ -5,8 +5,8 @@ import pytest
 
 from tests.reconcile.planning import BROKEN, audited
 from tests.scenarios.drafting import NOW
-from trueup.reconcile.audit.audit_file import AuditUnreadable, load, save
-from trueup.reconcile.files import FileUnwritable
+from trueup.reconcile.audit.audit_file import load, save
+from trueup.reconcile.files import FileUnreadable, FileUnwritable
 
 EVERYTHING = f"""{BROKEN}
   server busy on h1 task=migrating
@@ -32,7 +32,7 @@ def test_an_audit_comes_back_from_its_file_as_it_was(tmp_path):
 def test_what_is_no_audit_is_refused_by_name(tmp_path, content):
     path = tmp_path / "look.json"
     path.write_bytes(content)
-    with pytest.raises(AuditUnreadable) as refused:
+    with pytest.raises(FileUnreadable) as refused:
         load(path)
     assert refused.value.path == str(path)
     assert "it is not an audit" in refused.value.reason
@@ -42,12 +42,12 @@ def test_half_an_audit_is_refused(tmp_path):
     path = tmp_path / "look.json"
     save(audited(EVERYTHING), path)
     path.write_bytes(path.read_bytes()[:-20])
-    with pytest.raises(AuditUnreadable):
+    with pytest.raises(FileUnreadable):
         load(path)
 
 
 def test_a_file_that_cannot_be_read_or_written_is_refused_by_name(tmp_path):
-    with pytest.raises(AuditUnreadable) as unread:
+    with pytest.raises(FileUnreadable) as unread:
         load(tmp_path / "none.json")
     assert "No such file" in unread.value.reason
     with pytest.raises(FileUnwritable) as unwritten:

@@ -10,9 +10,9 @@ from hypothesis import given
 from tests.properties.clouds import drafts
 from tests.reconcile.planning import facts_of
 from tests.reconcile.test_collect import facts_of as collected
-from trueup.reconcile.copies.snapshot import Snapshot, SnapshotUnusable, load, save
+from trueup.reconcile.copies.snapshot import Snapshot, load, save
 from trueup.reconcile.facts import Coverage, SourceStatus, Unread, Unsupported
-from trueup.reconcile.files import FileUnwritable
+from trueup.reconcile.files import FileUnreadable, FileUnwritable
 
 
 @given(drafts())
@@ -64,7 +64,7 @@ def test_it_is_its_owners_and_whole_or_not_there(tmp_path):
 def test_what_is_no_snapshot_is_refused(tmp_path, content):
     path = tmp_path / "a.snapshot"
     path.write_bytes(content)
-    with pytest.raises(SnapshotUnusable) as refused:
+    with pytest.raises(FileUnreadable) as refused:
         load(path)
     assert "not a snapshot" in refused.value.reason
 
@@ -72,12 +72,12 @@ def test_what_is_no_snapshot_is_refused(tmp_path, content):
 def test_a_snapshot_of_another_format_is_refused_by_its_number(tmp_path):
     path = tmp_path / "a.snapshot"
     path.write_bytes(gzip.compress(b'{"format": 99}'))
-    with pytest.raises(SnapshotUnusable, match="99"):
+    with pytest.raises(FileUnreadable, match="99"):
         load(path)
 
 
 def test_a_file_that_cannot_be_read_or_written_is_refused(tmp_path):
-    with pytest.raises(SnapshotUnusable, match="No such file"):
+    with pytest.raises(FileUnreadable, match="No such file"):
         load(tmp_path / "none")
     with pytest.raises(FileUnwritable, match="No such file"):
         save(Snapshot(facts_of("cell1\n")), tmp_path / "none" / "a.snapshot")

@@ -7,11 +7,10 @@ import pytest
 
 from tests.reconcile.observing import plan_of
 from tests.reconcile.planning import BROKEN, facts_of, planned
-from trueup.reconcile.files import FileUnwritable
+from trueup.reconcile.files import FileUnreadable, FileUnwritable
 from trueup.reconcile.plan.plan_file import (
     PlanEdited,
     PlanFormatUnknown,
-    PlanUnreadable,
     load,
     save,
 )
@@ -48,7 +47,7 @@ def test_a_flipped_bit_in_any_byte_of_the_file_is_refused(tmp_path):
         try:
             load(path)
             taken.append(whole[max(0, place - 20) : place + 20])
-        except (PlanEdited, PlanUnreadable, PlanFormatUnknown):
+        except (PlanEdited, FileUnreadable, PlanFormatUnknown):
             continue
     assert taken == []
 
@@ -79,7 +78,7 @@ def test_an_edited_plan_is_refused(tmp_path, old, new):
 def test_what_is_no_plan_is_refused_by_name(tmp_path, content):
     path = tmp_path / "plan.json"
     path.write_bytes(content)
-    with pytest.raises(PlanUnreadable) as refused:
+    with pytest.raises(FileUnreadable) as refused:
         load(path)
     assert refused.value.path == str(path)
     assert "it is not a plan" in refused.value.reason

@@ -102,7 +102,7 @@ class GhostsCommand(CloudVerb):
             if planned.plan.steps:
                 refuse_too_large(planned.plan, arguments.limit)
                 ask(arguments, planned.plan, cloud)
-                ended.append(driver.looked_again(planned.plan, driver.apply(planned.plan)))
+                ended.append(driver.verified(planned.plan, driver.apply(planned.plan)))
             self.exit_code = _written(self.exit_code, planned, ended)
         return outcome_table([outcome for one in ended for outcome in one.outcomes])
 

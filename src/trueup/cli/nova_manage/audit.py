@@ -13,7 +13,7 @@ from uuid import UUID
 
 from trueup.cli.exits import explained
 from trueup.cli.nova_manage.output import ERROR, Invalid, Output
-from trueup.cli.nova_manage.writing import Looking, apply, seconds_between
+from trueup.cli.nova_manage.writing import Writing
 from trueup.reconcile.audit import Observation
 from trueup.reconcile.collect.selection import EVERYTHING, Selection, SelectionUnknown
 from trueup.reconcile.defects import (
@@ -57,22 +57,21 @@ def audit(
     arguments: argparse.Namespace, cloud: Cloud, options: AuditOptions, output: Output
 ) -> int:
     """Run the command; its return code. Raises what reading and writing a cloud raises."""
-    looking = Looking(cloud, options, _selection(arguments))
-    first = _observed(arguments, looking)
+    writing = Writing(cloud, options, arguments, _selection(arguments))
+    first = _observed(arguments, writing)
     incomplete = _tell_gaps(first, output)
     findings = tuple(row for row in first.audit.findings if row.defect in RELEASED)
     if not findings:
         return CODE_FAILED if incomplete else CODE_CLEAN
-    seconds = seconds_between(arguments, findings, writes=arguments.delete)
-    result = looking.planned(first, findings, seconds)
+    seconds = writing.seconds_between(findings, writes=arguments.delete)
+    result = writing.planned(first, findings, seconds)
     outcomes: dict[str, Outcome] = {}
     if arguments.delete:
         try:
             refuse_too_large(result.plan, arguments.limit)
         except LimitExceeded as limit:
             return _refused(limit, output)
-        ended = apply(result.plan, cloud, arguments, output)
-        outcomes = {step.id: outcome for step, outcome in ended}
+        outcomes = {step.id: outcome for step, outcome in writing.applied(result.plan)}
     orphans = list(_orphans(result.plan, result.second.facts, arguments.provider_uuid))
     failed = _tell(orphans, outcomes, arguments.delete, output)
     for one in result.plan.declined:
@@ -98,10 +97,10 @@ def refuse(arguments: argparse.Namespace) -> None:
         raise Invalid(_no_provider(arguments.provider_uuid)) from error
 
 
-def _observed(arguments: argparse.Namespace, looking: Looking) -> Observation:
+def _observed(arguments: argparse.Namespace, writing: Writing) -> Observation:
     """The first observation. Raises Invalid for a provider that is not there."""
     try:
-        first = looking.observed()
+        first = writing.observed()
     except SelectionUnknown as unknown:
         raise Invalid(_no_provider(unknown.name)) from unknown
     wanted = arguments.provider_uuid

@@ -19,7 +19,7 @@ from trueup.cli.nova_manage.instance_lines import (
     told,
 )
 from trueup.cli.nova_manage.output import ERROR, PLACEMENT_SILENT, Invalid, Output
-from trueup.cli.nova_manage.writing import Looking, apply, seconds_between
+from trueup.cli.nova_manage.writing import Writing
 from trueup.reconcile.collect.selection import EVERYTHING, Selection, SelectionUnknown
 from trueup.reconcile.defects import wrong_owner
 from trueup.reconcile.facts import Facts, Instance
@@ -42,9 +42,9 @@ def heal_allocations(
     if arguments.skip_port_allocations:
         cloud, options = replace(cloud, neutron=None), replace(options, without_ports=True)
     cells = _cells(arguments, cloud)
-    looking = Looking(cloud, options, _selection(arguments), owners=True)
+    writing = Writing(cloud, options, arguments, _selection(arguments), owners=True)
     try:
-        healing = _healing(arguments, looking, cells, output)
+        healing = _healing(arguments, writing, cells)
     except SelectionUnknown:
         # The named instance is in no database any more.
         output.tell("Processed 0 instances.")
@@ -109,23 +109,21 @@ def _selection(arguments: argparse.Namespace) -> Selection:
     return EVERYTHING
 
 
-def _healing(
-    arguments: argparse.Namespace, looking: Looking, cells: Iterable[NovaCell], output: Output
-) -> Healing:
+def _healing(arguments: argparse.Namespace, writing: Writing, cells: Iterable[NovaCell]) -> Healing:
     """Plan what two observations confirm, and write it; what became of each instance.
 
     Raises LimitExceeded if more instances than that would hold less of something: what only adds
     is not limited, as in Nova's command.
     """
-    first = looking.observed()
+    first = writing.observed()
     _refuse_foreign_ports(arguments, first.facts)
     findings, later = _to_heal(arguments, first.audit.findings, first.facts, cells)
     empty = Healing(first.facts, writes=not arguments.dry_run, forced=arguments.force)
     # PARITY: without Neutron, nothing is healed.
     if not findings or neutron_silent(first.facts):
         return empty
-    seconds = seconds_between(arguments, findings, writes=empty.writes)
-    result = looking.planned(first, findings, seconds, _with_owner(findings))
+    seconds = writing.seconds_between(findings, writes=empty.writes)
+    result = writing.planned(first, findings, seconds, _with_owner(findings))
     subjects = {one.id: one.subject.uuid for one in result.plan.findings}
     steps = {subjects[reason]: step for step in result.plan.steps for reason in step.because}
     declined = {one.finding.subject.uuid: one.reason for one in result.plan.declined}
@@ -134,8 +132,7 @@ def _healing(
         return planned
     releasing = tuple(step for step in result.plan.steps if releases(step))
     refuse_too_large(replace(result.plan, steps=releasing), arguments.limit)
-    ended = _ended(apply(result.plan, looking.cloud, arguments, output), subjects)
-    return replace(planned, outcomes=ended)
+    return replace(planned, outcomes=_ended(writing.applied(result.plan), subjects))
 
 
 def _refuse_foreign_ports(arguments: argparse.Namespace, facts: Facts) -> None:

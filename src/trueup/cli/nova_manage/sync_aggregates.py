@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 import msgspec
 
 from trueup.cli.nova_manage.output import ERROR, PLACEMENT_SILENT, Output
-from trueup.cli.nova_manage.writing import ADDING_SECONDS, Looking, apply
+from trueup.cli.nova_manage.writing import Writing
 from trueup.reconcile.defects import aggregate_drift
 from trueup.reconcile.facts import Facts, HostAggregate
 from trueup.reconcile.sources.cloud import Cloud
@@ -40,9 +40,9 @@ def sync_aggregates(
 ) -> int:
     """Run the command; its return code. Raises what reading and writing a cloud raises."""
     # Ports say nothing of aggregates.
-    looking = Looking(replace(cloud, neutron=None), replace(options, without_ports=True))
+    writing = Writing(replace(cloud, neutron=None), replace(options, without_ports=True), arguments)
     try:
-        done = _synchronized(arguments, looking, output)
+        done = _synchronized(writing, output)
     except Unreachable as silence:
         if silence.source != "Placement":
             raise
@@ -60,16 +60,15 @@ def sync_aggregates(
     return (ending or [max(codes, default=CODE_DONE)])[0]
 
 
-def _synchronized(arguments: argparse.Namespace, looking: Looking, output: Output) -> _Synchronized:
+def _synchronized(writing: Writing, output: Output) -> _Synchronized:
     """Add what is missing. Raises what reading and writing a cloud raises."""
-    first = looking.observed()
+    first = writing.observed()
     reasons = {row.subject.uuid: row.reason for row in first.audit.left_alone}
     reasons |= {row.subject.uuid: row.reason for row in first.audit.unchecked}
     found = tuple(row for row in first.audit.findings if row.defect == aggregate_drift.NAME)
     if not found:
         return _Synchronized(first.facts, reasons=reasons)
-    seconds = ADDING_SECONDS if arguments.interval is None else arguments.interval
-    result = looking.planned(first, found, seconds)
+    result = writing.planned(first, found, writing.seconds_between(found, writes=False))
     steps = tuple(_adding(result.plan.steps))
     if steps != result.plan.steps:
         output.note(
@@ -79,7 +78,7 @@ def _synchronized(arguments: argparse.Namespace, looking: Looking, output: Outpu
     only = replace(result.plan, steps=steps, effects=())
     reasons |= {one.finding.subject.uuid: one.reason for one in result.plan.declined}
     written: set[str] = set()
-    for step, outcome in apply(only, looking.cloud, arguments, output):
+    for step, outcome in writing.applied(only):
         reasons |= dict.fromkeys(step.subjects, outcome.reason)
         written |= step.subjects if outcome.result == "done" else set()
     return _Synchronized(result.second.facts, frozenset(written), reasons)

@@ -1,27 +1,26 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How the stand-ins look and write: two observations, then a run with a journal, which is named."""
+"""How the stand-ins look and write: two observations, then a run of the one driver."""
 
 import argparse
-from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection
 from dataclasses import dataclass, replace
 from datetime import timedelta
 
+from trueup.cli.driving import Driver
 from trueup.cli.nova_manage.instance_lines import ADDING
 from trueup.cli.nova_manage.options import CONCURRENCY
-from trueup.cli.nova_manage.output import Output
-from trueup.cli.terminal.progress import progress, wait
+from trueup.cli.outcomes import OF_A_COMMAND, conclude
+from trueup.cli.terminal.progress import Report, progress, say, wait
 from trueup.reconcile.audit import Observation
 from trueup.reconcile.clock import now
 from trueup.reconcile.collect.selection import EVERYTHING, Selection
 from trueup.reconcile.plan import Plan, Remedy, remedy_of_defect
-from trueup.reconcile.runs import INTERVAL_SECONDS, Observer, Planned, applied, plan
+from trueup.reconcile.runs import INTERVAL_SECONDS, Observer, Planned, plan
 from trueup.reconcile.runs.journal import StepOutcome
 from trueup.reconcile.runs.journals import interrupted
 from trueup.reconcile.runs.pace import Pace
 from trueup.reconcile.sources.cloud import Cloud
 from trueup.reconcile.verdicts import AuditOptions, Finding
-from trueup.reconcile.wording import counted
 
 # What only adds allocations needs no long look: every guard is read again at the write, and
 # Placement refuses it for a consumer that somebody else wrote.
@@ -31,20 +30,19 @@ _EARLIER = timedelta(hours=1)
 
 
 @dataclass(frozen=True, slots=True)
-class Looking:
-    """A cloud, and what is read of it each time it is observed."""
+class Writing:
+    """A cloud, what is read of it at each look, and how its plan is made and written."""
 
     cloud: Cloud
     options: AuditOptions
+    arguments: argparse.Namespace
     selection: Selection = EVERYTHING
     owners: bool = False
 
     def observed(self) -> Observation:
         """The first observation. Raises as `collect`."""
         with progress() as report:
-            return Observer(
-                self.cloud, self.options, report, self.selection, owners=self.owners
-            ).observe()
+            return self._observer(report).observe()
 
     def planned(
         self,
@@ -54,63 +52,42 @@ class Looking:
         remedy_of: Remedy = remedy_of_defect,
     ) -> Planned:
         """What a second observation, so many seconds later, confirms of these findings."""
+        audit = replace(first.audit, findings=findings)
+        after = timedelta(seconds=seconds)
         with progress() as report:
             return plan(
-                Observer(self.cloud, self.options, report, self.selection, owners=self.owners),
-                replace(first.audit, findings=findings),
-                timedelta(seconds=seconds),
-                lambda left: wait(left, report),
-                remedy_of,
+                self._observer(report), audit, after, lambda left: wait(left, report), remedy_of
             )
 
+    def seconds_between(self, findings: Collection[Finding], writes: bool) -> float:
+        """The time between the looks: as asked, or long where something is to be released."""
+        if self.arguments.interval is not None:
+            return float(self.arguments.interval)
+        releases = writes and any(row.defect not in ADDING for row in findings)
+        return INTERVAL_SECONDS if releases else ADDING_SECONDS
 
-def seconds_between(
-    arguments: argparse.Namespace, findings: Iterable[Finding], writes: bool
-) -> float:
-    """The time between two observations: as asked, or long where something is to be released."""
-    if arguments.interval is not None:
-        return float(arguments.interval)
-    adding = not writes or all(row.defect in ADDING for row in findings)
-    return ADDING_SECONDS if adding else INTERVAL_SECONDS
+    def applied(self, steps: Plan) -> tuple[StepOutcome, ...]:
+        """How each step of a plan ended. Raises as `Driver.apply`."""
+        if not steps.steps:
+            return ()
+        asked = self.arguments
+        self._name_interrupted(steps)
+        pace = Pace(CONCURRENCY if asked.concurrency is None else asked.concurrency)
+        with progress() as report:
+            return Driver(self.cloud, asked.state_dir, report, pace).apply(steps).outcomes
 
+    def _observer(self, report: Report) -> Observer:
+        return Observer(self.cloud, self.options, report, self.selection, owners=self.owners)
 
-def apply(
-    steps: Plan, cloud: Cloud, arguments: argparse.Namespace, output: Output
-) -> list[StepOutcome]:
-    """Apply a plan, and name its run. Raises as `runs.applied`."""
-    if not steps.steps:
-        return []
-    _name_interrupted(steps, cloud, arguments, output)
-    pace = Pace(CONCURRENCY if arguments.concurrency is None else arguments.concurrency)
-    outcomes: list[StepOutcome] = []
-    with progress() as report, applied(steps, cloud, arguments.state_dir, pace) as run:
-        try:
-            for outcome in run.outcomes:
-                outcomes.append(outcome)
-                report("steps", len(outcomes), run.steps)
-        finally:
-            _name(run.name, run.attempted(), output)
-    return outcomes
+    def _name_interrupted(self, steps: Plan) -> None:
+        """Name the runs for the same defects that ended early, and that this one completes."""
+        cells = [one.uuid for one in self.cloud.nova.cells()]
+        defects = {row.defect for row in steps.findings}
 
+        def is_of_them(earlier: Plan) -> bool:
+            return not defects.isdisjoint(row.defect for row in earlier.findings)
 
-def _name_interrupted(
-    steps: Plan, cloud: Cloud, arguments: argparse.Namespace, output: Output
-) -> None:
-    """Name the runs for the same defects that ended early, and that this one completes."""
-    cells = [one.uuid for one in cloud.nova.cells()]
-    defects = {row.defect for row in steps.findings}
-
-    def is_of_them(earlier: Plan) -> bool:
-        return not defects.isdisjoint(row.defect for row in earlier.findings)
-
-    for journal in interrupted(arguments.state_dir, cells, now() - _EARLIER, is_of_them):
-        output.note(f"run {journal.run} was interrupted before; this one does the rest.")
-        _name(journal.run, journal.attempted, output)
-
-
-def _name(run: str, outcomes: Sequence[StepOutcome], output: Output) -> None:
-    results = Counter(outcome.result for _, outcome in outcomes)
-    if results["done"] or results["unknown"]:
-        steps = counted(results["done"], "step")
-        unknown = f", {results['unknown']} unknown" if results["unknown"] else ""
-        output.note(f"run {run}: {steps} done{unknown}. To take it back: trueup undo {run}")
+        since = now() - _EARLIER
+        for journal in interrupted(self.arguments.state_dir, cells, since, is_of_them):
+            say(f"Run {journal.run} was interrupted before; this one does the rest.")
+            conclude(journal.run, journal.attempted, OF_A_COMMAND)

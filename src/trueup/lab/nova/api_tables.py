@@ -135,3 +135,24 @@ AGGREGATE_METADATA = Table(
     required_string("value"),
     UniqueConstraint("aggregate_id", "key", name="uniq_aggregate_metadata0aggregate_id0key"),
 )
+
+QUOTAS = Table(
+    "quotas",
+    API_SCHEMA,
+    *written(),
+    identity(),
+    string("project_id"),
+    required_string("resource"),
+    Column("hard_limit", Integer),
+    UniqueConstraint("project_id", "resource", name="uniq_quotas0project_id0resource"),
+)
+
+QUOTA_CLASSES = Table(
+    "quota_classes",
+    API_SCHEMA,
+    *written(),
+    identity(),
+    string("class_name"),
+    string("resource"),
+    Column("hard_limit", Integer),
+)

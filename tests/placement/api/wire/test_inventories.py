@@ -12,7 +12,7 @@ from trueup.placement.api.wire.inventories import (
 )
 
 
-def test_what_is_left_out_has_a_default() -> None:
+def test_an_absent_field_has_a_default() -> None:
     assert from_wire("VCPU", {"total": 8, "resource_provider_generation": 1}) == Inventory(
         "VCPU", 8
     )
