@@ -13,6 +13,7 @@ from sqlalchemy import TableClause, select
 from trueup.reconcile.facts import (
     SERVICE_DOWN_AFTER,
     ComputeNode,
+    Flavor,
     Hardware,
     InstanceState,
     Migration,
@@ -32,6 +33,7 @@ from trueup.reconcile.sources.nova.contract import (
     Registry,
 )
 from trueup.reconcile.sources.nova.registry import (
+    read_flavors,
     read_mapped,
     read_mapped_to,
     read_mappings,
@@ -181,6 +183,10 @@ class NovaDatabases:
             else:
                 found |= {row.uuid: other.uuid for row in rows if not row.deleted}
         return found
+
+    def flavors(self) -> tuple[Flavor, ...]:
+        """The flavors that servers can be made with, by name."""
+        return self._ask_registry(lambda session: read_flavors(session, API_DATABASE))
 
     def close(self) -> None:
         for database in self._databases.values():
