@@ -146,9 +146,9 @@ def test_what_is_lost_is_given_back_as_it_was_or_left_alone(cases, what):
             for consumer, (_, after) in held_by(step).items():
                 assert (consumer, after.amounts) == (WEB, case.server.allocations), case.seed
             profiles = {port["id"]: port["binding:profile"] for port in case.server.ports}
-            for change in step.changes:
-                if isinstance(change.target, PortBinding):
-                    assert change.after.content == profiles[change.target.port], case.seed
+            bound = [one for one in step.changes if isinstance(one.target, PortBinding)]
+            given = {one.target.port: one.after.content for one in bound}
+            assert given == {port: profiles[port] for port in given}, case.seed
             written += 1
     assert written
 

@@ -34,7 +34,7 @@ def test_every_instruction_is_one_and_every_step_a_script(path):
 
 
 @pytest.mark.parametrize("path", FILES, ids=lambda one: one.name)
-def test_no_cache_of_a_package_manager_is_left(path):
+def test_no_downloaded_packages_are_left(path):
     steps = [
         instruction.rest
         for stage in stages(path).values()
@@ -47,10 +47,10 @@ def test_no_cache_of_a_package_manager_is_left(path):
 
 
 @pytest.mark.parametrize("path", FILES, ids=lambda one: one.name)
-def test_the_base_image_has_a_name_of_its_own_that_a_build_may_replace(path):
+def test_a_build_may_name_the_image_to_begin_from(path):
     found = stages(path)
-    [base] = found[""].instructions
-    assert re.fullmatch(r"BASE=\S+:\S+", base.rest)
+    [first] = found[""].instructions
+    assert re.fullmatch(r"BASE=\S+:\S+", first.rest)
     parents = {stage.parent for stage in found.values()} - {""}
     assert parents - set(found) == {"${BASE}"}
 
