@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The tables of Nova's API database that a reconciler reads, as Nova 34 has them."""
 
-from sqlalchemy import Column, ForeignKey, Integer, MetaData, Table, Text, UniqueConstraint
+from sqlalchemy import Column, Float, ForeignKey, Integer, MetaData, Table, Text, UniqueConstraint
 
 from trueup.lab.nova.columns import (
     flag,
@@ -123,4 +123,63 @@ QUOTA_CLASSES = Table(
     string("class_name"),
     string("resource"),
     Column("hard_limit", Integer),
+)
+
+FLAVORS = Table(
+    "flavors",
+    API_SCHEMA,
+    *written(),
+    identity(),
+    required_string("name"),
+    Column("memory_mb", Integer, nullable=False),
+    Column("vcpus", Integer, nullable=False),
+    Column("root_gb", Integer),
+    Column("ephemeral_gb", Integer),
+    required_string("flavorid"),
+    Column("swap", Integer, nullable=False),
+    Column("rxtx_factor", Float),
+    Column("vcpu_weight", Integer),
+    flag("disabled"),
+    flag("is_public"),
+    text("description"),
+)
+
+FLAVOR_EXTRA_SPECS = Table(
+    "flavor_extra_specs",
+    API_SCHEMA,
+    *written(),
+    identity(),
+    required_string("key"),
+    string("value"),
+    Column("flavor_id", Integer, ForeignKey("flavors.id"), nullable=False),
+)
+
+INSTANCE_GROUPS = Table(
+    "instance_groups",
+    API_SCHEMA,
+    *written(),
+    identity(),
+    string("user_id"),
+    string("project_id"),
+    required_string("uuid", 36),
+    string("name"),
+)
+
+INSTANCE_GROUP_MEMBER = Table(
+    "instance_group_member",
+    API_SCHEMA,
+    *written(),
+    identity(),
+    string("instance_uuid"),
+    Column("group_id", Integer, ForeignKey("instance_groups.id"), nullable=False),
+)
+
+INSTANCE_GROUP_POLICY = Table(
+    "instance_group_policy",
+    API_SCHEMA,
+    *written(),
+    identity(),
+    string("policy"),
+    Column("group_id", Integer, ForeignKey("instance_groups.id"), nullable=False),
+    text("rules"),
 )

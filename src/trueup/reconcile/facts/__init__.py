@@ -74,10 +74,11 @@ from trueup.reconcile.facts.providers import (
 from trueup.reconcile.facts.records import InstanceRecord
 from trueup.reconcile.facts.scheduling import (
     ScheduledServer,
+    ScheduleRequest,
     SchedulerHost,
     SchedulerOptions,
-    ScheduleRequest,
     ServerGroup,
+    named_instances,
 )
 from trueup.reconcile.facts.trees import HOST_BELOW
 from trueup.reconcile.facts.uuids import (
@@ -161,6 +162,7 @@ __all__ = [
     "is_uuid",
     "is_uuid_in_any_form",
     "last_change",
+    "named_instances",
     "other_forms",
     "outside_trees",
     "pci_address",
