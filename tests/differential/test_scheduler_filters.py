@@ -108,6 +108,7 @@ def node(chance: random.Random) -> Any:
     known = [["x86_64", "qemu", "hvm"], ["i686", "kvm", "hvm"], ["aarch64", "xen", "xen"]]
     return SimpleNamespace(
         id=1,
+        created_at=NOW,
         uuid=UUIDS[4],
         host="h1",
         hypervisor_hostname="h1",
@@ -179,7 +180,7 @@ class Case:
     def as_nova_has_it(self) -> tuple[Any, Any]:
         row = self.row
         state = HostState(row.host, row.hypervisor_hostname, "cell")
-        columns = {**vars(row), "stats": None, "supported_instances": None, "id": 1}
+        columns = {**vars(row), "stats": None, "supported_instances": None, "created_at": None}
         compute = objects.ComputeNode(
             **{key: value for key, value in columns.items() if value is not None},
         )

@@ -41,7 +41,8 @@ def test_image_properties_are_texts_as_glance_has_them():
 def test_a_request_with_nothing_but_a_flavor():
     request = request_of("server", {"flavor": FLAVOR, "scheduler_hints": {"group": "g"}})
     assert (request.image, request.hints) == ({}, {"group": ("g",)})
-    assert not (request.numa or request.pci or request.ignored or request.forced_hosts)
+    asked = (request.numa, request.pci, request.ignored, request.forced_hosts)
+    assert not any(asked)
 
 
 def test_a_request_without_a_flavor_is_none():
