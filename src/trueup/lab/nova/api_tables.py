@@ -149,3 +149,33 @@ QUOTA_CLASSES = Table(
     string("resource"),
     Column("hard_limit", Integer),
 )
+
+INSTANCE_GROUPS = Table(
+    "instance_groups",
+    API_SCHEMA,
+    *written(),
+    identity(),
+    string("user_id"),
+    string("project_id"),
+    required_string("uuid", 36),
+    string("name"),
+)
+
+INSTANCE_GROUP_MEMBER = Table(
+    "instance_group_member",
+    API_SCHEMA,
+    *written(),
+    identity(),
+    string("instance_uuid"),
+    Column("group_id", Integer, ForeignKey("instance_groups.id"), nullable=False),
+)
+
+INSTANCE_GROUP_POLICY = Table(
+    "instance_group_policy",
+    API_SCHEMA,
+    *written(),
+    identity(),
+    string("policy"),
+    Column("group_id", Integer, ForeignKey("instance_groups.id"), nullable=False),
+    text("rules"),
+)
