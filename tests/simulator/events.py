@@ -357,6 +357,12 @@ def _hide_ports(cloud: Cloud, event: Event) -> None:
     cloud.hidden_ports |= {port.uuid for port in ports}
 
 
+def _show_ports(cloud: Cloud) -> None:
+    if not cloud.hidden_ports:
+        raise Impossible("none is hidden")
+    cloud.hidden_ports.clear()
+
+
 def _wait(cloud: Cloud, event: Event) -> None:
     seconds = int(event.words[0])
     if timedelta(seconds=seconds) > timedelta(seconds=10):
@@ -406,7 +412,7 @@ VERBS: dict[str, Callable[[Cloud, Event], None]] = {
     "back-up": lambda cloud, event: _back_up(cloud),
     "put-back": lambda cloud, event: _restore_ledger(cloud),
     "hide-ports": _hide_ports,
-    "show-ports": lambda cloud, event: cloud.hidden_ports.clear(),
+    "show-ports": lambda cloud, event: _show_ports(cloud),
     "wait": _wait,
     "plant": _plant,
 }

@@ -34,7 +34,7 @@ _ON_SERVERS = (
     "restore", "boot", "retry", "retry", "reset", "reset",
 )  # fmt: skip
 _ON_HOSTS = ("stop", "power-off", "start", "start", "force-down", "unforce-down", "unforce-down")
-_ON_SERVICES = ("back-up", "put-back", "put-back", "hide-ports", "show-ports")
+_ON_SERVICES = ("back-up", "put-back", *3 * ("hide-ports", "show-ports"))
 _ON_CELLS = ("freeze", "thaw", "cell-down", "cell-up", "cell-up")
 
 
@@ -68,7 +68,7 @@ HEALTHY = Mix(plant=0, cells=0, crash=0, loses=False, calm=True)
 PLAIN = Mix(cells=0, crash=0, loses=False, calm=True, drifts=OF_LEDGER)
 MOVES = Mix(plant=0, cells=0)
 DRIFT = Mix(begin=25, plant=12, cells=0)
-EVERYTHING = Mix(services=3)
+EVERYTHING = Mix(services=6)
 _MIXES = (MOVES, DRIFT, EVERYTHING, PLAIN)
 
 _MAKERS: dict[str, Callable[[Random, Cloud], tuple[Event, ...]]] = {
@@ -196,7 +196,7 @@ def _wait(rng: Random) -> Event:
 
 def _on_service(rng: Random) -> Event:
     verb = rng.choice(_ON_SERVICES)
-    return Event(verb, (rng.choice(_NAMES),) if verb == "hide-ports" else ())
+    return Event(verb, (rng.choice(SERVERS),) if verb == "hide-ports" else ())
 
 
 def _begin(rng: Random) -> Event:
