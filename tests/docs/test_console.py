@@ -21,6 +21,7 @@ from pathlib import Path
 import pytest
 
 from tests.cli.running import ROOT
+from tests.clouds.loading import keep_alive
 from tests.clouds.neutron import recorded_neutron
 from tests.clouds.renaming import rename_host
 from tests.kills.hypervisor import MISSING, hypervisor
@@ -40,6 +41,8 @@ BLOCK = re.compile(r"^```console\n(.*?)^```", re.MULTILINE | re.DOTALL)
 NOVA = re.compile(r"<!-- nova: services(?:, empty: (\S+))? -->")
 RENAMED = re.compile(r"<!-- renamed: (\S+) (\S+) (\S+) (\S+) -->")
 NEUTRON = "<!-- neutron: recorded -->"
+# Compute services report, which stand still in a recording and so count as down.
+UP = "<!-- services: up -->"
 # Said because the two observations of a page follow each other at once; a reader waits a minute.
 SHORT = re.compile(r"^The observations may be only 0\.01 s apart.*\n", re.MULTILINE)
 RUN = re.compile(r"\d{8}T\d{6}-[0-9a-f]{8}")
@@ -112,8 +115,10 @@ def test_a_page_prints_what_it_says(path, recorded_cloud, tmp_path, monkeypatch,
     page = path.read_text()
     nova = NOVA.search(page)
     renamed_host = RENAMED.search(page)
-    own_cells = bool(nova or renamed_host)
+    own_cells = bool(nova or renamed_host or UP in page)
     cloud = recorded_cloud(CLOUD.search(page).group(1), "upstream", own_cells=own_cells)
+    for url in cloud.cell_urls.values() if UP in page else ():
+        keep_alive(url, "nova-compute")
     if renamed_host:
         rename_host(cloud, *renamed_host.groups())
     if nova:
@@ -134,7 +139,7 @@ def test_a_page_prints_what_it_says(path, recorded_cloud, tmp_path, monkeypatch,
         libvirtd = request.getfixturevalue("libvirtd")
         ask_hypervisors(cloud.nova_conf, haunted.groups(), libvirtd, monkeypatch)
     monkeypatch.setattr("trueup.cli.outcomes.INTERVAL_SECONDS", 0.01)
-    monkeypatch.setattr("trueup.cli.nova_manage.writing.INTERVAL_SECONDS", 0.01)
+    monkeypatch.setattr("trueup.cli.nova_manage.job.INTERVAL_SECONDS", 0.01)
     monkeypatch.setattr("trueup.reconcile.clock.datetime", ClockOfThePages)
     monkeypatch.chdir(tmp_path)
     names: dict[str, str] = {}

@@ -7,14 +7,7 @@ from datetime import datetime
 
 from tests.simulator.cloud import Cloud
 from tests.simulator.places import CELLS
-from tests.simulator.rows import (
-    AggregateRow,
-    CellRows,
-    ClaimRow,
-    MappingRow,
-    PortRow,
-    ProviderRow,
-)
+from tests.simulator.rows import AggregateRow, CellRows, ClaimRow, MappingRow, PortRow, ProviderRow
 
 
 @dataclass

@@ -23,6 +23,8 @@ def test_tables_have_exactly_the_columns_that_nova_has():
         "instance_mappings": 8,
         "build_requests": 8,
         "request_specs": 5,
+        "flavors": 15,
+        "flavor_extra_specs": 6,
         "aggregates": 5,
         "aggregate_hosts": 5,
         "aggregate_metadata": 6,
