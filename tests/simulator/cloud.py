@@ -32,6 +32,7 @@ from tests.simulator.rows import (
     MigrationRow,
     NodeRow,
     PortRow,
+    ProviderRow,
     ServerRow,
     ServiceRow,
     uuid_of,
@@ -137,6 +138,10 @@ class Cloud:
         self.aggregates = {RACK.uuid: RACK}
         self.host_mappings = {host.name: host.cell for host in HOSTS.values()}
         self.ports: dict[str, PortRow] = {}
+        # Ports that Neutron does not list, as one that was restored.
+        self.hidden_ports: set[str] = set()
+        # What a backup of Placement's database has.
+        self.backup: tuple[dict[str, ClaimRow], dict[str, ProviderRow]] | None = None
         # Where guests run: (uuid, host).
         self.guests: set[tuple[str, str]] = set()
         self.servers: dict[str, Server] = {}
@@ -187,9 +192,13 @@ class Cloud:
         return self.cells[host.cell].services[host.name]
 
     def is_up(self, host: Host) -> bool:
-        """Whether Nova considers the compute service of the host to be up."""
-        service = self.service(host)
-        return not service.forced_down and self.now - service.last_seen <= DOWN_AFTER
+        """Whether Nova considers the compute service of the host to be up, if it knows one."""
+        service = self.cells[host.cell].services.get(host.name)
+        return (
+            service is not None
+            and not service.forced_down
+            and self.now - service.last_seen <= DOWN_AFTER
+        )
 
     def consumers_of(self, server: Server) -> frozenset[str]:
         """The server and its migrations, which hold its resources during a move."""
@@ -297,6 +306,21 @@ class Cloud:
                 )
             else:
                 self.ledger[consumer] = ClaimRow(amounts, 1)
+
+    def back_up(self) -> None:
+        self.backup = (dict(self.ledger), dict(self.providers))
+
+    def restore(self) -> None:
+        """Put Placement's database back. What differs since is drift, with whatever name."""
+        assert self.backup is not None
+        ledger, providers = self.backup
+        changed = {
+            one for one in {*ledger, *self.ledger} if ledger.get(one) != self.ledger.get(one)
+        }
+        self.ledger, self.providers = dict(ledger), dict(providers)
+        for consumer in changed - self.foreign:
+            self.right.setdefault(consumer, ({},))
+            self.drift[consumer] = frozenset()
 
     def hold(self, consumer: str, amounts: Amounts) -> None:
         """Write an allocation that is right from now on."""

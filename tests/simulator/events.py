@@ -339,6 +339,30 @@ def _cell_up(cloud: Cloud, event: Event) -> None:
     _cell(cloud, event, answers=False).answers = True
 
 
+def _back_up(cloud: Cloud) -> None:
+    cloud.back_up()
+
+
+def _restore_ledger(cloud: Cloud) -> None:
+    if cloud.backup is None or not all(server.settled for server in cloud.servers.values()):
+        raise Impossible("there is no backup, or Nova is about to write")
+    cloud.restore()
+
+
+def _hide_ports(cloud: Cloud, event: Event) -> None:
+    server = cloud.servers.get(event.words[0])
+    ports = cloud.ports_of(server) if server else ()
+    if not ports:
+        raise Impossible("it has no port")
+    cloud.hidden_ports |= {port.uuid for port in ports}
+
+
+def _show_ports(cloud: Cloud) -> None:
+    if not cloud.hidden_ports:
+        raise Impossible("none is hidden")
+    cloud.hidden_ports.clear()
+
+
 def _wait(cloud: Cloud, event: Event) -> None:
     seconds = int(event.words[0])
     if timedelta(seconds=seconds) > timedelta(seconds=10):
@@ -385,6 +409,10 @@ VERBS: dict[str, Callable[[Cloud, Event], None]] = {
     "thaw": _thaw,
     "cell-down": _cell_down,
     "cell-up": _cell_up,
+    "back-up": lambda cloud, event: _back_up(cloud),
+    "put-back": lambda cloud, event: _restore_ledger(cloud),
+    "hide-ports": _hide_ports,
+    "show-ports": lambda cloud, event: _show_ports(cloud),
     "wait": _wait,
     "plant": _plant,
 }

@@ -2,6 +2,7 @@
 """An observation of the simulated cloud as Facts, equal to those that `collect` returns."""
 
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from functools import cache
 
 from tests.simulator.observing import Observed
@@ -60,7 +61,7 @@ def facts_of(seen: Observed) -> Facts:
         providers={uuid: _provider(row, seen.providers) for uuid, row in seen.providers.items()},
         consumers={uuid: row.amounts for uuid, row in seen.ledger.items()},
         owners={uuid: Owner(row.project, row.user) for uuid, row in seen.ledger.items()},
-        instances=tuple(_instances(cells, named)),
+        instances=tuple(_with_copies(row, seen) for row in _instances(cells, named)),
         migrations=tuple(_migrations(cells, named)),
         compute_nodes=tuple(row for row in _nodes(cells) if not row.deleted),
         deleted_compute_nodes=tuple(row for row in _nodes(cells) if row.deleted),
@@ -82,6 +83,14 @@ def facts_of(seen: Observed) -> Facts:
             for uuid, host in sorted(seen.guests or ())
         ),
     )
+
+
+def _with_copies(row: Instance, seen: Observed) -> Instance:
+    """The instance with the ports that Nova's network cache has, and Neutron does not list."""
+    hidden = [port for port in seen.hidden_ports if port.server == row.uuid and port.provider]
+    if not hidden:
+        return row
+    return replace(row, ports_hold=True, ports_holding=tuple(port.uuid for port in hidden))
 
 
 def instance_of(row: ServerRow, cell: str) -> Instance:

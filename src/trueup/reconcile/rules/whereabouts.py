@@ -204,7 +204,7 @@ def _found(
     """The place where the hypervisors found the guest; None if they do not tell.
 
     A hypervisor that answered and has no such domain, running or defined, is proof. After a cold
-    move both hosts may have a definition, so there only a guest that runs says where it is.
+    move both hosts may have a definition, or none: only a guest that runs says where it is.
     """
     if any(not row.ours for row in record.domains):
         # SAFETY: somebody else made a domain with its uuid: which one is its guest is not known.
@@ -220,7 +220,7 @@ def _found(
     all_answered = all(facts.hypervisor_answered(one.host) for one in left)
     if len(left) > 1 and len(running) == 1 and all_answered:
         return running[0]
-    return left[0] if len(left) == 1 else None
+    return left[0] if len(left) == 1 and (running or not cold) else None
 
 
 def _silence(places: tuple[Place, ...], record: InstanceRecord, facts: Facts) -> str:
