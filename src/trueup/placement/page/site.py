@@ -9,12 +9,13 @@ refused: a hostile domain may resolve to the loopback interface (DNS rebinding).
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, replace
 from http import HTTPStatus
+from pathlib import Path
 from threading import Lock
 from urllib.parse import parse_qs, unquote, urlsplit
 
 from trueup.placement import why
 from trueup.placement.config import ConfigurationUnusable
-from trueup.placement.page import html, views
+from trueup.placement.page import html, searches, views
 from trueup.placement.store.engine.database import Database
 from trueup.web.server import HTML, Answer, Request
 
@@ -50,6 +51,8 @@ class Site:
     hosts: Collection[str] | None
     """The Host headers that are accepted; None accepts all."""
     version: str
+    log: Path | None = None
+    """The log of the service, for the searches that found nothing."""
     _asking: Lock = field(default_factory=Lock)
 
     def answer(self, asked: Request) -> Answer:
@@ -89,7 +92,18 @@ class Site:
                 return self._consumer(uuid.replace("\0", ""))
             case ["why"]:
                 return self._why(values.get("query", ""), values.get("microversion", ""))
+            case ["searches"]:
+                return self._searches()
         raise _NothingToShow(HTTPStatus.NOT_FOUND, "There is no such page.")
+
+    def _searches(self) -> Answer:
+        try:
+            found = searches.last_searches(self.log) if self.log else []
+        except OSError as error:
+            text = f"{self.log} cannot be read: {error.strerror}"
+            raise _NothingToShow(HTTPStatus.INTERNAL_SERVER_ERROR, text) from error
+        most = searches.SHOWN_MAX
+        return self._html("searches.html", shapes=found, log=self.log, most=most)
 
     def _trees(self, number: int) -> Answer:
         with why.reading(self.database) as tx:
