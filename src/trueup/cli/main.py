@@ -43,6 +43,7 @@ GROUPS: Mapping[str, Mapping[str, str]] = {
     "Understand": {
         "explain": "trueup.cli.commands.explain:ExplainCommand",
         "why": "trueup.cli.commands.why:WhyCommand",
+        "capacity": "trueup.cli.commands.capacity:CapacityCommand",
         "quota": "trueup.cli.commands.quota:QuotaCommand",
         "defects": "trueup.cli.commands.defects:DefectsCommand",
         "report": "trueup.cli.commands.report:ReportCommand",

@@ -18,11 +18,13 @@ from trueup.reconcile.runs.journals import unread_since
 from trueup.reconcile.runs.pace import Pace
 from trueup.reconcile.sources.cloud import Cloud
 from trueup.reconcile.steps import Step
-from trueup.reconcile.verdicts.verified import State, Verified
+from trueup.reconcile.verdicts.verified import FOUND_AGAIN, State, Verified
 from trueup.reconcile.wording import counted
 
 # A plan that is older is refused, or made anew.
 AGE_MAX_HOURS = 1.0
+# A step takes some ten milliseconds, with its reads.
+SLOW_AFTER_SECONDS = 2.0
 
 
 @dataclass(eq=False)
@@ -96,7 +98,7 @@ def tell_verified(rows: Sequence[Verified]) -> None:
 def code_of_verified(rows: Iterable[Verified]) -> ExitCode:
     """The exit code of a verification."""
     states = {row.state for row in rows}
-    if states & {State.STILL_THERE, State.COME_BACK, State.OTHER}:
+    if states & {*FOUND_AGAIN, State.OTHER}:
         return ExitCode.FINDINGS
     return ExitCode.INCOMPLETE if State.NOT_JUDGED in states else ExitCode.CLEAN
 
@@ -197,7 +199,7 @@ def add_interval_option(parser: argparse._ActionsContainer) -> None:
 
 
 def add_writing_options(parser: argparse.ArgumentParser) -> None:
-    """--yes, --concurrency and --rate, for the commands that write."""
+    """--yes, and how steps are written, for the commands that write."""
     parser.add_argument(
         "--yes", action="store_true", help="write without asking; in a pipe nothing is asked anyway"
     )
@@ -214,11 +216,31 @@ def add_writing_options(parser: argparse.ArgumentParser) -> None:
         type=float,
         help="how many steps are begun in a second at most (default: unlimited)",
     )
+    parser.add_argument(
+        "--slow-after",
+        metavar="SECONDS",
+        type=float,
+        default=SLOW_AFTER_SECONDS,
+        help="wait between steps while a step takes longer than this: services are busy "
+        "(default: %(default)s)",
+    )
+    parser.add_argument(
+        "--pause-file",
+        metavar="FILE",
+        type=Path,
+        help="begin no step while this file is there",
+    )
 
 
 def pace_of(arguments: argparse.Namespace) -> Pace:
-    """What --concurrency and --rate say."""
-    return Pace(arguments.concurrency, arguments.rate)
+    """What the options say of how steps are written."""
+    return Pace(
+        arguments.concurrency,
+        arguments.rate,
+        arguments.slow_after,
+        arguments.pause_file,
+        lambda path: say(f"Paused: no step is begun while {path} is there."),
+    )
 
 
 def ask(arguments: argparse.Namespace, plan: Plan, cloud: Cloud) -> None:

@@ -10,8 +10,11 @@ import pytest
 from tests.cli.nova_manage.twins import Twins
 from tests.cli.running import trueup
 from trueup.cli.nova_manage.job import ADDING_SECONDS, INTERVAL_SECONDS, Job
+from trueup.reconcile import changes
+from trueup.reconcile.changes import Reply
 from trueup.reconcile.runs import pace
 from trueup.reconcile.sources.placement.client import Placement
+from trueup.reconcile.steps import Change
 from trueup.reconcile.verdicts import AuditOptions, Finding, Severity, Subject
 
 pytestmark = pytest.mark.xdist_group("nova-manage")
@@ -53,6 +56,22 @@ def test_a_run_that_was_killed_is_named_by_the_one_that_does_the_rest(twins: Twi
     assert second.code == 0, second.err
     assert f"Run {run} was interrupted before; this one does the rest." in second.err
     assert second.err.count("To take it back: trueup undo ") == 2
+
+
+def test_what_is_left_after_the_write_is_told(twins: Twins) -> None:
+    """As where a write does not change what the audit compares."""
+    one = twins.actives()[0]
+    twins.keep_alive()
+    twins.hold(one)
+
+    def unwritten(change: Change, *_: Any) -> Reply:
+        return Reply(True, version=change.version)
+
+    with mock.patch.object(changes, "write", unwritten):
+        ran = twins.ours(HEAL, "--instance", one.uuid)
+    assert ran.code == 3
+    assert f"Failed to update allocations for consumer {one.uuid}. Error: it was written" in ran.out
+    assert f"Found again after the write: missing-allocation:{one.uuid}. See: " in ran.err
 
 
 def finding(defect: str) -> Finding:

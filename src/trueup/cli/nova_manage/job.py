@@ -3,7 +3,7 @@
 
 import argparse
 import sys
-from collections.abc import Collection
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass, replace
 from datetime import timedelta
 
@@ -21,11 +21,14 @@ from trueup.reconcile.runs.journal import StepOutcome
 from trueup.reconcile.runs.journals import interrupted
 from trueup.reconcile.runs.pace import Pace
 from trueup.reconcile.sources.cloud import Cloud
+from trueup.reconcile.steps import Step
 from trueup.reconcile.verdicts import AuditOptions, Finding
+from trueup.reconcile.verdicts.verified import FOUND_AGAIN
 
 # What only adds allocations needs no long look: every guard is read again at the write, and
 # Placement refuses it for a consumer that somebody else wrote.
 ADDING_SECONDS = 1.0
+_LEFT = "it was written, and is found again all the same"
 # A run that was interrupted before is named.
 _EARLIER = timedelta(hours=1)
 
@@ -75,15 +78,25 @@ class Job:
         releases = writes and any(row.defect not in ADDING for row in findings)
         return INTERVAL_SECONDS if releases else ADDING_SECONDS
 
-    def applied(self, steps: Plan) -> tuple[StepOutcome, ...]:
-        """How each step of a plan ended. Raises as `Driver.apply`."""
+    def applied(self, steps: Plan, partial: Collection[Step] = ()) -> Iterator[StepOutcome]:
+        """How each step of a plan ended. Raises as `Driver.apply`.
+
+        A step counts as refused if its finding is still there; `partial` leave theirs on purpose.
+        """
         if not steps.steps:
-            return ()
+            return
         asked = self.arguments
         self._name_interrupted(steps)
         pace = Pace(CONCURRENCY if asked.concurrency is None else asked.concurrency)
         with progress() as report:
-            return Driver(self.cloud, asked.state_dir, report, pace).apply(steps).outcomes
+            driver = Driver(self.cloud, asked.state_dir, report, pace)
+            ended = driver.apply(steps)
+            whole = tuple(pair for pair in ended.outcomes if pair[0] not in partial)
+            rows = driver.verified(steps, replace(ended, outcomes=whole)).verified
+        left = {row.finding.id for row in rows if row.state in FOUND_AGAIN}
+        for step, outcome in ended.outcomes:
+            is_left = outcome.result == "done" and not left.isdisjoint(step.because)
+            yield step, replace(outcome, result="refused", reason=_LEFT) if is_left else outcome
 
     def tell(self, line: str, always: bool = False) -> None:
         """A line of Nova's, which it prints only with --verbose, or always."""

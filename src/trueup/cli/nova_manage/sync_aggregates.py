@@ -72,7 +72,8 @@ def _synchronized(job: Job) -> _Synchronized:
     only = replace(result.plan, steps=steps, effects=())
     reasons |= {one.finding.subject.uuid: one.reason for one in result.plan.declined}
     written: set[str] = set()
-    for step, outcome in job.applied(only):
+    partial = [step for step in steps if step not in result.plan.steps]
+    for step, outcome in job.applied(only, partial):
         reasons |= dict.fromkeys(step.subjects, outcome.reason)
         written |= step.subjects if outcome.result == "done" else set()
     return _Synchronized(result.second.facts, frozenset(written), reasons)

@@ -73,6 +73,7 @@ from trueup.reconcile.facts.scheduling import (
     SchedulerHost,
     SchedulerOptions,
     ServerGroup,
+    named_instances,
 )
 from trueup.reconcile.facts.trees import HOST_BELOW
 from trueup.reconcile.facts.uuids import canonical_uuid, is_uuid

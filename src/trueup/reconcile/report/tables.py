@@ -18,7 +18,7 @@ from trueup.reconcile.runs.journal import Journal, StepOutcome
 from trueup.reconcile.runs.journals import Unreadable
 from trueup.reconcile.steps import Step
 from trueup.reconcile.verdicts import Evidence
-from trueup.reconcile.verdicts.verified import State, Verified
+from trueup.reconcile.verdicts.verified import FOUND_AGAIN, Verified
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,12 +118,11 @@ def step_result(step: Step, journal: Journal) -> str:
 
 def verified_table(rows: Iterable[Verified]) -> Table:
     """What became of the findings that a run repaired."""
-    found_again = (State.STILL_THERE, State.COME_BACK)
     return VERIFIED_COLUMNS, [
         (
             row.finding.id,
             row.state.value,
-            " ".join(one.id for one in row.others) or row.finding.id * (row.state in found_again),
+            " ".join(one.id for one in row.others) or row.finding.id * (row.state in FOUND_AGAIN),
             row.reason,
         )
         for row in rows

@@ -23,6 +23,9 @@ class State(StrEnum):
     NOT_JUDGED = "not judged"
 
 
+FOUND_AGAIN = frozenset({State.STILL_THERE, State.COME_BACK})
+
+
 @dataclass(frozen=True, slots=True)
 class Verified:
     """A finding and its state; `others` are findings about the same subject, `reason` says why it

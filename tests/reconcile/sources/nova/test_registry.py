@@ -88,3 +88,17 @@ def test_without_one_of_its_tables_nothing_can_be_said(small, nova, table):
     with pytest.raises(Unreachable) as silent:
         whole(nova)
     assert f"no such table: {table}" in silent.value.reason
+
+
+def test_flavors_have_their_extra_specs_and_disabled_ones_are_left_out(small, nova):
+    small.sql("nova_api", "UPDATE flavors SET disabled = 1 WHERE name = 'lab.huge'")
+    small.sql(
+        "nova_api",
+        "INSERT INTO flavor_extra_specs (flavor_id, key, value)"
+        " SELECT id, 'hw:cpu_policy', 'shared' FROM flavors WHERE name = 'lab.tiny'",
+    )
+    found = {one.name: one for one in nova.flavors()}
+    assert list(found) == ["lab.large", "lab.medium", "lab.scratch", "lab.small", "lab.tiny"]
+    assert found["lab.tiny"].extra_specs == {"hw:cpu_policy": "shared"}
+    assert found["lab.tiny"].swap_mb == 512
+    assert found["lab.large"].vcpus == 4

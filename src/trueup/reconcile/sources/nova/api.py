@@ -17,6 +17,7 @@ from keystoneauth1.adapter import Adapter
 
 from trueup.reconcile.facts import (
     ComputeNode,
+    Flavor,
     Instance,
     InstanceState,
     Migration,
@@ -38,6 +39,7 @@ from trueup.reconcile.sources.nova.contract import (
     Registry,
 )
 from trueup.reconcile.sources.nova.documents import UNKNOWN, Document
+from trueup.reconcile.sources.nova.flavors import read_flavors
 from trueup.reconcile.sources.nova.hypervisors import NOVA_API, hypervisors_called
 from trueup.reconcile.threads import threads
 
@@ -218,6 +220,10 @@ class NovaApi:
         servers = (*found.instances, *self._listed_otherwise(wanted, found.instances))
         moving = {one.instance for one in found.migrations if one.under_way}
         return {row.uuid: instance_state(row, moving=row.uuid in moving) for row in servers}
+
+    def flavors(self) -> tuple[Flavor, ...]:
+        """The flavors that servers can be made with, by name."""
+        return read_flavors(self._adapter)
 
     def close(self) -> None:
         """There is nothing to release."""

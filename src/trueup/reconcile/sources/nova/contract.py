@@ -11,6 +11,7 @@ from trueup.reconcile.facts import (
     BuildRequest,
     ComputeNode,
     ComputeService,
+    Flavor,
     HostAggregate,
     HostMapping,
     Instance,
@@ -195,5 +196,8 @@ class Nova(Protocol):
 
         With databases, one that another cell has too has the uuid of that cell.
         """
+
+    def flavors(self) -> tuple[Flavor, ...]:
+        """The flavors that servers can be made with, by name."""
 
     def close(self) -> None: ...

@@ -8,6 +8,7 @@ from typing import Any
 from trueup.reconcile.facts import (
     ComputeNode,
     Facts,
+    Flavor,
     HostAggregate,
     Instance,
     InstanceState,
@@ -176,6 +177,11 @@ class FrozenNova:
             host_aggregates=_without_host(facts.host_aggregates, host),
         )
         return Accepted(204)
+
+    def flavors(self) -> tuple[Flavor, ...]:
+        """Those of living instances: facts have no others."""
+        used = {row.flavor.name: row.flavor for row in self.facts.alive.values() if row.flavor}
+        return tuple(used[name] for name in sorted(used))
 
     def close(self) -> None:
         pass

@@ -6,7 +6,13 @@ from typing import Any
 
 from sqlalchemy import ColumnElement, TableClause, select
 
-from trueup.reconcile.facts import HostAggregate, InstanceMapping, RequestSpec
+from trueup.reconcile.facts import (
+    Flavor,
+    HostAggregate,
+    InstanceMapping,
+    RequestSpec,
+    grouped,
+)
 from trueup.reconcile.sources.columns import Columns
 from trueup.reconcile.sources.database import Row, Session
 from trueup.reconcile.sources.notes import Notes
@@ -44,6 +50,29 @@ def read_mapped_to(session: Session, cell: int) -> frozenset[str]:
     """The instances that `read_mapped` counts, by uuid."""
     rows = session.every_row(queries.mapped_to(cell), tables.instance_mappings.c.id)
     return frozenset(row.instance_uuid for row in rows)
+
+
+def read_flavors(session: Session, source: str) -> tuple[Flavor, ...]:
+    """The flavors that are not disabled, by name."""
+    columns = Columns(session, source, tables.LATER)
+    specs = tables.flavor_extra_specs
+    pairs = session.every_row(select(*columns.of(specs)), specs.c.id)
+    by_flavor = grouped((row.flavor_id, (row.key, row.value or "")) for row in pairs)
+    rows = session.every_row(select(*columns.of(tables.flavors)), tables.flavors.c.id)
+    found = (
+        Flavor(
+            name=row.name,
+            vcpus=row.vcpus,
+            memory_mb=row.memory_mb,
+            root_gb=row.root_gb or 0,
+            ephemeral_gb=row.ephemeral_gb or 0,
+            swap_mb=row.swap or 0,
+            extra_specs=dict(by_flavor.get(row.id, ())),
+        )
+        for row in rows
+        if not row.disabled
+    )
+    return tuple(sorted(found, key=lambda one: one.name))
 
 
 class _Reading:

@@ -246,6 +246,20 @@ class Placement:
         }
         return replace(ledger, providers=providers)
 
+    def with_traits(
+        self, providers: Mapping[str, Provider], names: Iterable[str]
+    ) -> dict[str, Provider]:
+        """The same providers with those of these traits that they have: one request for each."""
+        marked = {name: self._marked(name) for name in sorted(names)}
+        return {
+            uuid: replace(
+                row,
+                traits=(row.traits or frozenset())
+                | frozenset(name for name, uuids in marked.items() if uuid in uuids),
+            )
+            for uuid, row in providers.items()
+        }
+
     def _members_of_pools(self, listed: Iterable[Provider]) -> dict[str, set[str]]:
         """By sharing provider, the providers that have an aggregate in common with it."""
         pools = self._providers(f"/resource_providers?required={SHARING_TRAIT}")
