@@ -9,6 +9,7 @@ from tests.reconcile.planning import planned
 from trueup.cli.driving import Driven, Driver, code_of_all
 from trueup.cli.outcomes import OF_A_PLAN
 from trueup.exit_codes import ExitCode
+from trueup.reconcile.reasons import because
 from trueup.reconcile.runs import Left, Run
 from trueup.reconcile.runs.journal import JournalUnwritable, Outcome
 from trueup.reconcile.sources.errors import AccessDenied, Unreachable
@@ -75,7 +76,11 @@ def test_a_run_that_was_finished_before_says_so(capsys):
     [
         (DONE, Left(), ExitCode.CLEAN),
         (DONE, Left(PLAN.findings[:1]), ExitCode.FINDINGS),
-        (DONE, Left(unjudged={"a-finding": "cell1: gone"}), ExitCode.INCOMPLETE),
+        (
+            DONE,
+            Left(unjudged={"a-finding": because("source-silent", source="cell1")}),
+            ExitCode.INCOMPLETE,
+        ),
         (REFUSED, Left(PLAN.findings[:1]), ExitCode.SOME_REFUSED),
     ],
 )

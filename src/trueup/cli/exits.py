@@ -15,6 +15,7 @@ from trueup.reconcile.collect import selection
 from trueup.reconcile.copies import ledger_copy, rehearse, snapshot
 from trueup.reconcile.plan import plan_file
 from trueup.reconcile.report import story_subjects
+from trueup.reconcile.report.reasons import in_words
 from trueup.reconcile.runbooks import ghosts, rebuild
 from trueup.reconcile.runs import journal, journals, undo
 from trueup.reconcile.sources import errors as cloud
@@ -22,6 +23,8 @@ from trueup.reconcile.sources.nova.contract import API_CELL
 from trueup.reconcile.verdicts import acknowledgement_file
 from trueup.reconcile.watch import errors as watch
 from trueup.web import errors as web
+
+_NO_DOMAIN = "no hypervisor that answered has a domain of a deleted instance with it"
 
 
 def _name_a_file(project: str) -> str:
@@ -97,7 +100,7 @@ _WORDS: dict[type[Exception], tuple[ExitCode, Callable[[Any], str]]] = {
     rebuild.EvidenceIncomplete: (
         ExitCode.INCOMPLETE,
         lambda e: (
-            f"{e.gap}: its data would be missing in the new ledger. "
+            f"{in_words(e.gap)}: its data would be missing in the new ledger. "
             "Nothing is written. Make sure that every source answers, then try again."
         ),
     ),
@@ -137,7 +140,7 @@ _WORDS: dict[type[Exception], tuple[ExitCode, Callable[[Any], str]]] = {
         ExitCode.USAGE,
         lambda e: (
             f"domain {e.domain} does not belong to an instance that is known to be deleted: "
-            f"{e.reason}. "
+            f"{'; '.join(map(in_words, e.verdicts)) or _NO_DOMAIN}. "
             "Nothing is written. 'trueup ghosts --all' lists every domain that was read."
         ),
     ),

@@ -12,6 +12,7 @@ from trueup.cli.terminal.progress import say
 from trueup.exit_codes import ExitCode
 from trueup.reconcile.changes import not_restorable, permanent
 from trueup.reconcile.plan import Plan
+from trueup.reconcile.report.reasons import in_words
 from trueup.reconcile.runs import INTERVAL_SECONDS, Left, Planned, Run
 from trueup.reconcile.runs.journal import Journal, StepOutcome, done_by_reason
 from trueup.reconcile.runs.journals import unread_since
@@ -80,7 +81,7 @@ def tell_left(left: Left) -> None:
     if left.unjudged:
         [(first, reason), *others] = left.unjudged.items()
         more = f", and for {counted(len(others), 'other finding')}" if others else ""
-        say(f"Whether it helped could not be checked for {first}{more}: {reason}.")
+        say(f"Whether it helped could not be checked for {first}{more}: {in_words(reason)}.")
 
 
 def tell_in_part(undo: Run) -> None:
@@ -228,7 +229,7 @@ def tell_plan(planned: Planned) -> None:
     plan, providers = planned.plan, planned.second.facts.providers
     say(f"{counted(len(plan.steps), 'step')} for {counted(len(plan.findings), 'finding')}.")
     for one in plan.declined:
-        say(f"No step for {one.finding.id}: {one.reason}.")
+        say(f"No step for {one.finding.id}: {in_words(one.reason)}.")
     for number, step in enumerate(plan.steps, 1):
         if reason := not_restorable(step, providers):
             say(f"Step {number} cannot be taken back: {reason}.")

@@ -61,10 +61,11 @@ def made(tmp_path_factory):
     return folder
 
 
-def test_the_files_of_the_repository_are_what_the_parsers_say(made):
-    places = ("src/trueup/cli/completions", "docs/man")
+def test_the_files_of_the_repository_are_what_the_tool_writes(made):
+    places = ("src/trueup/cli/completions", "docs/man", "docs/README.md", "docs/audit.schema.json")
     files = {path.relative_to(made) for path in made.rglob("*") if path.is_file()}
-    kept = [path for place in places for path in (ROOT / place).rglob("*") if path.is_file()]
+    every = (path for place in places for path in (ROOT / place, *(ROOT / place).rglob("*")))
+    kept = [path for path in every if path.is_file()]
     assert files == {path.relative_to(ROOT) for path in kept}
     old = [str(name) for name in files if (made / name).read_text() != (ROOT / name).read_text()]
     assert not old, "run: python tools/command_pages.py"

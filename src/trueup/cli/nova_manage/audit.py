@@ -25,6 +25,7 @@ from trueup.reconcile.defects import (
 )
 from trueup.reconcile.facts import Facts
 from trueup.reconcile.plan import LimitExceeded, Plan, refuse_too_large
+from trueup.reconcile.report.reasons import in_words
 from trueup.reconcile.runs.journal import Outcome
 from trueup.reconcile.sources.cloud import Cloud
 from trueup.reconcile.steps import State, held_in
@@ -76,7 +77,7 @@ def audit(
     orphans = list(_orphans(result.plan, result.second.facts, arguments.provider_uuid))
     failed = _tell(orphans, outcomes, arguments.delete, output)
     for one in result.plan.declined:
-        output.note(f"{one.finding.subject.uuid} keeps what it holds: {one.reason}.")
+        output.note(f"{one.finding.subject.uuid} keeps what it holds: {in_words(one.reason)}.")
     left = bool(result.plan.declined)
     if failed or incomplete or (arguments.delete and left):
         return CODE_FAILED
@@ -175,7 +176,7 @@ def _tell_gaps(first: Observation, output: Output) -> bool:
     rows = [(row.subject.uuid, row.reason) for row in first.audit.left_alone]
     rows += [(row.subject.uuid, row.reason) for row in first.audit.unchecked]
     for uuid, reason in sorted(row for row in rows if row[0] in facts.consumers):
-        output.note(f"{uuid} keeps what it holds: {reason}.")
+        output.note(f"{uuid} keeps what it holds: {in_words(reason)}.")
     return not coverage.complete
 
 

@@ -15,6 +15,7 @@ from trueup.cli.nova_manage.output import ERROR, PLACEMENT_SILENT, Output
 from trueup.cli.nova_manage.writing import ADDING_SECONDS, Looking, apply
 from trueup.reconcile.defects import aggregate_drift
 from trueup.reconcile.facts import Facts, HostAggregate
+from trueup.reconcile.report.reasons import in_words
 from trueup.reconcile.sources.cloud import Cloud
 from trueup.reconcile.sources.errors import Unreachable
 from trueup.reconcile.steps import Aggregates, Step
@@ -63,8 +64,8 @@ def sync_aggregates(
 def _synchronized(arguments: argparse.Namespace, looking: Looking, output: Output) -> _Synchronized:
     """Add what is missing. Raises what reading and writing a cloud raises."""
     first = looking.observed()
-    reasons = {row.subject.uuid: row.reason for row in first.audit.left_alone}
-    reasons |= {row.subject.uuid: row.reason for row in first.audit.unchecked}
+    reasons = {row.subject.uuid: in_words(row.reason) for row in first.audit.left_alone}
+    reasons |= {row.subject.uuid: in_words(row.reason) for row in first.audit.unchecked}
     found = tuple(row for row in first.audit.findings if row.defect == aggregate_drift.NAME)
     if not found:
         return _Synchronized(first.facts, reasons=reasons)
@@ -77,7 +78,7 @@ def _synchronized(arguments: argparse.Namespace, looking: Looking, output: Outpu
             "does not take them out, and neither does this command; 'trueup plan' does."
         )
     only = replace(result.plan, steps=steps, effects=())
-    reasons |= {one.finding.subject.uuid: one.reason for one in result.plan.declined}
+    reasons |= {one.finding.subject.uuid: in_words(one.reason) for one in result.plan.declined}
     written: set[str] = set()
     for step, outcome in apply(only, looking.cloud, arguments, output):
         reasons |= dict.fromkeys(step.subjects, outcome.reason)

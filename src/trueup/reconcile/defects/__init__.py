@@ -46,10 +46,10 @@ from trueup.reconcile.defects import (
     wrong_provider,
 )
 from trueup.reconcile.facts import Facts
+from trueup.reconcile.reasons import Reason, because
 from trueup.reconcile.steps import Step
 from trueup.reconcile.verdicts import (
     AuditOptions,
-    Declined,
     Finding,
     Need,
     NotJudged,
@@ -86,7 +86,7 @@ class Defect(Protocol):
 
     def find(self, facts: Facts, options: AuditOptions) -> Iterator[Verdict]: ...
 
-    def remedy(self, finding: Finding, facts: Facts) -> tuple[Step, ...] | Declined: ...
+    def remedy(self, finding: Finding, facts: Facts) -> tuple[Step, ...] | Reason: ...
 
 
 DEFECTS: tuple[Defect, ...] = (
@@ -143,11 +143,11 @@ def ask(defect: Defect, facts: Facts, options: AuditOptions) -> Iterator[Verdict
     """
     if lacking(defect.NEEDS, defect.SCOPE, facts):
         return
-    gap = facts.coverage.gap if Need.COMPLETE in defect.NEEDS else ""
+    gap = facts.coverage.gap if Need.COMPLETE in defect.NEEDS else None
     for verdict in defect.find(facts, options):
         if gap and isinstance(verdict, Finding):
-            words = f"it looks like {defect.NAME}, but {gap}"
-            yield Unchecked(verdict.subject, verdict.where, words)
+            reason = because("looks-like", gap, defect=defect.NAME)
+            yield Unchecked(verdict.subject, verdict.where, reason)
         else:
             yield verdict
 

@@ -17,6 +17,7 @@ from trueup.reconcile.facts import (
     grouped,
     is_uuid_in_any_form,
 )
+from trueup.reconcile.reasons import Reason, because
 from trueup.reconcile.remedies.guarded_steps import on_host
 from trueup.reconcile.rules.bare_metal import IRONIC
 from trueup.reconcile.rules.nodes import (
@@ -38,7 +39,6 @@ from trueup.reconcile.steps import (
 )
 from trueup.reconcile.verdicts import (
     AuditOptions,
-    Declined,
     Finding,
     LeftAlone,
     Need,
@@ -82,8 +82,7 @@ def find(facts: Facts, options: AuditOptions) -> Iterator[Verdict]:
         elif reason := of_another_cell(node, facts):
             yield Unchecked(subject, node.host, reason)
         elif found.extra & shared:
-            reason = "a sharing provider is in an aggregate that its host is not in: what it shares"
-            yield LeftAlone(subject, node.host, f"{reason} would be lost")
+            yield LeftAlone(subject, node.host, because("sharing-would-be-lost"))
         elif reason := (
             _no_members(found.extra, facts)
             or _in_other_letters(node.host, found.extra, facts)
@@ -92,29 +91,33 @@ def find(facts: Facts, options: AuditOptions) -> Iterator[Verdict]:
             yield Unchecked(subject, node.host, reason)
         elif found.extra and service_of(node, facts) is None:
             # SAFETY: aggregates have hosts by name, so a wrong name would empty them in Placement.
-            named = f"host {node.host}, which has" if node.host else "no host, so it has"
-            words = f"its compute node names {named} no compute service in {facts.cells[node.cell]}"
-            yield Unchecked(subject, node.host, f"{words}: correct that first")
+            cell = facts.cells[node.cell]
+            reason = because(
+                "node-without-service" if node.host else "node-without-host",
+                host=node.host,
+                cell=cell,
+            )
+            yield Unchecked(subject, node.host, reason)
         else:
             yield _finding(node, provider, found, names, facts)
 
 
-def remedy(finding: Finding, facts: Facts) -> tuple[Step, ...] | Declined:
+def remedy(finding: Finding, facts: Facts) -> tuple[Step, ...] | Reason:
     """Replace the provider's aggregates: the missing ones are added, the wrong ones removed."""
     [node] = facts.nodes_by_uuid[finding.subject.uuid]
     provider = facts.providers[finding.subject.uuid]
     wanted = facts.aggregates_of_hosts.get(node.host, frozenset())
     of_nova = frozenset(one.uuid for one in facts.host_aggregates)
     if provider.aggregates is None:
-        return Declined("the provider's aggregates were not read again")
+        return because("aggregates-not-read")
     found = _difference(wanted, provider, of_nova)
     if found is None:
-        return Declined("the provider is in the right aggregates now")
-    if words := _written_otherwise(found.missing, facts):
-        return Declined(words)
+        return because("aggregates-right-now")
+    if reason := _written_otherwise(found.missing, facts):
+        return reason
     after = provider.aggregates - found.extra | found.missing
-    if words := _refused(after):
-        return Declined(words)
+    if reason := _refused(after):
+        return reason
     change = Change(
         AggregatesOf(provider.uuid),
         Aggregates(tuple(sorted(provider.aggregates))),
@@ -127,47 +130,38 @@ def remedy(finding: Finding, facts: Facts) -> tuple[Step, ...] | Declined:
     return (step_of((change,), (*guards, *alone), (finding.id,)),)
 
 
-def _no_members(extra: frozenset[str], facts: Facts) -> str:
-    """Why Nova's members of these aggregates prove nothing; or "".
+def _no_members(extra: frozenset[str], facts: Facts) -> Reason | None:
+    """Why Nova's members of these aggregates prove nothing; or None.
 
     SAFETY: Placement has what Nova wrote when a host joined. A table that is empty, as after a
     restore, would take each host out of all its aggregates.
     """
     if not extra or facts.aggregates_of_hosts:
-        return ""
-    return (
-        "Nova has host aggregates, and no host in any of them, while Placement has it in one: "
-        "the rows of `aggregate_hosts` may be lost"
-    )
+        return None
+    return because("members-lost")
 
 
-def _in_other_letters(host: str, aggregates: frozenset[str], facts: Facts) -> str:
-    """Why a host may be in one of these aggregates, though none of them has its name; or "".
+def _in_other_letters(host: str, aggregates: frozenset[str], facts: Facts) -> Reason | None:
+    """Why a host may be in one of these aggregates, though none of them has its name; or None.
 
     SAFETY: MySQL does not tell capital letters from small ones, and PostgreSQL does. So it depends
     on Nova's database whether Nova has this host there.
     """
     for uuid, aggregate, written in facts.once(_hosts_by_letters).get(host.casefold(), ()):
         if uuid in aggregates:
-            return (
-                f"the host aggregate {aggregate} has it as {written}: whether Nova finds it there "
-                "depends on its database"
-            )
-    return ""
+            return because("host-in-other-letters", aggregate=aggregate, written=written)
+    return None
 
 
-def _without_name(aggregates: frozenset[str], facts: Facts) -> str:
-    """Which of these aggregates has a host that is not named, in words; or "".
+def _without_name(aggregates: frozenset[str], facts: Facts) -> Reason | None:
+    """Which of these aggregates has a host that is not named; or None.
 
     SAFETY: its row was changed by hand, and may be that of any host.
     """
     for uuid, aggregate, _ in facts.once(_hosts_by_letters).get("", ()):
         if uuid in aggregates:
-            return (
-                f"the host aggregate {aggregate} has a host without a name, which may be this one: "
-                "correct that row of `aggregate_hosts`"
-            )
-    return ""
+            return because("aggregate-host-unnamed", aggregate=aggregate)
+    return None
 
 
 def _hosts_by_letters(facts: Facts) -> dict[str, tuple[tuple[str, str, str], ...]]:
@@ -189,8 +183,8 @@ def _difference(
     return found if found.missing or found.extra else None
 
 
-def _written_otherwise(missing: Iterable[str], facts: Facts) -> str:
-    """Which missing aggregate Placement has in another form of its uuid, in words; or "".
+def _written_otherwise(missing: Iterable[str], facts: Facts) -> Reason | None:
+    """Which missing aggregate Placement has in another form of its uuid; or None.
 
     PARITY: upstream finds no provider by the right form then, and a write of that form changes
     nothing where the database compares without case (MariaDB).
@@ -198,22 +192,16 @@ def _written_otherwise(missing: Iterable[str], facts: Facts) -> str:
     forms = facts.once(_other_forms)
     for uuid in sorted(missing):
         if written := forms.get(uuid):
-            return (
-                f"Placement has its aggregate {uuid} as {written}, which no request for it finds "
-                "and no write over the API corrects: correct that row of `placement_aggregates`"
-            )
-    return ""
+            return because("aggregate-uuid-misspelled", aggregate=uuid, written=written)
+    return None
 
 
-def _refused(aggregates: Iterable[str]) -> str:
-    """Which of these aggregates makes Placement refuse the whole list, in words; or ""."""
+def _refused(aggregates: Iterable[str]) -> Reason | None:
+    """Which of these aggregates makes Placement refuse the whole list; or None."""
     for one in sorted(aggregates):
         if not is_uuid_in_any_form(one):
-            return (
-                f"it is also in an aggregate {one!r}, which is no UUID, and Placement refuses "
-                "every list that names it: correct that row of `placement_aggregates`"
-            )
-    return ""
+            return because("aggregate-uuid-invalid", aggregate=one)
+    return None
 
 
 def _other_forms(facts: Facts) -> dict[str, str]:

@@ -9,6 +9,7 @@ rebuilt without the trait has no candidates at all.
 from collections.abc import Iterator
 
 from trueup.reconcile.facts import OWNER_TRAIT, Facts
+from trueup.reconcile.reasons import Reason, because
 from trueup.reconcile.remedies.guarded_steps import on_host, traits_step
 from trueup.reconcile.rules.nodes import (
     is_up,
@@ -21,7 +22,6 @@ from trueup.reconcile.rules.nodes import (
 from trueup.reconcile.steps import ServiceDown, Step
 from trueup.reconcile.verdicts import (
     AuditOptions,
-    Declined,
     Evidence,
     Finding,
     LeftAlone,
@@ -67,16 +67,14 @@ def find(facts: Facts, options: AuditOptions) -> Iterator[Verdict]:
         yield Finding(NAME, subject, node.host, severity, evidence)
 
 
-def remedy(finding: Finding, facts: Facts) -> tuple[Step, ...] | Declined:
+def remedy(finding: Finding, facts: Facts) -> tuple[Step, ...] | Reason:
     """Add the trait, if nova-compute is down."""
     [node] = facts.nodes_by_uuid[finding.subject.uuid]
     provider = facts.providers[finding.subject.uuid]
     if provider.traits is None:
-        return Declined("the provider's traits were not read again")
+        return because("traits-not-read")
     if is_up(node, facts):
-        return Declined(
-            "its nova-compute is up, and sets it within five minutes; if it does not, restart it"
-        )
+        return because("nova-compute-sets-owner-trait")
     guards = (*on_host(node, facts), ServiceDown(node.cell, node.host))
     return (traits_step(provider, provider.traits | {OWNER_TRAIT}, finding, guards),)
 

@@ -2,6 +2,7 @@
 """A rehearsal as a table: its steps, what the audit says afterwards, and usage before and after."""
 
 from trueup.reconcile.copies.rehearse import Rehearsal
+from trueup.reconcile.report.reasons import in_words
 from trueup.reconcile.report.tables import Cell, Table
 
 REHEARSAL_COLUMNS = ("What", "Subject", "Before", "After", "Result")
@@ -20,7 +21,10 @@ def rehearsal_table(shown: Rehearsal) -> Table:
     judged = (("left", shown.left), ("new", shown.new), ("not judged", shown.unjudged))
     for word, findings in judged:
         rows += [("finding", row.subject.uuid, "", "", f"{word}: {row.defect}") for row in findings]
-    rows += [("could not check", row.subject.uuid, "", "", row.reason) for row in shown.unchecked]
+    rows += [
+        ("could not check", row.subject.uuid, "", "", in_words(row.reason))
+        for row in shown.unchecked
+    ]
     rows += [
         ("could not check", answer.source, "", "", f"did not answer: {answer.reason}")
         for answer in shown.missing

@@ -8,11 +8,11 @@ from collections import Counter
 from collections.abc import Collection, Iterator
 
 from trueup.reconcile.facts import Facts, grouped
+from trueup.reconcile.reasons import because
 from trueup.reconcile.rules.machines import other_names
 from trueup.reconcile.rules.nodes import judged_nodes, service_of
 from trueup.reconcile.rules.residence import Undetermined, provider_of
 from trueup.reconcile.verdicts import Subject, Unchecked
-from trueup.reconcile.wording import counted
 
 
 def unjudged_hosts(facts: Facts, covered: Collection[str]) -> Iterator[Unchecked]:
@@ -36,7 +36,7 @@ def unjudged_hosts(facts: Facts, covered: Collection[str]) -> Iterator[Unchecked
             yield Unchecked(
                 Subject("host", node.host),
                 facts.cells[node.cell],
-                f"{provider.reason}; {counted(count, 'instance')} on it could not be checked",
+                because("host-unjudged", provider.reason, instances=count),
             )
 
 
@@ -47,6 +47,5 @@ def without_service(facts: Facts) -> Iterator[Unchecked]:
         yield Unchecked(
             Subject("host", host),
             ", ".join(one.node for one in rows),
-            f"{facts.cells[cell]} has a compute node of it and no compute service: whether it is "
-            "up, or disabled, could not be checked",
+            because("service-missing", cell=facts.cells[cell]),
         )

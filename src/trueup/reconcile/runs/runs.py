@@ -40,6 +40,7 @@ from trueup.reconcile.plan import (
     remedy_of_defect,
     undefined_by,
 )
+from trueup.reconcile.reasons import Reason, because, together
 from trueup.reconcile.runs.apply import apply, require_answers, resolve_interrupted
 from trueup.reconcile.runs.journal import Journal, Origin, StepOutcome
 from trueup.reconcile.runs.journals import RunUnknown, applying, redone, reopened, undos
@@ -213,7 +214,7 @@ class Left:
     be judged again, with the reasons."""
 
     findings: tuple[Finding, ...] = ()
-    unjudged: Mapping[str, str] = field(default_factory=dict)
+    unjudged: Mapping[str, Reason] = field(default_factory=dict)
 
 
 def left_of(observer: Observer, findings: Iterable[Finding]) -> Left:
@@ -224,7 +225,9 @@ def left_of(observer: Observer, findings: Iterable[Finding]) -> Left:
     open_rows = {
         subjects[row.subject]: row.reason for row in seen.unchecked if row.subject in subjects
     }
-    missing = "; ".join(f"{one.source}: {one.reason}" for one in seen.coverage.missing)
+    missing = together(
+        because("source-says", source=one.source, error=one.reason) for one in seen.coverage.missing
+    )
     lost = dict.fromkeys(subjects.values(), missing) if missing else {}
     found = {row.id for row in still}
     unjudged = {one: why for one, why in (lost | open_rows).items() if one not in found}
