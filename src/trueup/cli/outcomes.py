@@ -87,7 +87,7 @@ def tell_left(left: Left) -> None:
 def tell_in_part(undo: Run) -> None:
     """Say which steps an interrupted run had written in part, and what became of that."""
     for step, outcome in undo.in_part:
-        say(f"Step {step.id} was written in part: {outcome.reason}.")
+        say(f"Step {step.id} was written in part: {in_words(outcome.reason)}.")
 
 
 def tell_unsettled(earlier: Run) -> bool:
@@ -135,7 +135,7 @@ def tell_open(undo: Run, undone: str) -> None:
             f"took an undo back. To take that back: trueup undo {name}"
         )
     for one, outcome in undo.partly:
-        say(f"Step {one.id} is not taken back: {outcome.reason}.")
+        say(f"Step {one.id} is not taken back: {in_words(outcome.reason)}.")
 
 
 def tell_nothing_to_undo(undo: Run, undone: str) -> None:

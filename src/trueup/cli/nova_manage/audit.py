@@ -152,7 +152,7 @@ def _tell(
         elif outcome and outcome.result == "done":
             output.tell(f"Deleted a{what}: {dict(one.amounts)}")
         else:
-            reason = outcome.reason if outcome else "its turn did not come"
+            reason = in_words(outcome.reason) if outcome else "its turn did not come"
             output.always(f"Not able to delete a{what}: {reason}")
             failed = True
             continue

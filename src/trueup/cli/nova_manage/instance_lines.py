@@ -149,7 +149,7 @@ def _after(uuid: str, step: Step) -> str:
 
 
 def _not_written(uuid: str, step: Step, outcome: Outcome | None) -> Told:
-    reason = outcome.reason if outcome else "its turn did not come"
+    reason = in_words(outcome.reason) if outcome else "its turn did not come"
     refused = outcome.target.partition(":")[0] if outcome else ""
     ports = {
         change.target.port for change in step.changes if isinstance(change.target, PortBinding)

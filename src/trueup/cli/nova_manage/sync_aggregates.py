@@ -81,7 +81,7 @@ def _synchronized(arguments: argparse.Namespace, looking: Looking, output: Outpu
     reasons |= {one.finding.subject.uuid: in_words(one.reason) for one in result.plan.declined}
     written: set[str] = set()
     for step, outcome in apply(only, looking.cloud, arguments, output):
-        reasons |= dict.fromkeys(step.subjects, outcome.reason)
+        reasons |= dict.fromkeys(step.subjects, in_words(outcome.reason))
         written |= step.subjects if outcome.result == "done" else set()
     return _Synchronized(result.second.facts, frozenset(written), reasons)
 

@@ -22,7 +22,9 @@ def in_words(reason: Reason | str | None) -> str:
     if not isinstance(reason, Reason):
         return reason or ""
     cause = _Cause("; ".join(map(in_words, reason.causes)))
-    return _SENTENCE.vformat(SENTENCES[reason.name], (), {**reason.fields, "cause": cause})
+    # A journal of another release may have a reason that this one does not know.
+    sentence = SENTENCES.get(reason.name, reason.name)
+    return _SENTENCE.vformat(sentence, (), {**reason.fields, "cause": cause})
 
 
 def reason_document(reason: Reason | None) -> Mapping[str, Any] | None:

@@ -4,6 +4,7 @@
 from trueup.reconcile.copies.rehearse import Rehearsal
 from trueup.reconcile.report.reasons import in_words
 from trueup.reconcile.report.tables import Cell, Table
+from trueup.reconcile.runs.journal import Outcome
 
 REHEARSAL_COLUMNS = ("What", "Subject", "Before", "After", "Result")
 
@@ -11,7 +12,13 @@ REHEARSAL_COLUMNS = ("What", "Subject", "Before", "After", "Result")
 def rehearsal_table(shown: Rehearsal) -> Table:
     """One row for each step, each finding that is left, new or not judged, and so on."""
     rows: list[tuple[Cell, ...]] = [
-        ("step", " ".join(sorted(step.subjects)), "", "", _words(outcome.result, outcome.reason))
+        (
+            "step",
+            " ".join(sorted(step.subjects)),
+            "",
+            "",
+            _ended(outcome),
+        )
         for step, outcome in shown.outcomes
     ]
     rows += [
@@ -42,5 +49,6 @@ def rehearsal_table(shown: Rehearsal) -> Table:
     return REHEARSAL_COLUMNS, rows
 
 
-def _words(result: str, reason: str) -> str:
-    return f"{result}: {reason}" if reason else result
+def _ended(outcome: Outcome) -> str:
+    reason = in_words(outcome.reason)
+    return f"{outcome.result}: {reason}" if reason else outcome.result

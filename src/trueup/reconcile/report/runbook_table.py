@@ -65,7 +65,7 @@ def _steps(view: RunbookView) -> list[dict[str, str]]:
     names = view.prepared.plan.provider_names if view.prepared else {}
     if view.outcomes:
         return [
-            _row(number, step, names, outcome.result, outcome.reason)
+            _row(number, step, names, outcome.result, in_words(outcome.reason))
             for number, (step, outcome) in enumerate(view.outcomes, 1)
         ]
     steps = view.prepared.plan.steps if view.prepared else ()
