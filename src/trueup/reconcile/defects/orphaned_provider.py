@@ -13,7 +13,6 @@ from trueup.reconcile.remedies.guarded_steps import foreign_child, fresh, remova
 from trueup.reconcile.rules.bare_metal import IRONIC
 from trueup.reconcile.rules.nodes import (
     Former,
-    Stranger,
     judged_roots,
     node_evidence,
     provider_evidence,
@@ -29,7 +28,6 @@ from trueup.reconcile.verdicts import (
     Scope,
     Severity,
     Subject,
-    Unchecked,
     Verdict,
 )
 
@@ -47,9 +45,6 @@ def find(facts: Facts, options: AuditOptions) -> Iterator[Verdict]:
         fate = without_node(root, facts)
         if isinstance(fate, Former) and not fate.now:
             yield _judge(root, fate, facts)
-        elif isinstance(fate, Stranger) and facts.coverage.complete:
-            # While a cell is silent, all its hosts would look like strangers.
-            yield _of_stranger(root, fate, facts)
 
 
 def remedy(finding: Finding, facts: Facts) -> tuple[Step, ...] | Reason:
@@ -83,15 +78,3 @@ def _judge(root: Provider, former: Former, facts: Facts) -> Verdict:
         "compute_node": node_evidence(node, facts),
     }
     return Finding(NAME, subject, root.name, Severity.MEDIUM, evidence, since=node.updated_at)
-
-
-def _of_stranger(root: Provider, stranger: Stranger, facts: Facts) -> Verdict:
-    """SAFETY: a missing row proves nothing, because archived rows are purged in the end."""
-    subject = Subject("provider", root.uuid)
-    if stranger.of_nova:
-        held = any(facts.consumers_of.get(row.uuid) for row in facts.trees[root.uuid])
-        reason = because(
-            "held-of-gone-host" if held else "provider-of-gone-host", provider=root.uuid
-        )
-        return Unchecked(subject, root.name, reason)
-    return LeftAlone(subject, root.name, because("provider-of-nobody"))

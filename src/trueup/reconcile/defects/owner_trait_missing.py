@@ -24,6 +24,7 @@ from trueup.reconcile.verdicts import (
     AuditOptions,
     Evidence,
     Finding,
+    IfComplete,
     LeftAlone,
     Need,
     Scope,
@@ -44,7 +45,7 @@ SETS_IT_SINCE = 73
 _NOT_YET = "not yet"
 
 
-def find(facts: Facts, options: AuditOptions) -> Iterator[Verdict]:
+def find(facts: Facts, options: AuditOptions) -> Iterator[Verdict | IfComplete]:
     """Hosts without the trait whose nova-compute sets it; Nova's API gives no service version."""
     required = _required(facts)
     for node, provider in judged_hosts(facts):
@@ -63,8 +64,11 @@ def find(facts: Facts, options: AuditOptions) -> Iterator[Verdict]:
             "service_version": service.version,
             "required_by_the_scheduler": required,
         }
-        severity = Severity.LOW if required == _NOT_YET else Severity.HIGH
-        yield Finding(NAME, subject, node.host, severity, evidence)
+        if required == _NOT_YET:
+            yield Finding(NAME, subject, node.host, Severity.LOW, evidence)
+        else:
+            # A cell that is silent may have an older nova-compute.
+            yield IfComplete(Finding(NAME, subject, node.host, Severity.HIGH, evidence))
 
 
 def remedy(finding: Finding, facts: Facts) -> tuple[Step, ...] | Reason:
@@ -83,4 +87,4 @@ def _required(facts: Facts) -> str:
     """Whether the scheduler asks for the trait: once every service of every cell sets it."""
     if any(row.version < SETS_IT_SINCE for row in facts.services):
         return _NOT_YET
-    return "yes" if facts.coverage.complete else "not known"
+    return "yes"

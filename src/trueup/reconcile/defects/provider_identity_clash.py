@@ -26,10 +26,10 @@ from trueup.reconcile.verdicts import (
     AuditOptions,
     Evidence,
     Finding,
+    IfComplete,
     Need,
     Scope,
     Severity,
-    Unchecked,
     Verdict,
 )
 
@@ -41,7 +41,7 @@ NEEDS: tuple[Need, ...] = ()
 SCOPE = Scope.SELECTION
 
 
-def find(facts: Facts, options: AuditOptions) -> Iterator[Verdict]:
+def find(facts: Facts, options: AuditOptions) -> Iterator[Verdict | IfComplete]:
     """Compute nodes whose uuid and name are not those of one provider.
 
     Those that have one uuid together are left out: the audit says that they cannot be checked.
@@ -121,21 +121,14 @@ def _rename(provider: Provider, node: ComputeNode, facts: Facts) -> Reason:
     return because("rename-provider", node=node.node, provider=provider.uuid)
 
 
-def _beside(namesake: Provider, node: ComputeNode, own: Provider, facts: Facts) -> Verdict:
-    """A provider with the name of a compute node that has another provider, with its uuid."""
+def _beside(namesake: Provider, node: ComputeNode, own: Provider, facts: Facts) -> IfComplete:
+    """A provider with the name of a compute node that has another provider, with its uuid.
+
+    SAFETY: a cell that is silent may have a compute node with its uuid.
+    """
+    evidence = {**_evidence(node, namesake, facts), "own_provider": provider_evidence(own)}
     subject = node_subject(node, facts)
-    if not facts.coverage.complete:
-        # SAFETY: a cell that is silent may have a compute node with its uuid.
-        return Unchecked(
-            subject,
-            node.node,
-            because("namesake-but", facts.coverage.gap, provider=namesake.uuid, own=own.name),
-        )
-    evidence: Evidence = {
-        **_evidence(node, namesake, facts),
-        "own_provider": provider_evidence(own),
-    }
-    return Finding(NAME, subject, node.node, Severity.HIGH, evidence)
+    return IfComplete(Finding(NAME, subject, node.node, Severity.HIGH, evidence))
 
 
 def _evidence(node: ComputeNode, provider: Provider, facts: Facts) -> Evidence:

@@ -112,6 +112,13 @@ class Remark:
 Verdict = Finding | Unchecked | LeftAlone
 
 
+@dataclass(frozen=True, slots=True)
+class IfComplete:
+    """A finding that rests on complete evidence, of a defect whose others do not."""
+
+    finding: Finding
+
+
 def instance_evidence(instance: Instance, facts: Facts) -> Structure:
     """An instance as evidence: its name, where it is, and in which state."""
     deleted = {"deleted_at": _moment(instance.deleted_at)} if instance.deleted else {}
