@@ -9,7 +9,7 @@ WORKERS ?= 2
 
 .DEFAULT_GOAL := help
 .PHONY: help demo test quick lint fix coverage changelog sdist wheel databases differential races \
-	conformance versions mutants fresh real real-short packages bench pictures clean
+	conformance versions mutants fresh real real-short packages site bench pictures clean
 
 help:  ## say what can be made
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -35,10 +35,11 @@ changelog: $(VENV)/.ready-test  ## the unreleased part of the changelog, from ch
 	@$(BIN)/towncrier build --draft --version unreleased
 
 sdist: $(VENV)/.ready-test  ## the source distribution, in dist/
-	@$(BIN)/python -c 'from setuptools import build_meta; build_meta.build_sdist("dist")'
+	@PYTHONPATH=tools $(BIN)/python -c 'import distribution; distribution.build_sdist("dist")'
 
 wheel: $(VENV)/.ready-all  ## what pip installs, one file in dist/
-	@$(BIN)/pip wheel --quiet --disable-pip-version-check --no-deps --wheel-dir dist .
+	@$(BIN)/pip wheel --quiet --disable-pip-version-check --no-build-isolation --no-deps \
+		--wheel-dir dist .
 	@rm -rf build
 	@ls dist/*.whl
 
@@ -99,6 +100,9 @@ fresh: $(VENV)/.ready-test  ## on a machine in a folder where nothing was instal
 packages:  ## install the Debian packages that more tests can use; as root
 	@tools/packages
 	@rm -f $(VENV)/.ready-test
+
+site: $(VENV)/.ready-test  ## the documentation as a site, in build/site; every link and anchor is checked
+	@tools/site $(BIN) build/site
 
 bench: $(VENV)/.ready-test  ## Trueup and upstream side by side, in one run
 	@$(BIN)/python -m bench --database mariadb

@@ -1,19 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Writes what follows from the commands and the defects.
+"""Writes what helps at a shell: completions of bash, zsh and fish, and a man page for each command.
 
     python tools/command_pages.py [FOLDER]
 
-Completions of bash, zsh and fish and a man page for each command are made from the commands' own
-parsers, and are installed with the package. The index of defects in docs/README.md and the names in
-docs/audit.schema.json are made from the defects and the reasons. All of it is kept in the
-repository, and a test compares it with what this writes.
+They are made from the commands' own parsers whenever a wheel is built (`tools/distribution.py`).
 """
 
 import argparse
-import json
 import re
 import sys
-from importlib.metadata import version
+import tomllib
 from pathlib import Path
 
 import shtab
@@ -21,12 +17,10 @@ import shtab
 from trueup.cli.commands.complete import FILES
 from trueup.cli.main import COMMANDS, Trueup
 from trueup.exit_codes import ExitCode
-from trueup.reconcile.defects import DEFECTS
-from trueup.reconcile.report.reasons import SENTENCES
 
 REPOSITORY = Path(__file__).parents[1]
+VERSION = tomllib.loads((REPOSITORY / "pyproject.toml").read_text())["project"]["version"]
 EXIT_TABLE = "exit codes:"
-INDEX = "| defect | in one sentence |\n| --- | --- |\n"
 # Values that a shell completes with the names of files.
 FOLDERS, PATHS = ("DIR",), ("FILE", "PATH")
 
@@ -93,7 +87,7 @@ def man_page(command: str, parser: argparse.ArgumentParser, others: list[str]) -
     for action in parser._get_positional_actions():
         words.append(_metavar(action))
     lines = [
-        f'.TH {name.upper()} 1 "" "trueup {version("trueup")}" "Trueup"',
+        f'.TH {name.upper()} 1 "" "trueup {VERSION}" "Trueup"',
         ".SH NAME",
         f"{_roff(name)} \\- {_roff(_summary(parser))}",
         ".SH SYNOPSIS",
@@ -154,27 +148,11 @@ def _roff(text: str) -> str:
     return f"\\&{escaped}" if escaped.startswith((".", "'")) else escaped
 
 
-def documents() -> dict[str, str]:
-    """The pages that name every defect, by the names of their files."""
-    rows = (f"| [{one.NAME}](defects/{one.NAME}.md) | {one.TITLE}. |\n" for one in DEFECTS)
-    index = (REPOSITORY / "docs/README.md").read_text()
-    first, rest = index.split(INDEX, 1)
-    _, after = rest.split("\n\n", 1)
-    schema = json.loads((REPOSITORY / "docs/audit.schema.json").read_text())
-    schema["$defs"]["defect"]["enum"] = [one.NAME for one in DEFECTS]
-    schema["$defs"]["why"]["properties"]["name"]["enum"] = sorted(SENTENCES)
-    return {
-        "README.md": f"{first}{INDEX}{''.join(rows)}\n{after}",
-        "audit.schema.json": json.dumps(schema, indent=2, ensure_ascii=False) + "\n",
-    }
-
-
 def main(folder: Path) -> None:
     program = Trueup()
     for place, files in (
-        ("docs", documents()),
         ("src/trueup/cli/completions", completions(program)),
-        ("docs/man", man_pages(program)),
+        ("build/man", man_pages(program)),
     ):
         for name, text in files.items():
             path = folder / place / name

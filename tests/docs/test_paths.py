@@ -17,7 +17,12 @@ PAGES = [
 PACKAGE = REPOSITORY / "src/trueup"
 # A page may name a module by its path from here, with or without `.py`.
 ROOTS = (REPOSITORY, PACKAGE, PACKAGE / "reconcile", PACKAGE / "placement")
-FOLDERS = {path.name for root in ROOTS for path in root.iterdir() if path.is_dir()}
+FOLDERS = {
+    (REPOSITORY / name).relative_to(root).parts[0]
+    for name in tree.files()
+    for root in ROOTS
+    if (REPOSITORY / name).parent.is_relative_to(root) and (REPOSITORY / name).parent != root
+}
 # The files of the defect that the recipe in CONTRIBUTING.md makes.
 EXAMPLE = re.compile(r"stale[-_]thing")
 

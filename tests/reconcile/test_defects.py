@@ -11,14 +11,7 @@ from tests.scenarios.test_audits import FILES, LINE
 from tests.tree import REPOSITORY
 from trueup.reconcile.audit import audit
 from trueup.reconcile.defects import DEFECTS, OF_WHOLE_CLOUDS, Defect, ask, not_judged
-from trueup.reconcile.facts import (
-    LIBVIRT,
-    NEUTRON,
-    Coverage,
-    Facts,
-    SourceStatus,
-    Unsupported,
-)
+from trueup.reconcile.facts import LIBVIRT, NEUTRON, Coverage, Facts, SourceStatus, Unsupported
 from trueup.reconcile.reasons import Reason
 from trueup.reconcile.report.reasons import in_words
 from trueup.reconcile.verdicts import (

@@ -41,7 +41,7 @@ def test_equal_answers_are_asked_for_once():
 def test_an_answer_that_stays_different_is_a_difference():
     found = compared(Scripted({"used": 1}), Scripted({"used": 2}))
     assert found.outcome is Outcome.DIFFERENT
-    assert [one.where for one in found.differences] == ["used"]
+    assert [place.where for place in found.differences] == ["used"]
 
 
 @pytest.mark.parametrize(
@@ -66,7 +66,7 @@ def test_a_ledger_that_never_rests_cannot_be_compared():
     upstream = Scripted(*({"generation": number} for number in range(20)))
     found = compared(upstream, Scripted({"generation": -1}))
     assert found.outcome is Outcome.NOT_COMPARED
-    assert "changed at every look" in found.reason
+    assert "changed at every attempt" in found.reason
 
 
 def test_only_candidates_are_given_time_to_see_a_write():
@@ -120,7 +120,7 @@ class Moving:
 
     def ask(self, read):
         self.ledger["asked"] += 1
-        lost = sum(1 for one in self.ledger["lost_at"] if one < self.ledger["asked"])
+        lost = sum(1 for question in self.ledger["lost_at"] if question < self.ledger["asked"])
         names = "abcdefgh"[: 8 - lost]
         if "limit=" in read.path:
             names = names[:2] if self.first else names[-2:]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Plants drift in a lab cloud, and returns what it planted.
+"""Plants drift in a lab cloud.
 
 It changes Nova's databases with SQL (`incidents`), and Placement over its API.
 """
@@ -59,7 +59,6 @@ class Planted:
 
     kind: Kind
     consumer_uuid: str
-    instance_name: str
     cell: str
     host: str
     provider_uuid: str
@@ -112,7 +111,7 @@ class _DriftPlan:
 
 
 def plant(target: DriftTarget, drift: Drift, seed: int) -> tuple[Planted, ...]:
-    """Plant all of `drift`, each in a different instance, and return what was planted.
+    """Plant all of `drift`, each in a different instance.
 
     The same cloud and seed give the same drift. A second call adds more drift. Raises
     `NotEnoughInstances` before anything is written.
@@ -149,26 +148,26 @@ class _DriftPlanner:
         dead = self._dying(drift.evacuated) if drift.evacuated else None
         evacuations: tuple[Evacuation, ...] = ()
         if dead is not None:
-            on_it = [one for one in self._left if one.node == dead]
+            on_it = [instance for instance in self._left if instance.node == dead]
             # Other instances on the dead host get no drift: one incident for each host.
-            self._left = [one for one in self._left if one.node != dead]
+            self._left = [instance for instance in self._left if instance.node != dead]
             self._nodes = tuple(node for node in self._nodes if node != dead)
             evacuations = tuple(
-                self._evacuated(one) for one in self._rng.sample(on_it, drift.evacuated)
+                self._evacuated(instance) for instance in self._rng.sample(on_it, drift.evacuated)
             )
         orphaned = self._draw(Kind.ORPHANED_ALLOCATION, drift.orphaned)
         return _DriftPlan(
-            orphans=tuple(self._orphaned(one, nth) for nth, one in enumerate(orphaned)),
+            orphans=tuple(self._orphaned(instance, nth) for nth, instance in enumerate(orphaned)),
             dead=dead,
             evacuations=evacuations,
             missing=tuple(self._draw(Kind.MISSING_ALLOCATION, drift.missing)),
             misplaced=tuple(
-                _Misplaced(one, self._target(Kind.WRONG_PROVIDER, one))
-                for one in self._draw(Kind.WRONG_PROVIDER, drift.misplaced)
+                _Misplaced(instance, self._target(Kind.WRONG_PROVIDER, instance))
+                for instance in self._draw(Kind.WRONG_PROVIDER, drift.misplaced)
             ),
             failed=tuple(
-                self._failed_migration(one)
-                for one in self._draw(Kind.MIGRATION_RESIDUE, drift.failed)
+                self._failed_migration(instance)
+                for instance in self._draw(Kind.MIGRATION_RESIDUE, drift.failed)
             ),
         )
 
@@ -176,12 +175,12 @@ class _DriftPlanner:
         if wanted > len(self._left):
             raise NotEnoughInstances(kind, wanted)
         drawn = self._rng.sample(self._left, wanted)
-        self._left = [one for one in self._left if one not in drawn]
+        self._left = [instance for instance in self._left if instance not in drawn]
         return drawn
 
     def _dying(self, wanted: int) -> ComputeNode:
         """A host with enough consistent instances, and with as few other consumers as possible."""
-        consistent = {one.uuid for one in self._left}
+        consistent = {instance.uuid for instance in self._left}
         able = [node for node in self._nodes if len(node.consumers & consistent) >= wanted]
         if not able:
             raise NotEnoughInstances(Kind.EVACUATION_RESIDUE, wanted)
@@ -202,7 +201,7 @@ class _DriftPlanner:
         return _Orphan(instance, deleted_at, by_hand=nth % 2 == 1)
 
     def _target(self, kind: Kind, instance: ConsistentInstance) -> ComputeNode:
-        """Another host of the same cell with free capacity for all that the instance holds."""
+        """Another host of the same cell with capacity for the instance."""
         fitting = [
             node
             for node in self._nodes
@@ -221,25 +220,25 @@ class _DriftPlanner:
 def _allocations(plan: _DriftPlan) -> Iterator[tuple[str, Mapping[str, Any]]]:
     """The body of one POST /allocations that writes all drift in Placement."""
     for evacuation in plan.evacuations:
-        one = evacuation.instance
-        yield one.uuid, _consumer(one, (one.node, evacuation.target))
-    for one in plan.missing:
-        yield one.uuid, _consumer(one, ())
+        instance = evacuation.instance
+        yield instance.uuid, _consumer(instance, (instance.node, evacuation.target))
+    for instance in plan.missing:
+        yield instance.uuid, _consumer(instance, ())
     for misplaced in plan.misplaced:
-        one = misplaced.instance
-        yield one.uuid, _consumer(one, (misplaced.elsewhere,))
+        instance = misplaced.instance
+        yield instance.uuid, _consumer(instance, (misplaced.elsewhere,))
     for failed in plan.failed:
-        one = failed.instance
-        yield one.uuid, _consumer(one, (failed.target,))
-        yield failed.uuid, {**_consumer(one, (one.node,)), "consumer_generation": None}
+        instance = failed.instance
+        yield instance.uuid, _consumer(instance, (failed.target,))
+        yield failed.uuid, {**_consumer(instance, (instance.node,)), "consumer_generation": None}
 
 
-def _consumer(one: ConsistentInstance, nodes: Sequence[ComputeNode]) -> Mapping[str, Any]:
+def _consumer(instance: ConsistentInstance, nodes: Sequence[ComputeNode]) -> Mapping[str, Any]:
     return {
-        "allocations": {node.uuid: {"resources": one.resources} for node in nodes},
-        "project_id": one.project_id,
-        "user_id": one.user_id,
-        "consumer_generation": one.consumer_generation,
+        "allocations": {node.uuid: {"resources": instance.resources} for node in nodes},
+        "project_id": instance.project_id,
+        "user_id": instance.user_id,
+        "consumer_generation": instance.consumer_generation,
     }
 
 
@@ -253,9 +252,9 @@ def _planted(plan: _DriftPlan) -> Iterator[Planted]:
         source, target = evacuation.instance.node, evacuation.target
         description = f"evacuated from dead {source.host} to {target.host}; holds both"
         yield _entry(Kind.EVACUATION_RESIDUE, evacuation.instance, (target, source), description)
-    for one in plan.missing:
-        description = f"runs on {one.node.host} and holds nothing"
-        yield _entry(Kind.MISSING_ALLOCATION, one, (one.node, one.node), description)
+    for instance in plan.missing:
+        description = f"runs on {instance.node.host} and holds nothing"
+        yield _entry(Kind.MISSING_ALLOCATION, instance, (instance.node, instance.node), description)
     for misplaced in plan.misplaced:
         home, elsewhere = misplaced.instance.node, misplaced.elsewhere
         description = f"runs on {home.host} and holds its share of {elsewhere.host}"
@@ -267,7 +266,10 @@ def _planted(plan: _DriftPlan) -> Iterator[Planted]:
 
 
 def _entry(
-    kind: Kind, one: ConsistentInstance, places: tuple[ComputeNode, ComputeNode], description: str
+    kind: Kind,
+    instance: ConsistentInstance,
+    places: tuple[ComputeNode, ComputeNode],
+    description: str,
 ) -> Planted:
     host, provider = places
-    return Planted(kind, one.uuid, one.name, host.cell.name, host.host, provider.uuid, description)
+    return Planted(kind, instance.uuid, host.cell.name, host.host, provider.uuid, description)

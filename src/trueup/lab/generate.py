@@ -33,15 +33,15 @@ _OLDER = Hardware(vcpus=16, memory_mb=65536, disk_gb=1000)
 _NEWER = Hardware(vcpus=24, memory_mb=98304, disk_gb=1500)
 _CONTAINER = {"VCPU": 2, "MEMORY_MB": 1024, "DISK_GB": 10}
 
-# The share of existing instances that is in each of these states; at least one of each. One more
-# instance is migrating, and all others are active.
+# The share of existing instances in each of these states, at least one of each. One more instance
+# is migrating, and all others are active.
 _SHARES = {
     LifecycleState.STOPPED: 0.06,
     LifecycleState.RESIZED: 0.01,
     LifecycleState.SHELVED: 0.015,
     LifecycleState.SOFT_DELETED: 0.005,
 }
-# How many instances there are besides: being built, failed without a host, and deleted ones.
+# The number of further instances: being built, failed without a host, and deleted.
 _OTHERS = {
     LifecycleState.BOOTING: 1,
     LifecycleState.FAILED: 2,
@@ -100,7 +100,7 @@ def generate_blueprint(options: BlueprintOptions) -> Blueprint:
         for number, state in enumerate(_states(rng, options.instances), start=1)
     )
     open_moves = _open_moves(options, free, instances)
-    booting = [one for one in instances if one.state is LifecycleState.BOOTING]
+    booting = [instance for instance in instances if instance.state is LifecycleState.BOOTING]
     return Blueprint(
         now=options.now,
         cells=cells,
@@ -108,8 +108,13 @@ def generate_blueprint(options: BlueprintOptions) -> Blueprint:
         aggregates=_aggregates(rng, hosts),
         instances=instances,
         boots=tuple(
-            Claim(one.uuid, one.tenant, free.claim(hosts, one.resources()), one.resources())
-            for one in booting
+            Claim(
+                instance.uuid,
+                instance.tenant,
+                free.claim(hosts, instance.resources()),
+                instance.resources(),
+            )
+            for instance in booting
         ),
         open_moves=open_moves,
         past_moves=_past_moves(options, free, instances, len(open_moves)),
@@ -248,7 +253,9 @@ def _open_moves(
     options: BlueprintOptions, free: _FreeCapacity, instances: Sequence[Instance]
 ) -> tuple[Move, ...]:
     moving = [
-        one for one in instances if one.state in (LifecycleState.RESIZED, LifecycleState.MIGRATING)
+        instance
+        for instance in instances
+        if instance.state in (LifecycleState.RESIZED, LifecycleState.MIGRATING)
     ]
     return tuple(
         _open_move(options, free, instance, number)
@@ -284,13 +291,15 @@ def _open_move(
 
 def _smaller(flavor: Flavor) -> Flavor:
     """The flavor that `next_larger` resizes to this one, or the largest if there is none."""
-    return next((one for one in FLAVORS if next_larger(one) == flavor), FLAVORS[-1])
+    return next(
+        (candidate for candidate in FLAVORS if next_larger(candidate) == flavor), FLAVORS[-1]
+    )
 
 
 def _past_moves(
     options: BlueprintOptions, free: _FreeCapacity, instances: Sequence[Instance], already: int
 ) -> tuple[Move, ...]:
-    active = [one for one in instances if one.state is LifecycleState.ACTIVE]
+    active = [instance for instance in instances if instance.state is LifecycleState.ACTIVE]
     moved = free.rng.sample(active, len(_HISTORY))
     return tuple(
         _past_move(options, free, instance, (number, kind, status))

@@ -112,15 +112,16 @@ def lose_host(source: ComputeNode, evacuations: Sequence[Evacuation], died_at: d
                 )
             )
         connection.execute(
-            insert(tables.MIGRATIONS), [_done(source, one, moved_at) for one in evacuations]
+            insert(tables.MIGRATIONS),
+            [_done(source, evacuation, moved_at) for evacuation in evacuations],
         )
 
 
 def fail_migrations(failed: Sequence[FailedMigration], failed_at: datetime) -> None:
     """Live migrations fail, and Nova cannot give the instances their claims back."""
-    for one in failed:
-        row = _migration(one, one.instance.node, failed_at)
-        with transaction(one.instance.node.cell.url) as connection:
+    for migration in failed:
+        row = _migration(migration, migration.instance.node, failed_at)
+        with transaction(migration.instance.node.cell.url) as connection:
             connection.execute(
                 insert(tables.MIGRATIONS),
                 [{**row, "status": "error", "migration_type": "live-migration"}],

@@ -56,7 +56,7 @@ def _add_provider(
             "traits": list(_TRAITS),
         },
     )
-    memberships = [one.uuid for one in aggregates if host in one.hosts]
+    memberships = [aggregate.uuid for aggregate in aggregates if host in aggregate.hosts]
     if memberships:
         placement.put(
             f"{url}/aggregates",

@@ -78,15 +78,13 @@ def survey(databases: NovaDatabases, placement: PlacementClient) -> Survey:
         for row in _compute_nodes(cell):
             node, held_there = _with_ledger(placement, cell, row)
             nodes.append(node)
-            for consumer_uuid, one in held_there.items():
-                held.setdefault(consumer_uuid, []).append(one)
+            for consumer_uuid, on_node in held_there.items():
+                held.setdefault(consumer_uuid, []).append(on_node)
         rows += _settled_instances(cell)
     consistent = (_consistent(row, held.get(row.uuid, [])) for row in rows)
     return Survey(
         nodes=tuple(sorted(nodes, key=lambda node: node.uuid)),
-        instances=tuple(
-            sorted((one for one in consistent if one is not None), key=lambda one: one.uuid)
-        ),
+        instances=tuple(sorted(filter(None, consistent), key=lambda instance: instance.uuid)),
     )
 
 
@@ -132,14 +130,15 @@ def _with_ledger(
         host=row.host,
         node=row.hypervisor_hostname,
         free={
-            name: int((one["total"] - one["reserved"]) * one["allocation_ratio"]) - usages[name]
-            for name, one in inventories.items()
+            name: int((fields["total"] - fields["reserved"]) * fields["allocation_ratio"])
+            - usages[name]
+            for name, fields in inventories.items()
         },
         consumers=frozenset(allocations),
     )
     held = {
-        consumer_uuid: _Held(node, one["resources"], one["consumer_generation"])
-        for consumer_uuid, one in allocations.items()
+        consumer_uuid: _Held(node, fields["resources"], fields["consumer_generation"])
+        for consumer_uuid, fields in allocations.items()
     }
     return node, held
 

@@ -19,12 +19,12 @@ from trueup.model.generations import UNCHECKED, ExpectedGeneration
 from trueup.model.inventories import InventoryWithUsage
 
 ProviderResource = tuple[str, str]
-"""What an amount is allocated of: the UUID of a provider and the name of a resource class."""
+"""The UUID of a provider and the name of one of its resource classes."""
 
 
 @dataclass(frozen=True, slots=True)
 class Consumer:
-    """Whoever holds allocations; `type` is None if no client ever gave one."""
+    """A holder of allocations; `type` is None if no client has set one."""
 
     id: int
     uuid: str
@@ -35,7 +35,7 @@ class Consumer:
 
 
 class ConsumerRef(NamedTuple):
-    """Identity and generation of a consumer: what a write needs of the one that exists."""
+    """Identity and generation of an existing consumer."""
 
     id: int
     uuid: str
@@ -72,11 +72,14 @@ def refuse_stale_consumers(
     wanted: Iterable[ConsumerAllocations], consumers: Mapping[str, ConsumerRef]
 ) -> None:
     """Raise StaleConsumer for the first consumer whose generation is not the expected one."""
-    for one in wanted:
-        known = consumers.get(one.consumer_uuid)
+    for allocations in wanted:
+        known = consumers.get(allocations.consumer_uuid)
         actual = known.generation if known else None
-        if one.expected_generation is not UNCHECKED and one.expected_generation != actual:
-            raise StaleConsumer(one.consumer_uuid, actual, one.expected_generation)
+        if (
+            allocations.expected_generation is not UNCHECKED
+            and allocations.expected_generation != actual
+        ):
+            raise StaleConsumer(allocations.consumer_uuid, actual, allocations.expected_generation)
 
 
 def refuse_unknown_names(
@@ -101,18 +104,20 @@ def refuse_overcommit(
 ) -> None:
     """Raise NotAllocatable, or a subclass, for an amount without inventory, or that does not fit.
 
-    `held` is what these consumers hold now; it is part of the usage in `inventories`. The usage of
-    an inventory that is above its capacity already may stay as it is, but not grow.
+    `held` is what these consumers hold now; it is part of the usage in `inventories`. Usage that
+    exceeds the capacity already may stay, but not grow.
     """
     with_inventory = {provider for provider, _ in inventories}
-    if not all(provider in with_inventory for one in wanted for provider, _ in one.amounts):
+    if not all(
+        provider in with_inventory for allocations in wanted for provider, _ in allocations.amounts
+    ):
         raise _no_inventories(wanted, with_inventory)
     freed: Counter[ProviderResource] = Counter()
-    for one in wanted:
-        freed.update(held.get(one.consumer_uuid, {}))
+    for allocations in wanted:
+        freed.update(held.get(allocations.consumer_uuid, {}))
     added: Counter[ProviderResource] = Counter()
-    for one in wanted:
-        for resource, amount in one.amounts.items():
+    for allocations in wanted:
+        for resource, amount in allocations.amounts.items():
             present = inventories.get(resource)
             if present is None:
                 raise NotAllocatable(*resource)
@@ -134,7 +139,7 @@ def _no_inventories(
 
     PARITY: upstream looks for such providers before it looks at amounts.
     """
-    resources = [resource for one in wanted for resource in one.amounts]
+    resources = [resource for allocations in wanted for resource in allocations.amounts]
     without = dict.fromkeys(uuid for uuid, _ in resources if uuid not in with_inventory)
     classes = dict.fromkeys(resource_class for _, resource_class in resources)
     return NotAllocatable(", ".join(without), ", ".join(classes))

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 RequestSlot = tuple[str, tuple[tuple[str, int], ...]]
-"""What one provider of each candidate gives: the suffix of a group, and amounts by class."""
+"""One provider's part in each candidate: the suffix of a group, and amounts by class."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,7 +26,7 @@ class SummaryColumns:
     """Summaries of providers that have inventories of the same resource classes."""
 
     indexes: Sequence[int]
-    """Which summaries of the answer these are."""
+    """The indexes of these summaries in the answer."""
     uuids: Sequence[str]
     root_uuids: Sequence[str]
     parent_uuids: Sequence[str | None]
@@ -38,8 +38,8 @@ class SummaryColumns:
 class ProviderSummaries:
     """The providers that an answer describes.
 
-    PERF: of a large answer, two thirds are summaries that were the same in the answer before, so
-    columns are read only of those that are asked for.
+    PERF: two thirds of the summaries of a large answer are unchanged since the answer before it, so
+    only the columns of the requested ones are read.
     """
 
     revisions: Sequence[int]
@@ -68,7 +68,7 @@ class CandidateColumns:
     uuids: Sequence[Sequence[str]]
     """For each slot: the provider of each candidate."""
     patterns: Sequence[tuple[tuple[int, ...], int]]
-    """Each pattern, and how many candidates have it; in their order."""
+    """Each pattern and its number of candidates, in their order."""
 
 
 _NO_COLUMNS = CandidateColumns((), (), ())

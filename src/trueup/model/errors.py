@@ -85,7 +85,7 @@ class StaleProvider(PlacementError):
 
 @dataclass(unsafe_hash=True)
 class StaleConsumer(PlacementError):
-    """The generation of the consumer is not the expected one. None is: it does not exist."""
+    """The generation of the consumer is not the expected one; None if it does not exist."""
 
     uuid: str
     actual: int | None
@@ -94,7 +94,7 @@ class StaleConsumer(PlacementError):
 
 @dataclass(unsafe_hash=True)
 class ConcurrentUpdate(PlacementError):
-    """Other writers were first, each time that the transaction was started again."""
+    """Other writers were first in each attempt of the transaction."""
 
 
 # It exists already
@@ -216,4 +216,4 @@ class CapacityExceeded(NotAllocatable):
 
 @dataclass(unsafe_hash=True)
 class ConstraintsViolated(NotAllocatable):
-    """The amount is not between min_unit and max_unit, or no multiple of step_size."""
+    """The amount is not between min_unit and max_unit, or not a multiple of step_size."""

@@ -36,7 +36,7 @@ class InventoryWithUsage:
 
 
 def refuse_bad_capacity(provider: str, inventory: Inventory, *, may_reserve_all: bool) -> None:
-    """Raise BadCapacity if more is reserved than there is, or all of it where that is refused."""
+    """Raise BadCapacity if the capacity is negative, or 0 without `may_reserve_all`."""
     least = 0 if may_reserve_all else 1
     if inventory.capacity < least:
         raise BadCapacity(provider, inventory.resource_class, may_reserve_all)

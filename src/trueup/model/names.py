@@ -30,5 +30,5 @@ def is_resource_class(name: str) -> bool:
 
 
 def custom_resource_class(label: str) -> str:
-    """The custom resource class that OpenStack's services make of a label: `6GB` → `CUSTOM_6GB`."""
+    """The custom resource class that OpenStack's services derive from a label: `CUSTOM_6GB`."""
     return str(os_resource_classes.normalize_name(label))

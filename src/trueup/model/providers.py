@@ -11,7 +11,7 @@ from trueup.model.generations import UNCHECKED, ExpectedGeneration
 
 
 class ProviderRef(NamedTuple):
-    """Identity and generation of a provider: what most requests need of it."""
+    """Identity and generation of a provider."""
 
     id: int
     uuid: str
@@ -19,10 +19,9 @@ class ProviderRef(NamedTuple):
 
 
 class ListedProviders(NamedTuple):
-    """What a list shows of providers: columns of equal length, in the order of the list.
+    """A list of providers, as columns of equal length.
 
-    PERF: a list may have many thousands of providers, and an object for each would take as long
-    as reading it.
+    PERF: making an object for each of many thousands of providers takes as long as reading them.
     """
 
     uuids: Sequence[str] = ()
@@ -46,7 +45,7 @@ class ListedProviders(NamedTuple):
 class Provider:
     """A resource provider. `id` and `root_id` are keys of the store, without meaning elsewhere.
 
-    A `generation` of None is shown, and counts as 0.
+    A `generation` of None is shown as null, and compares as 0.
     """
 
     id: int
@@ -67,7 +66,7 @@ def refuse_stale_provider(
 ) -> None:
     """Raise StaleProvider if the client expects another generation than the present one.
 
-    `raised_by` says how much of the present one this request has already added.
+    `raised_by` is how often this request has already raised it.
     """
     if expected is UNCHECKED:
         return
@@ -88,8 +87,8 @@ def refuse_bad_parent(
 ) -> None:
     """Raise BadProvider if `provider` may not move below `parent`, or out of its tree.
 
-    `parent` is what `parent_uuid` names, if it exists; `subtree` are the UUIDs of `provider` and
-    of all below it. Giving a root its first parent needs no permission, moving on does.
+    `parent` is the provider that `parent_uuid` names, if it exists; `subtree` has the UUIDs of
+    `provider` and its descendants. Only a provider that has a parent needs `may_reparent`.
     """
 
     def refused(action: str, reason: str) -> BadProvider:

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """What GET /allocation_candidates asks for, and the filters of a list of providers.
 
-The values are parsed, and the same for all microversions. Classes, traits, aggregates and
-providers that they name may not exist.
+The values are the same for all microversions. They may name classes, traits, aggregates and
+providers that do not exist.
 """
 
 from dataclasses import dataclass
@@ -43,11 +43,11 @@ class CandidateRequest:
     root_forbidden: frozenset[str] = frozenset()
     same_subtrees: tuple[frozenset[str], ...] = ()
     nested: bool = True
-    """Whether the client knows candidates that use several providers of one tree."""
+    """Whether the client understands candidates with several providers of one tree."""
 
     @property
     def resource_classes(self) -> frozenset[str]:
-        """All resource classes that any group asks for."""
+        """The resource classes of all groups."""
         return frozenset(name for group in self.groups for name, _ in group.resources)
 
 

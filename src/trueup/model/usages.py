@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class TypeUsage:
-    """The sum of what consumers of one type hold, by resource class, and how many they are."""
+    """The amounts that consumers of one type hold, by resource class, and how many they are."""
 
     consumer_type: str
     consumers: int

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How OpenStackClient runs a command: the client itself says which cloud it is about."""
+"""Commands as OpenStackClient runs them: on the client's own cloud."""
 
 import argparse
 from typing import Any
@@ -30,7 +30,7 @@ class OfClient(Verb):
 class OfClientsCloud(OfClient, CloudVerb):
     """A command about the client's own cloud, whose session it uses.
 
-    Nova is read over its API, or from the databases that --nova-database leads to.
+    Nova is read over its API, or from its databases with --nova-database.
     """
 
     auth_required = True
@@ -46,8 +46,8 @@ class OfClientsCloud(OfClient, CloudVerb):
         if arguments.nova_conf:
             raise OptionRefused(
                 "--nova-conf",
-                "it would be ignored: the client's own options (--os-cloud, OS_*) say which cloud "
-                "it is; leave it out, or use 'trueup' in place of 'openstack trueup'",
+                "it would be ignored: the client's own options (--os-cloud, OS_*) name the cloud; "
+                "leave it out, or use 'trueup' in place of 'openstack trueup'",
             )
         if not (arguments.nova_database or getattr(arguments, "snapshot", None)):
             arguments.nova_api = True

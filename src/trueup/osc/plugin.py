@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What osc-lib asks of a plugin: its name, its versions, its options, its client."""
+"""The names and functions that osc-lib requires of a plugin."""
 
 import argparse
 from typing import Any
@@ -11,7 +11,7 @@ DEFAULT_API_VERSION = "1"
 
 
 def build_option_parser(parser: argparse.ArgumentParser) -> argparse.ArgumentParser:
-    """The plugin's only option of the client itself: the version of its commands."""
+    """Add the version of the plugin's commands, its only option of the client itself."""
     parser.add_argument(
         "--os-trueup-api-version",
         metavar="<trueup-api-version>",

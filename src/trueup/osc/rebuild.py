@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`openstack trueup rebuild`, by itself: it needs both halves, which not every client has."""
+"""`openstack trueup rebuild`, in a module of its own: it needs both halves of Trueup."""
 
 import argparse
 
@@ -15,7 +15,7 @@ class Rebuild(OfClientsCloud, RebuildCommand):
         if not arguments.nova_database:
             raise OptionRefused(
                 "--nova-database",
-                "a rebuild needs it, because Nova's API does not tell what hosts have; name Nova's "
-                "API database",
+                "a rebuild needs it, because Nova's API does not list the resources of hosts; name "
+                "Nova's API database",
             )
         super().check(arguments)

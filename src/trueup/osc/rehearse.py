@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`openstack trueup rehearse`, by itself: it needs both halves, which not every client has."""
+"""`openstack trueup rehearse`, in a module of its own: it needs both halves of Trueup."""
 
 from trueup.cli.commands.rehearse import RehearseCommand
 from trueup.osc.of_client import OfClientsCloud

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`openstack trueup why`, by itself: it reads Placement's database, and needs no login."""
+"""`openstack trueup why`, in a module of its own: it needs the service half, and no login."""
 
 import argparse
 

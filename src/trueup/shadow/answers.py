@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Compares two answers by what they mean. Pure.
+"""Compares the meaning of two answers. Pure.
 
 Placement promises no order of its lists. The texts of errors are for people, and are not compared.
 """
@@ -8,6 +8,7 @@ import json
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from itertools import islice
 from typing import Any
 
 _DIFFERENCES_MAX = 5
@@ -18,7 +19,7 @@ _REQUESTS, _SUMMARIES = "allocation_requests", "provider_summaries"
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """A status, a body (what JSON says, or a text), and how long it took."""
+    """A status, a body (parsed JSON, or a text), and the response time."""
 
     status: int
     body: Any
@@ -27,7 +28,7 @@ class Answer:
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """One place where two answers differ, and what each of them says there."""
+    """A place where two answers differ, and each answer's value there."""
 
     where: str
     upstream: str
@@ -40,17 +41,17 @@ def is_same(one: Answer, other: Answer) -> bool:
 
 
 def differences(upstream: Answer, trueup: Answer) -> tuple[Difference, ...]:
-    """Where two answers differ: the first few places."""
+    """The first places where two answers differ."""
     if upstream.status != trueup.status:
         return (Difference("status", str(upstream.status), str(trueup.status)),)
     found = _between("", _meaning(upstream.body), _meaning(trueup.body))
-    return tuple(one for one, _ in zip(found, range(_DIFFERENCES_MAX), strict=False))
+    return tuple(islice(found, _DIFFERENCES_MAX))
 
 
 def is_same_choice(limited: Answer, other: Answer, everything: Answer) -> bool:
-    """Whether two limited answers choose as many candidates, all of them from the whole answer."""
+    """Whether two limited answers have equally many candidates, all from the whole answer."""
     every = set(_texts(everything))
-    chosen = [_texts(one) for one in (limited, other)]
+    chosen = [_texts(answer) for answer in (limited, other)]
     known = everything.body.get(_SUMMARIES, {})
     return (
         limited.status == other.status == everything.status == 200
@@ -58,25 +59,25 @@ def is_same_choice(limited: Answer, other: Answer, everything: Answer) -> bool:
         and all(every >= set(texts) for texts in chosen)
         and all(
             _meaning(summary) == _meaning(known.get(uuid))
-            for one in (limited, other)
-            for uuid, summary in one.body.get(_SUMMARIES, {}).items()
+            for answer in (limited, other)
+            for uuid, summary in answer.body.get(_SUMMARIES, {}).items()
         )
     )
 
 
 def _texts(candidates: Answer) -> list[str]:
     body = candidates.body if isinstance(candidates.body, Mapping) else {}
-    return [_text(_meaning(one)) for one in body.get(_REQUESTS, [])]
+    return [_text(_meaning(candidate)) for candidate in body.get(_REQUESTS, [])]
 
 
 def _meaning(value: Any) -> Any:
-    """The value with lists in one order, and of errors what programs read."""
+    """The value with its lists sorted, and errors reduced to status and code."""
     if isinstance(value, Mapping):
         if isinstance(value.get("errors"), list):
-            return [(one.get("status"), one.get("code")) for one in value["errors"]]
-        return {key: _meaning(one) for key, one in value.items()}
+            return [(error.get("status"), error.get("code")) for error in value["errors"]]
+        return {key: _meaning(entry) for key, entry in value.items()}
     if isinstance(value, list):
-        return sorted((_meaning(one) for one in value), key=_text)
+        return sorted(map(_meaning, value), key=_text)
     return value
 
 
@@ -90,7 +91,7 @@ def _between(where: str, upstream: Any, trueup: Any) -> Iterator[Difference]:
             place = f"{where}/{key}" if where else key
             yield from _between(place, upstream.get(key, _ABSENT), trueup.get(key, _ABSENT))
     elif isinstance(upstream, list) and isinstance(trueup, list):
-        theirs, ours = (Counter(map(_text, one)) for one in (upstream, trueup))
+        theirs, ours = (Counter(map(_text, entries)) for entries in (upstream, trueup))
         if theirs != ours:
             yield Difference(where or "the list", _only(theirs - ours), _only(ours - theirs))
     elif upstream != trueup:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Reads the body of a request from a connection, of a known length or in chunks (RFC 9112)."""
+"""Reads the body of a request, by Content-Length or in chunks (RFC 9112)."""
 
 import re
 from dataclasses import dataclass
@@ -12,7 +12,7 @@ _DIGITS, _HEX_DIGITS = re.compile(r"[0-9]+"), re.compile(rb"[0-9A-Fa-f]+")
 
 @dataclass(eq=False)
 class BodyBroken(Exception):
-    """The body is not whole, or its length is not understood: it must not be passed on."""
+    """The body is incomplete or its length is invalid: it must not be passed on."""
 
     reason: str
 
@@ -22,21 +22,21 @@ def body_of(headers: Message, source: BufferedIOBase) -> bytes | None:
     coding = headers.get("Transfer-Encoding")
     if coding is not None:
         if coding.strip().lower() != "chunked":
-            raise BodyBroken(f"Transfer-Encoding: {coding} is not known here, only chunked")
+            raise BodyBroken(f"Transfer-Encoding: {coding} is not supported, only chunked")
         return b"".join(iter(lambda: _chunk(source), b""))
     length = headers.get("Content-Length")
     if length is None:
         return None
     if not _DIGITS.fullmatch(length.strip()):
-        raise BodyBroken(f"Content-Length: {length} is no number")
+        raise BodyBroken(f"Content-Length: {length} is not a number")
     return _exactly(int(length), source)
 
 
 def _chunk(source: BufferedIOBase) -> bytes:
-    """The next chunk; empty after the last, whose trailers are read and dropped."""
+    """The next chunk; empty at the end of the body, whose trailers are dropped."""
     digits = _line(source).partition(b";")[0].strip()
     if not _HEX_DIGITS.fullmatch(digits):
-        raise BodyBroken("the length of a chunk is no number")
+        raise BodyBroken("the length of a chunk is not a number")
     content = _exactly(int(digits, 16), source)
     if content:
         if _line(source):

@@ -2,7 +2,8 @@
 """Sends a read to both services, and again if the answers differ, until the reason is clear.
 
 The ledger changes meanwhile, and Trueup's candidates show the writes of another service some
-seconds later. So answers differ only if upstream's is the same before and after Trueup's.
+seconds later. So a difference counts only if upstream gives the same answer before and after
+Trueup's.
 """
 
 import time
@@ -19,11 +20,11 @@ from trueup.shadow.reads import Read
 _ROUNDS = 3
 _REFUSED = frozenset({401, 403})
 _BUSY = 503
-_NEVER_AT_REST = "upstream's answer changed at every look"
+_NEVER_AT_REST = "upstream's answer changed at every attempt"
 
 
 class Outcome(StrEnum):
-    """What came of asking both services a read."""
+    """The result of sending a read to both services."""
 
     SAME = "same"
     MOVED = "same when asked again"
@@ -33,7 +34,7 @@ class Outcome(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """A read, what came of it, and the seconds of the first answers where there are both."""
+    """A read, its outcome, and the response times of the first answers if both came."""
 
     read: Read
     outcome: Outcome
@@ -44,20 +45,20 @@ class Comparison:
 
 
 class Asked(Protocol):
-    """A service that is asked reads."""
+    """A service that answers reads."""
 
     def ask(self, read: Read) -> Answer:
         """Its answer. Raises Unreachable or AccessDenied."""
 
 
 class AskedOverHttp:
-    """A Placement service somewhere. Only GETs are sent to it."""
+    """A Placement service that is sent only GETs."""
 
     def __init__(self, name: str, adapter: Any):
         self._name, self._adapter = name, adapter
 
     def newest_minor(self) -> int:
-        """The newest microversion that it speaks, after the "1.". Raises Unreachable."""
+        """The minor number of its newest microversion. Raises Unreachable."""
         root = document_of(
             self._name, send_request(self._name, self._adapter, "GET", "/", authenticated=False)
         )
@@ -86,7 +87,7 @@ class AskedOverHttp:
 
 @dataclass(frozen=True, slots=True)
 class Services:
-    """Both services, and the pause before Trueup is asked again for candidates."""
+    """Both services, and the pause before candidates are requested again."""
 
     upstream: Asked
     trueup: Asked
@@ -94,7 +95,7 @@ class Services:
 
 
 def compare(read: Read, services: Services) -> Comparison:
-    """Ask both services a read."""
+    """Send a read to both services."""
     try:
         return _compare(read, services)
     except (Unreachable, AccessDenied) as error:
@@ -124,10 +125,10 @@ def _compare(read: Read, services: Services) -> Comparison:
 
 
 def _compare_choice(read: Read, everything: Read, services: Services) -> Comparison:
-    """Compare answers of which a limit lets each service choose what is in them.
+    """Compare limited answers, for which each service may choose other candidates.
 
-    The whole answer is asked for before them and after them: where a write came in between, neither
-    says from what they were chosen.
+    The whole answer is read before and after them: if it changed meanwhile, they may have been
+    chosen from neither.
     """
     whole = _compare(everything, services)
     for outcome in (Outcome.SAME, *[Outcome.MOVED] * _ROUNDS):

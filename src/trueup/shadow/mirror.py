@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """A proxy in front of upstream's service that notes the reads which pass through it.
 
-SAFETY: every request is passed on to upstream, once, and its answer to the client. Nothing is sent
-to Trueup from here.
+SAFETY: every request is sent to upstream once, and its answer to the client; nothing is sent to
+Trueup.
 """
 
 import http.client
@@ -15,8 +15,7 @@ from trueup.shadow.reads import Read, read_of
 from trueup.web.listening import RequestHandler, listening
 
 _SECONDS = 300
-# Of one connection, and not of the request or its answer. The body has its length given anew: one
-# that came in chunks is passed on whole.
+# Headers of a connection, not of a message, and the length: a body in chunks is passed on whole.
 _NOT_PASSED_ON = frozenset(
     {"connection", "content-length", "expect", "keep-alive", "te", "trailer", "transfer-encoding",
      "upgrade"}
@@ -72,7 +71,7 @@ class _Handler(RequestHandler):
                 self.noted(read)
 
     def _ask(self, connection: http.client.HTTPConnection, body: bytes | None) -> None:
-        """Send the request with the headers that it has, each as often as it has it."""
+        """Send the request with its headers, repeated ones too."""
         path = f"{self.target.path.rstrip('/')}{self.path}"
         connection.putrequest(self.command, path, skip_accept_encoding=True)
         for name, value in self.headers.items():

@@ -8,7 +8,7 @@ from urllib.parse import parse_qsl, urlencode
 
 _CANDIDATES = "/allocation_candidates"
 
-# What comes before the first of these is where a web server keeps the service, as /placement.
+# A URL may have a prefix before the first of these, such as /placement.
 _OF_THE_API = re.compile(
     r"/(?:allocation_candidates|allocations|resource_classes|resource_providers|traits|usages)"
     r"(?=[/?]|$)"
@@ -28,15 +28,15 @@ _UNTOLD = "-"
 
 @dataclass(frozen=True, slots=True)
 class Read:
-    """A GET of the API. Without a microversion, the service answers as its oldest one."""
+    """A GET of the API. Without a microversion, the service answers as at 1.0."""
 
     path: str
-    """From the API's own root on, with the query."""
+    """The path below the API's root, with the query."""
     microversion: str | None
 
     @property
     def route(self) -> str:
-        """The template of the URL, as /resource_providers/{}/inventories."""
+        """The template of the URL, such as /resource_providers/{}/inventories."""
         parts = self.path.partition("?")[0].strip("/").split("/")
         return "".join(f"/{part if number % 2 == 0 else '{}'}" for number, part in enumerate(parts))
 
@@ -57,7 +57,7 @@ class Read:
 
 @dataclass(frozen=True, slots=True)
 class Recorded:
-    """What a log has: each read once, and how many lines were something else."""
+    """The distinct reads of a log, and its numbers of reads and writes."""
 
     reads: tuple[Read, ...]
     lines_of_reads: int = 0
@@ -65,11 +65,11 @@ class Recorded:
 
 
 def recorded(lines: Iterable[str], newest: str) -> Recorded:
-    """The reads of a log. Those of formats that have no microversion get the newest one."""
+    """The reads of a log; those of a format without microversions get the newest one."""
     found: dict[Read, None] = {}
     reads = writes = 0
     for line in lines:
-        match = next((one for one in (each.search(line) for each in _FORMATS) if one), None)
+        match = next(filter(None, (form.search(line) for form in _FORMATS)), None)
         if match is None or match["method"] in ("HEAD", "OPTIONS"):
             continue
         if match["method"] != "GET":
@@ -84,6 +84,6 @@ def recorded(lines: Iterable[str], newest: str) -> Recorded:
 
 
 def read_of(url: str, microversion: str | None) -> Read | None:
-    """The read of a URL or path; None if it is none of the API's."""
+    """The read of a URL or path; None if it is not a path of the API."""
     start = _OF_THE_API.search(url)
     return Read(url[start.start() :], microversion) if start else None

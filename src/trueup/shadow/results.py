@@ -27,22 +27,22 @@ class Timing:
 
 def counts(found: Iterable[Comparison]) -> Counter[Outcome]:
     """How many reads had each outcome."""
-    return Counter(one.outcome for one in found)
+    return Counter(comparison.outcome for comparison in found)
 
 
 def timings(found: Iterable[Comparison]) -> list[Timing]:
-    """For each route, and for all."""
+    """The timing of each route, and of all reads."""
     by_route: dict[str, list[tuple[float, float]]] = {}
-    for one in found:
-        if one.seconds is not None:
-            by_route.setdefault(one.read.route, []).append(one.seconds)
+    for comparison in found:
+        if comparison.seconds is not None:
+            by_route.setdefault(comparison.read.route, []).append(comparison.seconds)
     every = [pair for pairs in by_route.values() for pair in pairs]
     routes = [_timing(route, pairs) for route, pairs in sorted(by_route.items())]
     return [*routes, _timing("all", every)] if every else []
 
 
 def document(found: Sequence[Comparison]) -> Mapping[str, Any]:
-    """Everything, for programs."""
+    """All results as a JSON document."""
     number = counts(found)
     return {
         "reads": len(found),
@@ -50,34 +50,34 @@ def document(found: Sequence[Comparison]) -> Mapping[str, Any]:
         "same_when_asked_again": number[Outcome.MOVED],
         "different": [
             {
-                "path": one.read.path,
-                "microversion": one.read.microversion,
+                "path": comparison.read.path,
+                "microversion": comparison.read.microversion,
                 "differences": [
-                    {"where": each.where, "upstream": each.upstream, "trueup": each.trueup}
-                    for each in one.differences
+                    {"where": place.where, "upstream": place.upstream, "trueup": place.trueup}
+                    for place in comparison.differences
                 ],
             }
-            for one in found
-            if one.outcome is Outcome.DIFFERENT
+            for comparison in found
+            if comparison.outcome is Outcome.DIFFERENT
         ],
         "not_compared": [
             {
-                "path": one.read.path,
-                "microversion": one.read.microversion,
-                "reason": one.reason,
+                "path": comparison.read.path,
+                "microversion": comparison.read.microversion,
+                "reason": comparison.reason,
             }
-            for one in found
-            if one.outcome is Outcome.NOT_COMPARED
+            for comparison in found
+            if comparison.outcome is Outcome.NOT_COMPARED
         ],
         "timings": [
             {
-                "route": one.route,
-                "reads": one.reads,
-                "upstream_p50_ms": round(one.upstream_ms, 2),
-                "trueup_p50_ms": round(one.trueup_ms, 2),
-                "ratio": round(one.ratio, 2),
+                "route": timing.route,
+                "reads": timing.reads,
+                "upstream_p50_ms": round(timing.upstream_ms, 2),
+                "trueup_p50_ms": round(timing.trueup_ms, 2),
+                "ratio": round(timing.ratio, 2),
             }
-            for one in timings(found)
+            for timing in timings(found)
         ],
     }
 

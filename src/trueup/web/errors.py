@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Why nothing can be served."""
+"""The error of a server that cannot listen."""
 
 from dataclasses import dataclass
 
 
 @dataclass(eq=False)
 class AddressUnusable(Exception):
-    """Nothing can be served at this address: it is taken, or not of this machine."""
+    """The address is taken, or is not an address of this machine."""
 
     address: str
     reason: str

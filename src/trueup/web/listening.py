@@ -14,10 +14,10 @@ from typing import Any
 
 from trueup.web.errors import AddressUnusable
 
-# The connection of a client that sends nothing for so long is closed.
+# A connection is closed when its client has sent nothing for this long.
 _CLIENT_SECONDS = 30
 
-# How often the server looks whether the block has ended.
+# The interval at which the server checks whether the block has ended.
 _STOP_SECONDS = 0.1
 
 

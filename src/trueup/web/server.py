@@ -13,7 +13,7 @@ PLAIN, HTML = "text/plain; charset=utf-8", "text/html; charset=utf-8"
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """The path and the query of a GET, and the host that the client believes to ask."""
+    """The path and the query of a GET, and its Host header."""
 
     path: str
     query: str = ""
@@ -22,7 +22,7 @@ class Request:
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What is sent; `headers` come besides those of every answer."""
+    """An answer; `headers` are sent besides those of every answer."""
 
     content: bytes
     kind: str = PLAIN

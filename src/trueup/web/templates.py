@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Templates of pages. Everything that is put into one is escaped."""
+"""Templates of pages. All values are escaped."""
 
 from collections.abc import Callable
 from datetime import datetime
@@ -13,9 +13,8 @@ from markupsafe import Markup, escape
 class Templates:
     """The folder `templates` of a package.
 
-    The filter `moment` makes `2026-11-21 12:00:00` of a time in UTC, and `number` puts a narrow
-    space between thousands; `marked` shows as code what stands between two backticks. `filters` are
-    more of them, by name.
+    The filter `moment` writes a time in UTC as `2026-11-21 12:00:00`, `number` puts a narrow space
+    between thousands, and `marked` shows text between backticks as code. `filters` adds more.
     """
 
     def __init__(self, package: str, **filters: Callable[..., str]) -> None:
@@ -37,11 +36,11 @@ class Templates:
     def render(self, template: str, **values: Any) -> bytes:
         """A template as UTF-8."""
         text = self._environment.get_template(template).render(**values)
-        # A lone surrogate, as a broken name may have, is no character of UTF-8.
+        # UTF-8 cannot encode a lone surrogate, which a broken name may have.
         return text.encode("utf-8", "replace")
 
     def part(self, name: str) -> Markup:
-        """A style sheet or a script, as it is."""
+        """A style sheet or a script, not escaped."""
         return Markup((self._folder / name).read_text(encoding="utf-8"))
 
 

@@ -6,6 +6,7 @@ from datetime import timedelta
 from typing import Any
 
 from trueup.lab.blueprint import Blueprint, Cell, LifecycleState
+from trueup.lab.flavors import FLAVORS, Flavor
 from trueup.lab.nova import api_tables as tables
 from trueup.lab.nova import objects
 from trueup.lab.nova.databases import Rows
@@ -28,18 +29,19 @@ def api_rows(blueprint: Blueprint, cell_url: Callable[[str], str]) -> Rows:
         tables.INSTANCE_MAPPINGS: _instance_mappings(blueprint),
         tables.BUILD_REQUESTS: _build_requests(blueprint),
         tables.REQUEST_SPECS: _request_specs(blueprint),
+        tables.FLAVORS: [made | _flavor(one) for one in FLAVORS],
         tables.AGGREGATES: [
-            made | {"id": one.number, "uuid": one.uuid, "name": one.name}
-            for one in blueprint.aggregates
+            made | {"id": aggregate.number, "uuid": aggregate.uuid, "name": aggregate.name}
+            for aggregate in blueprint.aggregates
         ],
         tables.AGGREGATE_HOSTS: [
-            made | {"host": host.name, "aggregate_id": one.number}
-            for one in blueprint.aggregates
-            for host in one.hosts
+            made | {"host": host.name, "aggregate_id": aggregate.number}
+            for aggregate in blueprint.aggregates
+            for host in aggregate.hosts
         ],
         tables.AGGREGATE_METADATA: [
-            made | {"aggregate_id": one.number, "key": one.name, "value": "true"}
-            for one in blueprint.aggregates
+            made | {"aggregate_id": aggregate.number, "key": aggregate.name, "value": "true"}
+            for aggregate in blueprint.aggregates
         ],
     }
 
@@ -56,49 +58,65 @@ def _cell_mapping(cell: Cell, database_url: str) -> dict[str, Any]:
     }
 
 
+def _flavor(flavor: Flavor) -> dict[str, Any]:
+    return {
+        "id": flavor.number,
+        "flavorid": str(flavor.number),
+        "name": flavor.name,
+        "memory_mb": flavor.memory_mb,
+        "vcpus": flavor.vcpus,
+        "swap": flavor.swap_mb,
+        "root_gb": flavor.root_gb,
+        "ephemeral_gb": flavor.ephemeral_gb,
+        "rxtx_factor": 1.0,
+        "disabled": False,
+        "is_public": True,
+    }
+
+
 def _instance_mappings(blueprint: Blueprint) -> list[dict[str, Any]]:
     return [
         {
-            "created_at": one.created_at,
-            "updated_at": one.created_at,
-            "id": one.number,
-            "instance_uuid": one.uuid,
-            "cell_id": one.cell.number if one.cell else None,
-            "project_id": one.tenant.project_id,
-            "queued_for_delete": one.state in _DEAD,
-            "user_id": one.tenant.user_id,
+            "created_at": instance.created_at,
+            "updated_at": instance.created_at,
+            "id": instance.number,
+            "instance_uuid": instance.uuid,
+            "cell_id": instance.cell.number if instance.cell else None,
+            "project_id": instance.tenant.project_id,
+            "queued_for_delete": instance.state in _DEAD,
+            "user_id": instance.tenant.user_id,
         }
-        for one in blueprint.instances
+        for instance in blueprint.instances
         # Archiving an instance removes its mapping and its request spec.
-        if one.state is not LifecycleState.ARCHIVED
+        if instance.state is not LifecycleState.ARCHIVED
     ]
 
 
 def _build_requests(blueprint: Blueprint) -> list[dict[str, Any]]:
     return [
         {
-            "created_at": one.created_at,
+            "created_at": instance.created_at,
             "updated_at": None,
-            "project_id": one.tenant.project_id,
-            "instance_uuid": one.uuid,
-            "instance": objects.booting_instance(one),
+            "project_id": instance.tenant.project_id,
+            "instance_uuid": instance.uuid,
+            "instance": objects.booting_instance(instance),
             "block_device_mappings": objects.no_block_devices(),
             "tags": None,
         }
-        for one in blueprint.instances
-        if one.state is LifecycleState.BOOTING
+        for instance in blueprint.instances
+        if instance.state is LifecycleState.BOOTING
     ]
 
 
 def _request_specs(blueprint: Blueprint) -> list[dict[str, Any]]:
     return [
         {
-            "created_at": one.created_at,
+            "created_at": instance.created_at,
             "updated_at": None,
-            "id": one.number,
-            "instance_uuid": one.uuid,
-            "spec": objects.request_spec(one),
+            "id": instance.number,
+            "instance_uuid": instance.uuid,
+            "spec": objects.request_spec(instance),
         }
-        for one in blueprint.instances
-        if one.state is not LifecycleState.ARCHIVED
+        for instance in blueprint.instances
+        if instance.state is not LifecycleState.ARCHIVED
     ]

@@ -1,16 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """The tables of Nova's API database that a reconciler reads, as Nova 34 has them."""
 
-from sqlalchemy import Column, ForeignKey, Integer, MetaData, Table, Text, UniqueConstraint
+from sqlalchemy import Column, Float, ForeignKey, Integer, MetaData, Table, Text, UniqueConstraint
 
-from trueup.lab.nova.columns import (
-    flag,
-    identity,
-    required_string,
-    string,
-    text,
-    written,
-)
+from trueup.lab.nova.columns import flag, identity, required_string, string, text, written
 
 API_SCHEMA = MetaData()
 
@@ -73,6 +66,38 @@ REQUEST_SPECS = Table(
     UniqueConstraint("instance_uuid", name="uniq_request_specs0instance_uuid"),
 )
 
+FLAVORS = Table(
+    "flavors",
+    API_SCHEMA,
+    *written(),
+    required_string("name"),
+    identity(),
+    Column("memory_mb", Integer, nullable=False),
+    Column("vcpus", Integer, nullable=False),
+    Column("swap", Integer, nullable=False),
+    Column("vcpu_weight", Integer),
+    required_string("flavorid"),
+    Column("rxtx_factor", Float),
+    Column("root_gb", Integer),
+    Column("ephemeral_gb", Integer),
+    flag("disabled"),
+    flag("is_public"),
+    text("description"),
+    UniqueConstraint("flavorid", name="uniq_flavors0flavorid"),
+    UniqueConstraint("name", name="uniq_flavors0name"),
+)
+
+FLAVOR_EXTRA_SPECS = Table(
+    "flavor_extra_specs",
+    API_SCHEMA,
+    *written(),
+    identity(),
+    Column("flavor_id", Integer, ForeignKey("flavors.id"), nullable=False),
+    required_string("key"),
+    string("value"),
+    UniqueConstraint("flavor_id", "key", name="uniq_flavor_extra_specs0flavor_id0key"),
+)
+
 AGGREGATES = Table(
     "aggregates",
     API_SCHEMA,
@@ -102,4 +127,55 @@ AGGREGATE_METADATA = Table(
     required_string("key"),
     required_string("value"),
     UniqueConstraint("aggregate_id", "key", name="uniq_aggregate_metadata0aggregate_id0key"),
+)
+
+QUOTAS = Table(
+    "quotas",
+    API_SCHEMA,
+    *written(),
+    identity(),
+    string("project_id"),
+    required_string("resource"),
+    Column("hard_limit", Integer),
+    UniqueConstraint("project_id", "resource", name="uniq_quotas0project_id0resource"),
+)
+
+QUOTA_CLASSES = Table(
+    "quota_classes",
+    API_SCHEMA,
+    *written(),
+    identity(),
+    string("class_name"),
+    string("resource"),
+    Column("hard_limit", Integer),
+)
+
+INSTANCE_GROUPS = Table(
+    "instance_groups",
+    API_SCHEMA,
+    *written(),
+    identity(),
+    string("user_id"),
+    string("project_id"),
+    required_string("uuid", 36),
+    string("name"),
+)
+
+INSTANCE_GROUP_MEMBER = Table(
+    "instance_group_member",
+    API_SCHEMA,
+    *written(),
+    identity(),
+    string("instance_uuid"),
+    Column("group_id", Integer, ForeignKey("instance_groups.id"), nullable=False),
+)
+
+INSTANCE_GROUP_POLICY = Table(
+    "instance_group_policy",
+    API_SCHEMA,
+    *written(),
+    identity(),
+    string("policy"),
+    Column("group_id", Integer, ForeignKey("instance_groups.id"), nullable=False),
+    text("rules"),
 )

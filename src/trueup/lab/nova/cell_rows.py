@@ -70,7 +70,7 @@ def _services(blueprint: Blueprint, cell: Cell, hosts: list[Host]) -> list[dict[
             "binary": binary,
             "topic": topic,
             "uuid": str(uuid5(NAMESPACE_DNS, f"{binary}.{cell.uuid}.lab.example")),
-            # Nobody reports in a lab: without this, a cell would soon look like a lagging replica.
+            # No service reports in a lab: without this, a cell soon looks like a lagging replica.
             "last_seen_up": blueprint.now + _REPORTS_AHEAD,
         }
         for number, (binary, topic) in enumerate(binaries, start=1)
@@ -142,7 +142,7 @@ def _compute_node(blueprint: Blueprint, host: Host, used: Counter[str]) -> dict[
 
 
 def _address(host: Host) -> str:
-    """An address of the range that RFC 2544 reserves for benchmarks: it belongs to nobody."""
+    """An address of the range that RFC 2544 reserves for benchmarks."""
     return f"198.18.{host.cell.number}.{host.number % 256}"
 
 

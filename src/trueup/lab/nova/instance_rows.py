@@ -40,26 +40,35 @@ _DEAD = frozenset({LifecycleState.DELETED, LifecycleState.ARCHIVED})
 
 def instance_rows(blueprint: Blueprint, cell: Cell) -> Rows:
     """Rows of `instances`, and of the tables that refer to them."""
-    mine = [one for one in blueprint.instances if one.cell == cell]
-    present = [one for one in mine if one.state is not LifecycleState.ARCHIVED]
+    mine = [instance for instance in blueprint.instances if instance.cell == cell]
+    present = [instance for instance in mine if instance.state is not LifecycleState.ARCHIVED]
     resizes = {move.instance.uuid: move for move in blueprint.open_moves if move.kind == "resize"}
     on_target = {uuid: move.source for uuid, move in resizes.items()}
     return {
-        tables.INSTANCES: [_instance(one, on_target.get(one.uuid)) for one in present],
-        tables.SHADOW_INSTANCES: [
-            _instance(one, None) for one in mine if one.state is LifecycleState.ARCHIVED
+        tables.INSTANCES: [
+            _instance(instance, on_target.get(instance.uuid)) for instance in present
         ],
-        tables.INSTANCE_EXTRA: [_extra(one, resizes.get(one.uuid)) for one in present],
+        tables.SHADOW_INSTANCES: [
+            _instance(instance, None)
+            for instance in mine
+            if instance.state is LifecycleState.ARCHIVED
+        ],
+        tables.INSTANCE_EXTRA: [
+            _extra(instance, resizes.get(instance.uuid)) for instance in present
+        ],
         tables.INSTANCE_INFO_CACHES: [
-            _times(one) | {"id": one.number, "instance_uuid": one.uuid, "network_info": "[]"}
-            for one in present
+            _times(instance)
+            | {"id": instance.number, "instance_uuid": instance.uuid, "network_info": "[]"}
+            for instance in present
         ],
         tables.INSTANCE_SYSTEM_METADATA: [
-            _times(one) | {"instance_uuid": one.uuid, "key": key, "value": value}
-            for one in present
-            for key, value in _system_metadata(one, blueprint.hosts).items()
+            _times(instance) | {"instance_uuid": instance.uuid, "key": key, "value": value}
+            for instance in present
+            for key, value in _system_metadata(instance, blueprint.hosts).items()
         ],
-        tables.BLOCK_DEVICE_MAPPING: [device for one in present for device in _block_devices(one)],
+        tables.BLOCK_DEVICE_MAPPING: [
+            device for instance in present for device in _block_devices(instance)
+        ],
     }
 
 

@@ -22,17 +22,17 @@ def versioned(name: str, version: str, fields: Mapping[str, Any]) -> dict[str, A
     }
 
 
-def flavor(one: Flavor) -> dict[str, Any]:
+def flavor(size: Flavor) -> dict[str, Any]:
     """A flavor, with the fields that Nova stores with each instance."""
     fields = {
-        "id": one.number,
-        "name": one.name,
-        "memory_mb": one.memory_mb,
-        "vcpus": one.vcpus,
-        "root_gb": one.root_gb,
-        "ephemeral_gb": one.ephemeral_gb,
-        "flavorid": str(one.number),
-        "swap": one.swap_mb,
+        "id": size.number,
+        "name": size.name,
+        "memory_mb": size.memory_mb,
+        "vcpus": size.vcpus,
+        "root_gb": size.root_gb,
+        "ephemeral_gb": size.ephemeral_gb,
+        "flavorid": str(size.number),
+        "swap": size.swap_mb,
         "rxtx_factor": 1.0,
         "vcpu_weight": 0,
         "disabled": False,

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Fills an empty database with a whole ledger, in one transaction: all of it is there, or nothing.
+"""Fills an empty database with a whole ledger, in one transaction.
 
-Ids are given by the database, so that its own counters are right afterwards.
+The database assigns the ids, so that its own counters are right afterwards.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -43,7 +43,7 @@ Values = Mapping[str, int | float]
 
 @dataclass(frozen=True, slots=True)
 class FilledProvider:
-    """A provider with all that belongs to it. Inventories are fields by class."""
+    """A provider with its inventories (fields by class), traits and aggregates."""
 
     uuid: str
     name: str
@@ -56,7 +56,7 @@ class FilledProvider:
 
 @dataclass(frozen=True, slots=True)
 class FilledConsumer:
-    """What a consumer holds, by provider and class, and whose it is."""
+    """A consumer with its owner, and its amounts by provider and class."""
 
     uuid: str
     project: str
@@ -75,7 +75,7 @@ class LedgerThere(Exception):
 
 @dataclass(eq=False)
 class NotOfPlacement(Exception):
-    """The database has tables that are not Placement's, or of a release that is not known."""
+    """The database has tables that are not Placement's, or are of an unknown release."""
 
     tables: tuple[str, ...]
 
@@ -88,7 +88,7 @@ def tables_in(database: Database) -> tuple[str, ...]:
 def is_filled(database: Database) -> bool:
     """Whether a database has a ledger; it may have no tables yet. Raises NotOfPlacement.
 
-    SAFETY: nothing is written, so that a database of somebody else stays as it is.
+    SAFETY: nothing is written: the database may belong to another service.
     """
     inspector = inspect(database.engine)
     there = {*inspector.get_table_names(), *inspector.get_view_names()}
@@ -107,7 +107,7 @@ def is_filled(database: Database) -> bool:
 
 
 def marks(database: Database) -> frozenset[tuple[object, ...]]:
-    """By what this database is known from others with the same ledger; none if it is empty."""
+    """Rows that tell this database from others with the same ledger; none in an empty database."""
     columns = (providers.c.id, providers.c.uuid, providers.c.created_at)
     if not inspect(database.engine).has_table(providers.name):
         return frozenset()
@@ -145,36 +145,40 @@ def _fill_names(
 ) -> None:
     """Add the custom resource classes and traits that these need.
 
-    A consumer may hold a class of which no provider has an inventory any more.
+    A consumer may hold a class that no provider has an inventory of any more.
     """
-    named = {name for one in rows for name in one.inventories}
-    named |= {name for one in holders for held in one.amounts.values() for name in held}
+    named = {name for provider in rows for name in provider.inventories}
+    named |= {name for consumer in holders for held in consumer.amounts.values() for name in held}
     classes = {name for name in named if is_custom(name)}
     for name in sorted(classes - _numbers(tx, resource_classes.c.name).keys()):
         names.insert_resource_class(tx, name)
-    wanted = {name for one in rows for name in one.traits}
+    wanted = {name for provider in rows for name in provider.traits}
     missing = sorted(wanted - _numbers(tx, traits.c.name).keys())
     _insert(tx, traits, ({"name": name} for name in missing))
 
 
 def _fill_providers(tx: Transaction, every: Sequence[FilledProvider]) -> dict[str, int]:
     """Add the providers, parents before children; their ids by uuid."""
-    waiting, roots = {one.uuid: one for one in every}, dict[str, int]()
+    waiting, roots = {provider.uuid: provider for provider in every}, dict[str, int]()
     numbers: dict[str, int] = {}
     while waiting:
-        ready = [one for one in waiting.values() if one.parent is None or one.parent in numbers]
+        ready = [
+            provider
+            for provider in waiting.values()
+            if provider.parent is None or provider.parent in numbers
+        ]
         _insert(
             tx,
             providers,
             (
                 {
-                    "uuid": one.uuid,
-                    "name": one.name,
-                    "generation": one.generation,
-                    "parent_provider_id": numbers.get(one.parent or ""),
-                    "root_provider_id": roots.get(one.parent or ""),
+                    "uuid": provider.uuid,
+                    "name": provider.name,
+                    "generation": provider.generation,
+                    "parent_provider_id": numbers.get(provider.parent or ""),
+                    "root_provider_id": roots.get(provider.parent or ""),
                 }
-                for one in ready
+                for provider in ready
             ),
         )
         tx.execute(
@@ -185,7 +189,7 @@ def _fill_providers(tx: Transaction, every: Sequence[FilledProvider]) -> dict[st
         rows = tx.execute(select(providers.c.uuid, providers.c.id, providers.c.root_provider_id))
         for uuid, number, root in rows:
             numbers[uuid], roots[uuid] = number, root
-        waiting = {uuid: one for uuid, one in waiting.items() if uuid not in numbers}
+        waiting = {uuid: provider for uuid, provider in waiting.items() if uuid not in numbers}
         assert ready, "a parent is not among the providers"
     return numbers
 
@@ -200,12 +204,12 @@ def _fill_parts(
         inventories,
         (
             {
-                "resource_provider_id": numbers[one.uuid],
+                "resource_provider_id": numbers[provider.uuid],
                 "resource_class_id": classes[name],
                 **values,
             }
-            for one in every
-            for name, values in one.inventories.items()
+            for provider in every
+            for name, values in provider.inventories.items()
         ),
     )
     of_traits = _numbers(tx, traits.c.name)
@@ -213,20 +217,20 @@ def _fill_parts(
         tx,
         provider_traits,
         (
-            {"resource_provider_id": numbers[one.uuid], "trait_id": of_traits[name]}
-            for one in every
-            for name in sorted(one.traits)
+            {"resource_provider_id": numbers[provider.uuid], "trait_id": of_traits[name]}
+            for provider in every
+            for name in sorted(provider.traits)
         ),
     )
-    uuids = sorted({uuid for one in every for uuid in one.aggregates})
+    uuids = sorted({uuid for provider in every for uuid in provider.aggregates})
     of_aggregates = _named(tx, aggregates.c.uuid, uuids)
     _insert(
         tx,
         provider_aggregates,
         (
-            {"resource_provider_id": numbers[one.uuid], "aggregate_id": of_aggregates[uuid]}
-            for one in every
-            for uuid in sorted(one.aggregates)
+            {"resource_provider_id": numbers[provider.uuid], "aggregate_id": of_aggregates[uuid]}
+            for provider in every
+            for uuid in sorted(provider.aggregates)
         ),
     )
 
@@ -234,21 +238,25 @@ def _fill_parts(
 def _fill_consumers(
     tx: Transaction, every: Sequence[FilledConsumer], numbers: Mapping[str, int]
 ) -> None:
-    of_projects = _named(tx, projects.c.external_id, sorted({one.project for one in every}))
-    of_users = _named(tx, users.c.external_id, sorted({one.user for one in every}))
-    of_types = _named(tx, consumer_types.c.name, sorted({one.type for one in every if one.type}))
+    of_projects = _named(
+        tx, projects.c.external_id, sorted({consumer.project for consumer in every})
+    )
+    of_users = _named(tx, users.c.external_id, sorted({consumer.user for consumer in every}))
+    of_types = _named(
+        tx, consumer_types.c.name, sorted({consumer.type for consumer in every if consumer.type})
+    )
     _insert(
         tx,
         consumers,
         (
             {
-                "uuid": one.uuid,
-                "project_id": of_projects[one.project],
-                "user_id": of_users[one.user],
-                "consumer_type_id": of_types.get(one.type or ""),
+                "uuid": consumer.uuid,
+                "project_id": of_projects[consumer.project],
+                "user_id": of_users[consumer.user],
+                "consumer_type_id": of_types.get(consumer.type or ""),
                 "generation": _FIRST_GENERATION,
             }
-            for one in every
+            for consumer in every
         ),
     )
     classes = _numbers(tx, resource_classes.c.name)
@@ -258,12 +266,12 @@ def _fill_consumers(
         (
             {
                 "resource_provider_id": numbers[uuid],
-                "consumer_id": one.uuid,
+                "consumer_id": consumer.uuid,
                 "resource_class_id": classes[name],
                 "used": amount,
             }
-            for one in every
-            for uuid, held in one.amounts.items()
+            for consumer in every
+            for uuid, held in consumer.amounts.items()
             for name, amount in held.items()
         ),
     )
@@ -272,7 +280,7 @@ def _fill_consumers(
 def _named(tx: Transaction, column: Column[str], wanted: Iterable[str]) -> dict[str, int]:
     """The ids of these names, which are added where they are missing."""
     known = _numbers(tx, column)
-    _insert(tx, column.table, ({column.name: one} for one in wanted if one not in known))
+    _insert(tx, column.table, ({column.name: name} for name in wanted if name not in known))
     return _numbers(tx, column)
 
 

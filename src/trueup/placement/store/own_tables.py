@@ -42,7 +42,7 @@ locks = Table(
     Column("name", String(32), primary_key=True),
     Column("number", BigInteger, nullable=False),
 )
-"""The lock rows; `store.lock_rows` says what they are for."""
+"""The lock rows; `store.engine.lock_rows` explains them."""
 
 _NEVER_UNUSED = 2**62
 
@@ -52,18 +52,18 @@ _POSTGRESQL_UNDEFINED_TABLE = "42P01"
 
 @event.listens_for(changes, "after_create")
 def _begin(_table: Table, connection: Connection, **_options: Any) -> None:
-    """Insert a writer that only this table has.
+    """Insert a writer that is unique to this table.
 
-    A reader that knows a writer of an earlier table misses it here, and reads the whole ledger.
+    A reader that knows an earlier table's writer misses it here, and reads the whole ledger.
     """
     number = randbits(44)
     numbers = dict.fromkeys(("first", "sequence", "reaches", "shaped"), number)
     row = {"writer": randbits(63), "recent": "", "touched_at": _NEVER_UNUSED, **numbers}
     connection.execute(insert(changes), row)
     if connection.dialect.name == "postgresql":
-        # PERF: these rows are updated all the time; with free space in its page, PostgreSQL updates
-        # a row in place. As an option of Table, SQLAlchemy would load every driver for
-        # PostgreSQL, which takes 30 ms of each start.
+        # PERF: these rows change all the time; with free space in its page, PostgreSQL updates a
+        # row in place. An option of Table would make SQLAlchemy load every driver for PostgreSQL,
+        # which takes 30 ms of each start.
         connection.exec_driver_sql(f"ALTER TABLE {changes.name} SET (fillfactor = 25)")
 
 
@@ -87,5 +87,5 @@ def add(engine: Engine) -> None:
             table.create(engine, checkfirst=True)
         except DBAPIError:
             # Another process was first, or the user may not create tables: then this raises again.
-            # SAFETY: for each table, since that process may be first with the next one, too.
+            # SAFETY: for each table, since the other process may be first each time.
             table.create(engine, checkfirst=True)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Making upstream's tables, and keeping the standard names in them."""
+"""Creates upstream's tables, and adds the standard names to them."""
 
 import os_resource_classes
 import os_traits
@@ -15,7 +15,7 @@ NEWEST_REVISION = "a082b8bb98d0"
 
 
 def create(database_url: str) -> None:
-    """Make all tables in an empty database, with the standard classes and traits."""
+    """Create all tables in an empty database, with the standard classes and traits."""
     database = Database(database_url)
     try:
         create_tables(database)
@@ -25,7 +25,7 @@ def create(database_url: str) -> None:
 
 
 def create_tables(database: Database) -> None:
-    """Make the tables that are missing, and note their revision if none is noted."""
+    """Create the missing tables, and stamp their revision if there is none."""
     with database.engine.begin() as connection:
         metadata.create_all(connection)
         if connection.execute(select(alembic_version)).first() is None:
@@ -34,7 +34,7 @@ def create_tables(database: Database) -> None:
 
 @in_transaction
 def add_standard_names(tx: Transaction) -> None:
-    """Add the resource classes and traits of OpenStack that the database does not have."""
+    """Add OpenStack's standard resource classes and traits where they are missing."""
     _add_resource_classes(tx)
     _add_traits(tx)
 
@@ -42,7 +42,7 @@ def add_standard_names(tx: Transaction) -> None:
 def _add_resource_classes(tx: Transaction) -> None:
     rows = tx.execute(select(resource_classes.c.id, resource_classes.c.name)).all()
     taken, known = {row.id for row in rows}, {row.name for row in rows}
-    # The place in this list is the id, in every deployment. PARITY: where a class was renamed by
+    # The position in this list is the id, in every deployment. PARITY: where a class was renamed by
     # hand, its id is taken, and the standard name stays missing.
     missing = [
         {"id": position, "name": name}

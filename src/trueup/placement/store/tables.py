@@ -33,7 +33,7 @@ def _times() -> tuple[Column[datetime], Column[datetime]]:
 
 
 def _named(table: str, column: Column[str]) -> Table:
-    """A table that only gives names an id."""
+    """A table of names with ids."""
     return Table(
         table,
         metadata,
@@ -69,9 +69,9 @@ providers = Table(
     Index("resource_providers_root_provider_id_idx", "root_provider_id"),
     Index("resource_providers_parent_provider_id_idx", "parent_provider_id"),
 )
-# PARITY: the schema allows a generation that is NULL. It is shown so, and counts as 0 in a write.
+# PARITY: the schema permits a NULL generation. Answers show it as null; writes count it as 0.
 GENERATION: ColumnElement[int] = func.coalesce(providers.c.generation, 0)
-"""The generation of a provider that is written."""
+"""The generation of a provider, for writes."""
 
 inventories = Table(
     "inventories",

@@ -6,17 +6,10 @@ nothing, or the wrong hosts. Aggregates that Nova does not have are not compared
 other services.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 
-from trueup.reconcile.facts import (
-    ComputeNode,
-    Facts,
-    Provider,
-    canonical_uuid,
-    grouped,
-    is_uuid_in_any_form,
-)
+from trueup.reconcile.facts import ComputeNode, Facts, Provider, grouped, is_uuid
 from trueup.reconcile.reasons import Reason, because
 from trueup.reconcile.remedies.guarded_steps import on_host
 from trueup.reconcile.rules.bare_metal import IRONIC
@@ -86,7 +79,7 @@ def find(facts: Facts, options: AuditOptions) -> Iterator[Verdict]:
         elif reason := (
             _no_members(found.extra, facts)
             or _in_other_letters(node.host, found.extra, facts)
-            or _without_name(found.extra, facts)
+            or _not_written_by_placement(provider)
         ):
             yield Unchecked(subject, node.host, reason)
         elif found.extra and service_of(node, facts) is None:
@@ -113,11 +106,7 @@ def remedy(finding: Finding, facts: Facts) -> tuple[Step, ...] | Reason:
     found = _difference(wanted, provider, of_nova)
     if found is None:
         return because("aggregates-right-now")
-    if reason := _written_otherwise(found.missing, facts):
-        return reason
     after = provider.aggregates - found.extra | found.missing
-    if reason := _refused(after):
-        return reason
     change = Change(
         AggregatesOf(provider.uuid),
         Aggregates(tuple(sorted(provider.aggregates))),
@@ -153,15 +142,13 @@ def _in_other_letters(host: str, aggregates: frozenset[str], facts: Facts) -> Re
     return None
 
 
-def _without_name(aggregates: frozenset[str], facts: Facts) -> Reason | None:
-    """Which of these aggregates has a host that is not named; or None.
+def _not_written_by_placement(provider: Provider) -> Reason | None:
+    """Which of its aggregates no request has written; or None.
 
-    SAFETY: its row was changed by hand, and may be that of any host.
+    Placement refuses every list that names it, or finds nobody by its canonical form.
     """
-    for uuid, aggregate, _ in facts.once(_hosts_by_letters).get("", ()):
-        if uuid in aggregates:
-            return because("aggregate-host-unnamed", aggregate=aggregate)
-    return None
+    wrong = sorted(one for one in provider.aggregates or () if not is_uuid(one))
+    return because("aggregate-uuid-invalid", aggregate=wrong[0]) if wrong else None
 
 
 def _hosts_by_letters(facts: Facts) -> dict[str, tuple[tuple[str, str, str], ...]]:
@@ -181,33 +168,6 @@ def _difference(
         return None
     found = _Difference(wanted - provider.aggregates, (provider.aggregates & of_nova) - wanted)
     return found if found.missing or found.extra else None
-
-
-def _written_otherwise(missing: Iterable[str], facts: Facts) -> Reason | None:
-    """Which missing aggregate Placement has in another form of its uuid; or None.
-
-    PARITY: upstream finds no provider by the right form then, and a write of that form changes
-    nothing where the database compares without case (MariaDB).
-    """
-    forms = facts.once(_other_forms)
-    for uuid in sorted(missing):
-        if written := forms.get(uuid):
-            return because("aggregate-uuid-misspelled", aggregate=uuid, written=written)
-    return None
-
-
-def _refused(aggregates: Iterable[str]) -> Reason | None:
-    """Which of these aggregates makes Placement refuse the whole list; or None."""
-    for one in sorted(aggregates):
-        if not is_uuid_in_any_form(one):
-            return because("aggregate-uuid-invalid", aggregate=one)
-    return None
-
-
-def _other_forms(facts: Facts) -> dict[str, str]:
-    """By the canonical form: the aggregates of providers that are written in another."""
-    every = {one for row in facts.providers.values() for one in row.aggregates or ()}
-    return {form: one for one in sorted(every) if (form := canonical_uuid(one)) != one}
 
 
 def _finding(

@@ -9,11 +9,12 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from trueup.reconcile.expected import Share, open_reasons
-from trueup.reconcile.facts import Facts
+from trueup.reconcile.facts import Facts, Instance
 from trueup.reconcile.reasons import Reason, because
 from trueup.reconcile.remedies.bindings import WrongBinding, wrong_bindings
 from trueup.reconcile.remedies.guarded_steps import bindings_step, guarded_step, with_share
 from trueup.reconcile.rules.claims import OnHost, PortsMisplaced, Right, claim_of, claims
+from trueup.reconcile.rules.whereabouts import as_found
 from trueup.reconcile.steps import Step
 from trueup.reconcile.verdicts import (
     AuditOptions,
@@ -75,7 +76,8 @@ def _judge(claim: PortsMisplaced, facts: Facts) -> Verdict:
             claim.provider.name,
             because("holds", reason, holds=holding(claim.held, facts.provider_names)),
         )
-    wrong = tuple(wrong_bindings(claim.provider.root, claim.instance, wanted.known, facts))
+    found = _found(claim, facts)
+    wrong = tuple(wrong_bindings(claim.provider.root, found, wanted.known, facts))
     finding = _finding(claim, wrong, facts)
     right = holding(wanted.known, facts.provider_names)
     return replace(finding, evidence={**finding.evidence, "should_hold": right})
@@ -83,17 +85,21 @@ def _judge(claim: PortsMisplaced, facts: Facts) -> Verdict:
 
 def _unbound(claim: Right, facts: Facts) -> Iterator[Verdict]:
     """Ports that are being bound now, or could not be bound."""
+    host = _found(claim, facts).host
     for port in facts.ports_by_device[claim.instance.uuid]:
-        if port.request_groups and not port.bound_on(claim.instance.host):
-            here = claim.instance.host
-            unbound = because("binding-unbound", binding=port.vif_type, host=here)
-            elsewhere = because("binding-elsewhere", binding=port.host, host=here)
-            reason = unbound if port.host in ("", here) else elsewhere
+        if port.request_groups and not port.bound_on(host):
+            unbound = because("binding-unbound", binding=port.vif_type, host=host)
+            elsewhere = because("binding-elsewhere", binding=port.host, host=host)
+            reason = unbound if port.host in ("", host) else elsewhere
             yield LeftAlone(Subject("port", port.id), claim.provider.name, reason)
 
 
 def _wrong(claim: OnHost, facts: Facts) -> tuple[WrongBinding, ...]:
-    return tuple(wrong_bindings(claim.provider.root, claim.instance, claim.held, facts))
+    return tuple(wrong_bindings(claim.provider.root, _found(claim, facts), claim.held, facts))
+
+
+def _found(claim: OnHost, facts: Facts) -> Instance:
+    return as_found(claim.instance, claim.record, facts)
 
 
 def _finding(claim: OnHost, wrong: tuple[WrongBinding, ...], facts: Facts) -> Finding:

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Expected allocations: what an instance should hold, on which providers, how certainly. Pure."""
 
-from trueup.reconcile.expected.candidates import candidate_query
+from trueup.reconcile.expected.candidates import Demands, candidate_query
 from trueup.reconcile.expected.comparison import (
     Difference,
     agrees,
@@ -15,7 +15,6 @@ from trueup.reconcile.expected.instances import expected, expected_before_resize
 from trueup.reconcile.expected.parts import (
     Ambiguous,
     ExpectedAllocation,
-    ExpectedPart,
     Known,
     NotOurs,
     Share,
@@ -26,33 +25,4 @@ from trueup.reconcile.expected.parts import (
     share_of,
 )
 from trueup.reconcile.expected.ports import RequestedGroup, requested_groups_on
-
-__all__ = [
-    "UNSUFFIXED",
-    "Ambiguous",
-    "Difference",
-    "ExpectedAllocation",
-    "ExpectedPart",
-    "Group",
-    "Known",
-    "NotOurs",
-    "RequestedGroup",
-    "Share",
-    "Unknown",
-    "agrees",
-    "candidate_query",
-    "covers",
-    "difference",
-    "emulator_not_counted",
-    "expected",
-    "expected_before_resize",
-    "expected_on",
-    "flavor_groups",
-    "held_of",
-    "open_reason",
-    "open_reasons",
-    "pinned_otherwise",
-    "requested_groups_on",
-    "share_agrees",
-    "share_of",
-]
+from trueup.reconcile.expected.required_traits import required_traits

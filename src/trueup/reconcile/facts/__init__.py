@@ -18,12 +18,7 @@ from trueup.reconcile.facts.coverage import (
     Unsupported,
 )
 from trueup.reconcile.facts.domains import Domain, DomainRecord
-from trueup.reconcile.facts.facts import (
-    Facts,
-    grouped,
-    outside_trees,
-    without_ports,
-)
+from trueup.reconcile.facts.facts import Facts, grouped, outside_trees, without_ports
 from trueup.reconcile.facts.hosts import (
     SERVICE_DOWN_AFTER,
     ComputeNode,
@@ -49,7 +44,9 @@ from trueup.reconcile.facts.instances import (
     instance_state,
 )
 from trueup.reconcile.facts.ledger import FaultKind, LedgerFault
+from trueup.reconcile.facts.limits import Limits, QuotaRules, Quotas
 from trueup.reconcile.facts.migrations import FINAL_MIGRATION_STATUSES, Migration, last_change
+from trueup.reconcile.facts.numa import HostCell, HostTopology, MemoryPages
 from trueup.reconcile.facts.ports import NetworkAgent, Port, PortRequestGroup
 from trueup.reconcile.facts.providers import (
     DISABLED_TRAIT,
@@ -70,80 +67,13 @@ from trueup.reconcile.facts.providers import (
     within_trees,
 )
 from trueup.reconcile.facts.records import InstanceRecord
-from trueup.reconcile.facts.trees import HOST_BELOW
-from trueup.reconcile.facts.uuids import (
-    canonical_uuid,
-    is_uuid,
-    is_uuid_in_any_form,
-    other_forms,
+from trueup.reconcile.facts.scheduling import (
+    ScheduledServer,
+    ScheduleRequest,
+    SchedulerHost,
+    SchedulerOptions,
+    ServerGroup,
+    named_instances,
 )
-
-__all__ = [
-    "DISABLED_TRAIT",
-    "DOMAINS_OF",
-    "FINAL_MIGRATION_STATUSES",
-    "HOST_BELOW",
-    "INSTANCE_MAPPINGS",
-    "JUDGED_TRAITS",
-    "LIBVIRT",
-    "NEUTRON",
-    "NODE_TRAIT",
-    "OLD_FLAVORS",
-    "ONE_USE_TRAIT",
-    "OWNERS",
-    "OWNER_TRAIT",
-    "PCI_TRAIT",
-    "PLACEMENT",
-    "PORT_CLASSES",
-    "PORT_TRAITS",
-    "SERVICE_DOWN_AFTER",
-    "Allocations",
-    "Amounts",
-    "AssignedResource",
-    "BlockDevice",
-    "BuildRequest",
-    "ComputeNode",
-    "ComputeService",
-    "Coverage",
-    "Domain",
-    "DomainRecord",
-    "Facts",
-    "FaultKind",
-    "Flavor",
-    "Hardware",
-    "Holding",
-    "HostAggregate",
-    "HostDefaults",
-    "HostMapping",
-    "Instance",
-    "InstanceMapping",
-    "InstanceRecord",
-    "InstanceState",
-    "Inventory",
-    "LedgerFault",
-    "Migration",
-    "NetworkAgent",
-    "NumaCell",
-    "NumaTopology",
-    "Owner",
-    "PciDevice",
-    "PciRequest",
-    "Port",
-    "PortRequestGroup",
-    "Provider",
-    "RequestSpec",
-    "SourceStatus",
-    "Unread",
-    "Unsupported",
-    "canonical_uuid",
-    "grouped",
-    "instance_state",
-    "is_uuid",
-    "is_uuid_in_any_form",
-    "last_change",
-    "other_forms",
-    "outside_trees",
-    "pci_address",
-    "within_trees",
-    "without_ports",
-]
+from trueup.reconcile.facts.trees import HOST_BELOW
+from trueup.reconcile.facts.uuids import canonical_uuid, is_uuid

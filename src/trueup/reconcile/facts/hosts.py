@@ -5,6 +5,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
+from trueup.reconcile.facts.numa import HostTopology
+
 # Nova's default `service_down_time`: a service that has not reported for longer is down.
 SERVICE_DOWN_AFTER = timedelta(seconds=60)
 
@@ -14,7 +16,8 @@ class ComputeNode:
     """A row of a cell's `compute_nodes`; `uuid` is its provider's uuid.
 
     `number` is the id of the row, which `pci_devices` refer to. `hypervisor` is its type (`QEMU`),
-    `address` its `host_ip`. `created_at` is None where the source does not give it.
+    `address` its `host_ip`. `created_at` is None where the source does not give it. `numa` is also
+    None where the host reports no NUMA cells.
     """
 
     uuid: str
@@ -27,6 +30,7 @@ class ComputeNode:
     updated_at: datetime | None = None
     created_at: datetime | None = None
     address: str = ""
+    numa: HostTopology | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -69,7 +69,6 @@ class DefectGroup:
     name: str
     title: str
     remedy: str
-    worst: Severity
     cards: tuple[FindingCard, ...]
     more: tuple[str, ...]
 
@@ -99,12 +98,10 @@ def defect_groups(
 
 def _group(name: str, rows: Iterable[Finding], cards: Mapping[str, FindingCard]) -> DefectGroup:
     found = list(rows)
-    severities = list(Severity)
     return DefectGroup(
         name=name,
         title=_DEFECTS[name].TITLE,
         remedy=_DEFECTS[name].REMEDY,
-        worst=min((row.severity for row in found), key=severities.index),
         cards=tuple(cards[row.id] for row in found if row.id in cards),
         more=tuple(row.id for row in found if row.id not in cards),
     )

@@ -139,6 +139,8 @@ def _no_instance(uuid: str, cloud: Cloud) -> Iterator[Reason]:
         known = {row.uuid for row in found.instances} | {row.uuid for row in found.migrations}
         if uuid in known:
             yield because("cell-has-instance", cell=cell.name, instance=uuid)
+        if found.noted.lost_rows:
+            yield because("row-may-be-of-instance", cell=cell.name, instance=uuid)
     builds = cloud.nova.registry(cells, [uuid]).build_requests
     if any(row.instance == uuid for row in builds):
         yield because("build-request")
@@ -243,10 +245,8 @@ def _node_gone(guard: NodeGone, cloud: Cloud) -> Iterator[Reason]:
 def _host_empty(host: str, cloud: Cloud) -> Iterator[Reason]:
     for cell in cloud.nova.cells():
         on_host = cloud.nova.instance_ids(cell, InstanceFilter(frozenset([host]))).living
-        yield from (
-            because("instance-on-host", instance=uuid, host=host)
-            for uuid in sorted(on_host.values())
-        )
+        for uuid in sorted(on_host):
+            yield because("instance-on-host", instance=uuid, host=host)
         for move in cloud.nova.moves_at(cell, host):
             if move.under_way:
                 yield because(

@@ -5,6 +5,7 @@ Only this module of reconcile uses oslo.config.
 """
 
 import os
+from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
 from datetime import timedelta
 from difflib import get_close_matches
@@ -16,18 +17,65 @@ from keystoneauth1 import exceptions, loading, noauth, session, token_endpoint
 from keystoneauth1.adapter import Adapter
 from oslo_config import cfg
 
-from trueup.reconcile.facts import SERVICE_DOWN_AFTER, HostDefaults
+from trueup.reconcile.facts import (
+    SERVICE_DOWN_AFTER,
+    HostDefaults,
+    QuotaRules,
+    Quotas,
+    SchedulerOptions,
+)
 from trueup.reconcile.sources.cloud import Cloud
+from trueup.reconcile.sources.database import Database
 from trueup.reconcile.sources.errors import LoginUnusable, SettingMissing, SettingsUnreadable
+from trueup.reconcile.sources.limits import LimitEndpoint, own_quotas, unified_limits
 from trueup.reconcile.sources.neutron import Neutron
 from trueup.reconcile.sources.nova.api import NovaApi
-from trueup.reconcile.sources.nova.databases import BY_MAPPING, CellOptions, NovaDatabases
+from trueup.reconcile.sources.nova.databases import (
+    API_DATABASE,
+    BY_MAPPING,
+    CellOptions,
+    NovaDatabases,
+)
 from trueup.reconcile.sources.nova.services import ComputeServices
 from trueup.reconcile.sources.placement.client import Placement
 from trueup.reconcile.sources.placement.database import PlacementDatabase
 
 # Seconds that one request may take. Upstream's service lists 10,000 providers in 2 seconds.
 REQUEST_TIMEOUT_SECONDS = 60
+# Nova's own defaults of its quotas.
+_QUOTAS = {"instances": 10, "cores": 20, "ram": 50 * 1024}
+_QUOTA_OPTIONS = (
+    cfg.StrOpt("driver", default="nova.quota.DbQuotaDriver"),
+    cfg.BoolOpt("count_usage_from_placement", default=False),
+    cfg.StrOpt("unified_limits_resource_strategy", default="require"),
+    cfg.ListOpt("unified_limits_resource_list", default=["servers"]),
+)
+_DEDICATED_TOO = "unified_limits_count_pcpu_as_vcpu"
+# The sections of options of the scheduler that are not in [filter_scheduler].
+_SECTIONS = {
+    **dict.fromkeys(
+        (
+            "enable_isolated_aggregate_filtering",
+            "limit_tenants_to_placement_aggregate",
+            "placement_aggregate_required_for_tenants",
+            "query_placement_for_image_type_support",
+            "image_metadata_prefilter",
+            "query_placement_for_routed_network_aggregates",
+            "max_placement_results",
+        ),
+        "scheduler",
+    ),
+    **dict.fromkeys(("default_availability_zone", "allow_resize_to_same_host"), None),
+    "disable_fallback_pcpu_query": "workarounds",
+}
+_KINDS: Mapping[type, Any] = {
+    bool: cfg.BoolOpt, int: cfg.IntOpt, str: cfg.StrOpt, tuple: cfg.ListOpt
+}  # fmt: skip
+# In the order of the fields of LimitEndpoint.
+_LIMIT_OPTIONS = (
+    "endpoint_id", "endpoint_service_name", "endpoint_service_type", "endpoint_region_name",
+    "endpoint_interface",
+)  # fmt: skip
 _WITHOUT_CATALOG = (token_endpoint.Token, noauth.NoAuth)
 
 
@@ -189,6 +237,62 @@ def host_defaults(path: Path) -> HostDefaults:
     return HostDefaults(**{field.name: conf[field.name] for field in fields(HostDefaults)})
 
 
+def read_quotas(path: Path) -> Quotas:
+    """How Nova limits projects: the rules of this nova.conf, Nova's own quotas, Keystone's limits.
+
+    Raises SettingsUnreadable, SettingMissing, DatabaseUnusable, Unreachable, AccessDenied.
+    """
+    conf, files = cfg.ConfigOpts(), ConfFiles((path,))
+    _register_services(conf, {"oslo_limit": "identity"})
+    conf.register_opts([cfg.StrOpt("connection", secret=True)], group="api_database")
+    conf.register_opts(
+        [cfg.IntOpt(name, default=limit) for name, limit in _QUOTAS.items()], group="quota"
+    )
+    conf.register_opts(_QUOTA_OPTIONS, group="quota")
+    conf.register_opts([cfg.StrOpt(name) for name in _LIMIT_OPTIONS], group="oslo_limit")
+    conf.register_opts([cfg.BoolOpt(_DEDICATED_TOO, default=False)], group="workarounds")
+    _load(conf, files, project="nova")
+    rules = QuotaRules(
+        unified=conf.quota.driver.endswith(".UnifiedLimitsDriver"),
+        from_placement=conf.quota.count_usage_from_placement,
+        required=conf.quota.unified_limits_resource_strategy == "require",
+        listed=frozenset(conf.quota.unified_limits_resource_list),
+        dedicated_too=conf.workarounds[_DEDICATED_TOO],
+    )
+    keystone = _adapter(conf, files, "oslo_limit")
+    if keystone is not None:
+        keystone.min_version, keystone.max_version = "3", "3.latest"
+    endpoint = LimitEndpoint(*(conf.oslo_limit[name] for name in _LIMIT_OPTIONS))
+    database = Database(API_DATABASE, _needed(conf, files, "api_database", "connection"))
+    try:
+        own = own_quotas(database, {name: conf.quota[name] for name in _QUOTAS})
+    finally:
+        database.close()
+    return Quotas(rules, own, unified_limits(keystone, endpoint) if keystone else None)
+
+
+def scheduler_of(path: Path) -> tuple[SchedulerOptions, NovaDatabases]:
+    """How Nova's scheduler decides, as its nova.conf says, and Nova's databases.
+
+    Raises SettingsUnreadable, SettingMissing, DatabaseUnusable.
+    """
+    files = ConfFiles((path,))
+    conf = _read(files)
+    known = SchedulerOptions()
+    read: dict[str, Any] = {}
+    for field in fields(SchedulerOptions):
+        value = getattr(known, field.name)
+        section = _SECTIONS.get(field.name, "filter_scheduler")
+        kind = _KINDS[type(value)]
+        conf.register_opts([kind(field.name, default=value)], group=section)
+        found = conf[section][field.name] if section else conf[field.name]
+        read[field.name] = tuple(found) if isinstance(found, list) else found
+    options = SchedulerOptions(**read)
+    url = _needed(conf, files, "api_database", "connection")
+    nova = NovaDatabases(url, conf.database.connection, _options(conf, AS_CONFIGURED))
+    return options, nova
+
+
 def _compute_beside(placement: Adapter) -> Adapter:
     """Nova's API in the catalog that the account for Placement gets: nova.conf does not name it."""
     return Adapter(
@@ -222,7 +326,14 @@ def _read(path: ConfFiles) -> cfg.ConfigOpts:
     conf.register_opts([connection], group="database")
     down_time = int(SERVICE_DOWN_AFTER.total_seconds())
     conf.register_opts([cfg.IntOpt("service_down_time", default=down_time)])
-    for section, service in (("placement", "placement"), ("neutron", "network")):
+    _register_services(conf, {"placement": "placement", "neutron": "network"})
+    _load(conf, path, project="nova")
+    return conf
+
+
+def _register_services(conf: cfg.ConfigOpts, services: Mapping[str, str]) -> None:
+    """The options of sections that name an account for a service; by section, its type."""
+    for section, service in services.items():
         loading.register_session_conf_options(conf, section)
         loading.register_auth_conf_options(conf, section)
         loading.register_adapter_conf_options(conf, section)
@@ -230,8 +341,6 @@ def _read(path: ConfFiles) -> cfg.ConfigOpts:
         conf.set_default("service_type", service, section)
         conf.set_default("valid_interfaces", ["internal", "public"], section)
         conf.set_default("timeout", REQUEST_TIMEOUT_SECONDS, section)
-    _load(conf, path, project="nova")
-    return conf
 
 
 def _options(conf: cfg.ConfigOpts, databases: Databases) -> CellOptions:

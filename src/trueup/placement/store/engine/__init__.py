@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The engine: connections, transactions, and what each transaction says it changed."""
+"""The engine: connections, transactions, and the changes that each transaction publishes."""

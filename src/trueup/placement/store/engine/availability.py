@@ -42,7 +42,7 @@ def open_database(url: str, options: DatabaseOptions) -> Database:
 
 
 def open_existing(url: str, options: DatabaseOptions) -> Database:
-    """The same for who only reads: SQLite would create a file that does not exist."""
+    """The database at a URL, for reading: SQLite must not create its file. Raises UrlUnusable."""
     database = open_database(url, options)
     file = database.engine.url.database
     if database.is_sqlite and not database.is_in_memory and file and not Path(file).exists():
@@ -51,23 +51,23 @@ def open_existing(url: str, options: DatabaseOptions) -> Database:
 
 
 def reason(error: BaseException) -> str:
-    """What the database itself said, in one line."""
+    """The message of the database itself, in one line."""
     original = getattr(error, "orig", None) or error
     return str(original).strip().partition("\n")[0]
 
 
 def is_away(error: BaseException) -> bool:
-    """Whether a statement failed because the database did not answer.
+    """Whether a statement failed because the database did not answer, so a retry may succeed.
 
-    Then the same request may succeed later; not so after a wrong password or a missing table.
+    A wrong password or a missing table is another failure.
     """
     return meaning_of(error) is Meaning.AWAY
 
 
 def reads_again(error: BaseException) -> bool:
-    """Whether the same read may succeed at once: a connection broke, or a snapshot was of no use.
+    """Whether the same read may succeed at once: the connection broke, or the snapshot is too old.
 
-    A snapshot does not have the rows of a table that was rebuilt since (OPTIMIZE TABLE).
+    A snapshot lacks the rows of a table that was rebuilt after it (OPTIMIZE TABLE).
     """
     is_lost = isinstance(error, DBAPIError) and error.connection_invalidated
     return is_lost or meaning_of(error) is Meaning.CONFLICT

@@ -5,17 +5,16 @@ Every transaction that writes publishes what it changed. Generations do not show
 same when a consumer is deleted. Ids do not show it either: they are not in the order of commits.
 
 A *writer* is one row of the table of changes, and belongs to one transaction at a time. As its last
-statement, the transaction gives its change the next number of the writer, and writes it into the
-row. So the changes of one writer commit in the order of their numbers, without gaps, and no writer
-waits for another one.
+statement, the transaction gives its change the writer's next number, and writes it into the row. So
+the changes of one writer commit in the order of their numbers, without gaps, and no writer waits
+for another one.
 
-A *vector* is the latest number of each writer. A reader that has the vector of an earlier moment
-finds the changes since then in the rows. A row keeps only the most recent changes: it is complete
-for readers whose number is `reaches` or more. A reader whose number is less than `shaped`, the
-last change of more than usage, has to read the whole ledger again, and so has a reader that knows
-a writer whose row is gone, unless a change says that the row was unused. The *clock* is the sum of
-all numbers. It grows with each change; equal clocks mean equal vectors, because each writer starts
-at a random number.
+A *vector* is the latest number of each writer. A reader with an earlier vector finds the changes
+since then in the rows. A row keeps only the most recent changes: it is complete for readers whose
+number is `reaches` or more. A reader must read the whole ledger again if its number is less than
+`shaped`, the last change of more than usage; or if it knows a writer whose row is gone, unless a
+change says that the row was unused. The *clock* is the sum of all numbers. It grows with each
+change; equal clocks mean equal vectors, because each writer starts at a random number.
 
 Upstream's service publishes nothing; `store.reads.fingerprint` finds its writes.
 """
@@ -33,7 +32,7 @@ from trueup.placement.store.own_tables import RECENT_LENGTH_MAX, changes
 from trueup.placement.store.packed_rows import packed, parts_of
 
 NOTED = "trueup_noted"
-"""The key in `Connection.info` of the set of what a transaction changed. Only for `note`."""
+"""The key in `Connection.info` of the changes that a transaction will publish. Only for `note`."""
 
 USAGE_OF, PROVIDER = "u", "p"
 """The usage, or anything else, of the provider whose id follows."""
@@ -67,7 +66,7 @@ _FORGOTTEN_ROW = FixedStatement(
     )
 )
 _said = packed(changes.c.first, changes.c.reaches, changes.c.shaped, changes.c.recent)
-# A row without news is short: its number is one of those that the reader knows.
+# A row without news is short: the reader knows its number.
 _NEWS = ListStatement(
     "known",
     lambda known: select(
@@ -83,7 +82,7 @@ Vector = Mapping[int, int]
 
 @dataclass(slots=True)
 class Writer:
-    """What a transaction has to know of the earlier ones that used the same row."""
+    """The state of one row of the table of changes, passed from transaction to transaction."""
 
     key: int = field(default_factory=lambda: randbits(63))
     first: int = field(default_factory=lambda: randbits(_FIRST_BITS))
@@ -99,7 +98,7 @@ class Writer:
 
 
 class _Published(NamedTuple):
-    """The row of a writer. What it says is empty if its number is one that the reader knows."""
+    """The row of a writer; `said` is empty if the reader knows its number."""
 
     writer: int
     sequence: int
@@ -108,7 +107,7 @@ class _Published(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Changed:
-    """What may have changed. With `everything`, the other fields have no meaning."""
+    """The parts of the ledger that may have changed. `everything` overrides the other fields."""
 
     usage_of: frozenset[int] = frozenset()
     """Ids of providers whose usage or generation changed."""
@@ -121,26 +120,25 @@ class Changed:
 
 
 class News(NamedTuple):
-    """What a reader finds that knew an earlier vector."""
+    """The present vector, and the changes since an earlier one."""
 
     vector: Vector
     changed: Changed
-    """What was published between the two."""
 
 
 def note(tx: Connection, kind: str, ids: Iterable[int] | None = None) -> None:
     """Add to what this transaction will publish; every write of the ledger calls this.
 
-    `kind` is one of the words above, `ids` are of the providers that it is about.
+    `kind` is one of the words above, `ids` are the ids of its providers.
     """
-    tx.info[NOTED].update([kind] if ids is None else [f"{kind}{one}" for one in ids])
+    tx.info[NOTED].update([kind] if ids is None else [f"{kind}{id_}" for id_ in ids])
 
 
 def publish(tx: Connection, noted: Collection[str], writer: Writer) -> None:
-    """Tell what a transaction changed, as its last statement.
+    """Write what a transaction changed, as its last statement.
 
-    No other transaction has the writer before this one has ended. It is of use also after this
-    failed: the next change of the writer then publishes what this one did not.
+    No other transaction has the writer until this one has ended. The writer stays usable if this
+    fails: its next change then publishes the missing ones too.
     """
     writer.is_new = False
     if not noted:
@@ -171,7 +169,7 @@ def publish(tx: Connection, noted: Collection[str], writer: Writer) -> None:
 
 
 def clock(tx: Connection) -> int:
-    """A number that is different after anything was published."""
+    """A number that grows with each published change."""
     return int(_SUM.send(tx).rows[0][0])
 
 
@@ -181,8 +179,8 @@ def vector(tx: Connection) -> Vector:
 
 
 def news(tx: Connection, known: Vector) -> News:
-    """What was published after a vector, as one statement finds it."""
-    # Nothing is in an empty list; a reader may know of no writer.
+    """The changes published after a vector, read in one statement."""
+    # An empty list would send no statement; a reader may know of no writer.
     found = _NEWS.send(tx, {"known": list(known.values()) or [0]}).rows
     rows = [
         _Published(int(writer), int(sequence), said)
@@ -196,13 +194,13 @@ def news(tx: Connection, known: Vector) -> News:
 
 def _changed(known: Vector, now: Vector, moved: Iterable[_Published]) -> Changed:
     if any(sequence < known.get(writer, 0) for writer, sequence in now.items()):
-        # The database is one that does not have all we knew: restored, or a replica took over.
+        # The database has lost changes: it was restored, or a replica took over.
         return Changed(everything=True)
     words: set[str] = set()
     for row in moved:
         words |= _words(row, known.get(row.writer))
     gone = {_forgotten(writer, known[writer]) for writer in known.keys() - now.keys()}
-    # SAFETY: a row that vanished without a word may have said more before.
+    # SAFETY: a row that vanished without a notice may have had unread changes.
     if EVERYTHING in words or not gone <= words:
         return Changed(everything=True)
     return Changed(
@@ -222,17 +220,17 @@ def forget_unused(tx: Connection) -> None:
 
 
 def forget_some_unused(tx: Connection) -> None:
-    """Delete a few of them, so few that nobody has to load the ledger again because of it."""
+    """Delete so few of them that no reader has to load the whole ledger because of it."""
     _forget(tx, _UNUSED.limit(_FORGOTTEN_MAX))
 
 
 def _forget(tx: Connection, unused: Select[Any]) -> None:
     found = tx.execute(unused, {"before": int(time.time()) - _SECONDS_UNUSED_MAX}).all()
     for writer, sequence in found:
-        # SAFETY: one row at a time, by its key. MariaDB locks every row that it looks at for more
-        # than one, and would wait for each transaction that has published and not ended.
+        # SAFETY: one row at a time, by its key. For several, MariaDB locks every row that it scans,
+        # and would wait for each open transaction that has published.
         if _FORGOTTEN_ROW.send(tx, {"key": writer, "known": sequence}).row_count:
-            # Readers that know that the writer came this far have missed nothing of it.
+            # Readers that know this number of the writer have missed none of its changes.
             note(tx, _forgotten(writer, sequence))
 
 
@@ -241,7 +239,7 @@ def _forgotten(writer: int, sequence: int) -> str:
 
 
 def _words(row: _Published, known: int | None) -> set[str]:
-    """What the row of a writer contains of its changes after a number; None: after its first."""
+    """The changes in the row of a writer after a number, or after its first for None."""
     if not row.said:
         # Two writers have the same number, which was random at first.
         return {EVERYTHING}

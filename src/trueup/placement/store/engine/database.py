@@ -38,7 +38,7 @@ from trueup.placement.store.engine.statements import AUTOCOMMIT
 from trueup.placement.store.engine.write_slots import WriteSlots
 
 Transaction = Connection
-"""What the functions of the store take; callers only pass it on."""
+"""The first argument of the functions of the store; callers only pass it on."""
 
 _Arguments = ParamSpec("_Arguments")
 _Result = TypeVar("_Result")
@@ -49,13 +49,13 @@ _PAUSE_SECONDS = 0.01
 _DRIVERS = {"postgresql": "postgresql+psycopg", "mysql": "mysql+pymysql"}
 _MYSQLCLIENT = "MySQLdb"
 _NOT_OF_URLS = frozenset({"autocommit", "context", "cursor_factory", "row_factory"})
-"""Parameters of psycopg that no text can say, or that are ours to choose."""
+"""Parameters of psycopg that have no text form, or that Trueup sets itself."""
 _CAN_SKIP_ROLLBACK = "skip_autocommit_rollback" in signature(DefaultDialect).parameters
 """SQLAlchemy before 2.0.43 sends a ROLLBACK that does nothing, after each block of reads."""
 
 
 class ChangedMeanwhile(Exception):
-    """What a transaction read without a lock was changed before it could write: it starts again."""
+    """A row that a transaction read without a lock was changed before it could write."""
 
 
 class Database:
@@ -70,7 +70,7 @@ class Database:
         self.is_sqlite = parsed.get_backend_name() == "sqlite"
         self.is_in_memory = self.is_sqlite and parsed.database in IN_MEMORY
         prepare_sessions(self._engine, parsed, options)
-        # On SQLite every transaction is a snapshot, and MySQL is told before each one.
+        # On SQLite every transaction is a snapshot; on MySQL, `_snapshot` sets the level of each.
         self._is_mysql = parsed.get_backend_name() == "mysql"
         self._snapshots = (
             self._engine.execution_options(isolation_level="REPEATABLE READ")
@@ -82,21 +82,21 @@ class Database:
         self.lock_wait_seconds = options.lock_wait_seconds
         """How long a transaction may wait for a lock; None: as long as the server lets it."""
         self.write_slots = WriteSlots(reporting.connections_max(self._engine))
-        """For whoever serves requests in several threads."""
+        """For servers that run requests in several threads."""
         self.meter = IGNORED
         """Counts conflicts, statements and connections."""
         self.published_count = 0
-        """Grows with what this process publishes. A hint: other processes publish, too."""
-        # SAFETY: by process, for two of them must not number their changes in one row.
+        """Grows with each change that this process publishes. Other processes publish, too."""
+        # SAFETY: by process, because two processes must not share a writer.
         self._idle_writers: dict[int, list[changes.Writer]] = {}
 
     @contextmanager
     def transaction(self, *, alone: bool = False) -> Iterator[Transaction]:
-        """A block that writes all or nothing, and publishes what it noted as changed.
+        """A transaction that writes, and publishes its noted changes.
 
-        `alone` is for repairs: with it the block fails if another transaction interferes.
+        `alone` is for repairs: the block fails if another transaction interferes.
 
-        SAFETY: a block that decides by rows locks them before it reads them. On SQLite the whole
+        SAFETY: a block locks the rows it decides by before it reads them. On SQLite the whole
         database is locked from the start. Raises TooManyWaiting before anything is done.
         """
         slot = self.write_slots.take()
@@ -113,7 +113,7 @@ class Database:
             keeps_writer = True
             self.published_count += bool(noted)
         except DBAPIError as error:
-            # SAFETY: after a lost connection the server may still execute what was sent.
+            # SAFETY: after a lost connection the server may still execute the sent statements.
             keeps_writer = not error.connection_invalidated
             progressed = meaning_of(error) is not Meaning.LOCKED
             raise
@@ -127,7 +127,7 @@ class Database:
                 self.write_slots.moved_at = time.monotonic()
             slot.release()
         if writer.is_new:
-            # A few for each new one, so that the table stays small.
+            # A few rows for each new one, so that the table stays small.
             self.forget_unused_writers(changes.forget_some_unused)
 
     def reading(self, *, snapshot: bool = False) -> AbstractContextManager[Transaction]:
@@ -138,36 +138,38 @@ class Database:
     def _snapshot(self) -> Iterator[Transaction]:
         with self._snapshots.connect() as connection:
             if self._is_mysql:
-                # PERF: for one transaction; two changes of the session take four round trips.
+                # PERF: for this transaction only; changing the session and back takes more
+                # round trips.
                 connection.exec_driver_sql("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ")
             yield connection
             # PERF: after a rollback psycopg forgets the statements that it prepared, and
-            # PostgreSQL plans each of them again; what a claim reads takes seven times as long
-            # to plan as to execute.
+            # PostgreSQL plans each of them again; the reads of a claim take seven times as long to
+            # plan as to execute.
             connection.commit()
 
     def report_to(self, meter: Meter) -> None:
-        """Tell this meter about conflicts, statements and connections from now on."""
+        """Report conflicts, statements and connections to this meter from now on."""
         self.meter = meter
         reporting.report(self._own_engines(), meter)
 
     def trace_statements(self) -> None:
-        """Let osprofiler have each statement of a request that is traced. Raises ImportError."""
+        """Report each statement of a traced request to osprofiler. Raises ImportError."""
         reporting.trace(self._own_engines())
 
     def _own_engines(self) -> tuple[Engine, ...]:
         """The engines, each with a pool of its own."""
-        return tuple({id(one.pool): one for one in (self._readers, self._engine)}.values())
+        engines = self._readers, self._engine
+        return tuple({id(engine.pool): engine for engine in engines}.values())
 
     def add_own_tables(self) -> None:
-        """Create those of Trueup's own tables that are missing."""
+        """Create Trueup's own tables where they are missing."""
         own_tables.add(self._engine.execution_options(**WRITES_FIRST))
 
     def forget_unused_writers(self, forget: Callable[[Transaction], None]) -> None:
-        """Remove rows of writers that are unused, unless that fails.
+        """Remove rows of unused writers; a failure is ignored.
 
-        Another process removes them now, or the next new writer will. So no error reaches who only
-        wrote something, which is committed, or a process that starts.
+        The caller's own write is committed already. Another process, or the next new writer,
+        removes the rows that stay.
         """
         with suppress(SQLAlchemyError, TooManyWaiting), self.transaction() as tx:
             forget(tx)
@@ -186,12 +188,12 @@ class Database:
 def in_transaction(
     function: Callable[Concatenate[Transaction, _Arguments], _Result],
 ) -> Callable[Concatenate[Database, _Arguments], _Result]:
-    """Make a function one transaction of a database, all of it or nothing.
+    """Make a function one transaction of a database.
 
     The function starts again after a conflict with another writer. A duplicate key is a conflict
     too: the next attempt sees the row of the other writer. Raises ConcurrentUpdate after too many
     attempts. The function also starts again, once, after a lost connection. If it does not get a
-    lock in time, it raises what the database says.
+    lock in time, it raises the error of the database.
     """
 
     @functools.wraps(function)
@@ -216,7 +218,7 @@ def in_transaction(
                     # `db detach` was run while the service is up.
                     database.add_own_tables()
                     continue
-                # SAFETY: after a connection is lost in a commit, the result of it is unknown.
+                # SAFETY: after a connection is lost in a commit, its result is unknown.
                 is_lost = error.connection_invalidated and not is_decided
                 is_early = time.monotonic() < may_wait_until
                 if not _is_conflict(error, is_early) and (was_lost or not is_lost):
@@ -243,7 +245,7 @@ def _is_conflict(error: DBAPIError, is_early: bool) -> bool:
 def _with_installed_driver(url: URL) -> URL:
     """The URL with the driver that Trueup installs; other services use others.
 
-    mysqlclient is written in C, and has to be built. It is used where it is installed and named.
+    mysqlclient is used where the URL names it and it is installed.
     """
     backend = url.get_backend_name()
     if url.drivername == "mysql+mysqldb" and importlib.util.find_spec(_MYSQLCLIENT):
@@ -258,7 +260,7 @@ def _with_installed_driver(url: URL) -> URL:
 def _engine_arguments(url: URL, options: DatabaseOptions) -> dict[str, Any]:
     if url.get_backend_name() == "sqlite":
         if url.database in IN_MEMORY:
-            # A database in memory exists in its connection, so there is only one.
+            # A database in memory exists only in its connection.
             single = {"poolclass": QueuePool, "pool_size": 1, "max_overflow": 0}
             return {**single, "connect_args": {"check_same_thread": False}}
         return {"poolclass": NullPool} if options.pool_size == 0 else {}
@@ -268,12 +270,12 @@ def _engine_arguments(url: URL, options: DatabaseOptions) -> dict[str, Any]:
         "pool_timeout": options.pool_timeout_seconds,
     }
     return {
-        # SAFETY: each statement must see what was committed before it, above all the sum of
-        # usage read after a lock was waited for. A snapshot from before the wait would not.
+        # SAFETY: each statement must see all earlier commits, above all the sum of usage that is
+        # read after waiting for a lock. A snapshot from before the wait lacks them.
         "isolation_level": "READ COMMITTED",
         "pool_recycle": options.recycle_seconds,
-        # PERF: one round trip less for a write by PyMySQL, 7 % of a small one. SAFETY: whoever
-        # gets a connection, here or in migrations, closes it, which rolls back what is open.
+        # PERF: one round trip less for a write by PyMySQL, 7 % of a small one. SAFETY: each user
+        # of a connection, here and in migrations, closes it, which rolls back its transaction.
         "pool_reset_on_return": None,
         "connect_args": _of_psycopg(url) if url.get_driver_name() == "psycopg" else {},
         **{name: value for name, value in sizes.items() if value is not None},
@@ -281,7 +283,7 @@ def _engine_arguments(url: URL, options: DatabaseOptions) -> dict[str, Any]:
 
 
 def _of_psycopg(url: URL) -> dict[str, int | None]:
-    """The parameters of the driver that are no texts. Raises ArgumentError."""
+    """The parameters of psycopg that are not texts. Raises ArgumentError."""
     for name in _NOT_OF_URLS & set(url.query):
         raise ArgumentError(f"{name} is not a parameter for URLs")
     said = url.query.get(PREPARE_THRESHOLD)
@@ -290,12 +292,12 @@ def _of_psycopg(url: URL) -> dict[str, int | None]:
     if said == "none":
         return {PREPARE_THRESHOLD: None}
     if not isinstance(said, str) or not said.isdecimal():
-        raise ArgumentError(f"{PREPARE_THRESHOLD} is a number, or none")
+        raise ArgumentError(f"{PREPARE_THRESHOLD} must be a number, or 'none'")
     return {PREPARE_THRESHOLD: int(said)}
 
 
 def _writers_of(engine: Engine) -> tuple[Engine, Engine]:
-    """The engines for transactions that write: the one for all, and the one for repairs."""
+    """The engines for transactions that write: for requests, and for repairs."""
     if engine.dialect.name == "sqlite":
         writers = engine.execution_options(**WRITES_FIRST)
         return writers, writers
@@ -305,9 +307,9 @@ def _writers_of(engine: Engine) -> tuple[Engine, Engine]:
 def _readers_of(engine: Engine, url: URL, options: DatabaseOptions) -> Engine:
     """The engine for reads of single statements, with autocommit where the database has it.
 
-    PERF: BEGIN and ROLLBACK take a fifth to a third of the CPU of a small query. psycopg can leave
-    them out. PyMySQL would need a round trip for each change of the mode, so with MySQL each
-    mode has connections of its own.
+    PERF: BEGIN and ROLLBACK take a fifth to a third of the CPU of a small query. psycopg can omit
+    them. PyMySQL would need a round trip for each change of the mode, so with MySQL each mode has
+    connections of its own.
     """
     if url.get_backend_name() == "postgresql":
         return engine.execution_options(isolation_level="AUTOCOMMIT", **{AUTOCOMMIT: True})

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the errors of databases mean to the service: one table for each kind of server.
+"""The meaning of database errors for the service: one table for each kind of server.
 
-An error that is in no table is a fault of the service, or of the schema.
+An error in no table is a fault of the service, or of the schema.
 """
 
 from collections.abc import Iterable, Mapping
@@ -19,7 +19,7 @@ class Meaning(Enum):
     AWAY = "the server cannot be reached, or accepts no session or statement now"
     READ_ONLY = "the server accepts no writes now"
     EXHAUSTED = "the server has no disk space or memory left"
-    STOPPED = "somebody, or a time limit, ended the statement"
+    STOPPED = "a KILL, a cancellation or a time limit ended the statement"
 
 
 class TooManyWaiting(Exception):
@@ -40,11 +40,11 @@ def _table(rows: Mapping[Meaning, Iterable[object]]) -> dict[object, Meaning]:
     return {code: meaning for meaning, codes in rows.items() for code in codes}
 
 
-# Error numbers of MariaDB, MySQL and Galera; from 2000 to 2999 they are of the client.
+# Error numbers of MariaDB, MySQL and Galera; 2000 to 2999 are errors of the client.
 _MYSQL = _table(
     {
-        # changed row, deadlock (also: a conflict with another node of Galera), a table that was
-        # rebuilt after the snapshot
+        # row changed, deadlock (or a conflict with another node of Galera), table rebuilt after
+        # the snapshot
         Meaning.CONFLICT: (1020, 1213, 1412),
         Meaning.LOCKED: (1205,),
         Meaning.AWAY: (
@@ -64,15 +64,15 @@ _MYSQL = _table(
     }
 )
 
-# Error numbers of MariaDB and MySQL: where a text is compared with one text, with one or more of a
-# list, stored, converted.
+# Error numbers of MariaDB and MySQL: for a comparison with one text, with one or more of a list,
+# for storing, and for converting.
 _CHARACTER_LACKING = frozenset({(1267,), (1270,), (1271,), (1366,), (3988,)})
-# The states of PostgreSQL: a character that its encoding, or that of the database, lacks.
+# SQLSTATEs of PostgreSQL: its encoding, or that of the database, lacks the character.
 _CHARACTER_LACKING_STATES = frozenset({"22021", "22P05"})
-# psycopg sends no text with the character of the number 0.
+# psycopg sends no text with a NUL character.
 _NUL_REFUSED = "cannot contain NUL"
 
-# The states of PostgreSQL, or the first two characters of a class of states.
+# SQLSTATEs of PostgreSQL, or their classes (the first two characters).
 _POSTGRESQL = _table(
     {
         # serialization failure, deadlock
@@ -87,7 +87,7 @@ _POSTGRESQL = _table(
         Meaning.READ_ONLY: ("25006",),
         # disk full, memory, limits of the configuration; input and output
         Meaning.EXHAUSTED: ("53", "58030"),
-        # cancelled by somebody, or by statement_timeout
+        # cancelled, also by statement_timeout
         Meaning.STOPPED: ("57014",),
     }
 )
@@ -104,7 +104,7 @@ _SQLITE = _table(
 )
 _SQLITE_PRIMARY = 0xFF
 
-# psycopg has no state for a connection that was never made.
+# psycopg has no SQLSTATE for a connection that was never made.
 _CONNECTION_FAILED = (
     "connection failed",
     "connection is bad",
@@ -116,7 +116,7 @@ _WRONGLY_CONFIGURED = ("authentication failed", "does not exist", "no pg_hba.con
 
 
 def meaning_of(error: BaseException) -> Meaning | None:
-    """Why a statement, or a connection, failed. None: the same request would fail again."""
+    """Why a statement or a connection failed; None if a retry would fail again."""
     if isinstance(error, TooManyWaiting):
         return Meaning.LOCKED
     if isinstance(error, NoConnectionFree | DatabaseSilent):
@@ -134,8 +134,7 @@ def meaning_of(error: BaseException) -> Meaning | None:
 def lacks_character(error: BaseException) -> bool:
     """Whether a text has a character that the character set of the tables lacks.
 
-    Upstream's tables on MySQL have the one for characters of up to three bytes, without emoji; and
-    PostgreSQL stores no NUL.
+    Upstream's tables on MySQL are utf8mb3, which lacks emoji; PostgreSQL stores no NUL.
     """
     original = error.orig if isinstance(error, DBAPIError) else None
     if original is None:
@@ -148,7 +147,7 @@ def lacks_character(error: BaseException) -> bool:
 
 
 def meaning_of_original(original: BaseException) -> Meaning | None:
-    """The row of the table for an error of a driver."""
+    """The meaning of an error of a driver."""
     code = getattr(original, "sqlite_errorcode", None)
     if code is not None:
         return _SQLITE.get(code & _SQLITE_PRIMARY)

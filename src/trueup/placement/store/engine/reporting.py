@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tells a meter about statements, connections and conflicts of the engines of a database, and
-osprofiler about statements."""
+"""Reports statements, connections and conflicts to a meter, and statements to osprofiler."""
 
 from collections.abc import Sequence
 from threading import Lock
@@ -15,7 +14,7 @@ from trueup.placement.meter import Meter
 from trueup.placement.store.engine.errors import Meaning, meaning_of
 
 CHANGED = "changed"
-"""A transaction started again, because a row that it had read was changed by another one."""
+"""A transaction started again, because another one changed a row that it had read."""
 
 _REASONS = {Meaning.CONFLICT: "conflict", Meaning.LOCKED: "locked"}
 
@@ -28,7 +27,7 @@ def reason_of(error: DBAPIError) -> str:
 
 
 def report(engines: Sequence[Engine], meter: Meter) -> None:
-    """Tell the meter about everything that happens on engines, each with a pool of its own."""
+    """Report to the meter what happens on these engines, each with a pool of its own."""
     counting, count = Lock(), 0
     limits = [connections_max(engine) for engine in engines]
     most = sum(limit or 0 for limit in limits) if all(limits) else None
@@ -50,7 +49,7 @@ def report(engines: Sequence[Engine], meter: Meter) -> None:
 
 
 def trace(engines: Sequence[Engine]) -> None:
-    """Let osprofiler have each statement of a request that is traced. Raises ImportError."""
+    """Report each statement of a traced request to osprofiler. Raises ImportError."""
     # PERF: the library is optional, and imported only where it is used.
     from osprofiler import sqlalchemy as tracing
 
@@ -59,7 +58,7 @@ def trace(engines: Sequence[Engine]) -> None:
 
 
 def connections_max(engine: Engine) -> int | None:
-    """How many connections the pool makes at most; None means no limit."""
+    """The most connections that the pool opens; None means no limit."""
     pool = engine.pool
     # SQLAlchemy has no public name for the overflow; 0 connections, and -1, mean no limit.
     if not isinstance(pool, QueuePool) or pool.size() == 0 or pool._max_overflow < 0:

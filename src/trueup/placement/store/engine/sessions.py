@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What is set for each session with the database server, and when a session is given up."""
+"""The settings of each session with the database server, and when a session is closed."""
 
 import math
 import time
@@ -19,8 +19,8 @@ IN_MEMORY = frozenset({None, "", ":memory:"})
 """The names of SQLite databases that are not in a file."""
 
 WRITES_FIRST = {"trueup_begin": "BEGIN IMMEDIATE"}
-"""Options of a connection whose transactions write. SQLite's lock is waited for at their beginning;
-one that read first and found it taken would fail at once."""
+"""Options of a connection whose transactions write. They wait for SQLite's lock at their beginning;
+a transaction that reads first and then finds the lock taken fails at once."""
 
 TRUSTED_SECONDS = 1.0
 """How long a connection is used without a ping after it was last found to work."""
@@ -30,11 +30,11 @@ _TRUSTED_UNTIL = "trueup trusted until"
 _LISTS_LENGTH_MAX = 2**30
 _LOCK_WAIT_SECONDS_MAX = 600
 WORK_SECONDS_MAX = 20
-"""How long a server may work on one statement of a request before its answer begins, beside what
-it waits for locks."""
+"""How long a server may work on one statement of a request before its answer begins, without the
+wait for locks."""
 
 PREPARE_THRESHOLD = "prepare_threshold"
-"""A parameter of psycopg: a statement is prepared when it was executed that often."""
+"""A parameter of psycopg: a statement is prepared after that many executions."""
 _IS_SHARED = "trueup session is shared"
 
 _NEW_SESSION_NEEDED = frozenset({Meaning.AWAY, Meaning.READ_ONLY})
@@ -43,10 +43,10 @@ _NEW_SESSION_NEEDED = frozenset({Meaning.AWAY, Meaning.READ_ONLY})
 
 @dataclass(frozen=True, slots=True)
 class DatabaseOptions:
-    """How connections are made and kept. Seconds; None leaves the library's default.
+    """How connections are made and kept; None leaves the library's default.
 
-    `parameters` are added to the query of the URL; without `sql_mode`, MySQL has the server's.
-    Without `lock_wait_seconds`, a statement waits for locks as long as the server lets it.
+    `parameters` are added to the query of the URL; an empty `sql_mode` leaves the server's.
+    Without `lock_wait_seconds`, a statement waits for locks as long as the server permits.
     """
 
     parameters: str = ""
@@ -61,7 +61,7 @@ class DatabaseOptions:
 
     @property
     def silence_seconds(self) -> int | None:
-        """How long a server may say nothing after it got a statement; None: without a limit."""
+        """How long a server may be silent after it got a statement; None means no limit."""
         wait = self.lock_wait_seconds
         return wait + WORK_SECONDS_MAX if wait is not None else None
 
@@ -82,11 +82,11 @@ def prepare_sessions(engine: Engine, url: URL, options: DatabaseOptions) -> None
 
 
 def _ping_idle_connections(engine: Engine) -> None:
-    """Do not use a connection that broke while it was idle.
+    """Replace a connection that broke while it was idle.
 
     PERF: a ping each time (`pool_pre_ping`) is a round trip, as much as a small query itself. A
-    connection that was in use a moment ago is not pinged; if it broke in that moment, the
-    transaction starts again.
+    connection that was in use a moment ago is not pinged; if it broke since, the transaction
+    starts again.
     """
 
     @event.listens_for(engine, "checkout")
@@ -104,17 +104,17 @@ def _ping_idle_connections(engine: Engine) -> None:
 
 
 def _give_up_useless_sessions(engine: Engine) -> None:
-    """Close sessions that can do no more, so that the next one may find the server that can.
+    """Close sessions with a server that is read-only or leaving, so that the next finds another.
 
     A session with PostgreSQL may be read-only as long as it lasts. The address of a cluster may
     by now belong to another server.
 
-    SAFETY: a session is also closed if its COMMIT or ROLLBACK failed, for it may be in the
-    transaction still, and the next request would commit that too. KILL QUERY can stop either.
+    SAFETY: a session is also closed if its COMMIT or ROLLBACK failed (KILL QUERY can stop either):
+    its transaction may still be open, and the next request would commit it too.
     """
 
     @event.listens_for(engine, "handle_error")
-    def judge(context: Any) -> None:
+    def close_useless(context: Any) -> None:
         if context.connection is None or context.original_exception is None:
             return
         meaning = meaning_of_original(context.original_exception)
@@ -123,24 +123,24 @@ def _give_up_useless_sessions(engine: Engine) -> None:
         elif _failed_to_end(context) and meaning is not Meaning.CONFLICT:
             # In a conflict the server has ended the transaction.
             context.is_disconnect = True
-            # The others are as good as before.
+            # The other sessions are not affected.
             context.invalidate_pool_on_disconnect = False
 
 
 def _failed_to_end(context: Any) -> bool:
-    """Whether the driver could not COMMIT or ROLLBACK; else, a statement or its result failed."""
+    """Whether the COMMIT or ROLLBACK of the driver failed, not a statement or its result."""
     is_of_statement = context.statement is not None or context.execution_context is not None
     return context.sqlalchemy_exception is not None and not is_of_statement
 
 
 def _bound_waiting(engine: Engine, options: DatabaseOptions) -> None:
-    """Give up a server that accepts a connection, or a statement, and then says nothing.
+    """Give up a server that accepts a connection, or a statement, and then is silent.
 
-    A frozen server does so, or one whose disk does not answer. Its host is there, so no limit of
-    TCP finds it.
+    So does a frozen server, or one whose disk does not answer. Its host answers, so no timeout of
+    TCP ends the wait.
     """
     silence = options.silence_seconds
-    # mysqlclient takes no None.
+    # mysqlclient refuses None.
     bounds = {} if silence is None else {"read_timeout": silence, "write_timeout": silence}
 
     @event.listens_for(engine, "do_connect")
@@ -159,11 +159,11 @@ def _bound_waiting(engine: Engine, options: DatabaseOptions) -> None:
 
 
 def _bounded_kind(driver: Any, seconds: int | None) -> Any:
-    """psycopg's connections, which wait for the server for so long at most."""
+    """psycopg's connections, with a limit for the server's silence."""
     kind: Any = driver.Connection
     if seconds is None:
         return kind
-    # From 3.3 on psycopg counts itself.
+    # psycopg 3.3 has a timeout of its own.
     counts_itself = "timeout" in signature(kind.wait).parameters
 
     def wait(connection: Any, steps: Generator[Any, Any, Any], *more: Any, **options: Any) -> Any:
@@ -175,7 +175,7 @@ def _bounded_kind(driver: Any, seconds: int | None) -> Any:
             return kind.wait(connection, steps, *more, **options)
         except driver.OperationalError:
             if connection.info.transaction_status == driver.pq.TransactionStatus.ACTIVE:
-                # SAFETY: its answer may still come, and would be that of the next statement.
+                # SAFETY: the answer may still come, and would be taken for the next statement's.
                 connection.close()
             raise
 
@@ -185,13 +185,13 @@ def _bounded_kind(driver: Any, seconds: int | None) -> Any:
 def _until_silent(
     steps: Generator[Any, Any, Any], seconds: int, error: type[Exception]
 ) -> Generator[Any, Any, Any]:
-    """The steps of a statement, until the server says nothing for so long. Raises this error."""
+    """The steps of a statement. Raises this error if the server is silent for so long."""
     ends = time.monotonic() + seconds
     try:
         awaited = next(steps)
         while True:
             is_ready = yield awaited
-            # It is 0 several times a second while the server is silent.
+            # psycopg sends 0 several times a second while the server is silent.
             if is_ready:
                 ends = time.monotonic() + seconds
             elif time.monotonic() > ends:
@@ -224,18 +224,17 @@ def _prepare_sqlite(engine: Engine, url: URL, options: DatabaseOptions) -> None:
 
 
 def _prepare_postgresql(engine: Engine, options: DatabaseOptions, knows_sessions: bool) -> None:
-    """Bound the waiting for locks, in each session or, where sessions are shared, transaction.
+    """Limit the wait for locks: in each session, or in each transaction where sessions are shared.
 
-    SAFETY: with a session that others use in between, a statement that one client prepared is
-    another one's answer, and what one sets is set for all. psycopg prepares statements by itself.
-    `knows_sessions`: the URL says when to prepare them.
+    SAFETY: in a shared session, clients would get each other's prepared statements and settings.
+    psycopg prepares statements by itself. `knows_sessions`: the URL says when to prepare them.
     """
     waits = options.lock_wait_seconds
     bound = f"lock_timeout = '{waits}s'" if waits is not None else None
 
     @event.listens_for(engine, "connect")
     def prepare(connection: Any, record: Any) -> None:
-        # Set in a transaction, it would be undone with it.
+        # Within a transaction, a rollback would undo the setting.
         connection.autocommit = True
         if _is_shared(connection):
             record.info[_IS_SHARED] = True
@@ -253,7 +252,7 @@ def _prepare_postgresql(engine: Engine, options: DatabaseOptions, knows_sessions
 
 
 def _is_shared(connection: Any) -> bool:
-    """Whether a pooler such as PgBouncer answers: each of its clients has a number of its own."""
+    """Whether a pooler such as PgBouncer answers: it tells each client a PID of its own."""
     found = connection.execute("SELECT pg_backend_pid()").fetchone()
     return bool(found[0] != connection.info.backend_pid)
 
@@ -269,8 +268,8 @@ def _prepare_mysql(engine: Engine, options: DatabaseOptions) -> None:
     @event.listens_for(engine, "connect")
     def prepare(connection: Any, _record: Any) -> None:
         with connection.cursor() as cursor:
-            # The class with the id 0 must keep it instead of being given a new one. SAFETY: what
-            # GROUP_CONCAT joins is cut without an error where this is too small, as in MySQL 8.
+            # The class with the id 0 must keep that id. SAFETY: where group_concat_max_len is too
+            # small, as in MySQL 8, GROUP_CONCAT truncates its result without an error.
             cursor.execute(
                 f"SET {bounds}SESSION sql_mode = "
                 "CONCAT(IF(%s = '', @@SESSION.sql_mode, %s), ',NO_AUTO_VALUE_ON_ZERO'), "
@@ -280,7 +279,7 @@ def _prepare_mysql(engine: Engine, options: DatabaseOptions) -> None:
 
 
 def _repeat_deletes(engine: Engine) -> None:
-    """Send a DELETE that found nothing once more.
+    """Send a DELETE that found no rows once more.
 
     SAFETY: MariaDB answers a DELETE that is stopped at its beginning (KILL QUERY,
     max_statement_time) as if there were no such rows, and not with an error. Allocations would stay

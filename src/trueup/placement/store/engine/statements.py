@@ -2,9 +2,9 @@
 """Statements whose text never changes: SQLAlchemy writes it once, and the driver gets it each time.
 
 PERF: SQLAlchemy takes 60 to 85 microseconds of processor time to execute a statement that it has
-compiled before, and PyMySQL 40 to send it. What a claim sends, and what a request for one thing
-sends, are such statements. `Connection.execute` is for all others: those that are rare, those that
-are built for one request, and those with columns that SQLAlchemy has to convert, such as times.
+compiled before, and PyMySQL 40 to send it. Claims and reads of single objects send such statements.
+`Connection.execute` is for all others: rare ones, those built for one request, and those with
+columns that SQLAlchemy has to convert, such as times.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -44,12 +44,12 @@ _CURSOR_OF: Callable[[PoolProxiedConnection], Any] = methodcaller("cursor")
 
 
 class Sent(NamedTuple):
-    """What a database answered."""
+    """The answer of a database."""
 
     rows: Sequence[Row]
     """All rows of the result, if the statement has one."""
     row_count: int
-    """How many rows an UPDATE or DELETE found."""
+    """The number of rows that an UPDATE or DELETE found."""
 
 
 _NOTHING_FOUND = Sent((), 0)
@@ -66,19 +66,19 @@ class FixedStatement:
         self._texts: WeakKeyDictionary[Dialect, _Text] = WeakKeyDictionary()
 
     def send(self, tx: Connection, values: Values = _NO_VALUES) -> Sent:
-        """Execute it with these values. Raises what `Connection.execute` raises."""
+        """Execute it with these values. Raises as `Connection.execute` does."""
         dialect = tx.dialect
         text = self._texts.get(dialect)
         if text is None:
             text = self._texts[dialect] = _Text(self._statement, dialect)
         given = text.given(values)
         if not tx.in_transaction() and AUTOCOMMIT not in tx.get_execution_options():
-            # SAFETY: a driver begins a transaction by itself, and nobody would end that one.
+            # SAFETY: a driver begins a transaction by itself, which nothing would end.
             tx.begin()
         cursor, told = None, tx.engine.dispatch
         try:
             cursor = text.cursor_of(tx.connection)
-            # Whoever listens to SQLAlchemy's events is told of this too: metrics and traces.
+            # Metrics and traces listen to SQLAlchemy's events.
             for listen in told.before_cursor_execute:
                 listen(tx, cursor, text.sql, given, None, False)
             dialect.do_execute(cursor, text.sql, given)
@@ -86,9 +86,8 @@ class FixedStatement:
                 listen(tx, cursor, text.sql, given, None, False)
             sent = Sent(cursor.fetchall() if cursor.description else (), cursor.rowcount)
         except BaseException as error:
-            # This makes SQLAlchemy's error of it, and gives up a connection that was lost.
-            # SQLAlchemy has no public name for it. Without the text, it wraps only errors of the
-            # driver.
+            # This raises SQLAlchemy's own error, and invalidates a lost connection. SQLAlchemy has
+            # no public name for it. Without the text, it wraps only errors of the driver.
             is_of_driver = isinstance(error, dialect.loaded_dbapi.Error)
             sql = text.sql if is_of_driver else None
             tx._handle_dbapi_exception(error, sql, given, cursor, None)
@@ -99,7 +98,7 @@ class FixedStatement:
 class ListStatement:
     """A statement with one list among its values, such as `column IN (list)`.
 
-    `make` gets what stands for the list. Nothing is in an empty list, so then nothing is sent.
+    `make` gets the placeholders of the list. For an empty list nothing is sent, and no row found.
     """
 
     def __init__(self, name: str, make: Callable[[Any], Executable]):
@@ -107,7 +106,7 @@ class ListStatement:
         self._of_length = lru_cache(maxsize=16)(self._new)
 
     def send(self, tx: Connection, values: Values) -> Sent:
-        """Execute it with these values, of which one is the list. Raises as `FixedStatement`."""
+        """Execute it with these values, the list among them. Raises as `FixedStatement`."""
         others = dict(values)
         listed = others.pop(self._name)
         if not listed:
@@ -115,7 +114,7 @@ class ListStatement:
         if len(listed) + len(others) > _SENT_APART_MAX and tx.dialect.driver == _PSYCOPG:
             return self._new(len(listed)).send(tx, filled(self._name, listed) | others)
         if len(listed) > _FILLED_LENGTH_MAX:
-            # Nearly each of them would need a text of its own.
+            # Nearly each of these lists would need a text of its own.
             any_length = self._make(bindparam(self._name, expanding=True))
             result = tx.execute(any_length, values)
             rows = [tuple(row) for row in result] if result.returns_rows else ()
@@ -130,10 +129,10 @@ class ListStatement:
 class RowsStatement:
     """A statement with the values of several rows, such as the INSERT of them.
 
-    `make` gets how many rows there are. The value of a row is at `place(column, number of row)`.
+    `make` gets the number of rows. The value of a row is at `place(column, number of row)`.
 
-    PERF: to execute one statement for each row takes psycopg twice the processor time, and PyMySQL
-    a third more.
+    PERF: one statement for each row takes psycopg twice the processor time, and PyMySQL a third
+    more.
     """
 
     def __init__(self, make: Callable[[int], Executable]):
@@ -141,7 +140,7 @@ class RowsStatement:
         self._of_count = lru_cache(maxsize=_ROWS_MAX)(self._new)
 
     def send(self, tx: Connection, rows: Sequence[Values]) -> None:
-        """Execute it with these rows, in parts if they are many. Raises as `FixedStatement`."""
+        """Execute it with these rows, in batches. Raises as `FixedStatement`."""
         for first in range(0, len(rows), _ROWS_MAX):
             part = rows[first : first + _ROWS_MAX]
             values = {
@@ -165,33 +164,33 @@ def inserting(table: Table, *columns: str) -> RowsStatement:
 
 
 def place(column: Column[Any], number: int) -> BindParameter[Any]:
-    """The place of the value of a column in a statement with several rows."""
+    """The placeholder of a column in a statement with several rows."""
     return bindparam(f"{column.name}_{number}", type_=column.type)
 
 
 def places(name: str, count: int) -> list[BindParameter[Any]]:
-    """The places of a list in a statement, for as many values as `filled` makes of it."""
+    """The placeholders of a list in a statement, for the values of `filled`."""
     return [bindparam(f"{name}{number}") for number in range(count)]
 
 
 def filled(name: str, values: Sequence[Any]) -> dict[str, Any]:
-    """The values for the places of a list.
+    """The values for the placeholders of a list.
 
-    So that there are few statements, there are 1, 2, 4, 8 and so on places, filled with the last
-    value of the list. An empty list has one place with NULL, which nothing is equal to; do not use
+    To keep statements few, there are 1, 2, 4, 8 and so on placeholders, filled up with the last
+    value of the list. An empty list has one placeholder with NULL, which equals nothing; do not use
     it with NOT IN.
     """
     length = len(values)
-    # A long list gets no more places than it needs: servers limit them.
+    # A long list gets no more placeholders than it needs: servers limit them.
     count = length if length > _FILLED_LENGTH_MAX else 1 << max(length - 1, 0).bit_length()
     last = values[-1] if values else None
     return {f"{name}{n}": values[n] if n < length else last for n in range(count)}
 
 
 class _Text:
-    """A statement in the words of one dialect, and how its parameters are made.
+    """A statement in the SQL of one dialect, and how its parameters are made.
 
-    Raises TypeError if SQLAlchemy would have to convert a column of the result.
+    Raises TypeError if SQLAlchemy has to convert a column of the result.
     """
 
     __slots__ = ("_computed", "_constants", "_converted", "_order", "cursor_of", "sql")
@@ -201,8 +200,8 @@ class _Text:
 
     def __init__(self, statement: Any, dialect: Dialect):
         for column in getattr(statement, "selected_columns", ()):
-            # Drivers make a number of a number with a fraction themselves. SQLAlchemy 2.0 asks
-            # how the driver calls the type of it, which only a result says.
+            # Drivers convert floating-point numbers themselves. SQLAlchemy 2.0 decides by the
+            # driver's name for the type, which only a result has.
             if isinstance(column.type, Float):
                 continue
             kind = column.type.dialect_impl(dialect)
@@ -248,18 +247,18 @@ class _Text:
 def _of_psycopg(
     dialect: Dialect,
 ) -> tuple[Dialect, Callable[[PoolProxiedConnection], Any]]:
-    """The dialect and the cursor for places as PostgreSQL itself writes them.
+    """The dialect and the cursor for PostgreSQL's own placeholders, such as `$1`.
 
-    PERF: psycopg translates named places, each time if a statement is long or has more than 50 of
-    them. 64 of them then take four times the processor time.
+    PERF: psycopg translates named placeholders, each time if a statement is long or has more than
+    50 of them. 64 of them then take four times the processor time.
     """
     raw_cursor = dialect.loaded_dbapi.RawCursor
-    # SQLAlchemy's protocol of a dialect does not say how one is made.
+    # SQLAlchemy's type of a dialect does not declare its constructor.
     make: Any = type(dialect)
-    return make(paramstyle="numeric_dollar"), lambda one: raw_cursor(one.dbapi_connection)
+    return make(paramstyle="numeric_dollar"), lambda pooled: raw_cursor(pooled.dbapi_connection)
 
 
 def _writing_values(dialect: Dialect) -> Callable[[PoolProxiedConnection], Any]:
     """The cursor of psycopg that writes the values into the statement, as PyMySQL does."""
     client_cursor = dialect.loaded_dbapi.ClientCursor
-    return lambda one: client_cursor(one.dbapi_connection)
+    return lambda pooled: client_cursor(pooled.dbapi_connection)

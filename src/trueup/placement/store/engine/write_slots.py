@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How many writes of one process may be in the database at the same moment.
+"""Limits how many writes of one process are in the database at the same moment.
 
-A write can wait for the lock of another session. If every thread of a process waited, nobody would
+A write can wait for the lock of another session. If every thread of a process waited, none would
 answer `GET /` and reads. So one thread, and one connection, are always left for these.
 """
 
@@ -13,20 +13,20 @@ from trueup.placement.store.engine.errors import TooManyWaiting
 _PATIENCE_SECONDS = 3.0
 """How long a write waits for a slot while no other write ends or begins.
 
-It waits in the thread that is kept free. So this is also how long nobody answers `GET /` once all
-other threads begin to wait for a lock; from then on further writes are refused at once. HAProxy
-asks every 2 s, and gives a worker up after 3 answers that it missed. A shorter time refuses writes
-though no lock is held: a database pauses for a second or two while its disk is slow, while Galera's
-flow control stops it, and on a machine with too much work.
+It waits in the thread that is kept free. So `GET /` is not answered for so long once all other
+threads wait for a lock; from then on further writes are refused at once. HAProxy checks every 2 s,
+and takes a worker out after 3 missed answers. A shorter time refuses writes though no lock is held:
+a database pauses for a second or two for a slow disk, for Galera's flow control, or on an
+overloaded machine.
 """
 
 _UNLIMITED = 2**31
 
 
 class WriteSlots:
-    """The slots of one process: as many as it wants until `leave_one_of` is called.
+    """The slots of one process, without a limit until `leave_one_of` is called.
 
-    `connections_max` is how many connections writes and reads share; None means no limit.
+    `connections_max` is the number of connections that writes and reads share; None: no limit.
     """
 
     def __init__(self, connections_max: int | None):
@@ -34,7 +34,7 @@ class WriteSlots:
         self._limit: int | None = None
         self._free = Semaphore(_UNLIMITED)
         self.moved_at = 0.0
-        """When a write last began or ended (monotonic, in seconds); who releases a slot sets it."""
+        """When a write last began or ended, in monotonic seconds. Set it on release of a slot."""
 
     def leave_one_of(self, threads: int) -> None:
         """Keep one of these threads free. Their number may grow; one caller at a time."""

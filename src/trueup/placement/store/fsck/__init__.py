@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What can be wrong in the tables themselves, where no request can see or repair it.
+"""Defects of the tables themselves, which no request can see or repair.
 
-One file for each defect, with `find(tx)` and `repair(tx, findings, incomplete)`. Nothing that
-somebody may hold is ever deleted: rows are deleted only when what they belong to is gone.
+One file for each defect, with `find(tx)` and `repair(tx, findings, incomplete)`. Allocations that
+may be in use are never deleted: a row is deleted only when the row that it belongs to is gone.
 """
 
 from dataclasses import dataclass
@@ -20,10 +20,8 @@ from trueup.placement.store.fsck import (
 )
 from trueup.placement.store.fsck.findings import Finding, Incomplete
 
-__all__ = ["Finding", "Incomplete", "Repaired", "examine", "repair"]
-
-# In the order of repair: merging forms saves a consumer from being made twice, and what is
-# deleted may leave a consumer with nothing.
+# In the order of repair: merging forms saves a consumer from being made twice, and a deleted
+# allocation may have been the last one of a consumer.
 _DEFECTS = (
     split_uuid,
     dangling_row,
@@ -37,22 +35,22 @@ _DEFECTS = (
 
 @dataclass(frozen=True, slots=True)
 class Repaired:
-    """What a repair found, and what of it is left."""
+    """The findings that a repair mended, and those that are left."""
 
     mended: tuple[Finding, ...]
     left: tuple[Finding, ...]
 
 
 def examine(database: Database) -> tuple[Finding, ...]:
-    """Everything that is wrong at one moment. Writes nothing."""
+    """All findings at one moment. Writes nothing."""
     with database.reading(snapshot=True) as tx:
         return tuple(finding for defect in _DEFECTS for finding in defect.find(tx))
 
 
 def repair(database: Database, incomplete: Incomplete) -> Repaired:
-    """Repair what can be repaired: all of it, or nothing.
+    """Repair all repairable findings in one transaction.
 
-    SAFETY: for a service that is stopped. If one writes meanwhile, the repair or that write fails.
+    SAFETY: stop the service first. If one writes meanwhile, the repair or that write fails.
     """
     database.add_own_tables()
     mended: list[Finding] = []

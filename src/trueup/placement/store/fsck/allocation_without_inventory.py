@@ -2,8 +2,7 @@
 """Allocations of a class whose inventory the provider has lost.
 
 They are listed as allocations, are missing from usages, and keep the provider from being deleted.
-What is held may well be in use, and how much the provider had is not written anywhere: neither
-deleting the one nor inventing the other would be a repair.
+They have no repair: the allocations may be in use, and the amounts of the inventory are lost.
 """
 
 from collections.abc import Sequence
@@ -44,8 +43,8 @@ def find(tx: Transaction) -> list[Finding]:
             subject=f"provider {row.uuid}",
             evidence=f"{row.consumers} consumers hold {int(row.used)} {row.name}, "
             "and it has no such inventory",
-            remedy="none: put the inventory back (nova-compute reports it), or release what is "
-            "held through the API",
+            remedy="none: put the inventory back (nova-compute reports it), or release the "
+            "allocations through the API",
             repairable=False,
         )
         for row in tx.execute(query)
@@ -53,4 +52,4 @@ def find(tx: Transaction) -> list[Finding]:
 
 
 def repair(_tx: Transaction, _findings: Sequence[Finding], _incomplete: Incomplete) -> None:
-    """There is none."""
+    """Do nothing: no finding is repairable."""

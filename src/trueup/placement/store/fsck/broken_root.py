@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Providers whose root is not the top of their tree: unknown, wrong, or out of reach.
+"""Providers whose root is missing, or is not the top of their tree.
 
 Two moves at the same moment can put each of two trees below the other one: their parents then form
-a circle. A provider in the circle that others in it name as their root was a root before one of
-the moves. It becomes one again, which leaves what the other move alone would have left.
+a circle. A provider that others in the circle name as their root was a root before one of the
+moves. It becomes one again, as if only the other move had happened.
 """
 
 from collections.abc import Mapping, Sequence
@@ -21,7 +21,7 @@ DEFECT = "broken_root"
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Where the rows say that a provider is."""
+    """The parent and the root of a provider, as its row has them."""
 
     id: int
     uuid: str
@@ -31,7 +31,7 @@ class Place:
 
 @dataclass(frozen=True, slots=True)
 class Move:
-    """Where a provider belongs."""
+    """The root that a provider must get, and whether it loses its parent."""
 
     id: int
     root_id: int
@@ -42,40 +42,40 @@ def find(tx: Transaction) -> list[Finding]:
     """One finding for each provider."""
     places = _read(tx)
     sound = _without_circles(places)
-    found = (_judge(place, sound) for place in places.values())
+    found = (_finding(place, sound) for place in places.values())
     return [finding for finding in found if finding is not None]
 
 
 def repair(tx: Transaction, findings: Sequence[Finding], _incomplete: Incomplete) -> None:
     """Write the root that follows from the parents.
 
-    PARITY: a provider that is put elsewhere keeps its generation.
+    PARITY: a moved provider keeps its generation.
     """
     for finding in findings:
         _write(tx, finding.rows)
 
 
 def set_missing_roots(tx: Transaction, most: int) -> int:
-    """Give at most so many providers the root they lack; how many got one."""
+    """Write the missing root of at most so many providers, and return their number."""
     places = _read(tx)
     rootless = [place for place in places.values() if place.root_id is None][:most]
     for place in rootless:
-        # Parents that lead in a circle have no top; upstream's answer is the provider itself.
+        # PARITY: a provider in a circle becomes its own root.
         top = top_of(place, places) or place
         _write(tx, Move(place.id, top.id, leaves_parent=False))
     return len(rootless)
 
 
 def count_rootless(tx: Transaction) -> int:
-    """How many providers have no root at all."""
+    """The number of providers without a root."""
     query = select(func.count()).where(providers.c.root_provider_id.is_(None))
     return tx.scalar(query.select_from(providers)) or 0
 
 
 def top_of(place: Place, places: Mapping[int, Place]) -> Place | None:
-    """The provider at the top, going from parent to parent; None if that goes round in a circle.
+    """The topmost ancestor of a provider, or itself; None if its ancestors form a circle.
 
-    A parent that does not exist ends the way, so the provider below it is the top.
+    A parent that does not exist counts as none.
     """
     seen = set()
     while place.parent_id is not None and place.parent_id in places:
@@ -87,7 +87,7 @@ def top_of(place: Place, places: Mapping[int, Place]) -> Place | None:
 
 
 def circles(places: Mapping[int, Place]) -> list[list[Place]]:
-    """The providers that are their own ancestors, each circle of them in the order of the ids."""
+    """The circles of providers that are their own ancestors, each in the order of the ids."""
     found, seen = [], set()
     for place in places.values():
         way: dict[int, Place] = {}
@@ -98,21 +98,21 @@ def circles(places: Mapping[int, Place]) -> list[list[Place]]:
         if place.id in way:
             ids = list(way)
             circle = ids[ids.index(place.id) :]
-            found.append([way[one] for one in sorted(circle)])
+            found.append([way[id_] for id_ in sorted(circle)])
     return found
 
 
 def _without_circles(places: Mapping[int, Place]) -> dict[int, Place]:
-    """The same without a parent for those that were the root of what is a circle now."""
+    """The places, with no parent for a former root in each circle."""
     sound = dict(places)
     for circle in circles(places):
-        named = {one.root_id for one in circle}
-        for was_root in [one for one in circle if one.id in named][:1]:
+        named = {place.root_id for place in circle}
+        for was_root in [place for place in circle if place.id in named][:1]:
             sound[was_root.id] = replace(was_root, parent_id=None)
     return sound
 
 
-def _judge(place: Place, places: Mapping[int, Place]) -> Finding | None:
+def _finding(place: Place, places: Mapping[int, Place]) -> Finding | None:
     top = top_of(places[place.id], places)
     if top is None:
         return Finding(

@@ -38,7 +38,7 @@ _DELETE = "delete the row"
 
 @dataclass(frozen=True, slots=True)
 class Reference:
-    """A column that names rows of another table, and what to do when there is none."""
+    """A column that names rows of another table, and the repair when the row is missing."""
 
     column: Column[int]
     target: Column[int]
@@ -49,7 +49,7 @@ class Reference:
 
 @dataclass(frozen=True, slots=True)
 class Dangling:
-    """One row, by its primary key, and the reference that leads nowhere."""
+    """One row, by its primary key, and its broken reference."""
 
     key: tuple[Any, ...]
     reference: Reference
@@ -62,7 +62,7 @@ def find(tx: Transaction) -> list[Finding]:
 
 
 def repair(tx: Transaction, findings: Sequence[Finding], incomplete: Incomplete) -> None:
-    """Delete the rows, or let them refer to what stands in."""
+    """Delete the rows, or let them refer to a substitute."""
     for finding in findings:
         dangling: Dangling = finding.rows
         dangling.reference.repair(tx, dangling, incomplete)
@@ -98,12 +98,12 @@ def _of_unknown_classes(tx: Transaction) -> list[Finding]:
 
 def _unknown_class(table: Any) -> Select[Any]:
     known = select(resource_classes.c.id).where(resource_classes.c.id == table.c.resource_class_id)
-    # The standard ones are added again by every start of the service.
+    # Every start of the service adds the standard classes again.
     standard = range(len(os_resource_classes.STANDARDS))
     query = select(
         table.c.id, table.c.resource_provider_id, table.c.resource_class_id.label("goal")
     ).where(~known.exists(), table.c.resource_class_id.not_in(standard))
-    # On a provider that is gone, the row goes for that reason.
+    # A row of a provider that is gone is a finding already.
     has_provider = select(providers.c.id).where(providers.c.id == table.c.resource_provider_id)
     return query.where(has_provider.exists()).order_by(table.c.id)
 
@@ -156,7 +156,7 @@ def _to_provider(table: Any) -> Reference:
     return Reference(table.c.resource_provider_id, providers.c.id, "provider", _DELETE, _delete)
 
 
-_HELD = "none: somebody holds some of it, and its name is lost; add the resource class by its id"
+_HELD = "none: a consumer holds some of it, and its name is lost; add the resource class by its id"
 _OWNER = "write the {noun} of incomplete consumers"
 _REFERENCES = (
     _to_provider(allocations),

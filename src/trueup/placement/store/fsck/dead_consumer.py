@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Consumers that hold nothing. Such rows only make counts wrong."""
+"""Consumers without allocations. Their rows only make counts wrong."""
 
 from collections.abc import Sequence
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What is wrong with a row, and what would mend it."""
+"""A finding in the tables, and the owner of consumers that have none."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -7,10 +7,10 @@ from typing import Any
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """One thing that is wrong in the tables themselves.
+    """One defect of a row or a provider.
 
     `remedy` says what a repair does or, if `repairable` is false, why there is none. `rows` is
-    what the repair of the same defect needs to know; nobody else looks into it.
+    private to the defect: its repair reads it.
     """
 
     defect: str
@@ -23,7 +23,7 @@ class Finding:
 
 @dataclass(frozen=True, slots=True)
 class Incomplete:
-    """The project and the user that stand in where nobody knows whose a consumer is."""
+    """The project and the user of consumers whose owner is unknown (incomplete consumers)."""
 
     project_id: str
     user_id: str

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Allocations whose consumer has no row.
 
-They count as usage, yet no request lists them. Who holds them cannot be known here, and what is
-held may be in use, so they are never deleted: the consumer gets a row, and can be seen again.
+They count as usage, yet no request lists them. They may be in use, so they are never deleted: the
+consumer gets a row, and is listed again.
 """
 
 from collections.abc import Sequence
@@ -43,7 +43,7 @@ def repair(tx: Transaction, findings: Sequence[Finding], incomplete: Incomplete)
 
 
 def create_consumers(tx: Transaction, most: int, incomplete: Incomplete) -> int:
-    """Give at most so many consumers the row they lack; how many got one."""
+    """Insert the missing row of at most so many consumers, and return their number."""
     uuids = [row.consumer_id for row in tx.execute(_ownerless().limit(most))]
     if uuids:
         _add(tx, uuids, incomplete)
@@ -51,7 +51,7 @@ def create_consumers(tx: Transaction, most: int, incomplete: Incomplete) -> int:
 
 
 def owner_ids(tx: Transaction, incomplete: Incomplete) -> tuple[int, int]:
-    """The ids of the project and the user that stand in; they are added if they are new."""
+    """The ids of the project and the user of incomplete consumers, inserted if they are new."""
     return (
         _id_of(tx, projects.c.external_id, incomplete.project_id),
         _id_of(tx, users.c.external_id, incomplete.user_id),
@@ -59,7 +59,7 @@ def owner_ids(tx: Transaction, incomplete: Incomplete) -> tuple[int, int]:
 
 
 def count_ownerless(tx: Transaction) -> int:
-    """How many consumers hold something and have no row."""
+    """The number of consumers with allocations and without a row."""
     return tx.scalar(select(func.count()).select_from(_ownerless().subquery())) or 0
 
 
@@ -72,7 +72,7 @@ def _ownerless(*more: Any) -> Select[Any]:
 def _add(tx: Transaction, uuids: Sequence[str], incomplete: Incomplete) -> None:
     project_id, user_id = owner_ids(tx, incomplete)
     owners = {"project_id": project_id, "user_id": user_id}
-    # A column that a database of an older revision does not have must not be named.
+    # The statement must not name columns that a database of an older revision lacks.
     tx.execute(insert(consumers), [{"uuid": uuid, "generation": 0, **owners} for uuid in uuids])
 
 

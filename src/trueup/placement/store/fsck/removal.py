@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Deleting many rows by their ids, without one statement growing too long for an engine."""
+"""Deletes many rows by their ids, in statements of limited length."""
 
 from collections.abc import Iterator, Sequence
 from typing import TypeVar
@@ -15,8 +15,8 @@ _Item = TypeVar("_Item")
 
 def delete_rows(tx: Transaction, table: Table, ids: Sequence[int]) -> None:
     """Delete the rows with these ids."""
-    for some in in_portions(ids):
-        tx.execute(delete(table).where(table.c.id.in_(some)))
+    for portion in in_portions(ids):
+        tx.execute(delete(table).where(table.c.id.in_(portion)))
 
 
 def in_portions(items: Sequence[_Item]) -> Iterator[Sequence[_Item]]:

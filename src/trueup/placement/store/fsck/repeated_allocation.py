@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Several rows of one consumer, provider and class: requests show one of them, and count all.
 
-They are added up, so that the provider's usage does not change; whether that is too much is for an
-audit to say.
+They are added up, so that the provider's usage does not change; an audit finds wrong amounts.
 """
 
 from collections import Counter

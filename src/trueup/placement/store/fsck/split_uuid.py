@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """One UUID written in several forms, which Placement takes for several consumers or providers.
 
-Consumers of one project and user are merged under the canonical form. What they hold is added
-up, so that no provider's usage changes; whether that is too much is for an audit to say.
+Consumers of one project and user are merged under the canonical form. Their allocations are added
+up, so that no provider's usage changes; an audit finds wrong amounts.
 """
 
 from collections import defaultdict
@@ -50,7 +50,7 @@ def repair(tx: Transaction, findings: Sequence[Finding], _incomplete: Incomplete
 
 
 def splits(uuids: Iterable[str]) -> list[Split]:
-    """Those that are one UUID in several forms; what is no UUID is left alone."""
+    """The UUIDs that are written in several forms; other text is ignored."""
     forms: dict[str, set[str]] = defaultdict(set)
     for uuid in uuids:
         forms[uuid.replace("-", "").lower()].add(uuid)
@@ -78,7 +78,7 @@ def _of_consumer(split: Split, owners: dict[str, Any]) -> Finding:
         defect=DEFECT,
         subject=f"consumer {split.canonical}",
         evidence=f"is written as {', '.join(split.forms)}",
-        remedy="merge them, adding up what they hold"
+        remedy="merge them, and add up their allocations"
         if one_owner
         else "none: the forms belong to different projects or users",
         repairable=one_owner,
@@ -91,8 +91,8 @@ def _of_provider(split: Split) -> Finding:
         defect=DEFECT,
         subject=f"provider {split.canonical}",
         evidence=f"is written as {', '.join(split.forms)}",
-        remedy="none: which of them the host reports to cannot be known here; move what the "
-        "other one has through the API, and delete it",
+        remedy="none: the database does not tell which of them the host uses; move the contents "
+        "of the other one through the API, and delete it",
         repairable=False,
     )
 
@@ -119,7 +119,7 @@ def _keep_one_row(tx: Transaction, split: Split) -> None:
 
 
 def add_up(tx: Transaction, consumer_uuid: str) -> set[int]:
-    """Leave a consumer one row for each provider and class; the ids of the providers."""
+    """Leave a consumer one row for each provider and class, and return the ids of the providers."""
     query = select(
         allocations.c.id,
         allocations.c.resource_provider_id,

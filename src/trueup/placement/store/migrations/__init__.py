@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The schema through the years, by upstream's Alembic revision ids; and tables of our own.
+"""The revisions of the schema, with upstream's Alembic revision ids, and Trueup's own tables.
 
-The revisions give the tables that upstream's give, so either of the two may upgrade a database
-and the other continues from there. What we add has names with the prefix `trueup_`, and upstream
-never looks at it.
+The revisions make the same tables as upstream's, so either service may upgrade a database and the
+other continues from there. Trueup's own tables have the prefix `trueup_`; upstream ignores them.
 """
 
 from collections.abc import Iterator
@@ -22,25 +21,13 @@ from trueup.placement.store.migrations.blocking import RowsInTheWay
 from trueup.placement.store.own_tables import OWN, PREFIX
 from trueup.placement.store.tables import alembic_version
 
-__all__ = [
-    "OWN",
-    "RowsInTheWay",
-    "UnknownRevision",
-    "attach",
-    "detach",
-    "refuse_unknown_revision",
-    "revision",
-    "stamp",
-    "upgrade",
-]
-
 _NEWEST = "head"
 _VERSIONS = Path(__file__).parent / "versions"
 _ALEMBIC_IN_USE = Lock()
-"""Alembic keeps what it works on in globals of the process."""
+"""Alembic keeps its state in globals of the process."""
 _LOCK_ID = 0x7472756575
 _LOCK_SECONDS_MAX = 600
-# The name of a database may have 64 characters, and MySQL takes that many for the name of a lock.
+# MySQL limits the name of a lock to 64 characters, which the name of a database may have already.
 _LOCK_NAME = "CONCAT('trueup ', SHA2(DATABASE(), 224))"
 _GET_LOCK = text(f"SELECT GET_LOCK({_LOCK_NAME}, :seconds)")
 _RELEASE_LOCK = text(f"SELECT RELEASE_LOCK({_LOCK_NAME})")
@@ -48,15 +35,14 @@ _LOCK_WAIT_TIMEOUT = 1205
 
 
 class UnknownRevision(Exception):
-    """A revision that is none of Placement's, or a database that is at such a one."""
+    """A revision that is not Placement's, or a database at such a revision."""
 
 
 def upgrade(database: Database) -> None:
-    """Bring the tables to the newest revision, and add those of our own.
+    """Upgrade the tables to the newest revision, and add Trueup's own.
 
     Of several processes that try at once, one does it and the others find it done. Raises
-    RowsInTheWay if a revision cannot be reached with the rows that are there; the database is
-    then at the revision before it.
+    RowsInTheWay if rows prevent a revision; the database is then at the revision before it.
     """
     with _locked(database) as connection:
         _run(connection, "upgrade", _NEWEST)
@@ -65,8 +51,8 @@ def upgrade(database: Database) -> None:
 
 
 def attach(database: Database) -> None:
-    """Add those tables of our own that are missing. Upstream's are as they were."""
-    # PERF: a look, without a lock, is all that a start costs once they are there.
+    """Add Trueup's own tables where they are missing. Upstream's tables are not changed."""
+    # PERF: once they exist, a start only reads the names of the tables, without a lock.
     if set(OWN.tables) <= set(inspect(database.engine).get_table_names()):
         database.forget_unused_writers(changes.forget_unused)
         return
@@ -74,7 +60,7 @@ def attach(database: Database) -> None:
 
 
 def revision(database: Database) -> str | None:
-    """The revision that the database says it is at; None if it does not say."""
+    """The revision in the database; None if it has none."""
     from alembic.runtime.migration import MigrationContext
 
     with database.engine.connect() as connection:
@@ -89,7 +75,7 @@ def refuse_unknown_revision(database: Database) -> None:
             found = tx.scalars(select(alembic_version.c.version_num)).all()
     except DBAPIError as error:
         if meaning_of(error) is None:
-            # Whoever made the tables did not stamp them.
+            # The tables have no stamp.
             return
         raise
     known = {file.name.partition("_")[0] for file in _VERSIONS.glob("*_*.py")}
@@ -101,14 +87,14 @@ def refuse_unknown_revision(database: Database) -> None:
 
 
 def stamp(database: Database, version: str) -> None:
-    """Let the database say that it is at this revision. Nothing else is changed."""
+    """Write this revision into the database. Nothing else is changed."""
     with _changing(database).connect() as connection:
         _run(connection, "stamp", version)
         connection.commit()
 
 
 def detach(database: Database) -> list[str]:
-    """Drop the tables of our own, and say which. Upstream's are as they were."""
+    """Drop Trueup's own tables, and return their names. Upstream's tables are not changed."""
     with _changing(database).begin() as connection:
         names = sorted(n for n in inspect(connection).get_table_names() if n.startswith(PREFIX))
         found = MetaData()
@@ -123,14 +109,13 @@ def _changing(database: Database) -> Engine:
 
 
 def _run(connection: Connection, verb: str, version: str) -> None:
-    # PERF: a worker that finds its tables there, as nearly each does, starts without Alembic: a
-    # sixth of what it would import.
+    # PERF: a worker whose tables exist starts without Alembic, a sixth of all imports.
     from alembic import command
     from alembic.config import Config
     from alembic.util import CommandError
 
     config = Config(attributes={"connection": connection})
-    # In an option, a per cent sign begins the name of another option.
+    # Alembic interpolates `%` in options.
     config.set_main_option("script_location", str(Path(__file__).parent).replace("%", "%%"))
     try:
         with _ALEMBIC_IN_USE:
@@ -152,24 +137,24 @@ def _locked(database: Database) -> Iterator[Connection]:
 def _lock(connection: Connection) -> None:
     """Wait until no other process changes the schema.
 
-    For SQLite its own lock is enough, which a transaction takes that writes first. Raises what the
-    database says if that takes too long.
+    For SQLite, the lock of a write transaction is enough. Raises the error of the database if this
+    takes too long.
     """
     if connection.dialect.name == "postgresql":
-        # For this transaction, which is the whole change: a pooler may share the session.
+        # For this transaction only: a pooler may share the session.
         connection.exec_driver_sql(f"SET LOCAL lock_timeout = '{_LOCK_SECONDS_MAX}s'")
         connection.execute(text(f"SELECT pg_advisory_xact_lock({_LOCK_ID})"))
         return
     if connection.dialect.name == "mysql":
-        # A session of its own, since it waits for locks longer than those of requests.
+        # A session of its own: it waits longer for locks than requests do.
         connection.detach()
         connection.exec_driver_sql(f"SET SESSION lock_wait_timeout = {_LOCK_SECONDS_MAX}")
         if connection.scalar(_GET_LOCK, {"seconds": _LOCK_SECONDS_MAX}) != 1:
-            # MySQL answers that it gave up; PostgreSQL raises.
+            # MySQL returns 0 at the timeout; PostgreSQL raises.
             said = f"Another process has been changing the tables for {_LOCK_SECONDS_MAX} s"
             gave_up = connection.dialect.loaded_dbapi.OperationalError(_LOCK_WAIT_TIMEOUT, said)
             raise OperationalError(str(_GET_LOCK), None, gave_up)
-    # Alembic begins transactions itself, and such a lock outlives them.
+    # Alembic begins transactions itself; GET_LOCK outlives them.
     connection.commit()
 
 

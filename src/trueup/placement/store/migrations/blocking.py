@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What stops an upgrade of the schema half way, with nothing lost."""
+"""The error that stops an upgrade of the schema before a revision."""
 
 
 class RowsInTheWay(Exception):
-    """Rows that a revision cannot live with; the online data migrations mend them."""
+    """Rows that prevent a revision; the online data migrations repair them."""
 
     def __str__(self) -> str:
         command = "placement-manage db online_data_migrations"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What Alembic runs: the revisions, over the connection it was handed."""
+"""Alembic's entry point: runs the revisions over the connection that it was given."""
 
 from alembic import context
 

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Reads for pages: trees, a search by name or UUID, one provider, one consumer.
 
-Every list is bounded by the caller. Inconsistent rows, such as a provider whose root is gone, are
-shown as they are: an operator may look for exactly these.
+The caller limits every list. Inconsistent rows, such as a provider whose root is gone, are shown
+too: an operator may look for exactly these.
 """
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -31,7 +31,7 @@ from trueup.placement.store.tables import (
 
 
 class BrowsedProvider(NamedTuple):
-    """A provider by its row; `parent_id` and `root_id` may name rows that are gone."""
+    """The row of a provider; `parent_id` and `root_id` may name rows that are gone."""
 
     id: int
     uuid: str
@@ -42,7 +42,7 @@ class BrowsedProvider(NamedTuple):
 
 
 class Holding(NamedTuple):
-    """An amount that a consumer holds; the parts are None where their rows are gone."""
+    """An amount that a consumer holds; a field is None where its row is gone."""
 
     consumer_uuid: str
     provider_uuid: str | None
@@ -52,7 +52,7 @@ class Holding(NamedTuple):
 
 
 class BrowsedConsumer(NamedTuple):
-    """A consumer by its row, in the times of the database (UTC)."""
+    """The row of a consumer; its times are UTC."""
 
     uuid: str
     generation: int
@@ -65,7 +65,7 @@ class BrowsedConsumer(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Resources:
-    """What a provider offers and what is held of it, by the name of the class."""
+    """The inventories and the usage of a provider, by the name of the class."""
 
     inventories: Mapping[str, InventoryWithUsage]
     used_without_inventory: Mapping[str, int]
@@ -108,7 +108,7 @@ _IS_TOP = providers.c.parent_provider_id.is_(None)
 
 
 def count_trees(tx: Transaction) -> int:
-    """How many providers have no parent."""
+    """The number of providers without a parent."""
     return int(tx.scalar(select(func.count()).select_from(providers).where(_IS_TOP)) or 0)
 
 
@@ -119,7 +119,7 @@ def tops(tx: Transaction, offset: int, limit: int) -> list[BrowsedProvider]:
 
 
 def below(tx: Transaction, top_ids: Collection[int], limit: int) -> list[BrowsedProvider]:
-    """The other providers whose root is one of these, by name."""
+    """The providers whose root is one of these, without the roots, by name."""
     query = _PROVIDERS.where(
         providers.c.root_provider_id.in_(top_ids), providers.c.id.not_in(top_ids)
     )
@@ -127,15 +127,15 @@ def below(tx: Transaction, top_ids: Collection[int], limit: int) -> list[Browsed
 
 
 def provider(tx: Transaction, uuid: str) -> BrowsedProvider | None:
-    """One provider; None if there is none."""
+    """The provider with this UUID, if it exists."""
     found = _providers(tx, _PROVIDERS.where(providers.c.uuid == uuid))
     return found[0] if found else None
 
 
 def providers_of(tx: Transaction, ids: Collection[int]) -> dict[int, BrowsedProvider]:
-    """Those of these ids that exist."""
+    """The providers with these ids, by id."""
     found = _providers(tx, _PROVIDERS.where(providers.c.id.in_(ids))) if ids else []
-    return {one.id: one for one in found}
+    return {provider.id: provider for provider in found}
 
 
 def search_providers(tx: Transaction, words: str, limit: int) -> list[BrowsedProvider]:
@@ -170,27 +170,29 @@ def search_consumers(tx: Transaction, words: str, limit: int) -> list[BrowsedCon
 
 
 def consumer(tx: Transaction, uuid: str) -> BrowsedConsumer | None:
-    """One consumer; None if it has no row, which does not say that it holds nothing."""
+    """The row of a consumer, if it has one. A consumer without a row may have allocations."""
     row = tx.execute(_CONSUMERS.where(consumers.c.uuid == uuid)).first()
     return BrowsedConsumer(*row) if row else None
 
 
-def held_by(tx: Transaction, uuid: str, limit: int) -> list[Holding]:
-    """What a consumer holds, with or without a row of its own."""
+def holdings_of_consumer(tx: Transaction, uuid: str, limit: int) -> list[Holding]:
+    """The allocations of a consumer, with or without a row of its own."""
     query = _HOLDINGS.where(allocations.c.consumer_id == uuid)
     query = query.order_by(providers.c.name, resource_classes.c.name, allocations.c.id)
     return [Holding(*row) for row in tx.execute(query.limit(limit))]
 
 
 def count_holders(tx: Transaction, provider_id: int) -> int:
-    """How many consumers hold something of a provider."""
+    """The number of consumers with allocations on a provider."""
     query = select(func.count(allocations.c.consumer_id.distinct()))
     query = query.where(allocations.c.resource_provider_id == provider_id)
     return int(tx.scalar(query) or 0)
 
 
-def held_of(tx: Transaction, provider_id: int, offset: int, limit: int) -> list[Holding]:
-    """What is held of a provider, for so many consumers in the order of their UUIDs."""
+def holdings_on_provider(
+    tx: Transaction, provider_id: int, offset: int, limit: int
+) -> list[Holding]:
+    """The allocations on a provider of up to `limit` consumers, in the order of their UUIDs."""
     is_of_it = allocations.c.resource_provider_id == provider_id
     page = select(allocations.c.consumer_id).where(is_of_it).distinct()
     page = page.order_by(allocations.c.consumer_id).offset(offset).limit(limit)
@@ -201,13 +203,13 @@ def held_of(tx: Transaction, provider_id: int, offset: int, limit: int) -> list[
 
 
 def consumers_of(tx: Transaction, uuids: Iterable[str]) -> dict[str, BrowsedConsumer]:
-    """Those of these consumers that have a row."""
+    """The rows of these consumers, by UUID."""
     query = _CONSUMERS.where(consumers.c.uuid.in_(set(uuids)))
     return {row[0]: BrowsedConsumer(*row) for row in tx.execute(query)}
 
 
 def resources_of(tx: Transaction, ids: Collection[int]) -> dict[int, Resources]:
-    """What each of these providers offers, and what is held of it."""
+    """The inventories and the usage of each of these providers."""
     offered: dict[int, dict[str, Inventory]] = {id_: {} for id_ in ids}
     used: dict[int, dict[str, int]] = {id_: {} for id_ in ids}
     if not ids:
@@ -222,10 +224,7 @@ def resources_of(tx: Transaction, ids: Collection[int]) -> dict[int, Resources]:
 
 
 def totals(tx: Transaction) -> Resources:
-    """What the whole ledger offers and holds, from all inventories and allocations.
-
-    The total of each class is the sum of the capacities.
-    """
+    """The capacity and the usage of the whole ledger; the total of a class is its capacity."""
     capacities: dict[str, int] = {}
     for _, name, *amounts in tx.execute(_INVENTORIES):
         capacity = Inventory(name, *amounts).capacity

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""All that a request for allocations is decided by, read in one statement.
+"""Everything that a request for allocations is decided by, read in one statement.
 
 PERF: each statement is a round trip, and a round trip takes more processor time than the rows it
 brings. So rows of six kinds come as one result, each packed into one text.
@@ -44,32 +44,32 @@ _INVENTORY, _CONSUMER, _HELD = "inventories", "consumers", "allocations"
 
 @dataclass(slots=True)
 class ClaimRows:
-    """What the ledger has of the consumers, providers and classes that a request names."""
+    """The rows of the consumers, providers and classes that a request names."""
 
     inventories: dict[ProviderResource, InventoryWithUsage] = field(default_factory=dict)
     provider_ids: dict[str, int] = field(default_factory=dict)
-    """By UUID, of the providers that have one of the inventories."""
+    """Ids by UUID, of the providers of these inventories."""
     class_ids: dict[str, int] = field(default_factory=dict)
-    """By name, of the classes that one of the inventories is of."""
+    """Ids by name, of the classes of these inventories."""
     consumers: dict[str, ConsumerRef] = field(default_factory=dict)
-    """By UUID, of those that exist."""
+    """Existing consumers by UUID."""
     held: dict[str, dict[ProviderResource, int]] = field(default_factory=dict)
-    """By UUID, what consumers hold, also those without a row of their own."""
+    """Present amounts by the UUID of the consumer, which may have no row of its own."""
     held_of: set[int] = field(default_factory=set)
-    """The ids of the providers that it is held of."""
+    """The ids of the providers of these amounts."""
     owners: dict[Owner, int] = field(default_factory=dict)
-    """The ids of those that exist. MariaDB finds a name in the other case too."""
+    """The ids of existing owners. MariaDB ignores case in their names."""
 
 
 def _rows(kind: str, parts: list[Any], ratio: Any = None) -> Select[Any]:
-    """One kind of rows: its kind, its parts in one text, and an allocation ratio.
+    """The query for one kind of rows: the kind, the parts in one text, and an allocation ratio.
 
     The ratio is a column of its own because SQLite shortens a number that becomes a text.
     """
-    # A quoted word of this file, not a parameter.
+    # A constant of this file, not a parameter.
     word: ColumnElement[str] = literal_column(f"'{kind}'", String)
     # Texts of several tables in one column need one collation.
-    alike = [cast(one, String(255)) if isinstance(one.type, String) else one for one in parts]
+    alike = [cast(part, String(255)) if isinstance(part.type, String) else part for part in parts]
     return select(
         word.label("kind"),
         packed(*alike).label("parts"),
@@ -144,22 +144,22 @@ def read(
     wanted: Collection[ConsumerAllocations],
     resources: Collection[ProviderResource],
 ) -> ClaimRows:
-    """What the ledger has of these consumers, and of the resources that they are to have.
+    """The rows of these consumers, and of the resources that they are to have.
 
     SAFETY: the caller has locked the providers, otherwise the usage may change at any time. The
-    consumers are not locked: a write of one names the generation that was read.
+    consumers are not locked: the write of a consumer checks the generation that was read.
     """
     lists: dict[str, Collection[str]] = {
         "providers": {uuid for uuid, _ in resources},
         "classes": {resource_class for _, resource_class in resources},
-        "consumers": [one.consumer_uuid for one in wanted],
-        PROJECT: {one.project_id for one in wanted},
-        USER: {one.user_id for one in wanted},
-        TYPE: {one.type for one in wanted if one.type is not None},
+        "consumers": [consumer.consumer_uuid for consumer in wanted],
+        PROJECT: {consumer.project_id for consumer in wanted},
+        USER: {consumer.user_id for consumer in wanted},
+        TYPE: {consumer.type for consumer in wanted if consumer.type is not None},
     }
     given, lengths = dict[str, Any](), []
-    for listed, some in lists.items():
-        values = filled(listed, list(some))
+    for listed, names in lists.items():
+        values = filled(listed, list(names))
         given |= values
         lengths.append((listed, len(values)))
     found = ClaimRows()

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The whole ledger, in batches: every provider, then every consumer that holds something.
+"""The whole ledger, in batches: every provider, then every consumer with allocations.
 
-What upstream's API would not list is left out here too: providers without a root, allocations
-without a consumer, and those of providers that are gone.
+Rows that upstream's API would not list are left out: providers without a root, allocations without
+a consumer, and those of providers that are gone.
 """
 
 from collections.abc import Iterator, Mapping
@@ -32,7 +32,7 @@ _Amounts = dict[str, dict[str, Any]]
 
 
 class ExportedProvider(NamedTuple):
-    """A provider, with everything that the export contains about it."""
+    """The row of a provider."""
 
     id: int
     uuid: str
@@ -43,7 +43,7 @@ class ExportedProvider(NamedTuple):
 
 
 class ExportedConsumer(NamedTuple):
-    """A consumer that holds something, or did; the rows of its owner may be gone."""
+    """The row of a consumer; the rows of its owner may be gone."""
 
     id: int
     uuid: str
@@ -63,7 +63,7 @@ class ProviderRecord(NamedTuple):
 
 
 class ConsumerRecord(NamedTuple):
-    """A consumer with what it holds: provider uuid → class → amount."""
+    """A consumer with its amounts, by provider uuid and class."""
 
     consumer: ExportedConsumer
     allocations: _Amounts
@@ -161,7 +161,7 @@ def class_names(tx: Transaction) -> dict[int, str]:
 def all_providers(tx: Transaction, classes: Mapping[int, str]) -> Iterator[ProviderRecord]:
     """Every provider, without inventories of a class that does not exist.
 
-    `tx` must be a snapshot, or the rows will not fit each other.
+    `tx` must be a snapshot, or the rows may contradict each other.
     """
     for batch, span in _batches(tx, _PROVIDERS):
         inventories_of: dict[int, _Amounts] = {}
@@ -182,7 +182,7 @@ def all_providers(tx: Transaction, classes: Mapping[int, str]) -> Iterator[Provi
 def all_consumers(
     tx: Transaction, classes: Mapping[int, str], provider_uuids: Mapping[int, str]
 ) -> Iterator[ConsumerRecord]:
-    """Every consumer that holds something of these providers."""
+    """Every consumer with allocations on these providers."""
     for batch, span in _batches(tx, _CONSUMERS):
         held: dict[int, _Amounts] = {}
         for consumer_id, provider_id, class_id, used in tx.execute(_ALLOCATIONS, span):
@@ -197,7 +197,7 @@ def all_consumers(
 def used(
     tx: Transaction, classes: Mapping[int, str], provider_uuids: Mapping[int, str]
 ) -> dict[tuple[str, str], int]:
-    """What all rows of allocations hold of these providers, by provider uuid and class."""
+    """The usage of these providers from all rows of allocations, by provider uuid and class."""
     return {
         (provider_uuids[provider_id], classes.get(class_id, str(class_id))): int(amount)
         for provider_id, class_id, amount in tx.execute(_USED)
@@ -206,7 +206,7 @@ def used(
 
 
 def _batches(tx: Transaction, query: Select[Any]) -> Iterator[tuple[Any, dict[str, int]]]:
-    """Rows by growing ids, and the span of ids that each batch stands for."""
+    """Batches of rows in the order of their ids, each with its span of ids."""
     after = -1
     while batch := tx.execute(query, {"after": after}).all():
         span = {"after": after, "up_to": batch[-1][0]}

@@ -1,32 +1,19 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The list of providers, filtered: one query for all conditions together."""
+"""The filtered list of providers: one query for all conditions together."""
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 from functools import lru_cache
 from typing import Any, NamedTuple
 
-from sqlalchemy import (
-    BindParameter,
-    ColumnElement,
-    Integer,
-    and_,
-    bindparam,
-    func,
-    select,
-)
+from sqlalchemy import BindParameter, ColumnElement, Integer, and_, bindparam, func, select
 
 from trueup.model.errors import ResourceClassNotFound, TraitNotFound
 from trueup.model.names import MAX_INTEGER
 from trueup.model.providers import ListedProviders
 from trueup.model.requests import ProviderFilters
 from trueup.placement.store.engine.database import Transaction
-from trueup.placement.store.engine.statements import (
-    FixedStatement,
-    ListStatement,
-    filled,
-    places,
-)
+from trueup.placement.store.engine.statements import FixedStatement, ListStatement, filled, places
 from trueup.placement.store.packed_rows import columns_of, joined, neighbors, numbers_of, time_of
 from trueup.placement.store.rows import class_and_trait_names
 from trueup.placement.store.rows.providers import of_uuid
@@ -41,7 +28,7 @@ from trueup.placement.store.tables import (
 
 
 class Listing(NamedTuple):
-    """Providers, and the latest time (UTC) at which one of them changed; None: just now."""
+    """Providers, and the time (UTC) of the latest change; None if it is unknown."""
 
     providers: ListedProviders = ListedProviders()
     modified_at: datetime | None = None
@@ -64,7 +51,7 @@ _TRAITS, _AGGREGATES = "traits", "aggregates"
 
 
 class _List(NamedTuple):
-    """The ids of traits, or the UUIDs of aggregates: a provider has one of them, or none."""
+    """Ids of traits or UUIDs of aggregates, of which a provider must have one, or none."""
 
     kind: str
     is_wanted: bool
@@ -72,7 +59,7 @@ class _List(NamedTuple):
 
 
 class _ListShape(NamedTuple):
-    """The same without the values; how many places they need."""
+    """A list without its values: the number of placeholders instead."""
 
     kind: str
     is_wanted: bool
@@ -80,7 +67,7 @@ class _ListShape(NamedTuple):
 
 
 class _Shape(NamedTuple):
-    """Which conditions a list has. All lists of one shape are one statement."""
+    """The kinds of conditions of a request. Requests of one shape share one statement."""
 
     has_name: bool
     has_uuid: bool
@@ -115,7 +102,7 @@ def list_providers(tx: Transaction, filters: ProviderFilters) -> Listing:
         lists=lists,
         resources=len(filters.resources),
     )
-    # PostgreSQL fails when a number is compared that no column can have.
+    # PostgreSQL refuses to compare a column with a number out of its range.
     if any(amount > MAX_INTEGER for _, amount in filters.resources):
         return Listing()
     return _listing(tx, [text for (text,) in _statement(shape).send(tx, values).rows])
@@ -140,7 +127,7 @@ def _listing(tx: Transaction, texts: Iterable[str]) -> Listing:
 
 
 def _latest(times: Collection[str]) -> datetime | None:
-    """The last of these times; None if one of them is not known, or there is none."""
+    """The last of these times; None if there are none, or one is unknown."""
     return time_of(max(times)) if times and "" not in times else None
 
 
@@ -177,18 +164,18 @@ def _lists(filters: ProviderFilters, trait_ids: Mapping[str, int]) -> Iterator[_
 def _add_resources(
     values: dict[str, Any], filters: ProviderFilters, class_ids: Mapping[str, int]
 ) -> None:
-    """Add the values of the amounts that are asked for. Raises ResourceClassNotFound."""
+    """Add the requested classes and amounts to the values. Raises ResourceClassNotFound."""
     for number, (name, amount) in enumerate(filters.resources):
         if name not in class_ids:
             raise ResourceClassNotFound(name)
         values[f"class{number}"], values[f"amount{number}"] = class_ids[name], amount
 
 
-# PERF: to build the statement took twice as long as everything else that the service does for a
-# list with filters. Clients ask with a handful of shapes.
+# PERF: building the statement took twice as long as the rest of a list with filters. Clients use a
+# handful of shapes.
 @lru_cache(maxsize=256)
 def _statement(shape: _Shape) -> FixedStatement:
-    """The list of this shape; what it is compared with are parameters."""
+    """The statement for a shape; all values are parameters."""
     query = _LISTED
     if shape.has_name:
         query = query.where(providers.c.name == bindparam("name"))
@@ -225,7 +212,7 @@ def _is_member(uuids: Sequence[BindParameter[Any]]) -> ColumnElement[bool]:
 
 
 def _has_room(number: int) -> ColumnElement[bool]:
-    """Whether a provider could give the amount of the class of these parameters to a consumer."""
+    """Whether a provider has room for the amount of the class in these parameters."""
     class_id = bindparam(f"class{number}", type_=Integer)
     amount = bindparam(f"amount{number}", type_=Integer)
     used = (

@@ -3,10 +3,9 @@
 
 Upstream's service on the same database, and manual changes, publish nothing. The database computes
 the sums in one pass. They have weights, so that they differ after a move from one provider to
-another. A move that the weights do not show is seen in the sums of the generations.
+another. A move that the weights do not show changes the sums of the generations.
 
-Allocations have no sum. PERF: adding them up takes as long as reading what is used of each
-provider.
+Allocations have no sum. PERF: adding them up takes as long as reading the usage of each provider.
 """
 
 from collections.abc import Mapping
@@ -25,7 +24,7 @@ from trueup.placement.store.tables import (
 WEIGHTS = 8191
 """The weight of a provider is the square of its id, modulo this prime."""
 MARKS = 8388593
-"""The mark of an inventory is one number made of all that it allows, modulo this prime."""
+"""The mark of an inventory is one number made of all its amounts, modulo this prime."""
 _FACTORS = (86028121, 1, 104729, 49979687, 1299709, 15485863, 32452843)
 RATIO_MAX = 1e6
 """A larger allocation ratio counts as this one in a mark."""
@@ -70,8 +69,7 @@ def mark(*columns: Any) -> Any:
     """The mark of inventories, from columns of the database or of a view, which have 64 bits.
 
     They are the id of the class, total, reserved, thousandths of the allocation ratio, min_unit,
-    max_unit and step_size. A product with the ratio itself differs by what a database and Python
-    round.
+    max_unit and step_size. The ratio itself would be rounded differently by a database and Python.
     """
     return sum(factor * column for factor, column in zip(_FACTORS, columns, strict=True)) % MARKS
 
@@ -88,7 +86,7 @@ _mark = mark(
     cast(inventories.c.step_size, BigInteger),
 )
 _OF_INVENTORIES = select(_total(_mark), _total(_weight(inventories.c.resource_provider_id) * _mark))
-# PERF: a product for each trait, and not for each of the forty that a provider has.
+# PERF: one product for each trait, not for each trait of each provider.
 _having = (
     select(
         provider_traits.c.trait_id.label("trait"),

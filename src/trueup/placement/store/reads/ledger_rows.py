@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The ledger as plain rows, of all providers or of some: what the index is built from.
+"""The rows that the index is built from, of all providers or of some.
 
 PERF: a driver takes longer for a row than the database does, so equal rows come as one row with a
 list of ids: for 10,000 hosts with 40 traits this takes a tenth of the time.
@@ -37,17 +37,17 @@ from trueup.placement.store.tables import (
 
 _BETWEEN = ","
 _BITS = 10
-"""A row has the numbers of 1024 providers."""
+"""A row has the values of 1024 providers."""
 
 UsageRow = tuple[int, int, int]
-"""The ids of a provider and of a resource class, of which it may have no inventory, and the usage.
+"""The ids of a provider and of a resource class, and the usage. The inventory may be missing.
 
 PERF: not a named tuple; there are three for each host, and that takes ten times as long.
 """
 
 
 class ProviderRow(NamedTuple):
-    """A provider with its root and its parent, all by the ids of the store."""
+    """A provider with its root and its parent, by ids of the store."""
 
     id: int
     uuid: str
@@ -86,27 +86,27 @@ class LedgerRows(NamedTuple):
     inventories: Sequence[InventoryRow] = ()
     used: Sequence[UsageRow] = ()
     trait_sets: Mapping[int, tuple[int, ...]] = {}
-    """By the id of a provider: the ids of its traits, in their order. Equal ones are one object."""
+    """Sorted ids of traits, by the id of the provider. Equal sets are one object."""
     aggregate_pairs: Sequence[tuple[int, int]] = ()
-    """The id of a provider and of an aggregate it is a member of."""
+    """The ids of a provider and of one of its aggregates."""
     aggregate_uuids: Mapping[int, str] = {}
     """By id, of every aggregate that has a member."""
 
 
 class ListCutOff(Exception):
-    """The database cut off a list, because it limits the length of one value."""
+    """The database truncated a list, because it limits the length of one value."""
 
 
 class Usage(NamedTuple):
     """The usage of providers, and their generations at the same moment."""
 
     generations: Sequence[tuple[int, int]]
-    """The id of a provider, and its generation. Empty if they were not read."""
+    """Pairs of a provider's id and its generation. Empty if they were not read."""
     used: Sequence[UsageRow]
 
 
 class _Query(NamedTuple):
-    """A query about all providers, and the same about some."""
+    """A query for all providers, and the same query for some."""
 
     of_all: Select[Any]
     of_some: Select[Any]
@@ -122,7 +122,7 @@ def _query(query: Select[Any], provider: Column[int]) -> _Query:
 
 
 def _listed(first: ColumnElement[int], *others: ColumnElement[int]) -> tuple[Any, Any]:
-    """The numbers that a group has in these columns, row after row: their sum, and their list."""
+    """The sum and the list of a group's numbers in these columns, row after row."""
     total: Any = cast(first, BigInteger)
     text: Any = cast(first, String(20))
     for other in others:
@@ -142,7 +142,7 @@ _lines_of_providers: tuple[Any, Any] = (
         providers.c.uuid,
     ),
 )
-# Without a root, upstream does not see a provider either.
+# PARITY: upstream ignores a provider without a root.
 _PROVIDERS = _query(
     select(*_lines_of_providers)
     .where(providers.c.root_provider_id.is_not(None))
@@ -232,17 +232,17 @@ _WITH_TRAITS = select(provider_traits.c.resource_provider_id).where(
 
 
 def whole(tx: Transaction) -> LedgerRows:
-    """Everything; `tx` must be a snapshot, or the rows will not fit each other."""
+    """The whole ledger; `tx` must be a snapshot, or the rows may contradict each other."""
     return _ledger_rows(tx, names(tx), None)
 
 
 def of_providers(tx: Transaction, known: Names, ids: Collection[int]) -> LedgerRows:
-    """Everything about those of these providers that exist, in the same words as `known`."""
+    """The rows of these providers, where they exist; `known` has the names of the ledger."""
     return _ledger_rows(tx, known, ids)
 
 
 def names(tx: Transaction) -> Names:
-    """The names of this moment."""
+    """The present names of classes and traits."""
     return Names(_pairs(tx.execute(_CLASSES)), _pairs(tx.execute(_TRAITS)))
 
 
@@ -264,17 +264,17 @@ def all_providers(tx: Transaction) -> list[ProviderRow]:
 
 
 def all_members(tx: Transaction) -> list[tuple[int, int]]:
-    """The id of each provider and of an aggregate it is a member of."""
+    """Pairs of the ids of a provider and of one of its aggregates."""
     return _aggregate_pairs(_AGGREGATE_PAIRS.rows(tx, None))
 
 
 def all_usage(tx: Transaction) -> Usage:
-    """What is used of every provider, without the generations."""
+    """The usage of every provider, without the generations."""
     return Usage((), _used_rows(tx, None))
 
 
 def usage(tx: Transaction, ids: Collection[int] | None = None) -> Usage:
-    """What is used of these providers, or of all."""
+    """The usage of these providers, or of all."""
     if ids is None:
         return Usage(generations(tx), _used_rows(tx, None))
     found = _USAGE_OF.send(tx, {"ids": list(ids)}).rows
@@ -315,7 +315,7 @@ def _provider_rows(rows: Iterable[Any]) -> list[ProviderRow]:
     found = []
     for total, text in rows:
         try:
-            some = [
+            batch = [
                 ProviderRow(
                     int(key), uuid, int(root), int(parent) if parent else None, int(generation or 0)
                 )
@@ -323,8 +323,8 @@ def _provider_rows(rows: Iterable[Any]) -> list[ProviderRow]:
             ]
         except ValueError as error:
             raise ListCutOff from error
-        _check_sum((row.id for row in some), total)
-        found += some
+        _check_sum((row.id for row in batch), total)
+        found += batch
     return found
 
 
@@ -371,7 +371,7 @@ def _numbers(listed: str, total: int) -> list[int]:
 
 
 def _check_sum(numbers: Iterable[int], total: int) -> None:
-    # SAFETY: MariaDB only warns when it cuts a list off.
+    # SAFETY: MariaDB only warns when it truncates a list.
     if sum(numbers) != total:
         raise ListCutOff
 

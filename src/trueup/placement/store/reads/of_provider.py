@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What one provider has, each kind read in one statement together with the provider's generation.
+"""The rows of one provider, each kind read in one statement with the provider's generation.
 
-PERF: to find the provider first takes a second round trip, which is a fifth to a quarter of such a
-request. Where a provider has many rows, they come packed.
+PERF: finding the provider first takes a second round trip, a fifth to a quarter of such a request.
+Where a provider has many rows, they come packed.
 """
 
 from collections.abc import Sequence
@@ -31,7 +31,7 @@ from trueup.placement.store.tables import traits as all_traits
 
 
 def _of(rows: Any, is_of_provider: ColumnElement[bool], *columns: Any) -> Select[Any]:
-    """The generation of a provider beside its rows, or beside NULL if it has none."""
+    """The generation of a provider joined with its rows, or with NULL if it has none."""
     query = select(providers.c.generation, *columns).select_from(
         providers.outerjoin(rows, is_of_provider)
     )
@@ -39,7 +39,7 @@ def _of(rows: Any, is_of_provider: ColumnElement[bool], *columns: Any) -> Select
 
 
 def _packed(rows: Any, is_of_provider: ColumnElement[bool], *parts: Any) -> Select[Any]:
-    """The same, with all rows in one text."""
+    """The generation of a provider with all its rows in one text."""
     query = _of(rows, is_of_provider, joined(*parts))
     return query.group_by(providers.c.id, providers.c.generation)
 
@@ -102,7 +102,7 @@ _ALLOCATION_PARTS = (
     resource_classes.c.name,
     allocations.c.used,
     allocations.c.created_at,
-    # Written by hand, it may be any text.
+    # In a row written by hand, it may be any text.
     consumers.c.uuid,
 )
 _ALLOCATIONS = FixedStatement(
@@ -124,7 +124,8 @@ def inventories_of(tx: Transaction, uuid: str) -> tuple[int, dict[str, Inventory
     rows = _INVENTORIES.send(tx, {"uuid": uuid}).rows
     # A provider without inventories has one row, without a ratio.
     found = [_inventory(ratio, parts_of(text)) for _, ratio, text in rows if ratio is not None]
-    return (rows[0][0], {one.resource_class: one for one in found}) if rows else None
+    by_class = {inventory.resource_class: inventory for inventory in found}
+    return (rows[0][0], by_class) if rows else None
 
 
 def _inventory(ratio: float, parts: Sequence[str]) -> Inventory:
@@ -136,7 +137,7 @@ def _inventory(ratio: float, parts: Sequence[str]) -> Inventory:
 
 
 def usages_of(tx: Transaction, uuid: str) -> tuple[int, dict[str, int]] | None:
-    """The generation of a provider, and what is used of each of its inventories, 0 included."""
+    """The generation of a provider, and the usage of each of its inventories, 0 included."""
     rows = _USAGES.send(tx, {"uuid": uuid}).rows
     found = {name: int(used) for _, name, used in rows if name is not None}
     return (rows[0][0], found) if rows else None
@@ -145,7 +146,7 @@ def usages_of(tx: Transaction, uuid: str) -> tuple[int, dict[str, int]] | None:
 def aggregates_of(tx: Transaction, uuid: str) -> tuple[int, list[str]] | None:
     """The generation of a provider, and the UUIDs of its aggregates."""
     rows = _AGGREGATES.send(tx, {"uuid": uuid}).rows
-    return (rows[0][0], [one for _, one in rows if one is not None]) if rows else None
+    return (rows[0][0], [member for _, member in rows if member is not None]) if rows else None
 
 
 def traits_of(tx: Transaction, uuid: str) -> tuple[int, list[NamedRow]] | None:
@@ -161,10 +162,7 @@ def traits_of(tx: Transaction, uuid: str) -> tuple[int, list[NamedRow]] | None:
 def allocations_of(
     tx: Transaction, uuid: str
 ) -> tuple[int, list[tuple[str, int, Allocation]]] | None:
-    """The generation of a provider, and its allocations.
-
-    Each with the UUID and the generation of its consumer.
-    """
+    """The generation of a provider, and its allocations with consumer UUID and generation."""
     found = _ALLOCATIONS.send(tx, {"uuid": uuid}).rows
     if not found:
         return None

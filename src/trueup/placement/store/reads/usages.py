@@ -30,11 +30,11 @@ from trueup.placement.store.tables import (
 )
 
 ALL_TYPES = "all"
-"""Asks for one sum over the consumers of all types."""
+"""The consumer type of a request for one sum over all types."""
 
 
 def of_project(tx: Transaction, project_id: str, user_id: str | None) -> dict[str, int]:
-    """What the consumers of a project hold together, or only those of one of its users."""
+    """The usage of a project, or of one of its users, by resource class."""
     values = {"project": project_id, "user": user_id}
     return {name: int(used) for name, used in _sums(bool(user_id)).send(tx, values).rows}
 
@@ -42,7 +42,7 @@ def of_project(tx: Transaction, project_id: str, user_id: str | None) -> dict[st
 def by_type(
     tx: Transaction, project_id: str, user_id: str | None, consumer_type: str | None
 ) -> list[TypeUsage]:
-    """The same for each consumer type, for one type, or for ALL_TYPES as if they were one."""
+    """The usage of a project by consumer type: each type, one type, or ALL_TYPES as one."""
     values = {"project": project_id, "user": user_id, "type": consumer_type}
     of_user = bool(user_id)
     if consumer_type == ALL_TYPES:
@@ -59,7 +59,7 @@ def by_type(
 
 @functools.cache
 def _sums(of_user: bool) -> FixedStatement:
-    held = _held(of_user, is_known=None)
+    held = _amounts(of_user, is_known=None)
     query = select(resource_classes.c.name, func.sum(held.c.used).label("used"))
     query = query.join(held, held.c.resource_class_id == resource_classes.c.id)
     query = query.group_by(resource_classes.c.id, resource_classes.c.name)
@@ -68,12 +68,12 @@ def _sums(of_user: bool) -> FixedStatement:
 
 @functools.cache
 def _count(of_user: bool) -> FixedStatement:
-    return FixedStatement(_holding(select(func.count()).select_from(consumers), of_user))
+    return FixedStatement(_with_allocations(select(func.count()).select_from(consumers), of_user))
 
 
 @functools.cache
 def _sums_by_type(of_user: bool, is_known: bool | None) -> FixedStatement:
-    held = _held(of_user, is_known)
+    held = _amounts(of_user, is_known)
     query = select(_type_name(), resource_classes.c.name, held.c.used).select_from(held)
     query = query.join(resource_classes, held.c.resource_class_id == resource_classes.c.id)
     query = query.outerjoin(consumer_types, held.c.consumer_type_id == consumer_types.c.id)
@@ -84,12 +84,12 @@ def _sums_by_type(of_user: bool, is_known: bool | None) -> FixedStatement:
 def _counts_by_type(of_user: bool, is_known: bool | None) -> FixedStatement:
     query = select(_type_name(), func.count().label("consumers")).select_from(consumers)
     query = query.outerjoin(consumer_types, consumers.c.consumer_type_id == consumer_types.c.id)
-    held = _of_type(_holding(query, of_user), is_known)
+    held = _of_type(_with_allocations(query, of_user), is_known)
     return FixedStatement(held.group_by(consumer_types.c.name))
 
 
-def _held(of_user: bool, is_known: bool | None) -> Subquery:
-    """What is held, by type and class.
+def _amounts(of_user: bool, is_known: bool | None) -> Subquery:
+    """Sums of allocations by type and class.
 
     PERF: names are joined to the sums, not to the thousands of rows that are summed.
     """
@@ -99,10 +99,10 @@ def _held(of_user: bool, is_known: bool | None) -> Subquery:
     return _of_type(_owned(query, of_user), is_known).group_by(*keys).subquery("held")
 
 
-def _holding(query: Any, of_user: bool) -> Select[Any]:
-    """Only consumers that hold something.
+def _with_allocations(query: Any, of_user: bool) -> Select[Any]:
+    """Only consumers with allocations.
 
-    PERF: a look at one row of each, instead of counting the distinct owners of all rows.
+    PERF: EXISTS reads one row of each consumer; counting distinct consumers would read all rows.
     """
     held = exists().where(allocations.c.consumer_id == consumers.c.uuid)
     return _owned(query.where(held), of_user)
@@ -120,7 +120,7 @@ def _id_of(owners: Table, name: str) -> ScalarSelect[int]:
 
 
 def _of_type(query: Select[Any], is_known: bool | None) -> Select[Any]:
-    """Only consumers of the type asked for, or of none; None: all of them."""
+    """Only consumers of the requested type, or without a type; all of them for None."""
     type_id = consumers.c.consumer_type_id
     if is_known is None:
         return query

@@ -10,12 +10,7 @@ from trueup.model.providers import AnyProvider, ProviderRef
 from trueup.placement.store.engine.changes import PROVIDER, note
 from trueup.placement.store.engine.database import Transaction
 from trueup.placement.store.engine.statements import FixedStatement, ListStatement, inserting
-from trueup.placement.store.tables import (
-    GENERATION,
-    aggregates,
-    provider_aggregates,
-    providers,
-)
+from trueup.placement.store.tables import GENERATION, aggregates, provider_aggregates, providers
 
 _PROVIDER, _MEMBER, _NAMED_KIND = range(3)
 
@@ -53,17 +48,17 @@ _DELETED = ListStatement(
 
 
 class KnownAggregates(NamedTuple):
-    """What a change of the aggregates of a provider has to know: ids by UUID."""
+    """The rows that a change of a provider's aggregates needs: ids by UUID."""
 
     provider: ProviderRef
     members: Mapping[str, int]
     """The aggregates that the provider is a member of."""
     named: Mapping[str, int]
-    """Those that the change names, and that exist."""
+    """The existing aggregates that the change names."""
 
 
 def known(tx: Transaction, provider_uuid: str, uuids: Collection[str]) -> KnownAggregates | None:
-    """A provider, if it exists, its aggregates, and those with these UUIDs."""
+    """A provider with its aggregates and those with these UUIDs; None if it does not exist."""
     values = {"provider": provider_uuid}
     if uuids:
         rows = _KNOWN_AND_NAMED.send(tx, {**values, "uuids": list(uuids)}).rows
@@ -82,8 +77,8 @@ def known(tx: Transaction, provider_uuid: str, uuids: Collection[str]) -> KnownA
 def add_missing(
     tx: Transaction, uuids: Collection[str], named: Mapping[str, int]
 ) -> Collection[int]:
-    """Add those of these aggregates that are not `named`; their ids."""
-    # MariaDB takes the two cases of a UUID for one and the same.
+    """Insert the aggregates that are not `named` yet, and return their ids."""
+    # MariaDB ignores the case of a UUID.
     folded = str.lower if tx.dialect.name == "mysql" else str
     found = {folded(uuid) for uuid in named}
     missing = list({folded(uuid): uuid for uuid in uuids if folded(uuid) not in found}.values())
@@ -93,15 +88,15 @@ def add_missing(
 
 
 def insert_memberships(tx: Transaction, provider: AnyProvider, ids: Collection[int]) -> None:
-    """Make the provider a member of aggregates that it is no member of."""
+    """Add a provider to aggregates that it is not a member of."""
     if ids:
-        rows = [{"resource_provider_id": provider.id, "aggregate_id": one} for one in ids]
+        rows = [{"resource_provider_id": provider.id, "aggregate_id": id_} for id_ in ids]
         _INSERTED.send(tx, rows)
         note(tx, PROVIDER, [provider.id])
 
 
 def delete_memberships(tx: Transaction, provider: AnyProvider, ids: Collection[int]) -> None:
-    """Let the provider leave these aggregates."""
+    """Remove a provider from these aggregates."""
     if ids:
         _DELETED.send(tx, {"provider": provider.id, "ids": list(ids)})
         note(tx, PROVIDER, [provider.id])

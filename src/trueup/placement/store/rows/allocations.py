@@ -12,12 +12,7 @@ from trueup.placement.store.engine.statements import FixedStatement, ListStateme
 from trueup.placement.store.packed_rows import number_of, parts_of, time_of
 from trueup.placement.store.rows.consumers import columns as consumer_columns
 from trueup.placement.store.rows.consumers import read_consumer
-from trueup.placement.store.tables import (
-    allocations,
-    consumers,
-    providers,
-    resource_classes,
-)
+from trueup.placement.store.tables import allocations, consumers, providers, resource_classes
 
 _OF_CONSUMER = FixedStatement(
     consumer_columns(
@@ -68,15 +63,15 @@ def of_consumer(tx: Transaction, consumer_uuid: str) -> tuple[Consumer | None, l
 def delete_of(
     tx: Transaction, consumer_uuids: Collection[str], provider_ids: Collection[int]
 ) -> None:
-    """Delete all allocations of these consumers; they are of these providers."""
+    """Delete all allocations of these consumers, which are on these providers."""
     _DELETED.send(tx, {"uuids": list(consumer_uuids)})
     note(tx, USAGE_OF, provider_ids)
 
 
 def delete_of_consumer(tx: Transaction, consumer_uuid: str) -> bool:
-    """Delete all allocations of a consumer; whether there were any."""
+    """Delete all allocations of a consumer, and return whether there were any."""
     values = {"uuid": consumer_uuid}
-    # PERF: one round trip instead of two, of five in all. MySQL cannot do that, MariaDB can.
+    # PERF: RETURNING saves one round trip of five. MySQL lacks it, MariaDB has it.
     if tx.dialect.delete_returning:
         provider_ids = {key for (key,) in _DELETED_AND_READ.send(tx, values).rows}
         note(tx, USAGE_OF, provider_ids)
@@ -95,15 +90,15 @@ def insert_allocations(
     """Add the allocations that these consumers are to have."""
     rows = [
         {
-            "consumer_id": one.consumer_uuid,
+            "consumer_id": consumer.consumer_uuid,
             "resource_provider_id": provider_ids[provider],
             "resource_class_id": class_ids[resource_class],
             "used": amount,
         }
-        for one in wanted
-        for (provider, resource_class), amount in one.amounts.items()
+        for consumer in wanted
+        for (provider, resource_class), amount in consumer.amounts.items()
     ]
     if rows:
         _INSERTED.send(tx, rows)
-        providers_of = {provider for one in wanted for provider, _ in one.amounts}
-        note(tx, USAGE_OF, {provider_ids[provider] for provider in providers_of})
+        used = {provider for consumer in wanted for provider, _ in consumer.amounts}
+        note(tx, USAGE_OF, {provider_ids[provider] for provider in used})

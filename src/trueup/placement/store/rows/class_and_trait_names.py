@@ -29,12 +29,7 @@ from trueup.placement.store.engine import lock_rows
 from trueup.placement.store.engine.changes import NAMES, note
 from trueup.placement.store.engine.database import Transaction
 from trueup.placement.store.engine.statements import FixedStatement, ListStatement
-from trueup.placement.store.packed_rows import (
-    columns_of,
-    joined,
-    rows_of,
-    time_of,
-)
+from trueup.placement.store.packed_rows import columns_of, joined, rows_of, time_of
 from trueup.placement.store.tables import inventories, provider_traits, resource_classes, traits
 
 _FIRST_CUSTOM_CLASS_ID = 10000
@@ -55,11 +50,11 @@ class NameList(NamedTuple):
 
     names: tuple[str, ...]
     modified_at: datetime | None
-    """The time of the latest change; None if the time of one of them is not known."""
+    """The time of the latest change; None if the time of a name is unknown."""
 
 
 def _listed(table: Table) -> Select[Any]:
-    """The query of which `_name_list` takes the text.
+    """The query whose text `_name_list` reads.
 
     PERF: one text with all names takes a third of the time of a row for each name.
     """
@@ -73,8 +68,8 @@ def _ids_of(names: Sequence[BindParameter[str]], *others: Any) -> Select[Any]:
 
 
 def _kept_ids_of(names: Sequence[BindParameter[str]]) -> Select[Any]:
-    # SAFETY: the time is asked for so that MariaDB locks the row: name and id stand in the index,
-    # and it would lock no more than that, which does not hold up whoever locks the row by its id.
+    # SAFETY: the time is selected so that MariaDB locks the row. Name and id are in the index, and
+    # a lock of the index entry does not stop a transaction that locks the row by its id.
     time = type_coerce(resource_classes.c.updated_at, String)
     return _ids_of(names, time).with_for_update(read=True)
 
@@ -96,9 +91,9 @@ _KEPT_CLASS_IDS = ListStatement("names", _kept_ids_of)
 
 
 def class_ids(tx: Transaction, names: Iterable[str], *, keep: bool = False) -> dict[str, int]:
-    """The ids of those of these resource classes that exist.
+    """The ids of these resource classes, where they exist.
 
-    With `keep`, nobody deletes them before this transaction ends.
+    With `keep`, no other transaction deletes them before this one ends.
     """
     wanted = _possible(names)
     query = _KEPT_CLASS_IDS if keep else _CLASS_IDS
@@ -108,7 +103,7 @@ def class_ids(tx: Transaction, names: Iterable[str], *, keep: bool = False) -> d
 
 
 class NamedIds(NamedTuple):
-    """The ids of those names that exist."""
+    """The ids of classes and traits, by name."""
 
     classes: Mapping[str, int]
     traits: Mapping[str, int]
@@ -153,14 +148,14 @@ def rename_resource_class(tx: Transaction, word: NamedRow, name: str) -> None:
 
 
 def delete_resource_class(tx: Transaction, word: NamedRow) -> None:
-    """Forget a resource class. Its id is given to no other one."""
+    """Delete a resource class. Its id is never used again."""
     lock_rows.keep_class_id(tx, word.id)
     tx.execute(delete(resource_classes).where(resource_classes.c.id == word.id))
     note(tx, NAMES)
 
 
 def lock_resource_class(tx: Transaction, word: NamedRow) -> bool:
-    """Keep others from deleting, renaming and using the class; False if it is gone already."""
+    """Keep others from deleting, renaming and using the class; False if it is gone."""
     query = select(resource_classes.c.id).where(resource_classes.c.id == word.id)
     if tx.execute(query.with_for_update()).first() is None:
         return False
@@ -186,15 +181,12 @@ def list_traits(
     prefix: str | None = None,
     associated: bool | None = None,
 ) -> NameList:
-    """The traits that meet all that is given.
-
-    `associated` asks whether any provider has the trait.
-    """
+    """The traits that meet all given filters; `associated`: whether any provider has the trait."""
     if names is not None and not names:
         return NameList((), None)
     values: dict[str, Any] = {} if names is None else {"names": names}
     if prefix is not None:
-        # PARITY: as with upstream, % and _ in a prefix stand for other characters.
+        # PARITY: % and _ in a prefix are wildcards.
         values["pattern"] = f"{prefix}%"
     statement = _traits_listed(names is not None, prefix is not None, associated)
     return _name_list(statement.send(tx, values).rows[0][0])
@@ -222,7 +214,7 @@ def insert_trait(tx: Transaction, name: str) -> None:
 
 
 def delete_trait(tx: Transaction, word: NamedRow) -> None:
-    """Forget a trait."""
+    """Delete a trait."""
     tx.execute(delete(traits).where(traits.c.id == word.id))
     note(tx, NAMES)
 
@@ -234,7 +226,7 @@ def is_trait_used(tx: Transaction, word: NamedRow) -> bool:
 
 
 def _possible(names: Iterable[str]) -> list[str]:
-    """Without those that PostgreSQL cannot store, and refuses to look for."""
+    """The names without NUL, which PostgreSQL refuses even in a comparison."""
     return [name for name in names if "\0" not in name]
 
 
@@ -249,9 +241,9 @@ def _row_named(tx: Transaction, table: Table, name: str) -> NamedRow | None:
 
 @lru_cache(maxsize=_LISTS_KEPT)
 def _name_list(text: str | None) -> NameList:
-    """What a query of `_listed` found.
+    """The names in the text of a query of `_listed`.
 
-    PERF: the text is nearly always one that was found before; a tenth to a fifth of a request.
+    PERF: the text is nearly always the same as before; parsing it takes up to a fifth of a request.
     """
     _, times, names = columns_of([text], 3)
     modified = [time_of(time) for time in {*times}]

@@ -25,7 +25,7 @@ from trueup.placement.store.packed_rows import packed
 from trueup.placement.store.tables import consumer_types, consumers, projects, users
 
 PROJECT, USER, TYPE = "projects", "users", "consumer_types"
-"""The kinds of owners: what a consumer belongs to."""
+"""The kinds of owners of a consumer."""
 
 Owner = tuple[str, str]
 """A project, a user or a consumer type: its kind and its name."""
@@ -70,16 +70,16 @@ _DELETED_BY_UUID = FixedStatement(delete(consumers).where(consumers.c.uuid == bi
 
 
 def columns(*others: ColumnElement[Any]) -> Select[Any]:
-    """The query for consumers whose rows are a project, a user, and parts in one text.
+    """The query for consumers: project, user, and the parts for `read_consumer` in one text.
 
-    The parts are those that `read_consumer` takes, and among them `others`, of what callers join.
+    `others` are parts from tables that the caller joins.
     """
-    # Written by hand, a UUID may be any text.
+    # In a row written by hand, the UUID may be any text.
     return select(*_OWNERS, packed(*_PARTS, *others, consumers.c.uuid))
 
 
 def read_consumer(project_id: str, user_id: str, parts: Sequence[str]) -> Consumer:
-    """The consumer of a row; `parts` may have others before the UUID."""
+    """The consumer in a row; `parts` may have other parts before the UUID."""
     key, generation, type_name, *_, uuid = parts
     return Consumer(int(key), uuid, project_id, user_id, int(generation), type_name or None)
 
@@ -92,32 +92,33 @@ def save(
 ) -> None:
     """Insert or update the consumers that are to have allocations, and delete the others.
 
-    `known` are those that exist, `owners` the ids of the projects, users and types that exist.
-    Raises ChangedMeanwhile if another transaction wrote one of the known consumers since it was
-    read. PARITY: upstream inserts a consumer with generation 0 and raises it at once: clients see
-    1.
+    `known` are the existing consumers, `owners` the ids of existing projects, users and types.
+    Raises ChangedMeanwhile if another transaction wrote a known consumer since it was read.
+    PARITY: upstream inserts a consumer with generation 0 and raises it at once: clients see 1.
     """
-    owner_ids = _owner_ids(tx, [one for one in wanted if one.amounts], owners)
-    present = [(known[one.consumer_uuid], one) for one in wanted if one.consumer_uuid in known]
+    owner_ids = _owner_ids(tx, [change for change in wanted if change.amounts], owners)
+    present = [
+        (known[change.consumer_uuid], change) for change in wanted if change.consumer_uuid in known
+    ]
     # SAFETY: rows are written, and thereby locked, in the order of their ids.
-    for consumer, one in sorted(present, key=itemgetter(0)):
+    for consumer, change in sorted(present, key=itemgetter(0)):
         values = {"key": consumer.id, "known": consumer.generation}
-        if one.amounts:
-            found = _UPDATED.send(tx, values | _owned(one, owner_ids)).row_count
+        if change.amounts:
+            found = _UPDATED.send(tx, values | _owner_values(change, owner_ids)).row_count
         else:
             found = _DELETED.send(tx, values).row_count
         if found == 0:
             raise ChangedMeanwhile
     new = [
         {
-            "uuid": one.consumer_uuid,
-            "project_id": owner_ids[PROJECT, one.project_id],
-            "user_id": owner_ids[USER, one.user_id],
-            "consumer_type_id": owner_ids[TYPE, one.type] if one.type else None,
+            "uuid": change.consumer_uuid,
+            "project_id": owner_ids[PROJECT, change.project_id],
+            "user_id": owner_ids[USER, change.user_id],
+            "consumer_type_id": owner_ids[TYPE, change.type] if change.type else None,
             "generation": 1,
         }
-        for one in wanted
-        if one.amounts and one.consumer_uuid not in known
+        for change in wanted
+        if change.amounts and change.consumer_uuid not in known
     ]
     if new:
         _INSERTED.send(tx, new)
@@ -128,11 +129,13 @@ def delete_consumer(tx: Transaction, uuid: str) -> None:
     _DELETED_BY_UUID.send(tx, {"key": uuid})
 
 
-def _owned(one: ConsumerAllocations, owner_ids: Mapping[Owner, int]) -> dict[str, int | None]:
+def _owner_values(
+    change: ConsumerAllocations, owner_ids: Mapping[Owner, int]
+) -> dict[str, int | None]:
     return {
-        "project": owner_ids[PROJECT, one.project_id],
-        "user": owner_ids[USER, one.user_id],
-        "type": owner_ids[TYPE, one.type] if one.type else None,
+        "project": owner_ids[PROJECT, change.project_id],
+        "user": owner_ids[USER, change.user_id],
+        "type": owner_ids[TYPE, change.type] if change.type else None,
     }
 
 
@@ -140,9 +143,9 @@ def _owner_ids(
     tx: Transaction, wanted: Iterable[ConsumerAllocations], known: Mapping[Owner, int]
 ) -> Mapping[Owner, int]:
     """The ids of the projects, users and types of these consumers; new ones are inserted."""
-    named = {(PROJECT, one.project_id) for one in wanted}
-    named |= {(USER, one.user_id) for one in wanted}
-    named |= {(TYPE, one.type) for one in wanted if one.type}
+    named = {(PROJECT, change.project_id) for change in wanted}
+    named |= {(USER, change.user_id) for change in wanted}
+    named |= {(TYPE, change.type) for change in wanted if change.type}
     if known.keys() >= named:
         return known
     ids = dict(known)
@@ -152,10 +155,10 @@ def _owner_ids(
 
 
 def _id_spelled_differently(tx: Transaction, owner: Owner, known: Iterable[Owner]) -> int | None:
-    """The id of an owner whose name the database holds equal: MariaDB ignores case and accents.
+    """The id of an owner whose name is equal for MariaDB, which ignores case and accents.
 
-    PERF: the known ones are all that the database finds by the names of this request. So one that
-    is equal is among them, and without any of this kind there is none to ask for.
+    PERF: `known` has all owners that the database finds by the names of this request. If it has
+    none of this kind, the query is not needed.
     """
     kind, name = owner
     if tx.dialect.name != "mysql" or all(other != kind for other, _ in known):
@@ -166,7 +169,7 @@ def _id_spelled_differently(tx: Transaction, owner: Owner, known: Iterable[Owner
 
 
 def _add_name(tx: Transaction, owner: Owner) -> int:
-    """Insert a project, user or consumer type that is new; its id."""
+    """Insert a new project, user or consumer type, and return its id."""
     kind, name = owner
     column = OWNER_NAMES[kind]
     made = tx.execute(insert(column.table).values({column.name: name}))

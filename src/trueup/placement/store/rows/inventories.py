@@ -4,18 +4,7 @@
 from collections.abc import Collection, Iterable, Mapping
 from typing import Any
 
-from sqlalchemy import (
-    Case,
-    Column,
-    Select,
-    Update,
-    bindparam,
-    case,
-    delete,
-    func,
-    select,
-    update,
-)
+from sqlalchemy import Case, Column, Select, Update, bindparam, case, delete, func, select, update
 
 from trueup.model.allocations import ProviderResource
 from trueup.model.inventories import Inventory, InventoryWithUsage
@@ -46,7 +35,7 @@ USED = (
     .correlate(inventories)
     .scalar_subquery()
 )
-"""How much of an inventory is allocated: a part of queries for inventories."""
+"""The usage of an inventory, as a part of queries for inventories."""
 _with_usage = select(
     inventories.c.resource_provider_id,
     resource_classes.c.id,
@@ -111,9 +100,8 @@ def with_usage(
 ) -> tuple[dict[ProviderResource, InventoryWithUsage], dict[str, int]]:
     """The inventories of these classes, or of all, on these providers, with their usage.
 
-    Also the ids of those classes that any of these providers has an inventory of.
-
-    SAFETY: the caller has locked the providers, otherwise the usage may change at any time.
+    Also the ids of the classes of these inventories. SAFETY: the caller has locked the providers,
+    otherwise the usage may change at any time.
     """
     uuids = {provider.id: provider.uuid for provider in providers}
     present, class_ids = {}, {}
@@ -128,7 +116,7 @@ def with_usage(
 
 
 def used_classes(tx: Transaction, provider: AnyProvider, class_ids: Collection[int]) -> list[str]:
-    """Those of these classes that consumers have allocations of on the provider."""
+    """The names of these classes of which consumers have allocations on the provider."""
     values = {"provider": provider.id, "classes": list(class_ids)}
     return [name for (name,) in _USED_CLASSES.send(tx, values).rows]
 
@@ -136,7 +124,7 @@ def used_classes(tx: Transaction, provider: AnyProvider, class_ids: Collection[i
 def insert_inventories(
     tx: Transaction, provider: AnyProvider, wanted: Iterable[Inventory], ids: Mapping[str, int]
 ) -> None:
-    """Add inventories of classes of which the provider has none."""
+    """Add inventories of classes that the provider does not have yet."""
     rows = [_row(provider, inventory, ids) for inventory in wanted]
     if rows:
         _INSERTED.send(tx, rows)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Provider rows: finding, locking and changing them, and their trees."""
+"""Finds, locks and changes the rows of providers, and reads their trees."""
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any, TypeVar
@@ -54,7 +54,7 @@ _parent_uuid = (
 
 
 def _columns(root_uuid: ColumnElement[str], parent_uuid: ColumnElement[str]) -> Select[Any]:
-    """PERF: one column, for with PyMySQL each costs as much as a tenth of a small query."""
+    """PERF: one column, because with PyMySQL each costs a tenth of a small query."""
     return select(
         packed(
             providers.c.id,
@@ -62,7 +62,7 @@ def _columns(root_uuid: ColumnElement[str], parent_uuid: ColumnElement[str]) -> 
             providers.c.generation,
             root_uuid,
             parent_uuid,
-            # A provider without a root is one, once `online_data_migrations` ran.
+            # `online_data_migrations` makes a provider without a root its own root.
             func.coalesce(providers.c.root_provider_id, providers.c.id),
             func.coalesce(providers.c.updated_at, providers.c.created_at),
             providers.c.name,
@@ -72,8 +72,8 @@ def _columns(root_uuid: ColumnElement[str], parent_uuid: ColumnElement[str]) -> 
 
 _COLUMNS = _columns(_root_uuid, _parent_uuid)
 _TREE = FixedStatement(_COLUMNS.where(providers.c.root_provider_id == bindparam("root")))
-# PERF: MariaDB takes a quarter less for two joins than for two subqueries. What they join may be
-# missing, though the table's own column is never NULL.
+# PERF: MariaDB takes a quarter less for two joins than for two subqueries. The joined UUIDs may be
+# NULL, though their column is not nullable.
 _ONE = FixedStatement(
     _columns(*(type_coerce(of.c.uuid, String) for of in (_root, _parent)))
     .select_from(
@@ -129,27 +129,27 @@ def find_ref(tx: Transaction, uuid: str) -> ProviderRef | None:
 
 
 def lock(tx: Transaction, uuids: Collection[str]) -> dict[str, Provider]:
-    """Those of these providers that exist, locked until the end of the transaction.
+    """The existing ones of these providers, locked until the end of the transaction.
 
     The keys are the UUIDs as the caller spells them. SAFETY: a transaction locks providers before
-    it reads anything else of them, and in the order of their ids, so that no two transactions
-    wait for each other.
+    it reads their other rows, and in the order of their ids, so that no two transactions wait for
+    each other.
     """
     found = _read(tx, _LOCKED, {"uuids": list(uuids)})
     return _by_given_uuid(uuids, found)
 
 
 def lock_refs(tx: Transaction, uuids: Collection[str]) -> dict[str, ProviderRef]:
-    """The same, with identity and generation only."""
+    """As `lock`, with identity and generation only."""
     found = [ProviderRef(*row) for row in _LOCKED_KNOWN.send(tx, {"uuids": list(uuids)}).rows]
-    if all(one.uuid in uuids for one in found):
-        return {one.uuid: one for one in found}
+    if all(provider.uuid in uuids for provider in found):
+        return {provider.uuid: provider for provider in found}
     return _by_given_uuid(uuids, found)
 
 
 def _by_given_uuid(uuids: Collection[str], found: Collection[_Row]) -> dict[str, _Row]:
     exact = {provider.uuid: provider for provider in found}
-    # MariaDB ignores case: it finds a UUID in capital letters too.
+    # MariaDB ignores the case of a UUID.
     folded = {provider.uuid.lower(): provider for provider in found}
     return {
         uuid: exact.get(uuid) or folded[uuid.lower()] for uuid in uuids if uuid.lower() in folded
@@ -169,19 +169,19 @@ def keep_trees(tx: Transaction, uuids: Collection[str]) -> None:
     kept: set[int] = set()
     while roots := {key for (key,) in _ROOT_IDS.send(tx, {"uuids": list(uuids)}).rows} - kept:
         lock_rows.take(tx, lock_rows.TREE, roots)
-        # Until then they may have been moved to other trees.
+        # Before that, they may have moved to other trees.
         kept |= roots
 
 
 def subtree(tx: Transaction, provider: Provider) -> list[Provider]:
-    """The provider and all providers below it, at any depth."""
+    """The provider and its descendants."""
     tree = _read(tx, _TREE, {"root": provider.root_id})
     children: dict[str | None, list[Provider]] = {}
-    for one in tree:
-        children.setdefault(one.parent_uuid, []).append(one)
+    for member in tree:
+        children.setdefault(member.parent_uuid, []).append(member)
     found = [provider]
-    for one in found:
-        found.extend(children.get(one.uuid, ()))
+    for member in found:
+        found.extend(children.get(member.uuid, ()))
     return found
 
 
@@ -192,7 +192,7 @@ def is_taken(
     uuid: str | None = None,
     beside: Provider | None = None,
 ) -> bool:
-    """Whether a provider has this name, or this UUID; one `beside` this provider."""
+    """Whether a provider has this name, or this UUID; `beside` itself does not count."""
     query = select(providers.c.id)
     query = query.where(providers.c.name == name if uuid is None else providers.c.uuid == uuid)
     if beside is not None:
@@ -224,7 +224,7 @@ def move(
 ) -> None:
     """Give a provider another parent, or make it a root; `below` is its subtree."""
     root_id = parent.root_id if parent else provider.id
-    moved = [one.id for one in below]
+    moved = [member.id for member in below]
     note(tx, PROVIDER, moved)
     change = update(providers).where(providers.c.id.in_(moved))
     tx.execute(change.values(root_provider_id=root_id))
@@ -233,7 +233,7 @@ def move(
 
 
 def bump_generations(tx: Transaction, ids: Collection[int], by: int = 1) -> None:
-    """Raise the generations of these providers, so that clients see that they changed.
+    """Raise the generations of these providers.
 
     This is noted as a change of usage, because an index reads usage and generations together.
     """
@@ -243,10 +243,10 @@ def bump_generations(tx: Transaction, ids: Collection[int], by: int = 1) -> None
 
 
 def bump_generations_of(tx: Transaction, uuids: Collection[str]) -> None:
-    """Raise the generations of those of these providers that exist, which locks them as well.
+    """Raise the generations of these providers, where they exist, and so lock them.
 
-    PERF: one statement less than to lock them first. The caller notes what else it changes of
-    them, which notes the generation too, or that it changes nothing else.
+    PERF: one statement less than to lock them first. The caller notes its other changes of them,
+    which include the generation, or calls `note_generations`.
     """
     if len(uuids) == 1:
         _BUMPED_BY_UUID.send(tx, {"only": next(iter(uuids))})
@@ -257,18 +257,18 @@ def bump_generations_of(tx: Transaction, uuids: Collection[str]) -> None:
 
 
 def note_generations(tx: Transaction, ids: Collection[int]) -> None:
-    """Note that nothing but the generations of these providers was changed."""
+    """Note that only the generations of these providers changed."""
     note(tx, USAGE_OF, ids)
 
 
 def has_children(tx: Transaction, provider: Provider) -> bool:
-    """Whether this provider is the parent of another."""
+    """Whether a provider is the parent of another."""
     query = select(providers.c.id).where(providers.c.parent_provider_id == provider.id)
     return tx.execute(query.limit(1)).first() is not None
 
 
 def has_allocations(tx: Transaction, provider: Provider) -> bool:
-    """Whether this provider has allocations, of any consumer, even of one without a row."""
+    """Whether a provider has allocations, even of a consumer without a row."""
     query = select(allocations.c.id).where(allocations.c.resource_provider_id == provider.id)
     return tx.execute(query.limit(1)).first() is not None
 
@@ -279,7 +279,7 @@ def delete_provider(tx: Transaction, provider: Provider) -> None:
     note(tx, PROVIDER, [provider.id])
     for table in (inventories, provider_aggregates, provider_traits):
         tx.execute(delete(table).where(table.c.resource_provider_id == provider.id))
-    # A root refers to itself, and some databases refuse to delete a row that is referred to.
+    # A root refers to itself, and some databases refuse to delete such a row.
     change = update(providers).where(providers.c.id == provider.id)
     tx.execute(change.values(root_provider_id=None, updated_at=utcnow()))
     tx.execute(delete(providers).where(providers.c.id == provider.id))

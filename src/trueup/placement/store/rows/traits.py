@@ -35,12 +35,12 @@ _DELETED = ListStatement(
 
 
 class KnownTraits(NamedTuple):
-    """What a change of the traits of a provider has to know."""
+    """The rows that a change of a provider's traits needs."""
 
     present: frozenset[int]
     """The ids of the traits that the provider has."""
     named: Mapping[str, NamedRow]
-    """Those traits that the change names, and that exist, in the order of their ids."""
+    """The existing traits that the change names, in the order of their ids."""
 
 
 def known(tx: Transaction, provider: AnyProvider, names: Collection[str]) -> KnownTraits:
@@ -59,13 +59,13 @@ def known(tx: Transaction, provider: AnyProvider, names: Collection[str]) -> Kno
 def insert_traits(tx: Transaction, provider: AnyProvider, trait_ids: Collection[int]) -> None:
     """Add traits that the provider does not have."""
     if trait_ids:
-        rows = [{"resource_provider_id": provider.id, "trait_id": one} for one in trait_ids]
+        rows = [{"resource_provider_id": provider.id, "trait_id": id_} for id_ in trait_ids]
         _INSERTED.send(tx, rows)
         note(tx, PROVIDER, [provider.id])
 
 
 def delete_traits(tx: Transaction, provider: AnyProvider, trait_ids: Collection[int]) -> None:
-    """Take traits from the provider."""
+    """Remove traits from a provider."""
     if trait_ids:
         _DELETED.send(tx, {"provider": provider.id, "ids": list(trait_ids)})
         note(tx, PROVIDER, [provider.id])

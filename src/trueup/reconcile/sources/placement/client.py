@@ -10,6 +10,7 @@ from collections.abc import Iterable, Mapping
 from contextlib import closing
 from dataclasses import replace
 from typing import Any
+from urllib.parse import urlencode
 
 from keystoneauth1.adapter import Adapter
 from keystoneauth1.exceptions import ClientException
@@ -23,7 +24,7 @@ from trueup.reconcile.facts import (
     LedgerFault,
     Provider,
     Unread,
-    is_uuid_in_any_form,
+    is_uuid,
 )
 from trueup.reconcile.sources.errors import (
     CloudError,
@@ -50,11 +51,7 @@ from trueup.reconcile.sources.placement.contract import (
 )
 from trueup.reconcile.sources.placement.documents import PLACEMENT
 from trueup.reconcile.sources.placement.loaded import LoadedLedger
-from trueup.reconcile.sources.placement.sharing import (
-    members_of_sharing,
-    with_sharing,
-    with_traits,
-)
+from trueup.reconcile.sources.placement.sharing import members_of_sharing, with_sharing, with_traits
 from trueup.reconcile.sources.placement.usages import unlisted
 from trueup.reconcile.threads import threads
 
@@ -249,11 +246,25 @@ class Placement:
         }
         return replace(ledger, providers=providers)
 
+    def with_traits(
+        self, providers: Mapping[str, Provider], names: Iterable[str]
+    ) -> dict[str, Provider]:
+        """The same providers with those of these traits that they have: one request for each."""
+        marked = {name: self._marked(name) for name in sorted(names)}
+        return {
+            uuid: replace(
+                row,
+                traits=(row.traits or frozenset())
+                | frozenset(name for name, uuids in marked.items() if uuid in uuids),
+            )
+            for uuid, row in providers.items()
+        }
+
     def _members_of_pools(self, listed: Iterable[Provider]) -> dict[str, set[str]]:
         """By sharing provider, the providers that have an aggregate in common with it."""
         pools = self._providers(f"/resource_providers?required={SHARING_TRAIT}")
         aggregates = self._aggregates(row.uuid for row in pools)
-        if all(is_uuid_in_any_form(one) for every in aggregates.values() for one in every):
+        if all(is_uuid(one) for every in aggregates.values() for one in every):
             return {uuid: self._members(every) for uuid, every in aggregates.items()}
         # Placement refuses to search by a text that a hand has put in the place of a uuid, and a
         # pool shares by it all the same: each provider is asked for its aggregates.
@@ -274,6 +285,19 @@ class Placement:
             return set()
         sharing = self._providers(f"/resource_providers?member_of=in:{','.join(aggregates)}")
         return {provider.uuid for provider in sharing}
+
+    def usages(self, projects: Iterable[str]) -> dict[str, dict[str, int]]:
+        """What Placement counts for each of these projects: one request for each."""
+        wanted = tuple(projects)
+        with threads(PARALLEL_REQUESTS) as pool:
+            return dict(zip(wanted, pool.map(self._usage, wanted), strict=True))
+
+    def _usage(self, project: str) -> dict[str, int]:
+        path = f"/usages?{urlencode({'project_id': project})}"
+        # Later microversions separate what consumers of different types use.
+        document = self._json("GET", path, minor=NEEDED)
+        with well_formed(PLACEMENT):
+            return {str(name): int(amount) for name, amount in document["usages"].items()}
 
     def close(self) -> None:
         if self._database is not None:

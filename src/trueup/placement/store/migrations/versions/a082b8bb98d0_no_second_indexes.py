@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Indexes that a unique constraint has already are dropped (Antelope)."""
+"""Drops indexes that duplicate a unique constraint (Antelope)."""
 
 from alembic import op
 

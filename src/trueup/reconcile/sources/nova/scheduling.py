@@ -1,0 +1,328 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Reads what Nova's scheduler knows: a request with its server group, and hosts."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import msgspec
+from sqlalchemy import column, select, table
+
+from trueup.reconcile.facts import (
+    ComputeService,
+    Flavor,
+    HostAggregate,
+    ScheduledServer,
+    ScheduleRequest,
+    SchedulerHost,
+    ServerGroup,
+    grouped,
+    named_instances,
+)
+from trueup.reconcile.sources.columns import Columns
+from trueup.reconcile.sources.database import Row, Session
+from trueup.reconcile.sources.notes import Notes
+from trueup.reconcile.sources.nova import host_rows, tables
+from trueup.reconcile.sources.nova.instance_rows import flavor_of
+from trueup.reconcile.sources.reading import Reader
+
+
+def _table(name: str, *columns: str) -> Any:
+    return table(name, *map(column, columns))
+
+
+_MEMBERS = _table("instance_group_member", "id", "group_id", "instance_uuid")
+_GROUPS = _table("instance_groups", "id", "uuid")
+_POLICIES = _table("instance_group_policy", "id", "group_id", "policy", "rules")
+_LATER = {"instance_group_policy": ("rules",)}
+_FLAVORS = _table(
+    "flavors", "id", "name", "flavorid", "vcpus", "memory_mb", "root_gb", "ephemeral_gb", "swap"
+)
+_EXTRA_SPECS = _table("flavor_extra_specs", "id", "flavor_id", "key", "value")
+_FAULTS = _table("instance_faults", "id", "instance_uuid", "message", "created_at")
+_PLACES = _table("instances", "id", "uuid", "host", "deleted")
+NODES = _table(
+    "compute_nodes", "id", "uuid", "host", "hypervisor_hostname", "host_ip", "hypervisor_type",
+    "hypervisor_version", "vcpus", "memory_mb", "local_gb", "vcpus_used", "local_gb_used",
+    "free_ram_mb", "free_disk_gb", "disk_available_least", "cpu_allocation_ratio",
+    "ram_allocation_ratio", "disk_allocation_ratio", "cpu_info", "supported_instances", "stats",
+    "created_at", "deleted",
+)  # fmt: skip
+
+
+class NotARequest(ValueError):
+    """The text of a request spec cannot be understood; the text says why."""
+
+
+@dataclass(frozen=True, slots=True)
+class ApiSide:
+    """What the API database has for one instance. `cell` is the number of its cell mapping."""
+
+    request: ScheduleRequest | None
+    cell: int | None
+    aggregates: tuple[HostAggregate, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class CellSide:
+    """What a cell has of a server, and the hosts of instances, by uuid."""
+
+    server: ScheduledServer | None
+    places: Mapping[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class HostsAround:
+    """What is known of hosts outside their cell: aggregates, and the hosts of instances."""
+
+    aggregates: tuple[HostAggregate, ...]
+    places: Mapping[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class Schedule:
+    """A request, and what Nova knows around it. `silent` are the cells that did not answer."""
+
+    request: ScheduleRequest
+    server: ScheduledServer | None
+    aggregates: tuple[HostAggregate, ...]
+    hosts: tuple[SchedulerHost, ...]
+    silent: tuple[str, ...]
+
+
+def read_api_side(session: Session, source: str, uuid: str) -> ApiSide:
+    """The request of an instance, its cell, and all host aggregates. Raises NotARequest."""
+    columns = Columns(session, source, _LATER)
+    mappings = tables.instance_mappings
+    mapped = list(_of(session, columns, mappings, mappings.c.instance_uuid, [uuid]))
+    notes = Notes()
+    aggregates = host_rows.host_aggregates(
+        Reader(tables.aggregates.name, notes),
+        *(
+            session.every_row(select(*columns.of(one)), one.c.id)
+            for one in (tables.aggregates, tables.aggregate_hosts, tables.aggregate_metadata)
+        ),
+    )
+    cell = mapped[0].cell_id if mapped else None
+    return ApiSide(_request(session, columns, uuid), cell, tuple(aggregates))
+
+
+def read_flavors_named(session: Session, source: str, name: str) -> list[Flavor]:
+    """The flavors with this id or name."""
+    columns = Columns(session, source, {})
+    rows = {
+        row.id: row
+        for key in (_FLAVORS.c.flavorid, _FLAVORS.c.name)
+        for row in _of(session, columns, _FLAVORS, key, [name])
+    }
+    specs = _of(session, columns, _EXTRA_SPECS, _EXTRA_SPECS.c.flavor_id, list(rows))
+    of_flavor = grouped((row.flavor_id, (row.key, row.value or "")) for row in specs)
+    return [
+        Flavor(
+            name=row.name,
+            vcpus=row.vcpus,
+            memory_mb=row.memory_mb,
+            root_gb=row.root_gb or 0,
+            ephemeral_gb=row.ephemeral_gb or 0,
+            swap_mb=row.swap or 0,
+            extra_specs=dict(of_flavor.get(number, ())),
+        )
+        for number, row in rows.items()
+    ]
+
+
+def read_cell_side(session: Session, cell: str, source: str, request: ScheduleRequest) -> CellSide:
+    """What a cell has of a server, and where the instances are that its request names."""
+    columns = Columns(session, source, tables.LATER)
+    wanted = sorted(named_instances(request))
+    rows = _of(session, columns, _PLACES, _PLACES.c.uuid, wanted)
+    places = {row.uuid: row.host for row in rows if not row.deleted and row.host}
+    return CellSide(_server(session, columns, cell, request.instance), places)
+
+
+def _server(session: Session, columns: Columns, cell: str, uuid: str) -> ScheduledServer | None:
+    """The instance in its cell, also if it is deleted, and its last fault."""
+    rows = list(_of(session, columns, tables.instances, tables.instances.c.uuid, [uuid]))
+    if not rows:
+        return None
+    row = rows[0]
+    faults = _of(session, columns, _FAULTS, _FAULTS.c.instance_uuid, [uuid])
+    last = max(faults, key=lambda fault: fault.id, default=None)
+    reader = Reader(_FAULTS.name, Notes())
+    return ScheduledServer(
+        uuid=uuid,
+        name=row.display_name or "",
+        cell=cell,
+        host=row.host or None,
+        vm_state=row.vm_state or "",
+        fault=(last.message or "") if last else "",
+        fault_at=reader.moment(last, "created_at") if last else None,
+    )
+
+
+def read_hosts(
+    session: Session,
+    cell: str,
+    source: str,
+    services: Iterable[ComputeService],
+    known: HostsAround,
+) -> list[SchedulerHost]:
+    """The compute nodes of a cell that have a service: Nova leaves out others."""
+    columns = Columns(session, source, {})
+    by_host = {one.host: one for one in services}
+    of_host = grouped((host, one) for one in known.aggregates for host in one.hosts)
+    on_host = grouped((host, uuid) for uuid, host in known.places.items())
+    rows = session.every_row(select(*columns.of(NODES)).where(NODES.c.deleted == 0), NODES.c.id)
+    return [
+        host_of(row, cell, by_host[row.host], of_host.get(row.host, ()), on_host.get(row.host, ()))
+        for row in rows
+        if row.host in by_host
+    ]
+
+
+def with_group_hosts(request: ScheduleRequest, places: Mapping[str, str]) -> ScheduleRequest:
+    """The request, whose group has the hosts on which its members are."""
+    if request.group is None:
+        return request
+    hosts = frozenset(places[one] for one in request.group.members if one in places)
+    return replace(request, group=replace(request.group, hosts=hosts))
+
+
+def _of(
+    session: Session, columns: Columns, one: Any, key: Any, wanted: Sequence[Any]
+) -> Iterable[Row]:
+    return session.rows_of(select(*columns.of(one)), key, wanted)
+
+
+def _request(session: Session, columns: Columns, uuid: str) -> ScheduleRequest | None:
+    specs = tables.request_spec_texts
+    rows = list(_of(session, columns, specs, specs.c.instance_uuid, [uuid]))
+    if not rows:
+        return None
+    try:
+        spec = msgspec.json.decode(rows[0].spec)["nova_object.data"]
+        return request_of(uuid, spec, _group(session, columns, uuid))
+    except (ValueError, LookupError, TypeError, AttributeError, RecursionError) as error:
+        raise NotARequest(f"{type(error).__name__}: {error}") from error
+
+
+def request_of(
+    uuid: str, spec: Mapping[str, Any], group: ServerGroup | None = None
+) -> ScheduleRequest:
+    """The request that a request spec makes. Raises LookupError, TypeError, ValueError."""
+    image = (spec.get("image") or {}).get("nova_object.data", {})
+    properties = (image.get("properties") or {}).get("nova_object.data", {})
+    pci = (spec.get("pci_requests") or {}).get("nova_object.data", {})
+    hints = spec.get("scheduler_hints") or {}
+    return ScheduleRequest(
+        instance=uuid,
+        project=str(spec.get("project_id") or ""),
+        flavor=flavor_of(spec["flavor"]),
+        image=image_properties(properties),
+        image_id=image.get("id"),
+        disk_format=image.get("disk_format") or "",
+        # Before Ocata a request spec did not contain it.
+        volume_backed=bool(spec.get("is_bfv")),
+        zone=spec.get("availability_zone"),
+        hints={key: _texts(value) for key, value in hints.items()},
+        ignored=frozenset(spec.get("ignore_hosts") or ()),
+        forced_hosts=tuple(spec.get("force_hosts") or ()),
+        forced_nodes=tuple(spec.get("force_nodes") or ()),
+        group=group,
+        numa=bool(spec.get("numa_topology")),
+        pci=bool(pci.get("requests")),
+    )
+
+
+def image_properties(properties: Mapping[str, Any]) -> dict[str, str]:
+    """The properties of an image as texts, in the form in which Glance has them."""
+    found = {
+        key: str(value).lower() if isinstance(value, bool) else str(value)
+        for key, value in properties.items()
+        if value is not None and not isinstance(value, list | dict)
+    }
+    traits = properties.get("traits_required") or ()
+    return found | {f"trait:{name}": "required" for name in traits}
+
+
+def _texts(value: Any) -> tuple[str, ...]:
+    return tuple(map(str, value)) if isinstance(value, list) else (str(value),)
+
+
+def _group(session: Session, columns: Columns, uuid: str) -> ServerGroup | None:
+    """The server group of an instance: Nova looks for it by its member."""
+    mine = list(_of(session, columns, _MEMBERS, _MEMBERS.c.instance_uuid, [uuid]))
+    if not mine:
+        return None
+    number = mine[0].group_id
+    [group] = _of(session, columns, _GROUPS, _GROUPS.c.id, [number])
+    policies = list(_of(session, columns, _POLICIES, _POLICIES.c.group_id, [number]))
+    members = _of(session, columns, _MEMBERS, _MEMBERS.c.group_id, [number])
+    rules = msgspec.json.decode(policies[0].rules or "{}") if policies else {}
+    return ServerGroup(
+        uuid=group.uuid,
+        policy=policies[0].policy if policies else "",
+        members=frozenset(row.instance_uuid for row in members),
+        max_per_host=int(rules.get("max_server_per_host", 1)),
+    )
+
+
+def host_of(
+    row: Any,
+    cell: str,
+    service: ComputeService,
+    aggregates: Iterable[HostAggregate],
+    instances: Iterable[str],
+) -> SchedulerHost:
+    """A row of `compute_nodes`, with what else is known of its host."""
+    return SchedulerHost(
+        uuid=str(row.uuid).lower(),
+        cell=cell,
+        host=row.host or "",
+        node=row.hypervisor_hostname or "",
+        address=row.host_ip or "",
+        service=service,
+        aggregates=tuple(aggregates),
+        made_at=Reader(NODES.name, Notes()).moment(row, "created_at"),
+        attributes=_attributes(row),
+        stats=_json(row.stats, {}),
+        supported=tuple(tuple(map(str, one)) for one in _json(row.supported_instances, [])),
+        instances=frozenset(instances),
+    )
+
+
+def _attributes(row: Row) -> dict[str, Any]:
+    """What a flavor may ask for by name. PARITY: as nova.scheduler.host_manager.HostState."""
+    fixed = {
+        "uuid": row.uuid,
+        "host": row.host,
+        "nodename": row.hypervisor_hostname,
+        "host_ip": row.host_ip,
+        "hypervisor_type": row.hypervisor_type,
+        "hypervisor_version": row.hypervisor_version,
+        "hypervisor_hostname": row.hypervisor_hostname,
+        "cpu_info": row.cpu_info,
+        "cpu_allocation_ratio": row.cpu_allocation_ratio,
+        "ram_allocation_ratio": row.ram_allocation_ratio,
+        "disk_allocation_ratio": row.disk_allocation_ratio,
+    }
+    free_gb = row.free_disk_gb or 0
+    if row.disk_available_least is not None:
+        free_gb = min(free_gb, row.disk_available_least)
+    return fixed | {
+        "total_usable_ram_mb": row.memory_mb,
+        "total_usable_disk_gb": row.local_gb,
+        "disk_mb_used": (row.local_gb_used or 0) * 1024,
+        "free_ram_mb": row.free_ram_mb,
+        "free_disk_mb": free_gb * 1024,
+        "vcpus_total": row.vcpus,
+        "vcpus_used": row.vcpus_used,
+    }
+
+
+def _json(text: str | None, empty: Any) -> Any:
+    """What a column has as JSON. PERF: columns of 10,000 hosts, of which none may be broken."""
+    try:
+        return msgspec.json.decode(text) if text else empty
+    except (ValueError, TypeError, RecursionError):
+        return empty
