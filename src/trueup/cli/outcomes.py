@@ -12,6 +12,7 @@ from trueup.cli.terminal.progress import say
 from trueup.exit_codes import ExitCode
 from trueup.reconcile.changes import not_restorable, permanent
 from trueup.reconcile.plan import Plan
+from trueup.reconcile.report.reasons import in_words
 from trueup.reconcile.runs import INTERVAL_SECONDS, Planned, Run
 from trueup.reconcile.runs.journal import Journal, StepOutcome, done_by_reason
 from trueup.reconcile.runs.journals import unread_since
@@ -92,7 +93,8 @@ def tell_verified(rows: Sequence[Verified]) -> None:
     if unjudged := [row for row in rows if row.state is State.NOT_JUDGED]:
         first, *others = unjudged
         more = f", and for {counted(len(others), 'other finding')}" if others else ""
-        say(f"Whether it helped could not be checked for {first.finding.id}{more}: {first.reason}.")
+        why = in_words(first.reason)
+        say(f"Whether it helped could not be checked for {first.finding.id}{more}: {why}.")
 
 
 def code_of_verified(rows: Iterable[Verified]) -> ExitCode:
@@ -106,7 +108,7 @@ def code_of_verified(rows: Iterable[Verified]) -> ExitCode:
 def tell_in_part(undo: Run) -> None:
     """Say which steps an interrupted run had written in part, and what became of that."""
     for step, outcome in undo.in_part:
-        say(f"Step {step.id} was written in part: {outcome.reason}.")
+        say(f"Step {step.id} was written in part: {in_words(outcome.reason)}.")
 
 
 def tell_unsettled(earlier: Run) -> bool:
@@ -154,7 +156,7 @@ def tell_open(undo: Run, undone: str) -> None:
             f"took an undo back. To take that back: trueup undo {name}"
         )
     for one, outcome in undo.partly:
-        say(f"Step {one.id} is not taken back: {outcome.reason}.")
+        say(f"Step {one.id} is not taken back: {in_words(outcome.reason)}.")
 
 
 def tell_nothing_to_undo(undo: Run, undone: str) -> None:
@@ -268,7 +270,7 @@ def tell_plan(planned: Planned) -> None:
     plan, providers = planned.plan, planned.second.facts.providers
     say(f"{counted(len(plan.steps), 'step')} for {counted(len(plan.findings), 'finding')}.")
     for one in plan.declined:
-        say(f"No step for {one.finding.id}: {one.reason}.")
+        say(f"No step for {one.finding.id}: {in_words(one.reason)}.")
     for number, step in enumerate(plan.steps, 1):
         if reason := not_restorable(step, providers):
             say(f"Step {number} cannot be taken back: {reason}.")
