@@ -296,7 +296,7 @@ def tell_plan(planned: Planned) -> None:
     """How many steps there are for how many findings, and what was declined, with the reason."""
     plan, providers = planned.plan, planned.second.facts.providers
     say(f"{counted(len(plan.steps), 'step')} for {counted(len(plan.findings), 'finding')}.")
-    left_out = [one for one in plan.declined if one.reason.name == LEFT_OUT]
+    left_out = [one for one in plan.declined if one.reason == LEFT_OUT]
     for one in plan.declined:
         if one not in left_out:
             say(f"No step for {one.finding.id}: {in_words(one.reason)}.")

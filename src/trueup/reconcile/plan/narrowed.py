@@ -8,7 +8,7 @@ from trueup.reconcile.plan.plan import NotPlanned, Plan
 from trueup.reconcile.reasons import because
 from trueup.reconcile.steps import AllocationsOf, PortBinding, Step, releases, step_growth
 
-LEFT_OUT = "left-out-by-option"
+LEFT_OUT = because("left-out-by-option")
 
 
 class Direction(StrEnum):
@@ -55,7 +55,7 @@ def narrowed(plan: Plan, only: Only) -> Plan:
                 left_out.update(step.because)
     steps = _without(plan.steps, left_out)
     kept = {step.id for step in steps}
-    declined = [NotPlanned(row, because(LEFT_OUT)) for row in plan.findings if row.id in left_out]
+    declined = [NotPlanned(row, LEFT_OUT) for row in plan.findings if row.id in left_out]
     return replace(
         plan,
         findings=tuple(row for row in plan.findings if row.id not in left_out),
